@@ -1,0 +1,161 @@
+// OpDef, the row of an operation: everything that any part of Shard needs to know about it. The columns are documented here.
+// Rows live in stdlib/ops/<family>.cpp; a REQUIRED column left empty is refused by OpTable::add with a sentence saying what to write.
+#pragma once
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "interpreter/ir/factors.h"
+#include "interpreter/ir/graph.h"
+#include "runtime/array/buffer.h"
+#include "runtime/array/view.h"
+#include "runtime/kernels/elementwise.h"
+
+namespace shard::ir {
+
+class Builder;
+
+// One use of an operation, as the columns see it: operand types, attributes and regions.
+struct OpCall {
+  const OpDef& op;
+  std::span<const Type> in;
+  const Attrs& attrs;
+  std::span<const GraphRef> regions = {};
+};
+
+// ---- factors ----
+// Text (see factors.h), or a function where the rule depends on attributes. Throws RuntimeError("shape", facts) for shapes that do
+// not fit. Empty for composites (derived from their parts) and for structural operations (data flows as `structure` says).
+using FactorFn = std::function<FactorRule(const OpCall&)>;
+using Factors = std::variant<std::monostate, std::string_view, FactorFn>;
+
+// ---- dtype ----
+enum class Operands : std::uint8_t {
+  AsIs,      // no conversion
+  Promote,   // all array operands are converted to their promoted kind
+  Inexact,   // the same, then to a float type (bool and integers to f32)
+};
+using KindFn = std::function<std::vector<runtime::Kind>(const OpCall&)>;  // kinds of the results, operands already converted
+struct DTypeRule {
+  Operands operands = Operands::Promote;
+  KindFn result;            // default: the (converted) kind of operand 0
+};
+
+// ---- derivative: one fact, both directions ----
+struct NodeView {           // a node under differentiation, in the builder that the derivative is appended to
+  const OpCall call;        // types are those in the graph
+  const Vars& in;
+  const Vars& out;
+};
+struct Zero {};             // piecewise constant (floor, comparisons, argmax, random bits): tangents and cotangents are zero
+struct NotDifferentiable { std::string_view why; };   // an error when a gradient would pass
+struct Partials {           // elementwise: d out / d in_i for every operand, an invalid Var where it is zero
+  std::function<Vars(Builder&, const NodeView&)> of;
+};
+struct Transposes {         // linear operations
+  // Operands in which the operation is linear. `jointly`: in all of them together (concat: tangents go through at once, missing
+  // ones as zeros); otherwise in each while the others are fixed (matmul: one term an operand, summed).
+  std::vector<int> operands;          // empty: all
+  bool jointly = false;
+  // The cotangent of operand i, of type `want` (shape, dtype and layout of that operand), from those of the results (zeros already
+  // made where a result has none).
+  std::function<Var(Builder&, const NodeView&, int operand, std::span<const Var> ct, const Type& want)> of;
+};
+struct Custom {             // everything else: max, sort, loops, user-defined rules. Invalid Vars stand for zeros, in and out.
+  std::function<Vars(Builder&, const NodeView&, std::span<const Var> tangents)> jvp;
+  std::function<Vars(Builder&, const NodeView&, std::span<const Var> cotangents)> vjp;
+};
+struct FromParts {};        // composites
+using Derivative = std::variant<std::monostate, Zero, NotDifferentiable, Partials, Transposes, Custom, FromParts>;
+
+// ---- kernel ----
+// What a bound kernel was made for. Every view has the same `batch` leading dimensions (distinct blocks of the devices, given to
+// operands that lack them by a stride of 0), then those of the operation. Outputs are contiguous.
+struct KernelCall {
+  const Attrs& attrs;
+  std::span<const runtime::View> in, out;   // data is null: shapes and strides only
+  int batch;
+  runtime::Pool& pool;
+};
+using BoundKernel = std::function<void(void* const* in, void* const* out)>;   // may be called from one thread at a time
+using KernelFn = std::function<BoundKernel(const KernelCall&)>;               // called once a plan
+struct Alias {};                                                              // result 0 is operand 0 in the same memory order (reshape)
+using Compose = std::function<Vars(Builder&, std::span<const Var> operands, const Attrs&)>;  // composites: what it is made of
+enum class Structure : std::uint8_t {
+  Constant,   // attrs: value (number or bool), dtype, weak; a scalar
+  Shard,      // the layout of a value: attrs layout; a constraint (auto axes), a reshard (explicit axes)
+  Scan,       // regions [body]; attrs consts, carry (counts), length, reverse. in: consts, carry, xs; out: carry, ys
+  While,      // regions [cond, body]; attrs cond_consts, body_consts (counts). in: cond consts, body consts, carry; out: carry
+  Branch,     // regions [then, else]; in: a bool scalar, then what both regions take; out: results of the chosen one
+  Call,       // regions [body]; in and out are the body's (remat, custom gradients: the row's derivative says what is special)
+  Manual,     // regions [local body]; attrs in, out specs: per-device code
+  Effect,     // print, assert, error: attrs say which; handled by a host hook in order
+  Collective, // the `comm` column says which
+};
+using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, Alias, Compose, Structure>;
+
+// ---- comm: collectives only (local level) ----
+enum class Comm : std::uint8_t {
+  None, Sum, Max, Min,      // attrs axes; psum, pmax, pmin
+  Gather,                   // all_gather: attrs axes, axis (dimension, from the end), tiled
+  ScatterSum,               // psum_scatter: attrs axes, axis, tiled
+  AllToAll,                 // attrs axes, split, concat, tiled
+  Permute,                  // ppermute: attrs axes, pairs
+  Index,                    // axis_index: attrs axes; no operand
+  Cast,                     // pcast: attrs axes, to; moves nothing
+  Slice,                    // own part of a value that is equal everywhere: attrs axes, axis; moves nothing
+};
+
+// ---- partition override: the local form of one operation where a factor map is not enough ----
+struct LocalCall {
+  const OpCall& call;                              // global types and attributes
+  const FactorRule& rule;
+  const runtime::Mesh& mesh;
+  std::span<const std::vector<runtime::AxisId>> axes;  // by factor: the axes that split it, major to minor
+  Attrs attrs;                                     // localised attributes (`shape` replaced)
+};
+using PartitionFn = std::function<Vars(Builder&, const LocalCall&, std::span<const Var> local_operands)>;
+
+// ---- batch override: with a new leading dimension of `size` on some operands; gives results with it in front ----
+struct Mapped { Var var; bool mapped; };           // mapped: dimension 0 is the new one
+using BatchFn = std::function<std::vector<Mapped>(Builder&, const OpCall& unbatched, std::span<const Mapped>, std::int64_t size)>;
+
+// ---- samples: inputs that exercise the operation; the table test runs all of them ----
+struct SampleOperand {
+  runtime::DType dtype = runtime::DType::F32;
+  runtime::Shape shape;
+  double low = -1, high = 1;                       // uniform numbers (integers: in [low, high))
+};
+struct Sample { std::vector<SampleOperand> operands; Attrs attrs; };
+
+struct OpDef {
+  std::string_view name;            // REQUIRED  as users write it
+  std::string_view signature;       // REQUIRED  "sum(x, axis: ints? = none, keepdims: bool = false)"; see signature.h
+  std::string_view doc;             // REQUIRED  one sentence, then what help shows
+  Factors factors = {};             // REQUIRED  but for composite and structural kernels
+  std::function<std::vector<runtime::Shape>(const OpCall&)> shape = {};  // default: sizes of the factors in the results
+  DTypeRule dtype = {};
+  Derivative derivative = {};       // REQUIRED
+  Kernel kernel = {};               // REQUIRED
+  double flops = 1;                 // per point of the factor space
+  Comm comm = Comm::None;
+  // Explicit mode refuses what the partitioner could do: a sentence with the facts, or nothing.
+  std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> explicit_refuses = {};
+  PartitionFn partition = {};
+  BatchFn batch = {};
+  std::vector<Sample> samples = {}; // REQUIRED  but for structural rows
+  bool internal = false;            // not callable by name in scripts
+  // Structural rows whose result types the factors cannot give (loops, branches, collectives): kinds, shapes and layouts at once.
+  std::function<std::vector<Type>(const OpCall&)> infer = {};
+};
+
+inline bool is_composite(const OpDef& op) { return std::holds_alternative<Compose>(op.kernel); }
+inline const Structure* structure_of(const OpDef& op) { return std::get_if<Structure>(&op.kernel); }
+inline bool is_effect(const OpDef& op) { auto* s = structure_of(op); return s && *s == Structure::Effect; }
+FactorRule factors_of(const OpCall& call);         // evaluates the column; throws RuntimeError("shape")
+
+}  // namespace shard::ir
