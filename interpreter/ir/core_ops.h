@@ -10,10 +10,25 @@ namespace shard::ir {
 class Builder;
 class OpTable;
 
+// Where a script's function of the same name takes other attributes (`reshape` with -1, `take` without an axis), the core row has a
+// name of its own, given behind it; attributes of core rows follow the laws of attrs.h.
 struct CoreOps {
-  const OpDef *add, *sub, *mul, *div, *neg, *select, *convert, *eq, *ge, *lt, *logical_and;       // elementwise
-  const OpDef *broadcast_to, *reshape, *transpose, *reduce_sum, *concat, *slice, *pad, *iota;     // shape
-  const OpDef *take, *scatter, *contract, *constant, *shard, *while_loop, *scan, *branch;
+  const OpDef *add, *sub, *mul, *div, *neg, *select, *convert, *eq, *ge, *lt, *logical_and;   // elementwise
+  const OpDef *broadcast_to;     // "broadcast": attrs shape
+  const OpDef *reshape;          // "reshape_to": attrs shape
+  const OpDef *transpose;        // "permute": attrs perm, positions from the end of the last dimensions
+  const OpDef *reduce_sum;       // attrs axes
+  const OpDef *concat;           // "concatenate": attrs axis
+  const OpDef *slice;            // attrs start, limit, step
+  const OpDef *rev;              // attrs axes
+  const OpDef *pad;              // "pad_with": operands x, value; attrs widths
+  const OpDef *iota;             // attrs shape, axis, dtype
+  const OpDef *take;             // "take_rows": attrs axis, batch, bounds
+  const OpDef *scatter;          // "scatter_rows": attrs axis, batch, op
+  const OpDef *dynamic_slice;    // "dynamic_slice_at": attrs axes, sizes
+  const OpDef *dynamic_update;   // "dynamic_update_at": attrs axes
+  const OpDef *contract;         // attrs spec, out
+  const OpDef *constant, *shard, *while_loop, *scan, *branch;
   const OpDef *psum, *pmax, *pmin, *all_gather, *psum_scatter, *all_to_all, *ppermute, *axis_index, *pcast, *own_slice;
 };
 CoreOps find_core_ops(const OpTable& table);   // throws std::logic_error naming a row that is missing

@@ -1,0 +1,104 @@
+#include "interpreter/ir/builder.h"
+
+#include <unordered_map>
+
+#include "grammar/diagnostic.h"
+#include "interpreter/ir/infer.h"
+
+namespace shard::ir {
+namespace {
+
+std::string use_of(const OpDef& op, const Builder& b, std::span<const Var> operands) {
+  std::string out = std::string(op.name) + "(";
+  for (std::size_t i = 0; i < operands.size(); ++i) out += (i ? ", " : "") + runtime::to_string(b.type(operands[i]));
+  return out + ")";
+}
+
+}  // namespace
+
+Var Builder::param(Type type) {
+  Var v{static_cast<std::int32_t>(graph_.types.size())};
+  graph_.types.push_back(std::move(type));
+  graph_.params.push_back(v);
+  return v;
+}
+
+Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions, std::vector<Type> result_types) {
+  Node n;
+  n.op = &op;
+  n.attrs = std::move(attrs);
+  n.inputs = std::move(inputs);
+  n.regions = std::move(regions);
+  n.span = span_;
+  for (Type& t : result_types) {
+    n.outputs.push_back(Var{static_cast<std::int32_t>(graph_.types.size())});
+    graph_.types.push_back(std::move(t));
+  }
+  graph_.nodes.push_back(std::move(n));
+  return graph_.nodes.back().outputs;
+}
+
+Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, std::vector<GraphRef> regions) {
+  try {
+    if (auto* compose = std::get_if<Compose>(&op.kernel)) return (*compose)(*this, operands, attrs);
+    Vars inputs(operands.begin(), operands.end());
+    if (op.dtype.operands != Operands::AsIs && !inputs.empty()) {
+      runtime::Kind kind = type(inputs[0]).kind();
+      for (std::size_t i = 1; i < inputs.size(); ++i) {
+        auto joined = runtime::promote(kind, type(inputs[i]).kind());
+        if (!joined) throw runtime::RuntimeError("dtype", std::string(op.name) + " cannot join " + runtime::to_string(type(inputs[0])) + " and " + runtime::to_string(type(inputs[i])));
+        kind = *joined;
+      }
+      if (op.dtype.operands == Operands::Inexact && !runtime::is_float(kind.dtype)) {
+        if (!runtime::is_number(kind.dtype)) throw runtime::RuntimeError("dtype", std::string(op.name) + " is not defined for " + runtime::to_string(type(inputs[0])));
+        kind.dtype = runtime::to_inexact(kind.dtype);
+      }
+      for (Var& v : inputs) v = convert(*this, v, kind.dtype, type(v).weak && kind.weak);
+    }
+    std::vector<Type> types;
+    types.reserve(inputs.size());
+    for (Var v : inputs) types.push_back(type(v));
+    return append(op, std::move(inputs), attrs, regions, infer(OpCall{op, types, attrs, regions}));
+  } catch (const runtime::RuntimeError& e) {
+    throw grammar::Error(e.code, span_, e.what(), {"in " + use_of(op, *this, operands)});
+  }
+}
+
+Vars Builder::emit(const OpDef& op, std::initializer_list<Var> operands, Attrs attrs, std::vector<GraphRef> regions) {
+  return emit(op, std::span<const Var>(operands.begin(), operands.size()), std::move(attrs), std::move(regions));
+}
+
+Var Builder::emit1(const OpDef& op, std::initializer_list<Var> operands, Attrs attrs) {
+  return emit(op, std::span<const Var>(operands.begin(), operands.size()), std::move(attrs)).at(0);
+}
+
+Var Builder::call(std::string_view name, std::initializer_list<Var> operands, Attrs attrs) {
+  return emit1(table_.at(name), operands, std::move(attrs));
+}
+
+Vars Builder::inline_graph(const Graph& g, std::span<const Var> arguments) {
+  if (arguments.size() != g.params.size()) throw std::logic_error("inline_graph: another number of arguments than parameters");
+  Vars now(g.types.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i) now[static_cast<std::size_t>(g.params[i].id)] = arguments[i];
+  for (const Node& n : g.nodes) {
+    SpanScope scope(*this, n.span);
+    Vars inputs;
+    for (Var v : n.inputs) inputs.push_back(now[static_cast<std::size_t>(v.id)]);
+    std::vector<Type> types;
+    for (Var v : n.outputs) types.push_back(g.type(v));
+    Vars outputs = append(*n.op, std::move(inputs), n.attrs, n.regions, std::move(types));
+    for (std::size_t i = 0; i < outputs.size(); ++i) now[static_cast<std::size_t>(n.outputs[i].id)] = outputs[i];
+  }
+  Vars results;
+  for (Var r : g.results) results.push_back(now[static_cast<std::size_t>(r.id)]);
+  return results;
+}
+
+Graph Builder::finish(Vars results) {
+  graph_.results = std::move(results);
+  Graph out = std::move(graph_);
+  graph_ = Graph{};
+  return out;
+}
+
+}  // namespace shard::ir

@@ -1,0 +1,60 @@
+#include "interpreter/ir/table.h"
+
+#include <stdexcept>
+
+namespace shard::ir {
+
+void OpTable::add(OpDef row) {
+  auto refuse = [&](const std::string& what) {
+    throw std::logic_error("row `" + std::string(row.name) + "`: " + what);
+  };
+  if (row.name.empty()) refuse("`name` is empty: write the name as users write it");
+  if (by_name_.count(row.name)) refuse("there already is a row of this name");
+  if (row.signature.empty()) refuse("`signature` is empty: write e.g. \"tanh(x)\"");
+  if (row.doc.empty()) refuse("`doc` is empty: write one sentence on what it computes");
+  if (std::holds_alternative<std::monostate>(row.kernel)) refuse("`kernel` is empty: write a code, a function, Alias, a composition or a structure");
+  bool composite = is_composite(row), structural = structure_of(row) != nullptr;
+  if (std::holds_alternative<std::monostate>(row.derivative)) {
+    if (!composite) refuse("`derivative` is empty: write partials, transposes, a custom pair, Zero{} or NotDifferentiable{why}");
+    row.derivative = FromParts{};
+  }
+  bool factors = !std::holds_alternative<std::monostate>(row.factors);
+  if (composite && factors) refuse("`factors` are derived from the parts of a composite: leave them out");
+  if (!composite && !structural && !factors) refuse("`factors` is empty: write an einsum over named factors, or a function that gives one");
+  if (structural && !row.infer && !factors) refuse("`infer` is empty: a structural row says its results' types");
+  if (!structural && row.samples.empty()) refuse("`samples` is empty: give inputs that exercise it");
+  Signature signature = parse_signature(row.signature);
+  if (signature.name != row.name) refuse("its signature is for `" + signature.name + "`");
+  rows_.push_back(std::move(row));
+  const OpDef& stored = rows_.back();
+  by_name_.emplace(stored.name, &stored);
+  signatures_.emplace(&stored, std::move(signature));
+}
+
+const OpDef* OpTable::find(std::string_view name) const {
+  auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : it->second;
+}
+
+const OpDef& OpTable::at(std::string_view name) const {
+  if (const OpDef* op = find(name)) return *op;
+  throw std::logic_error("there is no row `" + std::string(name) + "`");
+}
+
+const Signature& OpTable::signature(const OpDef& op) const { return signatures_.at(&op); }
+
+void OpTable::freeze() { core_ = find_core_ops(*this); }
+
+FactorRule factors_of(const OpCall& call) {
+  if (auto* f = std::get_if<FactorFn>(&call.op.factors)) return (*f)(call);
+  if (auto* text = std::get_if<std::string_view>(&call.op.factors)) {
+    std::vector<runtime::Shape> shapes;
+    for (const Type& t : call.in) shapes.push_back(t.shape);
+    std::vector<runtime::Shape> results;
+    if (call.op.shape) results = call.op.shape(call);
+    return parse_factors(*text, shapes, results);
+  }
+  throw std::logic_error("row `" + std::string(call.op.name) + "` has no factors");
+}
+
+}  // namespace shard::ir
