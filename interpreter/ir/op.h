@@ -50,6 +50,7 @@ struct NodeView {           // a node under differentiation, in the builder that
   const OpCall call;        // types are those in the graph
   const Vars& in;
   const Vars& out;
+  std::span<const char> wanted = {};   // reverse mode: the operands whose cotangents anybody wants (empty: all of them)
 };
 struct Zero {};             // piecewise constant (floor, comparisons, argmax, random bits): tangents and cotangents are zero
 struct NotDifferentiable { std::string_view why; };   // an error when a gradient would pass
@@ -65,9 +66,20 @@ struct Transposes {         // linear operations
   // made where a result has none).
   std::function<Var(Builder&, const NodeView&, int operand, std::span<const Var> ct, const Type& want)> of;
 };
+struct Pushed { Vars results, tangents; };
+struct Pullback {           // a node made anew for reverse mode, and what gives its operands' cotangents later in the same builder
+  Vars results;
+  std::function<Vars(Builder&, std::span<const Var> cotangents)> of;
+};
 struct Custom {             // everything else: max, sort, loops, user-defined rules. Invalid Vars stand for zeros, in and out.
+  // Either may be left empty: it is then derived from the other one by transposition.
   std::function<Vars(Builder&, const NodeView&, std::span<const Var> tangents)> jvp;
   std::function<Vars(Builder&, const NodeView&, std::span<const Var> cotangents)> vjp;
+  // Instead of jvp and vjp, where the node itself changes (loops carry tangents along, or keep values for the backward part):
+  // `push` makes values and tangents at once; `pull` the values and what it keeps. `wanted`: operands whose cotangents are wanted;
+  // `given`: results that may get one.
+  std::function<Pushed(Builder&, const OpCall&, const Vars& in, std::span<const Var> tangents)> push = {};
+  std::function<Pullback(Builder&, const OpCall&, const Vars& in, std::span<const char> wanted, std::span<const char> given)> pull = {};
 };
 struct FromParts {};        // composites
 using Derivative = std::variant<std::monostate, Zero, NotDifferentiable, Partials, Transposes, Custom, FromParts>;
