@@ -1,7 +1,10 @@
 // vmap of graphs: one new leading dimension on some parameters and, as it turns out, on some results. Graph in, graph out.
+// A reader of columns: factors say how operands broadcast, attributes count from the end, and rows for which that is not enough
+// have a `batch` column.
 #pragma once
 #include <vector>
 
+#include "interpreter/ir/builder.h"
 #include "interpreter/ir/table.h"
 
 namespace shard::transform {
@@ -12,5 +15,13 @@ struct Batched {
 };
 // mapped[i]: parameter i has the new dimension, of `size`, in front. `force`: results that do not depend on it are repeated.
 Batched batch(const ir::OpTable& table, const ir::Graph& f, const std::vector<bool>& mapped, std::int64_t size, bool force);
+// The same, with `force` by result; `front`: the layout of the new dimension (explicit axes that split it).
+Batched batch(const ir::OpTable& table, const ir::Graph& f, const std::vector<bool>& mapped, std::int64_t size, const std::vector<bool>& force,
+              const runtime::DimSharding& front = {});
+
+// ---- for `batch` columns ----
+ir::Type with_front(ir::Type t, std::int64_t size, const runtime::DimSharding& front = {});     // the type with the new dimension
+ir::Var repeat_front(ir::Builder& b, ir::Var x, std::int64_t size, const runtime::DimSharding& front = {});
+runtime::DimSharding front_of(const ir::Builder& b, std::span<const ir::Mapped> operands);       // layout of the new dimension of mapped ones
 
 }  // namespace shard::transform
