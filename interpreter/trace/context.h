@@ -50,6 +50,7 @@ class Context {
 
   // ---- scalars and concrete values
   Tensor scalar(HostNumber value, bool weak = true);  // i32, f32 or bool; in a trace a constant node. Integers that do not fit i32: error
+  Tensor concrete_scalar(HostNumber value);             // the same, but concrete also while a trace is open
   HostNumber need(const Tensor& known);               // the value of a traced host number, with a guard; see Tensor::known
   runtime::ArrayRef concrete(const Tensor& t, std::string_view what) const;  // error where t is traced: `what` needs a value that only a run has
 

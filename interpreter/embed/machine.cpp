@@ -1,0 +1,15 @@
+#include "interpreter/embed/machine.h"
+
+#include "stdlib/stdlib.h"
+
+namespace shard::embed {
+
+Machine::Machine(lang::Options options) {
+  stdlib::install(table_);
+  if (!options.embedded_module) options.embedded_module = stdlib::embedded_module;
+  context_ = std::make_unique<trace::Context>(table_, pool_, options.devices);
+  interpreter_ = std::make_unique<lang::Interpreter>(*context_, std::move(options));
+  stdlib::install(*interpreter_);
+}
+
+}  // namespace shard::embed

@@ -1,0 +1,296 @@
+#include "interpreter/lang/jit.h"
+
+#include <unordered_map>
+
+#include "interpreter/lang/impl.h"
+#include "interpreter/lang/pattern.h"
+
+namespace shard::lang {
+namespace {
+
+using trace::Tensor;
+
+constexpr std::size_t kEntries = 256;   // compiled calls that one jit function keeps; the oldest goes first
+
+struct Outside { CellRef cell; Pattern pattern; std::size_t first; };   // first: index of its first leaf among all leaves
+
+// Where a captured parameter of the graph comes from at each call: a leaf of the arguments and outside variables, or a constant.
+struct Source { std::ptrdiff_t leaf = -1; runtime::ArrayRef constant; };
+
+struct Result { std::size_t index; bool traced; };
+
+struct Entry {
+  Pattern arguments;
+  std::vector<Outside> outside;
+  runtime::MeshRef mesh;
+  Value rules;
+  std::vector<std::pair<std::size_t, trace::HostNumber>> guards;   // leaf, and the number it must be
+  std::vector<Source> sources;                                     // one a parameter of the plan
+  std::shared_ptr<const exec::Executable> plan;
+  Value tree;                                                      // of the result
+  std::vector<int> index;                                          // by leaf of the result: which result of the plan, or -1
+};
+
+bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
+
+// Watches the body's reads of variables from outside: their arrays and numbers become parameters, once a variable.
+class Outsiders : public ReadObserver {
+ public:
+  Outsiders(Interpreter& in, std::size_t leaves) : in_(in), leaves_(leaves) {}
+
+  Value on_read(const CellRef& cell, const Value& value) override {
+    auto it = seen_.find(cell.get());
+    if (it != seen_.end()) return it->second;
+    trace::FrameRef frame = frame_;
+    Gathered gathered;
+    Pattern::gather(value, gathered);
+    std::vector<Value> now;
+    for (std::size_t i = 0; i < gathered.arrays.size(); ++i) {
+      Tensor outer = gathered.arrays[i] ? Tensor(gathered.arrays[i]) : scalar(*gathered.numbers[i]);
+      // A parameter of its own, also where the same array is captured under two names: they may differ in a later call.
+      ir::Var v = frame->builder.param(outer.type());
+      std::size_t position = frame->captured.size();
+      frame->captured.push_back(outer);
+      frame->captured_params.push_back(v);
+      leaf_of_[position] = leaves_ + i;
+      std::shared_ptr<const trace::Known> known;
+      if (gathered.numbers[i]) {
+        known = std::make_shared<const trace::Known>(trace::Known{*gathered.numbers[i], {static_cast<int>(leaves_ + i)}, frame});
+        numbers_[leaves_ + i] = *gathered.numbers[i];
+      }
+      now.push_back(Tensor(frame, v, std::move(known)));
+    }
+    std::size_t at = 0;
+    Value replaced = now.empty() ? value : Pattern::replace(value, now, at);
+    outside.push_back({cell, Pattern::of(value), leaves_});
+    leaves_ += gathered.arrays.size();
+    seen_.emplace(cell.get(), replaced);
+    return replaced;
+  }
+
+  void open(trace::FrameRef frame) { frame_ = std::move(frame); }
+  std::ptrdiff_t leaf_of(std::size_t captured) const {
+    auto it = leaf_of_.find(captured);
+    return it == leaf_of_.end() ? -1 : static_cast<std::ptrdiff_t>(it->second);
+  }
+  const trace::HostNumber* number(std::size_t leaf) const {
+    auto it = numbers_.find(leaf);
+    return it == numbers_.end() ? nullptr : &it->second;
+  }
+  std::vector<Outside> outside;
+
+ private:
+  Tensor scalar(const trace::HostNumber& n) { return in_.context().concrete_scalar(n); }
+
+  Interpreter& in_;
+  std::size_t leaves_;
+  trace::FrameRef frame_;
+  std::unordered_map<const Cell*, Value> seen_;
+  std::unordered_map<std::size_t, std::size_t> leaf_of_;
+  std::unordered_map<std::size_t, trace::HostNumber> numbers_;
+};
+
+class ReadScope {   // installs an observer, and the floor that says which cells are outside
+ public:
+  ReadScope(Interpreter::Impl& impl, ReadObserver* observer) : impl_(impl), old_observer_(impl.observer), old_floor_(impl.trace_floor) {
+    impl.observer = observer;
+    impl.trace_floor = impl.next_serial;
+  }
+  ~ReadScope() {
+    impl_.observer = old_observer_;
+    impl_.trace_floor = old_floor_;
+  }
+  ReadScope(const ReadScope&) = delete;
+
+ private:
+  Interpreter::Impl& impl_;
+  ReadObserver* old_observer_;
+  std::uint64_t old_floor_;
+};
+
+class JitFunction {
+ public:
+  JitFunction(Value f, Value in_specs, Value out_specs) : function_(std::move(f)), in_specs_(std::move(in_specs)), out_specs_(std::move(out_specs)) {}
+
+  Value call(Interpreter& in, std::vector<CallArg> args, grammar::Span span) {
+    if (in.context().tracing()) return body(in, std::move(args), span);   // already inside a trace: the callee is part of it
+    Gathered leaves;
+    Value tree = tree_of(args);
+    const Entry& e = find(in, tree, args, leaves, span);
+    std::vector<runtime::ArrayRef> inputs = inputs_of(in, e, leaves);
+    leaves = {};
+    tree = Value();
+    args.clear();   // what was handed over is now held by `inputs` alone
+    std::vector<bool> donate(inputs.size(), true);
+    auto results = e.plan->run(std::move(inputs), donate, in.context().hooks());
+    std::vector<Value> out = lang::leaves(e.tree);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (e.index[i] >= 0) out[i] = Tensor(results[static_cast<std::size_t>(e.index[i])]);
+    return with_leaves(e.tree, std::move(out));
+  }
+
+  std::shared_ptr<const exec::Executable> compiled(Interpreter& in, std::vector<CallArg> args, grammar::Span span) {
+    Gathered leaves;
+    return find(in, tree_of(args), args, leaves, span).plan;
+  }
+
+ private:
+  static Value tree_of(const std::vector<CallArg>& args) {
+    std::vector<Value> values;
+    bool named = false;
+    for (const CallArg& a : args) named |= !a.name.empty();
+    for (const CallArg& a : args) values.push_back(named ? Value::tuple({Value::string(a.name), a.value}) : a.value);
+    return Value::tuple(std::move(values));
+  }
+
+  Value body(Interpreter& in, std::vector<CallArg> args, grammar::Span span) {
+    if (!in_specs_.is_none()) {
+      std::vector<Value> values;
+      for (CallArg& a : args) values.push_back(a.value);
+      Value laid = shard_tree(in, Value::tuple(std::move(values)), in_specs_, nullptr, span);
+      for (std::size_t i = 0; i < args.size(); ++i) args[i].value = (*laid.items())[i];
+    }
+    Value result = in.call(function_, std::move(args), span);
+    return out_specs_.is_none() ? result : shard_tree(in, result, out_specs_, nullptr, span);
+  }
+
+  // The entry that fits, compiled where there is none yet; `leaves` are those of the arguments, then of the outside variables.
+  const Entry& find(Interpreter& in, const Value& tree, const std::vector<CallArg>& args, Gathered& leaves, grammar::Span span) {
+    for (auto it = entries_.rbegin(); it != entries_.rend(); ++it)
+      if (fits(in, *it, tree, leaves)) return *it;
+    leaves = {};
+    Entry e = trace(in, tree, args, span);
+    if (entries_.size() >= kEntries) entries_.erase(entries_.begin());
+    entries_.push_back(std::move(e));
+    Pattern::gather(tree, leaves);
+    for (const Outside& o : entries_.back().outside) Pattern::gather(o.cell->value, leaves);
+    return entries_.back();
+  }
+
+  static bool fits(Interpreter& in, const Entry& e, const Value& tree, Gathered& leaves) {
+    leaves.arrays.clear();
+    leaves.numbers.clear();
+    if (!same_mesh(e.mesh, in.context().mesh()) || !equal(e.rules, in.impl().rules())) return false;
+    if (!e.arguments.match(tree, leaves)) return false;
+    for (const Outside& o : e.outside)
+      if (!o.pattern.match(o.cell->value, leaves)) return false;
+    for (const auto& [leaf, number] : e.guards)
+      if (leaves.numbers[leaf] != number) return false;
+    return true;
+  }
+
+  Entry trace(Interpreter& in, const Value& tree, const std::vector<CallArg>& args, grammar::Span span) {
+    auto& ctx = in.context();
+    Entry e;
+    e.arguments = Pattern::of(tree);
+    e.mesh = ctx.mesh();
+    e.rules = in.impl().rules();
+    Gathered leaves;
+    Pattern::gather(tree, leaves);
+    std::vector<runtime::Type> types;
+    std::vector<std::optional<trace::HostNumber>> known = leaves.numbers;
+    for (std::size_t i = 0; i < leaves.arrays.size(); ++i)
+      types.push_back(leaves.arrays[i] ? leaves.arrays[i]->type : ctx.concrete_scalar(*leaves.numbers[i]).type());
+    Outsiders outsiders(in, leaves.arrays.size());
+    std::vector<Tensor> results;
+    trace::Traced traced = ctx.trace(
+        types,
+        [&](std::span<const Tensor> given) {
+          outsiders.open(ctx.frame());
+          ReadScope scope(in.impl(), &outsiders);
+          std::vector<Value> now(given.begin(), given.end());
+          std::size_t at = 0;
+          Value replaced = Pattern::replace(tree, now, at);
+          std::vector<CallArg> again = args;
+          for (std::size_t i = 0; i < again.size(); ++i) {
+            const Value& item = (*replaced.items())[i];
+            again[i].value = again[i].name.empty() && !has_names(args) ? item : (*item.items())[1];
+          }
+          Value result = body(in, std::move(again), span);
+          e.tree = result;
+          std::vector<Tensor> out;
+          for (const Value& leaf : lang::leaves(result)) {
+            bool array = leaf.is_tensor() || leaf.is_host_number() || leaf.is<bool>();
+            e.index.push_back(array ? static_cast<int>(out.size()) : -1);
+            if (array) out.push_back(in.tensor(leaf, span));
+          }
+          return out;
+        },
+        known);
+    // Tensors in the remembered tree belong to the trace, which is over.
+    std::vector<Value> blank = lang::leaves(e.tree);
+    for (std::size_t i = 0; i < blank.size(); ++i)
+      if (e.index[i] >= 0) blank[i] = Value(std::int64_t{0});
+    e.tree = with_leaves(e.tree, std::move(blank));
+
+    e.outside = std::move(outsiders.outside);
+    for (int g : traced.guards) {
+      auto leaf = static_cast<std::size_t>(g);
+      const trace::HostNumber* n = leaf < leaves.numbers.size() ? &*leaves.numbers[leaf] : outsiders.number(leaf);
+      e.guards.emplace_back(leaf, *n);
+    }
+    std::vector<exec::ArgInfo> infos;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      e.sources.push_back({static_cast<std::ptrdiff_t>(i), nullptr});
+      infos.push_back(exec::arg_info(leaves.arrays[i] ? *leaves.arrays[i] : *ctx.concrete_scalar(*leaves.numbers[i]).array()));
+    }
+    for (std::size_t k = 0; k < traced.captured.size(); ++k) {
+      std::ptrdiff_t leaf = outsiders.leaf_of(k);
+      e.sources.push_back({leaf, leaf < 0 ? traced.captured[k].array() : nullptr});
+      infos.push_back(exec::arg_info(*traced.captured[k].array()));
+    }
+    e.plan = ctx.plans().get(ctx.table(), traced.graph, infos, exec::mesh_of(*traced.graph, infos));
+    return e;
+  }
+
+  static bool has_names(const std::vector<CallArg>& args) {
+    for (const CallArg& a : args)
+      if (!a.name.empty()) return true;
+    return false;
+  }
+
+  static std::vector<runtime::ArrayRef> inputs_of(Interpreter& in, const Entry& e, Gathered& leaves) {
+    std::vector<runtime::ArrayRef> inputs;
+    inputs.reserve(e.sources.size());
+    for (const Source& s : e.sources) {
+      if (s.leaf < 0) {
+        inputs.push_back(s.constant);
+        continue;
+      }
+      auto leaf = static_cast<std::size_t>(s.leaf);
+      inputs.push_back(leaves.numbers[leaf] ? in.context().concrete_scalar(*leaves.numbers[leaf]).array() : leaves.arrays[leaf]);
+    }
+    return inputs;
+  }
+
+  Value function_, in_specs_, out_specs_;
+  std::vector<Entry> entries_;
+};
+
+// What a jit value is behind its Native: found again by `compiled`.
+struct JitNative : Native {
+  std::shared_ptr<JitFunction> jit;
+};
+
+}  // namespace
+
+Value make_jit(Interpreter&, Value function, Value in_specs, Value out_specs, grammar::Span) {
+  auto jit = std::make_shared<JitFunction>(std::move(function), std::move(in_specs), std::move(out_specs));
+  auto native = std::make_shared<JitNative>();
+  native->name = "jit(...)";
+  native->signature = "jit(xs...)";
+  native->doc = "A function compiled once a key.";
+  native->compiled = true;
+  native->call = [jit](Interpreter& in, BoundArgs& a) { return jit->call(in, std::move(a.rest), a.span); };
+  native->jit = jit;
+  return Value(std::shared_ptr<const Native>(native));
+}
+
+std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, std::vector<CallArg> args, grammar::Span span) {
+  if (auto* native = f.get<std::shared_ptr<const Native>>(); native && (*native)->compiled)
+    return static_cast<const JitNative&>(**native).jit->compiled(in, std::move(args), span);
+  JitFunction once(f, Value(), Value());
+  return once.compiled(in, std::move(args), span);
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,76 @@
+// jit and comm: compiled functions, and what a call of one says between the devices.
+#include "interpreter/lang/jit.h"
+
+#include <map>
+
+#include "stdlib/host/transforms.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::BoundArgs;
+using lang::Interpreter;
+using lang::Value;
+
+Value jit(Interpreter& in, BoundArgs& a) {
+  if (!a[0].callable()) in.fail("type", a.span, "jit takes a function, this is a " + lang::kind_name(a[0]));
+  return lang::make_jit(in, a[0], a[1], a[2], a.span);
+}
+
+// A record that reads as {count: 0, bytes: 0} for kinds that do not occur is made by lang (field access); here only what occurs.
+Value totals(const std::vector<exec::CommRecord>& records) {
+  std::vector<std::string> order;
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
+  for (const auto& r : records) {
+    auto [it, fresh] = sums.try_emplace(r.kind);
+    if (fresh) order.push_back(r.kind);
+    it->second.first += r.count;
+    it->second.second += r.bytes;
+  }
+  std::vector<std::pair<std::string, Value>> fields;
+  for (const auto& kind : order)
+    fields.emplace_back(kind, Value::record({{"count", Value(sums[kind].first)}, {"bytes", Value(sums[kind].second)}}));
+  return Value::record(std::move(fields));
+}
+
+Value by_line(Interpreter& in, const std::vector<exec::CommRecord>& records) {
+  std::vector<Value> out;
+  for (const auto& r : records) {
+    std::int64_t line = in.sources().has(r.span.source) ? in.sources().at(r.span.source).position(r.span.begin).line : 0;
+    std::vector<Value> axes;
+    for (const auto& name : r.axes) axes.push_back(std::make_shared<const lang::Axis>(lang::Axis{{name}}));
+    out.push_back(Value::record({{"kind", Value::string(r.kind)}, {"bytes", Value(r.bytes)}, {"axes", Value::list(std::move(axes))},
+                                 {"line", Value(line)}, {"written", Value(r.written)}, {"count", Value(r.count)}}));
+  }
+  return Value::list(std::move(out));
+}
+
+Value comm(Interpreter& in, BoundArgs& a) {
+  bool lines = false;
+  std::vector<lang::CallArg> args;
+  for (lang::CallArg& x : a.rest) {
+    if (x.name != "by") {
+      args.push_back(std::move(x));
+      continue;
+    }
+    if (!x.value.is_string() || x.value.str() != "line") in.fail("call", x.span, "comm knows `by: \"line\"` only");
+    lines = true;
+  }
+  if (!a[0].callable()) in.fail("type", a.span, "comm takes a function and its arguments: comm(f, x, y)");
+  auto plan = lang::compiled(in, a[0], std::move(args), a.span);
+  return lines ? by_line(in, plan->comm()) : totals(plan->comm());
+}
+
+}  // namespace
+
+void register_compilation(Interpreter& in) {
+  in.define({"jit", "jit(f, in = none, out = none)",
+             "f compiled: traced once for each kind of arguments, laid out by the partitioner, run as one plan. `in:`, `out:`: layouts of arguments and result.",
+             jit});
+  in.define({"comm", "comm(f, xs...)",
+             "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `by: \"line\"` gives a list with kind, bytes, axes, "
+             "line, and whether it was written. Nothing is run.",
+             comm});
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,328 @@
+// grad, value_and_grad, vjp, jvp, linearize, jacobian, hessian: the function is traced, transform::vjp or ::jvp makes the graph of
+// the derivative, and that graph is run like any other.
+#include <numeric>
+
+#include "interpreter/transform/batch.h"
+#include "interpreter/transform/differentiate.h"
+#include "stdlib/host/traced_call.h"
+#include "stdlib/host/transforms.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::BoundArgs;
+using lang::CallArg;
+using lang::Interpreter;
+using lang::Native;
+using lang::Value;
+using trace::Tensor;
+
+std::vector<Value> positional(Interpreter& in, std::vector<CallArg>& rest, const char* who) {
+  std::vector<Value> out;
+  for (CallArg& a : rest) {
+    if (!a.name.empty()) in.fail("call", a.span, std::string(who) + " takes positional arguments only, `" + a.name + ":` was given");
+    out.push_back(std::move(a.value));
+  }
+  return out;
+}
+
+std::vector<int> iota(std::size_t n) {
+  std::vector<int> out(n);
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+struct Wrt { std::vector<int> args; bool tuple = false; };   // tuple: gradients come as a tuple
+
+Wrt read_wrt(Interpreter& in, const Value& v, grammar::Span span) {
+  Wrt w;
+  if (auto* items = v.items()) {
+    w.tuple = true;
+    for (const Value& i : *items) w.args.push_back(static_cast<int>(in.integer(i, span, "`wrt:`")));
+  } else {
+    w.args.push_back(static_cast<int>(in.integer(v, span, "`wrt:`")));
+  }
+  return w;
+}
+
+void check_float(Interpreter& in, const Tensor& t, const char* who, grammar::Span span) {
+  if (!runtime::is_float(t.type().dtype))
+    in.fail("type", span, std::string(who) + " needs arguments of floating point, this one is " + runtime::to_string(t.type()),
+            {"cast it with `f32(x)`, or choose other arguments with `wrt:`"});
+}
+
+// One graph with parameters [p..., captured...] whose results are those of f and the gradients with respect to `wrt`; the cotangent
+// of result 0 is one.
+ir::GraphRef gradient_graph(const ir::OpTable& table, const ir::Graph& f, std::size_t wrt) {
+  std::vector<bool> with_ct(f.results.size(), false);
+  with_ct[0] = true;
+  ir::Graph g = transform::vjp(table, f, iota(wrt), with_ct, true);
+  ir::Builder b(table);
+  ir::Vars args;
+  for (std::size_t i = 0; i + 1 < g.params.size(); ++i) args.push_back(b.param(g.type(g.params[i])));
+  args.push_back(ir::ones(b, g.type(g.params.back())));
+  return std::make_shared<const ir::Graph>(b.finish(b.inline_graph(g, args)));
+}
+
+Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool with_value, std::vector<CallArg> call, grammar::Span span) {
+  const char* who = with_value ? "value_and_grad" : "grad";
+  std::vector<Tensor> params;
+  std::vector<std::size_t> sizes, where;
+  for (int position : wrt.args) {
+    std::size_t n = 0, at = call.size();
+    for (std::size_t i = 0; i < call.size(); ++i)
+      if (call[i].name.empty() && static_cast<int>(n++) == position) at = i;
+    if (position < 0) in.fail("call", span, std::string(who) + ": `wrt:` counts arguments from 0, got " + std::to_string(position));
+    if (at == call.size())
+      in.fail("call", span, std::string(who) + " is with respect to argument " + std::to_string(position) + ", but the call has " + std::to_string(n));
+    auto leaves = tensor_leaves(in, call[at].value, call[at].span, who);
+    for (const Tensor& t : leaves) check_float(in, t, who, call[at].span);
+    where.push_back(at);
+    sizes.push_back(leaves.size());
+    params.insert(params.end(), leaves.begin(), leaves.end());
+  }
+  ResultTree aux_tree;
+  auto& ctx = in.context();
+  trace::Traced traced = ctx.trace(types_of(params), [&](std::span<const Tensor> given) {
+    std::vector<CallArg> args = call;
+    std::size_t from = 0;
+    for (std::size_t k = 0; k < where.size(); ++k) {
+      args[where[k]].value = with_tensors(args[where[k]].value, given.subspan(from, sizes[k]));
+      from += sizes[k];
+    }
+    Value result = in.call(f, std::move(args), span);
+    Value loss = result;
+    Value extra;
+    if (aux) {
+      auto* parts = result.items();
+      if (!parts || parts->size() != 2)
+        in.fail("call", span, std::string(who) + " with `aux: true` needs a function that returns (value, more); it returned a " + lang::kind_name(result));
+      loss = (*parts)[0];
+      extra = (*parts)[1];
+    }
+    if (!loss.is_tensor() && !loss.is_host_number())
+      in.fail("type", span, std::string(who) + " needs a function that returns one number; it returned a " + lang::kind_name(loss),
+              loss.items() ? std::vector<std::string>{"for (loss, more), write `aux: true`"} : std::vector<std::string>{});
+    Tensor value = in.tensor(loss, span);
+    if (value.type().rank() != 0 || !runtime::is_float(value.type().dtype))
+      in.fail("type", span, std::string(who) + " needs a function that returns one number of floating point; it returned " + runtime::to_string(value.type()),
+              {"sum or average it, or use `vjp` or `jacobian`"});
+    std::vector<Tensor> results = aux_tree.take(in, extra, false, span);
+    results.insert(results.begin(), value);
+    return results;
+  });
+  ir::GraphRef graph = gradient_graph(ctx.table(), *traced.graph, params.size());
+  std::vector<Tensor> args = params;
+  args.insert(args.end(), traced.captured.begin(), traced.captured.end());
+  std::vector<Tensor> results = ctx.run(graph, std::move(args));
+  std::span<const Tensor> all(results);
+  std::size_t values = traced.graph->results.size();
+  std::vector<Value> gradients;
+  std::size_t from = values;
+  for (std::size_t k = 0; k < where.size(); ++k) {
+    gradients.push_back(with_tensors(call[where[k]].value, all.subspan(from, sizes[k])));
+    from += sizes[k];
+  }
+  Value g = wrt.tuple ? Value::tuple(std::move(gradients)) : gradients[0];
+  Value more = aux ? aux_tree.rebuild(all.subspan(1, values - 1)) : Value();
+  if (!with_value) return aux ? Value::tuple({g, more}) : g;
+  Value v = results[0];
+  return Value::tuple({aux ? Value::tuple({v, more}) : v, g});
+}
+
+Value make_gradient(Interpreter& in, BoundArgs& a, bool with_value) {
+  Value f = a[0];
+  Wrt wrt = read_wrt(in, a[1], a.span);
+  bool aux = in.truth(a[2], a.span);
+  Native n{with_value ? "value_and_grad(...)" : "grad(...)", "gradient(xs...)", "The gradient of a function.",
+           [f, wrt, aux, with_value](Interpreter& i, BoundArgs& b) { return gradient(i, f, wrt, aux, with_value, std::move(b.rest), b.span); }};
+  return Value(std::make_shared<const Native>(std::move(n)));
+}
+
+// A function traced on all leaves of its arguments.
+struct AllTraced {
+  TracedCall call;
+  std::vector<Value> trees;          // of the arguments
+  std::vector<Tensor> leaves;        // of all arguments
+  std::vector<Tensor> inputs() const {
+    std::vector<Tensor> out = leaves;
+    out.insert(out.end(), call.traced.captured.begin(), call.traced.captured.end());
+    return out;
+  }
+};
+
+AllTraced trace_all(Interpreter& in, const Value& f, std::vector<Value> args, const char* who, grammar::Span span) {
+  AllTraced t;
+  t.trees = std::move(args);
+  std::vector<std::size_t> sizes;
+  for (const Value& tree : t.trees) {
+    auto more = tensor_leaves(in, tree, span, who);
+    sizes.push_back(more.size());
+    t.leaves.insert(t.leaves.end(), more.begin(), more.end());
+  }
+  t.call = trace_call(in, types_of(t.leaves), true, span, [&](std::span<const Tensor> given) {
+    std::vector<Value> values;
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < t.trees.size(); ++i) {
+      values.push_back(with_tensors(t.trees[i], given.subspan(from, sizes[i])));
+      from += sizes[i];
+    }
+    return in.call(f, std::move(values), span);
+  });
+  for (int index : t.call.result.index)
+    if (index < 0) in.fail("type", span, std::string(who) + " needs a function that returns arrays and numbers");
+  return t;
+}
+
+// Leaves of `tree` as tensors of the types that are wanted; an error naming both where they differ.
+std::vector<Tensor> matching(Interpreter& in, const Value& tree, const Value& like, std::span<const runtime::Type> want, const char* what, grammar::Span span) {
+  if (!lang::same_structure(tree, like))
+    in.fail("type", span, std::string(what) + " must have the structure " + lang::structure(like) + ", this is " + lang::structure(tree));
+  auto got = tensor_leaves(in, tree, span, what);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (got[i].type().shape != want[i].shape)
+      in.fail("shape", span, std::string(what) + " must be of type " + runtime::to_string(want[i]) + ", this is " + runtime::to_string(got[i].type()));
+    if (got[i].type().dtype != want[i].dtype || got[i].type().weak != want[i].weak)
+      got[i] = in.context().apply1(*in.context().table().core().convert, {got[i]}, {{"dtype", want[i].dtype}, {"weak", want[i].weak}});
+  }
+  return got;
+}
+
+std::vector<runtime::Type> result_types(const ir::Graph& g) {
+  std::vector<runtime::Type> out;
+  for (ir::Var r : g.results) out.push_back(g.type(r));
+  return out;
+}
+
+Value vjp(Interpreter& in, BoundArgs& a) {
+  auto t = std::make_shared<AllTraced>(trace_all(in, a[0], positional(in, a.rest, "vjp"), "vjp", a.span));
+  for (const Tensor& leaf : t->leaves) check_float(in, leaf, "vjp", a.span);
+  auto& ctx = in.context();
+  Value value = t->call.result.rebuild(ctx.run(t->call.traced.graph, t->inputs()));
+  Native pull{"pullback", "pullback(ct)", "From a cotangent of the value to one for each argument.", [t](Interpreter& i, BoundArgs& b) {
+                const ir::Graph& f = *t->call.traced.graph;
+                auto types = result_types(f);
+                auto cts = matching(i, b[0].is_none() ? Value() : b[0], t->call.result.tree, types, "the cotangent", b.span);
+                std::vector<bool> with_ct;
+                std::vector<Tensor> args = t->inputs();
+                for (std::size_t k = 0; k < types.size(); ++k) {
+                  with_ct.push_back(runtime::is_float(types[k].dtype));
+                  if (with_ct.back()) args.push_back(cts[k]);
+                }
+                auto graph = std::make_shared<const ir::Graph>(transform::vjp(i.context().table(), f, iota(t->leaves.size()), with_ct, false));
+                auto grads = i.context().run(graph, std::move(args));
+                std::vector<Value> out;
+                std::size_t from = 0;
+                for (const Value& tree : t->trees) {
+                  std::size_t n = lang::leaves(tree).size();
+                  out.push_back(with_tensors(tree, std::span<const Tensor>(grads).subspan(from, n)));
+                  from += n;
+                }
+                return Value::tuple(std::move(out));
+              }};
+  return Value::tuple({value, Value(std::make_shared<const Native>(std::move(pull)))});
+}
+
+std::vector<Value> as_arguments(const Value& v) {
+  if (v.is<std::shared_ptr<lang::Tuple>>()) return *v.items();
+  return {v};
+}
+
+// Value and directional derivative at once.
+Value push_forward(Interpreter& in, const AllTraced& t, std::vector<Value> tangents, bool with_value, const char* who, grammar::Span span) {
+  auto args = t.inputs();
+  auto types = types_of(t.leaves);
+  for (const Tensor& leaf : t.leaves) check_float(in, leaf, who, span);
+  for (const Tensor& d : matching(in, Value::tuple(std::move(tangents)), Value::tuple(t.trees), types, "the tangent", span)) args.push_back(d);
+  auto graph = std::make_shared<const ir::Graph>(transform::jvp(in.context().table(), *t.call.traced.graph, iota(t.leaves.size())));
+  auto results = in.context().run(graph, std::move(args));
+  std::size_t n = t.call.traced.graph->results.size();
+  Value tangent = t.call.result.rebuild(std::span<const Tensor>(results).subspan(n));
+  if (!with_value) return tangent;
+  return Value::tuple({t.call.result.rebuild(std::span<const Tensor>(results).first(n)), tangent});
+}
+
+Value jvp(Interpreter& in, BoundArgs& a) {
+  auto xs = as_arguments(a[1]), ds = as_arguments(a[2]);
+  if (xs.size() != ds.size())
+    in.fail("call", a.span, "jvp has " + std::to_string(xs.size()) + " arguments and " + std::to_string(ds.size()) + " tangents");
+  AllTraced t = trace_all(in, a[0], std::move(xs), "jvp", a.span);
+  return push_forward(in, t, std::move(ds), true, "jvp", a.span);
+}
+
+Value linearize(Interpreter& in, BoundArgs& a) {
+  auto t = std::make_shared<AllTraced>(trace_all(in, a[0], positional(in, a.rest, "linearize"), "linearize", a.span));
+  Value value = t->call.result.rebuild(in.context().run(t->call.traced.graph, t->inputs()));
+  Native push{"linear", "linear(xs...)", "The derivative at the point, applied to a direction.", [t](Interpreter& i, BoundArgs& b) {
+                return push_forward(i, *t, positional(i, b.rest, "a linearized function"), false, "linearize", b.span);
+              }};
+  return Value::tuple({value, Value(std::make_shared<const Native>(std::move(push)))});
+}
+
+// d f / d x for one array x and one array result, shape [result..., x...]: the pullback mapped over a basis of cotangents.
+Value jacobian_of(Interpreter& in, const Value& f, std::vector<Value> args, grammar::Span span) {
+  AllTraced t = trace_all(in, f, std::move(args), "jacobian", span);
+  const ir::Graph& g = *t.call.traced.graph;
+  if (g.results.size() != 1 || t.leaves.size() != 1)
+    in.fail("type", span, "jacobian and hessian take a function of one array that returns one array");
+  check_float(in, t.leaves[0], "jacobian", span);
+  const auto& table = in.context().table();
+  runtime::Type y = g.type(g.results[0]);
+  std::int64_t n = runtime::numel(y.shape);
+  ir::Graph pull = transform::vjp(table, g, std::vector<int>{0}, {true}, false);
+  std::vector<bool> mapped(pull.params.size(), false);
+  mapped.back() = true;
+  auto batched = transform::batch(table, pull, mapped, n, true);
+  ir::Builder b(table);
+  ir::Vars params;
+  for (std::size_t i = 0; i + 1 < batched.graph.params.size(); ++i) params.push_back(b.param(batched.graph.type(batched.graph.params[i])));
+  ir::Var rows = b.emit1(*b.core().iota, {}, {{"shape", runtime::Shape{n, n}}, {"axis", std::int64_t{-2}}, {"dtype", runtime::DType::I32}});
+  ir::Var columns = b.emit1(*b.core().iota, {}, {{"shape", runtime::Shape{n, n}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}});
+  ir::Var basis = ir::convert(b, b.emit1(*b.core().eq, {rows, columns}), y.dtype, y.weak);
+  runtime::Shape shape = y.shape;
+  shape.insert(shape.begin(), n);
+  params.push_back(ir::reshape(b, basis, shape));
+  ir::Var all = b.inline_graph(batched.graph, params).at(0);
+  runtime::Shape out = y.shape;
+  const auto& x = t.leaves[0].type().shape;
+  out.insert(out.end(), x.begin(), x.end());
+  auto graph = std::make_shared<const ir::Graph>(b.finish({ir::reshape(b, all, out)}));
+  return in.context().run(graph, t.inputs()).at(0);
+}
+
+Value make_jacobian(Interpreter&, BoundArgs& a) {
+  Value f = a[0];
+  Native n{"jacobian(...)", "jacobian(x)", "The matrix of partial derivatives at a point.",
+           [f](Interpreter& i, BoundArgs& b) { return jacobian_of(i, f, {b[0]}, b.span); }};
+  return Value(std::make_shared<const Native>(std::move(n)));
+}
+
+Value make_hessian(Interpreter&, BoundArgs& a) {
+  Value f = a[0];
+  Native g{"grad(...)", "gradient(x)", "The gradient of a function.", [f](Interpreter& i, BoundArgs& b) {
+             return gradient(i, f, Wrt{{0}, false}, false, false, {CallArg{"", b[0], b.span}}, b.span);
+           }};
+  Value gradient_value(std::make_shared<const Native>(std::move(g)));
+  Native n{"hessian(...)", "hessian(x)", "The matrix of second derivatives at a point.",
+           [gradient_value](Interpreter& i, BoundArgs& b) { return jacobian_of(i, gradient_value, {b[0]}, b.span); }};
+  return Value(std::make_shared<const Native>(std::move(n)));
+}
+
+}  // namespace
+
+void register_derivatives(Interpreter& in) {
+  in.define({"grad", "grad(f, wrt = 0, aux = false)",
+             "A function that gives the gradient of f, which returns one number. `wrt`: the position of an argument, or a tuple of positions; "
+             "the gradient has the structure, shapes and layouts of the argument. `aux: true`: f returns (value, more), and `more` comes along.",
+             [](Interpreter& i, BoundArgs& a) { return make_gradient(i, a, false); }});
+  in.define({"value_and_grad", "value_and_grad(f, wrt = 0, aux = false)", "Like grad, but gives (value, gradient), computed together.",
+             [](Interpreter& i, BoundArgs& a) { return make_gradient(i, a, true); }});
+  in.define({"vjp", "vjp(f, xs...)",
+             "The value f(xs...) and its pullback: a function from a cotangent of the value to a tuple with a gradient for each argument.", vjp});
+  in.define({"jvp", "jvp(f, x, dx)", "The value f(x) and its derivative in the direction dx; tuples for several arguments.", jvp});
+  in.define({"linearize", "linearize(f, xs...)", "The value f(xs...) and the linear function that is its derivative there.", linearize});
+  in.define({"jacobian", "jacobian(f)", "A function that gives the partial derivatives of f(x), shape [result..., x...].", make_jacobian});
+  in.define({"hessian", "hessian(f)", "A function that gives the second derivatives of f(x), which returns one number.", make_hessian});
+}
+
+}  // namespace shard::stdlib

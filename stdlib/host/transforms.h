@@ -1,0 +1,12 @@
+// Transforms of functions as scripts call them: grad, vjp, jvp, vmap, scan, remat, jit, ... They trace the function into a graph, change
+// the graph (interpreter/transform) and run it: recorded into the surrounding trace, or compiled and executed.
+#pragma once
+#include "interpreter/lang/interpreter.h"
+
+namespace shard::stdlib {
+
+void register_derivatives(lang::Interpreter& in);   // grad value_and_grad vjp jvp linearize jacobian hessian
+void register_mapping(lang::Interpreter& in);       // vmap scan remat custom_vjp eval_shape
+void register_compilation(lang::Interpreter& in);   // jit comm
+
+}  // namespace shard::stdlib
