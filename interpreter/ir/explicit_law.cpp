@@ -6,16 +6,12 @@ namespace shard::ir {
 namespace {
 
 using runtime::AxisId;
+using runtime::AxisSet;
+using runtime::Mesh;
 using runtime::RuntimeError;
 using Axes = std::vector<AxisId>;
 
-std::string names(const runtime::Mesh& mesh, const Axes& axes) {
-  if (axes.empty()) return "_";
-  if (axes.size() == 1) return "@" + mesh.axes[axes[0]].name;
-  std::string out = "@(";
-  for (std::size_t i = 0; i < axes.size(); ++i) out += (i ? ", " : "") + mesh.axes[axes[i]].name;
-  return out + ")";
-}
+[[noreturn]] void refuse(const std::string& message) { throw RuntimeError("layout", message); }
 
 std::string operand_types(const OpCall& call) {
   std::string out;
@@ -23,12 +19,22 @@ std::string operand_types(const OpCall& call) {
   return out;
 }
 
+std::string use(const OpCall& call) { return std::string(call.op.name) + " of " + operand_types(call); }
+
+bool is_elementwise(const OpDef& op) { return std::holds_alternative<runtime::Code>(op.kernel); }
+
+// Linear in all its array operands at once (add, concat, reshape, a sum): a pending sum may pass.
+bool jointly_linear(const OpCall& call) {
+  auto* t = std::get_if<Transposes>(&call.op.derivative);
+  return t && (t->jointly || call.in.size() == 1);
+}
+
 // Hands a dimension's axes out to its factors, the major one first; false where an axis does not divide what is left.
-bool hand_out(const runtime::Mesh& mesh, const Axes& axes, const DimFactors& dim, const FactorRule& rule, std::vector<Axes>& given) {
+bool hand_out(const Mesh& mesh, const Axes& axes, const DimFactors& dim, const FactorRule& rule, std::vector<Axes>& given) {
   std::size_t at = 0;
   for (int f : dim) {
     std::int64_t left = rule.factors[static_cast<std::size_t>(f)].size;
-    while (at < axes.size() && left > 1) {
+    while (at < axes.size() && (left > 1 || mesh.size_of(axes[at]) == 1)) {
       if (left % mesh.size_of(axes[at])) return false;
       left /= mesh.size_of(axes[at]);
       given[static_cast<std::size_t>(f)].push_back(axes[at++]);
@@ -37,72 +43,195 @@ bool hand_out(const runtime::Mesh& mesh, const Axes& axes, const DimFactors& dim
   return at == axes.size();
 }
 
-}  // namespace
-
-void apply_explicit_law(const OpCall& call, const FactorRule& rule, std::vector<Type>& results) {
-  runtime::MeshRef mesh;
-  for (const Type& t : call.in) {
-    if (!t.mesh) continue;
-    if (mesh && !same_devices(*mesh, *t.mesh))
-      throw RuntimeError("mesh", "operands live on two meshes, " + runtime::to_string(*mesh) + " and " + runtime::to_string(*t.mesh) +
-                                     ": move one with `shard x as P(...) on m`");
-    if (!mesh) mesh = t.mesh;
-  }
-  if (!mesh) return;
-  for (Type& t : results)
-    if (!t.varying.empty()) t.mesh = mesh;
-  bool laid_out = false;
-  for (const Type& t : call.in) laid_out |= !t.sharding.used_axes().empty();
-  if (!laid_out) return;
-
-  if (call.op.explicit_refuses)
-    if (auto why = call.op.explicit_refuses(call, rule)) throw RuntimeError("layout", *why);
-
+// What each factor is split over, agreed on by all operands.
+std::vector<Axes> agree(const OpCall& call, const FactorRule& rule, const Mesh& mesh) {
   std::vector<Axes> chosen(rule.factors.size());
-  std::vector<int> chosen_by(rule.factors.size(), -1);
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     std::vector<Axes> given(rule.factors.size());
     for (std::size_t d = 0; d < call.in[i].sharding.dims.size(); ++d) {
       const Axes& axes = call.in[i].sharding.dims[d].axes;
-      if (axes.empty()) continue;
-      if (!hand_out(*mesh, axes, rule.operands[i][d], rule, given))
-        throw RuntimeError("layout", std::string(call.op.name) + " cannot keep the layout of " + runtime::to_string(call.in[i]) +
-                                         ": say the result's layout with `out: P(...)`, or `shard` the operand first");
+      if (!axes.empty() && !hand_out(mesh, axes, rule.operands[i][d], rule, given))
+        refuse(use(call) + ": its parts are not divisible by " + axes_text(mesh, axes) +
+               ". Say the result's layout with `out: P(...)`, or `shard` the operand first");
     }
     for (std::size_t f = 0; f < given.size(); ++f) {
       if (given[f].empty()) continue;
-      if (chosen_by[f] < 0) {
-        chosen[f] = given[f];
-        chosen_by[f] = static_cast<int>(i);
-      } else if (rule.factors[f].kind == FactorKind::Reduced) {
-        throw RuntimeError("layout", std::string(call.op.name) + " of " + operand_types(call) + ": the summed dimension is split on both sides (" +
-                                         names(*mesh, chosen[f]) + " and " + names(*mesh, given[f]) +
-                                         "), so the result's layout is ambiguous: say it with `out: P(...)`");
-      } else if (chosen[f] != given[f]) {
-        throw RuntimeError("layout", std::string(call.op.name) + " of " + operand_types(call) + ": one dimension is split over " + names(*mesh, chosen[f]) +
-                                         " and over " + names(*mesh, given[f]) + ": `shard` one of them first");
-      }
+      if (chosen[f].empty()) { chosen[f] = given[f]; continue; }
+      if (rule.factors[f].kind == FactorKind::Reduced)
+        refuse(use(call) + ": the summed dimension is split on both sides (" + axes_text(mesh, chosen[f]) + " and " + axes_text(mesh, given[f]) +
+               "), so the result's layout is ambiguous. Say it with `out: P(...)`, or `shard` an operand first");
+      if (chosen[f] != given[f])
+        refuse(use(call) + ": the same dimension is split over " + axes_text(mesh, chosen[f]) + " and over " + axes_text(mesh, given[f]) +
+               ". `shard` one of them first");
     }
   }
-  for (std::size_t r = 0; r < results.size(); ++r) {
-    Type& t = results[r];
-    t.mesh = mesh;
-    runtime::AxisSet used;
-    for (std::size_t d = 0; d < t.shape.size(); ++d) {
-      Axes axes;
-      for (int f : rule.results[r][d]) {
-        const Axes& more = chosen[static_cast<std::size_t>(f)];
-        axes.insert(axes.end(), more.begin(), more.end());
-      }
-      for (AxisId a : axes) {
-        if (used.has(a))
-          throw RuntimeError("layout", std::string(call.op.name) + " of " + operand_types(call) + " would split two dimensions of its result over @" +
-                                           mesh->axes[a].name + ": `shard` one operand first, or say the result's layout with `out: P(...)`");
-        used.add(a);
-      }
-      t.sharding.dims[d].axes = std::move(axes);
+  return chosen;
+}
+
+// A result's dimensions from those of the factors.
+void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>& chosen, const Mesh& mesh, std::size_t r, Type& t) {
+  AxisSet used;
+  for (std::size_t d = 0; d < t.shape.size(); ++d) {
+    Axes axes;
+    bool whole_before = false;   // a factor before this one is not split: what follows it would not be contiguous
+    for (int f : rule.results[r][d]) {
+      const Axes& more = chosen[static_cast<std::size_t>(f)];
+      if (!more.empty() && whole_before)
+        refuse(use(call) + ": a whole dimension before one that is split over " + axes_text(mesh, more) +
+               " cannot be merged with it. Say the result's layout with `out: P(...)`, or `shard` the operand first");
+      whole_before |= more.empty() && rule.factors[static_cast<std::size_t>(f)].size > 1;
+      axes.insert(axes.end(), more.begin(), more.end());
     }
+    std::int64_t n = 1;
+    for (AxisId a : axes) n *= mesh.size_of(a);
+    if (t.shape[d] % n)
+      refuse(use(call) + ": dimension " + std::to_string(d) + " of the result has size " + std::to_string(t.shape[d]) + ", which " +
+             axes_text(mesh, axes) + " (" + std::to_string(n) + ") does not divide. `shard` the operand first, or say the layout with `out: P(...)`");
+    for (AxisId a : axes) {
+      if (used.has(a))
+        refuse(use(call) + " would split two dimensions of its result over @" + mesh.axes[a].name +
+               ". `shard` one operand first, or say the result's layout with `out: P(...)`");
+      used.add(a);
+    }
+    t.sharding.dims[d].axes = std::move(axes);
   }
+}
+
+// Pending sums and reduced values (jax: sharding in types, unreduced and reduced).
+void pass_pending(const OpCall& call, const Mesh& mesh, std::vector<Type>& results) {
+  AxisSet unreduced, reduced;
+  runtime::Pending pending = runtime::Pending::Sum;
+  for (const Type& t : call.in) {
+    unreduced |= t.sharding.unreduced;
+    reduced |= t.sharding.reduced;
+    if (!t.sharding.unreduced.empty()) pending = t.sharding.pending;
+  }
+  if (unreduced.empty() && reduced.empty()) return;
+  bool product = is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call);
+  if (!unreduced.empty()) {
+    std::string axes = axes_text(mesh, unreduced.list());
+    std::string finish = ". Finish the sum first: `shard x as P(...)`";
+    if (jointly_linear(call) && pending == runtime::Pending::Sum) {
+      for (const Type& t : call.in)
+        if (!(t.sharding.unreduced == unreduced) && (t.rank() > 0 || call.in.size() == 1 || is_elementwise(call.op)))
+          refuse(use(call) + ": one is a sum pending over " + axes + " and the other is not, so adding them would count it once a device" + finish);
+    } else if (product) {
+      int holders = 0;
+      for (const Type& t : call.in) {
+        holders += !t.sharding.unreduced.empty();
+        if (t.sharding.unreduced.empty() && t.rank() > 0 && !(t.sharding.reduced == unreduced))
+          refuse(use(call) + ": a sum pending over " + axes + " may be multiplied by a value that is `reduced` over " + axes + " or by a number" + finish);
+      }
+      if (holders > 1) refuse(use(call) + ": a product of two pending sums is not a sum of products" + finish);
+    } else {
+      refuse(use(call) + " is not linear, so it cannot be taken of a sum pending over " + axes + finish);
+    }
+    for (Type& t : results) {
+      t.sharding.unreduced = unreduced;
+      t.sharding.pending = pending;
+    }
+    return;
+  }
+  bool contraction = !is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call);
+  if (contraction) return;   // operands may be reduced; the result is not
+  for (const Type& t : call.in) {
+    if (t.rank() == 0 || t.sharding.reduced == reduced || !is_elementwise(call.op)) continue;
+    bool split = !(t.sharding.split_axes() & reduced).empty();
+    refuse(use(call) + ": one is reduced over " + axes_text(mesh, reduced.list()) + ", the other " + (split ? "split over it" : "is not") +
+           ". Bring both to one layout with `shard x as P(...)` or `shard x as P(reduced: " + axes_text(mesh, reduced.list()) + ")`");
+  }
+  for (Type& t : results) t.sharding.reduced = reduced;
+}
+
+// `out: P(...)`: it is the result's layout; a pending sum must be over axes that the sum really runs over.
+void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Type& t) {
+  check_layout(t.shape, out);
+  for (AxisId a : out.sharding.used_axes().list())
+    if (out.mesh->axes[a].kind != runtime::AxisKind::Explicit && !out.sharding.unreduced.empty())
+      refuse(std::string(call.op.name) + ": `unreduced` is for explicit axes, @" + out.mesh->axes[a].name + " is not one");
+  AxisSet summed;
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    AxisSet mine;
+    for (std::size_t d = 0; d < call.in[i].sharding.dims.size(); ++d)
+      for (int f : rule.operands[i][d])
+        if (rule.factors[static_cast<std::size_t>(f)].kind == FactorKind::Reduced)
+          for (AxisId a : call.in[i].sharding.dims[d].axes) mine.add(a);
+    bool both = call.in.size() > 1;
+    summed = i == 0 ? mine : both ? (summed & mine) : (summed | mine);
+  }
+  for (const Type& in : call.in) summed |= in.sharding.unreduced;
+  if (!summed.contains(out.sharding.unreduced))
+    refuse(use(call) + ": `out:` leaves a sum pending over " + axes_text(*out.mesh, out.sharding.unreduced.list()) +
+           ", but the summed dimensions are split over " + axes_text(*out.mesh, summed.list()));
+  t = with_explicit_layout(std::move(t), out);
+}
+
+}  // namespace
+
+std::string axes_text(const Mesh& mesh, const Axes& axes) {
+  if (axes.empty()) return "_";
+  if (axes.size() == 1) return "@" + mesh.axes[axes[0]].name;
+  std::string out = "@(";
+  for (std::size_t i = 0; i < axes.size(); ++i) out += (i ? ", " : "") + mesh.axes[axes[i]].name;
+  return out + ")";
+}
+
+void check_layout(const runtime::Shape& shape, const Layout& layout) {
+  const auto& dims = layout.sharding.dims;
+  if (dims.size() > shape.size())
+    throw RuntimeError("spec", runtime::to_string(*layout.mesh, layout.sharding) + " has " + std::to_string(dims.size()) + " entries, the array has " +
+                                   std::to_string(shape.size()) + " dimensions " + runtime::to_string(shape));
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    std::int64_t n = runtime::parts(*layout.mesh, dims[d]);
+    if (shape[d] % n)
+      throw RuntimeError("spec", "dimension " + std::to_string(d) + " of size " + std::to_string(shape[d]) + " cannot be split over " +
+                                     axes_text(*layout.mesh, dims[d].axes) + " of size " + std::to_string(n) + ": " + std::to_string(n) + " does not divide " +
+                                     std::to_string(shape[d]));
+  }
+}
+
+Type with_explicit_layout(Type type, const Layout& layout) {
+  const Mesh& mesh = *layout.mesh;
+  AxisSet shown = mesh.of_kind(runtime::AxisKind::Explicit);
+  type.sharding = runtime::Sharding::replicated(type.shape.size());
+  for (std::size_t d = 0; d < layout.sharding.dims.size(); ++d)
+    for (AxisId a : layout.sharding.dims[d].axes)
+      if (shown.has(a)) type.sharding.dims[d].axes.push_back(a);
+  type.sharding.unreduced = layout.sharding.unreduced & shown;
+  type.sharding.reduced = layout.sharding.reduced & shown;
+  type.sharding.pending = layout.sharding.pending;
+  bool shows = !type.sharding.used_axes().empty() || !type.varying.empty();
+  type.mesh = shows ? layout.mesh : nullptr;
+  return type;
+}
+
+void apply_explicit_law(const OpCall& call, const FactorRule& rule, std::vector<Type>& results) {
+  runtime::MeshRef mesh;
+  bool laid_out = false;
+  for (const Type& t : call.in) {
+    laid_out |= !t.sharding.used_axes().empty();
+    if (!t.mesh) continue;
+    if (mesh && !same_devices(*mesh, *t.mesh))
+      throw RuntimeError("mesh", use(call) + ": they live on two meshes, " + runtime::to_string(*mesh) + " and " + runtime::to_string(*t.mesh) +
+                                     ". Move one with `shard x as P(...) on m`");
+    if (!mesh) mesh = t.mesh;
+  }
+  const Layout* out = call.attrs.has("out") ? &call.attrs.layout("out") : nullptr;
+  if (out && out->mesh) {
+    apply_out(call, rule, *out, results.at(0));
+    return;
+  }
+  if (!mesh) return;
+  for (Type& t : results)
+    if (!t.varying.empty()) t.mesh = mesh;
+  if (!laid_out) return;
+  if (call.op.explicit_refuses)
+    if (auto why = call.op.explicit_refuses(call, rule)) refuse(*why);
+  std::vector<Axes> chosen = agree(call, rule, *mesh);
+  for (std::size_t r = 0; r < results.size(); ++r) lay_out(call, rule, chosen, *mesh, r, results[r]);
+  pass_pending(call, *mesh, results);
+  for (Type& t : results)
+    t.mesh = t.sharding.used_axes().empty() && t.varying.empty() ? nullptr : mesh;
 }
 
 }  // namespace shard::ir

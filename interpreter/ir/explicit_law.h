@@ -1,5 +1,6 @@
-// The layout of one operation's results on explicit axes, read from its factors: split operands give split results, what one
-// operand splits and the other holds whole is split, and what two operands split differently is an error with the ways out.
+// The layout of one operation's results on explicit axes, read from its row. Split operands give split results; what one operand
+// splits and another holds whole is split; what two operands split differently, or a sum split on both sides, is an error with the
+// ways out. `out: P(...)` overrules. Pending sums ({U:X}) pass through linear operations only; {R:X} passes where nothing mixes.
 #pragma once
 #include <vector>
 
@@ -7,7 +8,13 @@
 
 namespace shard::ir {
 
-// Sets mesh and sharding of the results (whose shapes are known). Nothing where no operand has a layout. Throws RuntimeError.
+// Sets mesh and sharding of the results (whose shapes are known). Nothing where no operand has a layout. Throws RuntimeError("layout").
 void apply_explicit_law(const OpCall& call, const FactorRule& rule, std::vector<Type>& results);
+
+// The type of a value of this global type laid out as `layout`: only the explicit axes of its mesh show.
+Type with_explicit_layout(Type type, const Layout& layout);
+// Throws RuntimeError("spec") naming dimension, axes and sizes where a split dimension does not divide, or the rank does not fit.
+void check_layout(const runtime::Shape& shape, const Layout& layout);
+std::string axes_text(const runtime::Mesh& mesh, const std::vector<runtime::AxisId>& axes);   // "@X", "@(X, Y)", "_"
 
 }  // namespace shard::ir

@@ -104,13 +104,18 @@ enum class Structure : std::uint8_t {
   While,      // regions [cond, body]; attrs cond_consts, body_consts (counts). in: cond consts, body consts, carry; out: carry
   Branch,     // regions [then, else]; in: a bool scalar, then what both regions take; out: results of the chosen one
   Call,       // regions [body]; in and out are the body's (remat, custom gradients: the row's derivative says what is special)
-  Manual,     // regions [local body]; attrs in, out specs: per-device code
+  Manual,     // regions [body]; per-device code: the body's types are local over the manual axes. attrs: axes (Ints, the manual axes),
+              // in0, in1, ... and out0, out1, ... (Layout: specs of operands and results over the manual axes)
   Effect,     // print, assert, error: attrs say which; handled by a host hook in order
   Collective, // the `comm` column says which
 };
 using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, Alias, Compose, Structure>;
 
 // ---- comm: collectives only (local level) ----
+// attrs common to all: axes (Ints of AxisId, major first), mesh (Layout without dims; may be left out where an operand's type has the
+// mesh), written (false: inserted by the partitioner; left out: by the program), groups (Ints, the groups one after another) with
+// group_size. Dimensions count from the end: `axis` of an untiled gather and `concat` of an untiled exchange in the result, all others
+// in the operand.
 enum class Comm : std::uint8_t {
   None, Sum, Max, Min,      // attrs axes; psum, pmax, pmin
   Gather,                   // all_gather: attrs axes, axis (dimension, from the end), tiled
