@@ -14,6 +14,25 @@ std::string use_of(const OpDef& op, const Builder& b, std::span<const Var> opera
   return out + ")";
 }
 
+// In manual code a value that does not vary becomes varying by itself where it meets one that does; the cast says so in the graph,
+// because its transpose is the sum over the devices. Structural rows (loops, branches, collectives) say themselves what they take.
+void vary_alike(Builder& b, const OpDef& op, Vars& inputs) {
+  if (structure_of(op)) return;
+  runtime::AxisSet all;
+  for (Var v : inputs) all |= b.type(v).varying;
+  if (all.empty()) return;
+  for (Var& v : inputs) {
+    runtime::AxisSet missing = all - b.type(v).varying;
+    if (missing.empty()) continue;
+    Ints axes;
+    for (auto a : missing.list()) axes.push_back(a);
+    runtime::MeshRef mesh;
+    for (Var w : inputs)
+      if (b.type(w).mesh) mesh = b.type(w).mesh;
+    v = b.emit1(*b.core().pcast, {v}, {{"axes", std::move(axes)}, {"to", std::string("varying")}, {"mesh", Layout{mesh, {}}}});
+  }
+}
+
 }  // namespace
 
 Var Builder::param(Type type) {
@@ -55,6 +74,7 @@ Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, 
       }
       for (Var& v : inputs) v = convert(*this, v, kind.dtype, type(v).weak && kind.weak);
     }
+    if (!graph_.local) vary_alike(*this, op, inputs);
     std::vector<Type> types;
     types.reserve(inputs.size());
     for (Var v : inputs) types.push_back(type(v));

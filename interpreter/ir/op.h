@@ -95,6 +95,9 @@ struct KernelCall {
 };
 using BoundKernel = std::function<void(void* const* in, void* const* out)>;   // may be called from one thread at a time
 using KernelFn = std::function<BoundKernel(const KernelCall&)>;               // called once a plan
+// The operation followed by a sum over devices, as one kernel: the terms of single devices are never stored. Inputs have all `batch`
+// leading dimensions, the `summed` ones first; outputs have the others only. Called instead of the kernel where a psum is its only use.
+using KernelSumFn = std::function<BoundKernel(const KernelCall&, int summed)>;
 struct Alias {};                                                              // result 0 is operand 0 in the same memory order (reshape)
 using Compose = std::function<Vars(Builder&, std::span<const Var> operands, const Attrs&)>;  // composites: what it is made of
 enum class Structure : std::uint8_t {
@@ -158,6 +161,7 @@ struct OpDef {
   DTypeRule dtype = {};
   Derivative derivative = {};       // REQUIRED
   Kernel kernel = {};               // REQUIRED
+  KernelSumFn kernel_sum = {};      // with a sum over devices behind it: contractions and sums
   double flops = 1;                 // per point of the factor space
   Comm comm = Comm::None;
   // Explicit mode refuses what the partitioner could do: a sentence with the facts, or nothing.
