@@ -1,0 +1,140 @@
+#include "stdlib/ops/control.h"
+
+#include <stdexcept>
+
+#include "interpreter/transform/batch.h"
+#include "interpreter/transform/cotangent.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace {
+
+std::string axes_text(const runtime::MeshRef& mesh, runtime::AxisSet axes) {
+  auto list = axes.list();
+  if (!mesh) return "...";
+  if (list.size() == 1) return "@" + mesh->axes[list[0]].name;
+  std::string out = "@(";
+  for (std::size_t i = 0; i < list.size(); ++i) out += (i ? ", " : "") + mesh->axes[list[i]].name;
+  return out + ")";
+}
+
+// The first node of a graph that moves data between devices, looking into regions; null where there is none.
+const ir::Node* talker(const Graph& g) {
+  for (const ir::Node& n : g.nodes) {
+    switch (n.op->comm) {
+      case ir::Comm::None: case ir::Comm::Index: case ir::Comm::Cast: case ir::Comm::Slice: break;
+      default: return &n;
+    }
+    for (const auto& r : n.regions)
+      if (const ir::Node* inner = talker(*r)) return inner;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool same_type(const Type& a, const Type& b) {
+  Type x = a, y = b;
+  x.weak = y.weak = false;
+  if (!x.mesh || !y.mesh) x.mesh = y.mesh = nullptr;   // whole and never laid out are one type
+  return x == y;
+}
+
+std::string way_out(const Type& have, const Type& want, std::string_view subject) {
+  std::string s(subject);
+  if (have.dtype != want.dtype) return "cast one of them: `cast(x, " + std::string(runtime::name(want.dtype)) + ")`";
+  if (have.shape != want.shape) return "their shapes must be equal";
+  const auto& mesh = want.mesh ? want.mesh : have.mesh;
+  if (!(have.sharding == want.sharding) && mesh)
+    return "`shard` " + s + " first: `shard x as " + runtime::to_string(*mesh, want.sharding) + "`";
+  auto missing = want.varying - have.varying;
+  if (!missing.empty()) return "cast " + s + " first: `pcast(x, " + axes_text(mesh, missing) + ", to: \"varying\")`";
+  return "both must have the same type";
+}
+
+void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type> in, const Graph& body, std::size_t first_result) {
+  auto* named = attrs.find("names");
+  auto* names = named ? std::get_if<std::vector<std::string>>(named) : nullptr;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Type& out = body.type(body.results.at(first_result + i));
+    if (same_type(in[i], out)) continue;
+    std::string which = names && i < names->size() && !(*names)[i].empty() ? " `" + (*names)[i] + "`"
+                        : in.size() > 1                                  ? " " + std::to_string(i + 1) + " of " + std::to_string(in.size())
+                                                                         : "";
+    // Where only the body's result varies less or is laid out otherwise, the initial value is what to change.
+    fail("carry", "the carry" + which + " of " + std::string(loop) + " must keep its type: it comes in as " + runtime::to_string(in[i]) +
+                      " and the body gives " + runtime::to_string(out) + "; " + way_out(in[i], out, "the initial value"));
+  }
+}
+
+void check_params(const OpCall& call, std::size_t region, std::span<const Type> params) {
+  const Graph& g = *call.regions[region];
+  auto broken = [&](const std::string& what) {
+    throw std::logic_error(std::string(call.op.name) + ": region " + std::to_string(region) + " " + what);
+  };
+  if (g.params.size() != params.size()) broken("takes " + std::to_string(g.params.size()) + " values, gets " + std::to_string(params.size()));
+  for (std::size_t i = 0; i < params.size(); ++i)
+    if (!same_type(g.type(g.params[i]), params[i]))
+      broken("takes " + runtime::to_string(g.type(g.params[i])) + " as value " + std::to_string(i) + ", gets " + runtime::to_string(params[i]));
+}
+
+void check_quiet(const OpCall& call, const Type& condition) {
+  if (condition.varying.empty()) return;
+  for (const auto& r : call.regions)
+    if (const ir::Node* n = talker(*r))
+      fail("varying", "the condition of " + std::string(call.op.name) + " may differ between devices (" + runtime::to_string(condition) + "), and " +
+                          std::string(n->op->name) + " inside it needs all of them: reduce the condition first, e.g. with `pmax`");
+}
+
+std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
+
+std::size_t count(const Attrs& attrs, std::string_view name) {
+  auto n = attrs.integer(name);
+  if (n < 0) throw std::logic_error("attribute `" + std::string(name) + "` is negative");
+  return static_cast<std::size_t>(n);
+}
+
+Type row_type(const Type& t) {
+  Type r = t;
+  r.shape.erase(r.shape.begin());
+  r.sharding.dims.erase(r.sharding.dims.begin());
+  return r;
+}
+
+Type stacked_type(const Type& t, std::int64_t length) { return transform::with_front(t, length); }
+
+GraphRef share(Graph g) { return std::make_shared<const Graph>(std::move(g)); }
+
+Marks marks_of(const Graph& g, std::span<const Var> vars) {
+  Marks m(g.types.size(), 0);
+  for (Var v : vars) m[at(v)] = 1;
+  return m;
+}
+
+std::span<const Var> part(const Vars& vars, std::size_t begin, std::size_t size) { return std::span<const Var>(vars).subspan(begin, size); }
+
+void append(Vars& to, std::span<const Var> more) { to.insert(to.end(), more.begin(), more.end()); }
+
+Var zeros_or(Builder& b, Var v, const Type& type) { return v.valid() ? v : transform::typed_zeros(b, type); }
+
+std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::size_t size) {
+  std::vector<bool> out;
+  for (std::size_t i = begin; i < begin + size; ++i) out.push_back(in[i].mapped);
+  return out;
+}
+
+Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const runtime::DimSharding& front) {
+  return x.mapped ? x.var : transform::repeat_front(b, x.var, size, front);
+}
+
+void register_control(ir::OpTable& table) {
+  table.add(scan_row());
+  table.add(while_row());
+  table.add(branch_row());
+  table.add(call_row());
+  table.add(custom_vjp_row());
+  table.add(custom_jvp_row());
+  table.add(effect_row());
+}
+
+}  // namespace shard::stdlib

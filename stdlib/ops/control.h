@@ -1,0 +1,50 @@
+// What the rows with regions share: checks of carried and returned types, and small helpers for building regions.
+// Rows: scan.cpp, while.cpp, branch.cpp, call.cpp, effect.cpp; control.cpp registers them.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/transform/regions.h"
+#include "stdlib/ops/rows.h"
+
+namespace shard::stdlib {
+
+using ir::Graph;
+using ir::GraphRef;
+using transform::Marks;
+
+OpDef scan_row();
+OpDef while_row();
+OpDef branch_row();
+OpDef call_row();
+OpDef custom_vjp_row();
+OpDef custom_jvp_row();
+OpDef effect_row();
+
+// Equal but for weakness, which is a matter of literals and not of values.
+bool same_type(const Type& a, const Type& b);
+// What to write where two types that must be equal are not: a cast, a `shard`, a `pcast` of `subject`.
+std::string way_out(const Type& have, const Type& want, std::string_view subject);
+// The carry of a loop must come out as it went in. `attrs` may name the leaves (`names`).
+void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type> in, const Graph& body, std::size_t first_result);
+// A region takes exactly these; anything else is a defect of who made the node (std::logic_error).
+void check_params(const OpCall& call, std::size_t region, std::span<const Type> params);
+// A loop or branch whose condition differs between devices may not communicate inside; throws naming the collective.
+void check_quiet(const OpCall& call, const Type& condition);
+
+std::size_t at(Var v);
+std::size_t count(const Attrs& attrs, std::string_view name);      // a non-negative integer attribute
+Type row_type(const Type& t);                                      // without its leading dimension
+Type stacked_type(const Type& t, std::int64_t length);             // with one, whole
+GraphRef share(Graph g);
+Marks marks_of(const Graph& g, std::span<const Var> vars);
+std::span<const Var> part(const Vars& vars, std::size_t begin, std::size_t size);
+void append(Vars& to, std::span<const Var> more);
+Var zeros_or(Builder& b, Var v, const Type& type);                 // v, or zeros where it is a symbolic zero
+std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::size_t size);
+// x mapped: itself; else repeated along the new dimension.
+Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const runtime::DimSharding& front);
+
+}  // namespace shard::stdlib
