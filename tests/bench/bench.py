@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Speed of Shard, and of JAX beside it where it is installed, in one run. Nothing here passes or fails.
+
+    bench.py PROGRAM [--python PYTHON_WITH_JAX]       PROGRAM: the built `shard`
+
+A step of Shard is the time of a long run less that of a short one, over the difference in steps; memory is the peak of the process.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def run(argv):
+    """Seconds and peak memory (MB) of a command."""
+    start = time.perf_counter()
+    child = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        sys.exit(f'failed: {" ".join(argv)}')
+    return time.perf_counter() - start, usage.ru_maxrss / 1024
+
+
+def shard_step(shard, name, devices, few, many):
+    command = [shard, 'run', os.path.join(HERE, name + '.shard'), '--devices', str(devices), '--set']
+    best = min((run(command + [f'steps={many}'])[0] - run(command + [f'steps={few}'])[0]) / (many - few) for _ in range(3))
+    return best * 1e3, run(command + [f'steps={few}'])[1]
+
+
+def jax_step(python, name, devices, steps):
+    out = subprocess.run([python, os.path.join(HERE, 'jax_programs.py'), name, str(devices), str(steps)], capture_output=True, text=True)
+    return float(out.stdout) if out.returncode == 0 else None
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument('shard')
+    p.add_argument('--python', default=sys.executable)
+    a = p.parse_args()
+    with_jax = subprocess.run([a.python, '-c', 'import jax'], capture_output=True).returncode == 0
+    print(f'{"program":10} {"devices":>7} {"Shard ms":>10} {"JAX ms":>10} {"ratio":>7} {"peak MB":>8}')
+    for name, devices, few, many in [('logistic', 1, 200, 4200), ('logistic', 8, 200, 4200), ('mlp', 1, 5, 45), ('mlp', 8, 5, 45), ('mlp', 64, 5, 45)]:
+        ms, mb = shard_step(a.shard, name, devices, few, many)
+        jax = jax_step(a.python, name, devices, many // 10 + 10) if with_jax else None
+        print(f'{name:10} {devices:7} {ms:10.4f} ' + (f'{jax:10.4f} {ms / jax:7.2f}' if jax else f'{"-":>10} {"-":>7}') + f' {mb:8.0f}', flush=True)
+    one = os.path.join(HERE, 'one_line.shard')
+    starts = sorted(run([a.shard, 'run', one])[0] for _ in range(15))
+    print(f'start to the end of a one-line script: {starts[7] * 1e3:.1f} ms (median of 15)')
+
+
+if __name__ == '__main__':
+    main()
