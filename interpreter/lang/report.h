@@ -1,0 +1,22 @@
+// A Diagnostic as people read it (the source line with the span marked, notes, fixes, the calls that led there) and as JSON for
+// editors. Pure text in and out; the programs decide where it goes and whether colours are wanted.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "grammar/diagnostic.h"
+
+namespace shard::lang {
+
+struct ReportStyle {
+  bool color = false;                // ANSI escapes; only for terminals
+  int width = 140;                   // characters of source shown of a line; longer lines are cut around the span
+};
+
+// "FILE:LINE:COLUMN: error: message", source, carets, notes, fixes, calls; ends with a newline.
+std::string report(const grammar::Diagnostic& d, const grammar::SourceMap& sources, const ReportStyle& style = {});
+// One array of objects {code, severity, message, file, line, column, end_line, end_column, notes, fixes, calls}.
+std::string report_json(const std::vector<grammar::Diagnostic>& all, const grammar::SourceMap& sources);
+std::string json_string(std::string_view text);    // with quotes; broken UTF-8 becomes U+FFFD
+
+}  // namespace shard::lang
