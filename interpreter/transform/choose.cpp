@@ -1,0 +1,107 @@
+#include "interpreter/transform/choose.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace shard::transform {
+namespace {
+
+using ir::FactorKind;
+using ir::FactorReduce;
+
+class Chooser {
+ public:
+  Chooser(const ir::FactorRule& rule, std::span<const SplitValue> operands, std::span<const SplitValue> results, AxisSet barred, bool masks,
+          const Mesh& mesh)
+      : rule_(rule), used_(barred), masks_(masks), mesh_(mesh), chosen_(rule.factors.size()) {
+    for (const auto& v : operands) add(v, false);
+    for (const auto& v : results) add(v, true);
+  }
+
+  FactorAxes run() {
+    while (take(false)) {}
+    while (take(true)) {}
+    return std::move(chosen_);
+  }
+
+ private:
+  struct Known { SplitValue value; FactorAxes axes; bool result; };
+
+  void add(const SplitValue& v, bool result) { known_.push_back({v, project(rule_, *v.dims, *v.layout, mesh_).axes, result}); }
+
+  int rank(int f) const {   // the higher the earlier; negative: not to be split
+    const ir::Factor& factor = rule_.factors[static_cast<std::size_t>(f)];
+    switch (factor.kind) {
+      case FactorKind::Pass: return 3;
+      case FactorKind::Masked: return masks_ ? 2 : -1;
+      case FactorKind::Reduced: return factor.reduce == FactorReduce::Prod ? -1 : 1;
+      case FactorKind::Whole:
+      case FactorKind::Halo: return -1;
+    }
+    return -1;
+  }
+
+  bool possible(int f, const Axes& axes, std::size_t have) const {
+    for (std::size_t i = have; i < axes.size(); ++i)
+      if (used_.has(axes[i])) return false;
+    if (rule_.factors[static_cast<std::size_t>(f)].size % parts(mesh_, axes) != 0) return false;
+    for (const auto& k : known_) {
+      if (!reachable(rule_, *k.value.dims, chosen_, f, mesh_)) return false;
+      int times = 0;                                        // a diagonal: one axis cannot split two dimensions
+      for (const auto& dim : *k.value.dims) times += static_cast<int>(std::count(dim.begin(), dim.end(), f));
+      if (times > 1) return false;
+    }
+    return true;
+  }
+
+  bool take(bool wishes) {
+    using Key = std::tuple<bool, std::int64_t, int, std::int64_t, int>;
+    int best_factor = -1;
+    Axes best;
+    Key best_key;
+    for (const auto& source : known_) {
+      if (source.result != wishes) continue;
+      for (int f = 0; f < static_cast<int>(rule_.factors.size()); ++f) {
+        const Axes& list = source.axes[static_cast<std::size_t>(f)];
+        const Axes& mine = chosen_[static_cast<std::size_t>(f)];
+        if (rank(f) < 0 || list.size() <= mine.size() || !is_prefix(mine, list)) continue;
+        for (std::size_t n = list.size(); n > mine.size(); --n) {
+          Axes axes(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(n));
+          if (!possible(f, axes, mine.size())) continue;
+          std::int64_t carried = 0;
+          bool agreed = false;
+          for (const auto& k : known_) {
+            if (!is_prefix(axes, k.axes[static_cast<std::size_t>(f)])) continue;
+            carried = std::min(carried + k.value.bytes, INT64_MAX / 2);
+            agreed |= k.result;
+          }
+          Key key{agreed, carried, rank(f), parts(mesh_, axes), -f};
+          if (best_factor >= 0 && key <= best_key) continue;
+          best_factor = f;
+          best = std::move(axes);
+          best_key = key;
+        }
+      }
+    }
+    if (best_factor < 0) return false;
+    for (AxisId a : best) used_.add(a);
+    chosen_[static_cast<std::size_t>(best_factor)] = std::move(best);
+    return true;
+  }
+
+  const ir::FactorRule& rule_;
+  AxisSet used_;
+  bool masks_;
+  const Mesh& mesh_;
+  FactorAxes chosen_;
+  std::vector<Known> known_;
+};
+
+}  // namespace
+
+FactorAxes choose(const ir::FactorRule& rule, std::span<const SplitValue> operands, std::span<const SplitValue> results, AxisSet barred,
+                  bool masks, const Mesh& mesh) {
+  return Chooser(rule, operands, results, barred, masks, mesh).run();
+}
+
+}  // namespace shard::transform

@@ -1,0 +1,21 @@
+// One operation's split: which factor lies on which axes, settled from what its operands have and what its results shall have.
+// Pure; partition.cpp calls it for every node with a factor rule.
+#pragma once
+#include "interpreter/transform/layout.h"
+
+namespace shard::transform {
+
+struct SplitValue {
+  const ir::ValueFactors* dims;
+  const Sharding* layout;        // an operand's own, a result's wanted
+  std::int64_t bytes;
+};
+
+// Operands come first: of the axes they are split over, one candidate after another is taken, that which a result wants too before
+// others, then that carried by the larger values, then pass before masked before reduced. What is left of the results' wishes is free
+// (whole operands are sliced). Factors that the operation needs whole (and masked ones unless `masks`) are never split; `barred` axes
+// are never used.
+FactorAxes choose(const ir::FactorRule& rule, std::span<const SplitValue> operands, std::span<const SplitValue> results, AxisSet barred,
+                  bool masks, const Mesh& mesh);
+
+}  // namespace shard::transform

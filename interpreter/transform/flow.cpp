@@ -1,0 +1,236 @@
+#include "interpreter/transform/flow.h"
+
+#include <string>
+
+namespace shard::transform {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::Structure;
+using ir::Var;
+
+std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
+
+Axes without(const Axes& axes, AxisSet gone) {
+  Axes out;
+  for (AxisId a : axes)
+    if (!gone.has(a)) out.push_back(a);
+  return out;
+}
+
+class FlowBuilder {
+ public:
+  FlowBuilder(const runtime::MeshRef& mesh, Flow& flow) : mesh_(mesh), flow_(flow) {}
+
+  std::unique_ptr<Scope> scope(const Graph& g, AxisSet blocked) {
+    auto s = std::make_unique<Scope>();
+    s->graph = &g;
+    s->blocked = blocked;
+    s->of.reserve(g.types.size());
+    for (const ir::Type& t : g.types) s->of.push_back(typed(t, blocked, true));
+    s->regions.resize(g.nodes.size());
+    return s;
+  }
+
+  void fill(Scope& s) {
+    std::vector<int> uses(s.graph->types.size(), 0);
+    for (const Node& n : s.graph->nodes)
+      for (Var v : n.inputs) ++uses[at(v)];
+    for (Var v : s.graph->results) ++uses[at(v)];
+    for (std::size_t i = 0; i < s.graph->nodes.size(); ++i) node(s, i, uses);
+  }
+
+ private:
+  FlowValue value(Scope& s, Var v, ir::ValueFactors dims, bool result) {
+    return FlowValue{&s, v, std::move(dims), {}, result, bytes_of(s.graph->type(v))};
+  }
+
+  // One value in several places. `front`: the place has one more dimension in front, which the others do not have.
+  struct Place { Scope* scope; Var var; bool front = false; std::vector<Axes> outside = {}; };
+  void edge(std::vector<Place> places) {
+    FlowItem item;
+    item.edge = true;
+    item.level = 1;
+    const Place* shape_of = &places[0];
+    for (const Place& p : places)
+      if (!p.front && p.outside.empty()) shape_of = &p;   // local sizes where there is an inside
+    const runtime::Shape& whole = shape_of->scope->graph->type(shape_of->var).shape;
+    for (std::size_t d = shape_of->front ? 1 : 0; d < whole.size(); ++d) item.rule.factors.push_back({"", whole[d], ir::FactorKind::Pass, ir::FactorReduce::Sum});
+    for (Place& p : places) {
+      ir::ValueFactors dims;
+      if (p.front) dims.push_back({});
+      for (std::size_t d = 0; d < item.rule.factors.size(); ++d) dims.push_back({static_cast<int>(d)});
+      if (dims.size() != p.scope->graph->type(p.var).shape.size()) return;   // a defect elsewhere: nothing flows
+      FlowValue v = value(*p.scope, p.var, std::move(dims), false);
+      v.outside = std::move(p.outside);
+      item.values.push_back(std::move(v));
+    }
+    flow_.items.push_back(std::move(item));
+  }
+
+  Scope& region(Scope& s, std::size_t node, std::size_t r, AxisSet blocked) {
+    s.regions[node].push_back(scope(*s.graph->nodes[node].regions[r], blocked));
+    return *s.regions[node].back();
+  }
+
+  void node(Scope& s, std::size_t index, const std::vector<int>& uses) {
+    const Node& n = s.graph->nodes[index];
+    const Structure* kind = ir::structure_of(*n.op);
+    if (!kind || *kind == Structure::Collective) return rule(s, n, uses);
+    switch (*kind) {
+      case Structure::Constant:
+      case Structure::Effect:
+      case Structure::Collective: return;
+      case Structure::Shard: {
+        Sharding pinned = asked(n.attrs, s.graph->type(n.outputs[0]).shape.size());
+        for (auto& d : pinned.dims) d.axes = without(d.axes, s.blocked);
+        pinned.unreduced = pinned.unreduced - s.blocked;
+        s.of[at(n.outputs[0])] = pinned;
+        return edge({{&s, n.inputs[0]}, {&s, n.outputs[0]}});
+      }
+      case Structure::Call: {
+        Scope& body = region(s, index, 0, s.blocked);
+        for (std::size_t i = 0; i < n.inputs.size(); ++i) edge({{&s, n.inputs[i]}, {&body, body.graph->params[i]}});
+        fill(body);
+        for (std::size_t i = 0; i < n.outputs.size(); ++i) edge({{&body, body.graph->results[i]}, {&s, n.outputs[i]}});
+        return;
+      }
+      case Structure::Scan: {
+        Scope& body = region(s, index, 0, s.blocked);
+        auto consts = static_cast<std::size_t>(n.attrs.integer("consts")), carry = static_cast<std::size_t>(n.attrs.integer("carry"));
+        const Graph& b = *body.graph;
+        for (std::size_t i = 0; i < n.inputs.size(); ++i)
+          if (i < consts) edge({{&s, n.inputs[i]}, {&body, b.params[i]}});
+          else if (i < consts + carry)
+            edge({{&s, n.inputs[i]}, {&body, b.params[i]}, {&body, b.results[i - consts]}, {&s, n.outputs[i - consts]}});
+          else edge({{&s, n.inputs[i], true}, {&body, b.params[i]}});
+        fill(body);
+        for (std::size_t i = carry; i < n.outputs.size(); ++i) edge({{&body, b.results[i]}, {&s, n.outputs[i], true}});
+        return;
+      }
+      case Structure::While: {
+        auto cond_consts = static_cast<std::size_t>(n.attrs.integer("cond_consts")), body_consts = static_cast<std::size_t>(n.attrs.integer("body_consts"));
+        Scope& cond = region(s, index, 0, s.blocked);
+        Scope& body = region(s, index, 1, s.blocked);
+        for (std::size_t i = 0; i < cond_consts; ++i) edge({{&s, n.inputs[i]}, {&cond, cond.graph->params[i]}});
+        for (std::size_t i = 0; i < body_consts; ++i) edge({{&s, n.inputs[cond_consts + i]}, {&body, body.graph->params[i]}});
+        for (std::size_t i = 0; i < n.outputs.size(); ++i)
+          edge({{&s, n.inputs[cond_consts + body_consts + i]}, {&cond, cond.graph->params[cond_consts + i]},
+                {&body, body.graph->params[body_consts + i]}, {&body, body.graph->results[i]}, {&s, n.outputs[i]}});
+        fill(cond);
+        fill(body);
+        return;
+      }
+      case Structure::Branch: {
+        Scope& yes = region(s, index, 0, s.blocked);
+        Scope& no = region(s, index, 1, s.blocked);
+        for (std::size_t i = 1; i < n.inputs.size(); ++i) edge({{&s, n.inputs[i]}, {&yes, yes.graph->params[i - 1]}, {&no, no.graph->params[i - 1]}});
+        fill(yes);
+        fill(no);
+        for (std::size_t i = 0; i < n.outputs.size(); ++i) edge({{&yes, yes.graph->results[i]}, {&no, no.graph->results[i]}, {&s, n.outputs[i]}});
+        return;
+      }
+      case Structure::Manual: return manual(s, index);
+    }
+  }
+
+  void manual(Scope& s, std::size_t index) {
+    const Node& n = s.graph->nodes[index];
+    AxisSet taken = axes_attr(n.attrs);
+    Scope& body = region(s, index, 0, s.blocked | taken);
+    bool all = body.blocked.contains(mesh_->all());
+    auto outside = [](const Sharding& spec) {
+      std::vector<Axes> out;
+      for (const auto& d : spec.dims) out.push_back(d.axes);
+      return out;
+    };
+    if (!all)
+      for (std::size_t i = 0; i < n.inputs.size(); ++i)
+        edge({{&s, n.inputs[i], false, outside(spec_of(n.attrs, "in", i, s.graph->type(n.inputs[i]).shape.size()))}, {&body, body.graph->params[i]}});
+    fill(body);
+    for (std::size_t i = 0; i < n.outputs.size(); ++i) {
+      Sharding spec = spec_of(n.attrs, "out", i, s.graph->type(n.outputs[i]).shape.size());
+      Sharding& of = s.of[at(n.outputs[i])];
+      for (std::size_t d = 0; d < of.dims.size(); ++d) {
+        if (!spec.dims[d].axes.empty()) of.dims[d].axes = spec.dims[d].axes;
+        of.dims[d].open = !all;
+      }
+      if (!all) edge({{&s, n.outputs[i], false, outside(spec)}, {&body, body.graph->results[i]}});
+    }
+  }
+
+  void rule(Scope& s, const Node& n, const std::vector<int>& uses) {
+    std::optional<ir::FactorRule> found = rule_of(*s.graph, n);
+    if (!found) return;
+    FlowItem item;
+    bool pass = true, single = true;
+    std::vector<bool> given(found->factors.size(), false);
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      for (const auto& dim : found->operands[i])
+        for (int f : dim) given[static_cast<std::size_t>(f)] = true;
+      item.values.push_back(value(s, n.inputs[i], found->operands[i], false));
+    }
+    for (std::size_t i = 0; i < n.outputs.size(); ++i) {
+      for (const auto& dim : found->results[i])
+        for (int f : dim) item.repeats |= !n.inputs.empty() && !given[static_cast<std::size_t>(f)] && found->factors[static_cast<std::size_t>(f)].size > 1;
+      single &= uses[at(n.outputs[i])] <= 1;
+      item.values.push_back(value(s, n.outputs[i], found->results[i], true));
+    }
+    for (const auto& f : found->factors) pass &= f.kind == ir::FactorKind::Pass;
+    item.level = pass && !item.repeats ? (single ? 1 : 2) : 3;
+    item.rule.factors = std::move(found->factors);
+    if (!item.rule.factors.empty()) flow_.items.push_back(std::move(item));
+  }
+
+  const runtime::MeshRef& mesh_;
+  Flow& flow_;
+};
+
+}  // namespace
+
+AxisSet axes_attr(const ir::Attrs& attrs) {
+  AxisSet out;
+  for (auto a : attrs.ints("axes")) out.add(static_cast<AxisId>(a));
+  return out;
+}
+
+Sharding spec_of(const ir::Attrs& attrs, const char* prefix, std::size_t index, std::size_t rank) {
+  Sharding out = Sharding::replicated(rank);
+  std::string name = prefix + std::to_string(index);
+  if (!attrs.has(name)) return out;
+  const Sharding& spec = attrs.layout(name).sharding;
+  for (std::size_t d = 0; d < spec.dims.size() && d < rank; ++d) out.dims[d].axes = spec.dims[d].axes;
+  out.unreduced = spec.unreduced;
+  out.pending = spec.pending;
+  return out;
+}
+
+Sharding asked(const ir::Attrs& attrs, std::size_t rank) {
+  Sharding out = attrs.layout("layout").sharding;
+  while (out.dims.size() < rank) out.dims.insert(out.dims.begin(), runtime::DimSharding{{}, true});
+  out.reduced = {};
+  return out;
+}
+
+Sharding typed(const ir::Type& type, AxisSet blocked, bool open) {
+  Sharding out = Sharding::replicated(type.shape.size());
+  for (std::size_t d = 0; d < out.dims.size(); ++d) {
+    if (d < type.sharding.dims.size()) out.dims[d].axes = without(type.sharding.dims[d].axes, blocked);
+    out.dims[d].open = open;
+  }
+  out.unreduced = type.sharding.unreduced - blocked;
+  out.pending = type.sharding.pending;
+  return out;
+}
+
+Flow build_flow(const Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params) {
+  Flow flow;
+  FlowBuilder builder(mesh, flow);
+  flow.top = builder.scope(graph, {});
+  for (std::size_t i = 0; i < graph.params.size() && i < params.size(); ++i) flow.top->of[at(graph.params[i])] = closed(params[i]);
+  builder.fill(*flow.top);
+  return flow;
+}
+
+}  // namespace shard::transform

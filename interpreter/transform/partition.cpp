@@ -1,0 +1,247 @@
+// Partitioning of one graph or region: node by node, in order. What a value is (its variable, its layout, a pending reduction) is kept
+// beside what propagation wants it to be; a value is brought into another layout only where something needs it. Loops, branches and
+// per-device code are in partition_regions.cpp.
+#include "interpreter/transform/partition.h"
+
+#include <algorithm>
+
+#include "interpreter/transform/choose.h"
+#include "interpreter/transform/partitioner.h"
+#include "interpreter/transform/pending.h"
+
+namespace shard::transform {
+
+using ir::FactorKind;
+using ir::FactorReduce;
+using ir::Node;
+using ir::Type;
+using ir::Var;
+using ir::Vars;
+
+namespace {
+std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
+}  // namespace
+
+Partitioner::Partitioner(Lowering& lowering, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts, AxisSet blocked,
+                         Partitioner* loop)
+    : low_(lowering), b_(builder), g_(graph), wanted_(layouts), blocked_(blocked), loop_(loop), values_(graph.types.size()),
+      uses_(graph.types.size(), 0) {
+  for (const Node& n : g_.nodes)
+    for (Var v : n.inputs) ++uses_[at(v)];
+  for (Var v : g_.results) ++uses_[at(v)];
+}
+
+Type Partitioner::local_type(const Type& global, const Sharding& layout, AxisSet varying) const {
+  Type t = Type::of(global.dtype, runtime::local_shape(*low_.mesh, global.shape, layout), global.weak);
+  t.mesh = low_.mesh;
+  t.varying = varying;
+  return t;
+}
+
+Var Partitioner::add_param(const Type& global, const Sharding& layout) {
+  return b_.param(local_type(global, layout, layout.split_axes() | layout.unreduced | (global.varying & blocked_)));
+}
+
+void Partitioner::set(Var global, Var local, const Sharding& layout, grammar::Span span) {
+  values_[at(global)] = PlacedValue{local, closed(layout), span, {}, -1};
+}
+
+void Partitioner::set_steady(Var global, int outer_index) { values_[at(global)].outer = outer_index; }
+
+const Sharding& Partitioner::wanted(Var v) const { return wanted_.of[at(v)]; }
+
+Var Partitioner::need(Var v, const Sharding& layout) {
+  PlacedValue& x = values_[at(v)];
+  Sharding want = closed(layout);
+  if (want.unreduced.empty()) want.pending = runtime::Pending::Sum;
+  if (same_split(x.layout, want) && x.layout.unreduced == want.unreduced) return x.var;
+  for (const auto& [known, var] : x.copies)
+    if (same_split(known, want) && known.unreduced == want.unreduced) return var;
+  Var made;
+  if (x.outer >= 0 && loop_) {
+    made = add_param(g_.type(v), want);
+    extra_.push_back({x.outer, want, made});
+  } else {
+    ir::SpanScope scope(b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);   // a sum is caused by the node that left it
+    made = reshard(b_, x.var, g_.type(v), *low_.mesh, x.layout, want);
+  }
+  x.copies.emplace_back(want, made);
+  return made;
+}
+
+// What is still to be added up beyond what the type itself leaves pending.
+AxisSet Partitioner::unfinished(Var v) const {
+  const PlacedValue& x = values_[at(v)];
+  return x.layout.unreduced - wanted_.of[at(v)].unreduced;
+}
+
+void Partitioner::finish(Var v) {
+  if (unfinished(v).empty()) return;
+  finish_as(v, wanted_.of[at(v)]);
+}
+
+void Partitioner::finish_as(Var v, const Sharding& layout) {
+  Var made = need(v, layout);
+  PlacedValue& x = values_[at(v)];
+  x = PlacedValue{made, closed(layout), x.span, {}, -1};
+}
+
+void Partitioner::run() {
+  for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+    const Node& n = g_.nodes[i];
+    ir::SpanScope scope(b_, n.span);
+    const ir::Structure* kind = ir::structure_of(*n.op);
+    if (!kind || *kind == ir::Structure::Collective) operation(n);
+    else structure(n, i, *kind);
+  }
+}
+
+std::vector<Type> Partitioner::result_types(const Node& n, std::span<const Var> inputs, std::span<const Sharding> layouts) const {
+  AxisSet varying;
+  for (Var v : inputs) varying |= b_.type(v).varying - blocked_;
+  std::vector<Type> out;
+  for (std::size_t r = 0; r < n.outputs.size(); ++r) {
+    const Type& t = g_.type(n.outputs[r]);
+    out.push_back(local_type(t, layouts[r], varying | (t.varying & blocked_)));
+  }
+  return out;
+}
+
+// An operation with a factor rule; one without is done whole on every device.
+void Partitioner::operation(const Node& n) {
+  std::optional<ir::FactorRule> rule = rule_of(g_, n);
+  AxisSet carried = settle_pending(n);
+  if (!rule) return whole_operation(n);
+
+  bool masks = static_cast<bool>(n.op->partition);
+  std::vector<Sharding> have;
+  std::vector<SplitValue> operands, results;
+  for (Var v : n.inputs) have.push_back(values_[at(v)].layout);
+  for (std::size_t i = 0; i < n.inputs.size(); ++i) operands.push_back({&rule->operands[i], &have[i], bytes_of(g_.type(n.inputs[i]))});
+  AxisSet typed_pending;
+  for (std::size_t r = 0; r < n.outputs.size(); ++r) {
+    results.push_back({&rule->results[r], &wanted(n.outputs[r]), bytes_of(g_.type(n.outputs[r]))});
+    typed_pending |= wanted(n.outputs[r]).unreduced;
+  }
+  AxisSet kept;                       // pending in the types of operands and results alike
+  for (Var v : n.inputs) kept |= values_[at(v)].layout.unreduced & typed_pending;
+  FactorAxes axes = choose(*rule, operands, results, carried | kept | blocked_, masks, *low_.mesh);
+
+  Vars inputs;
+  for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+    Sharding want = layout_of(*rule, rule->operands[i], axes, *low_.mesh);
+    const Sharding& now = values_[at(n.inputs[i])].layout;
+    want.unreduced = now.unreduced & (carried | kept);
+    want.pending = now.pending;
+    inputs.push_back(need(n.inputs[i], want));
+  }
+  std::vector<Sharding> layouts;
+  for (std::size_t r = 0; r < n.outputs.size(); ++r) layouts.push_back(layout_of(*rule, rule->results[r], axes, *low_.mesh));
+  Vars outputs = emit_local(n, *rule, axes, inputs, layouts);
+  for (std::size_t r = 0; r < n.outputs.size(); ++r) {
+    leave_pending(*rule, r, axes, layouts[r], outputs[r]);
+    layouts[r].unreduced |= carried | kept;
+    if (!kept.empty()) layouts[r].pending = wanted(n.outputs[r]).pending;
+    set(n.outputs[r], outputs[r], layouts[r], n.span);
+  }
+}
+
+Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const Vars& inputs,
+                             std::span<const Sharding> layouts) {
+  ir::Attrs attrs = n.attrs;
+  bool split = false;
+  for (const Axes& a : axes) split |= !a.empty();
+  if (split && attrs.has("shape") && !layouts.empty()) attrs.set("shape", runtime::local_shape(*low_.mesh, g_.type(n.outputs[0]).shape, layouts[0]));
+  if (split && n.op->partition) {
+    std::vector<Type> in = types_of(g_, n.inputs);
+    ir::OpCall call{*n.op, in, n.attrs, n.regions};
+    return n.op->partition(b_, ir::LocalCall{call, rule, *low_.mesh, axes, std::move(attrs)}, inputs);
+  }
+  return b_.append(*n.op, inputs, std::move(attrs), n.regions, result_types(n, inputs, layouts));
+}
+
+// Factors that are split and not in the result leave a reduction over their axes. Truth values are reduced at once, as integers.
+void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes, Sharding& layout, Var& local) {
+  AxisSet truth;
+  bool any_of = false;
+  for (std::size_t f = 0; f < rule.factors.size(); ++f) {
+    const ir::Factor& factor = rule.factors[f];
+    if (axes[f].empty() || factor.kind == FactorKind::Pass) continue;
+    bool there = false;
+    for (const auto& dim : rule.results[result]) there |= std::find(dim.begin(), dim.end(), static_cast<int>(f)) != dim.end();
+    if (there) continue;
+    bool logical = factor.reduce == FactorReduce::And || factor.reduce == FactorReduce::Or;
+    for (AxisId a : axes[f])
+      if (low_.mesh->size_of(a) > 1) (logical ? truth : layout.unreduced).add(a);
+    any_of |= factor.reduce == FactorReduce::Or;
+    if (factor.reduce == FactorReduce::Max) layout.pending = runtime::Pending::Max;
+    if (factor.reduce == FactorReduce::Min) layout.pending = runtime::Pending::Min;
+  }
+  if (truth.empty()) return;
+  runtime::DType dtype = b_.type(local).dtype;
+  Type number = Type::of(runtime::DType::I32, {});
+  number.shape = b_.type(local).shape;
+  Sharding from = Sharding::replicated(number.shape.size()), to = from;
+  from.unreduced = truth;
+  from.pending = any_of ? runtime::Pending::Max : runtime::Pending::Min;
+  Var x = ir::convert(b_, local, runtime::DType::I32);
+  local = ir::convert(b_, reshard(b_, x, number, *low_.mesh, from, to), dtype);
+}
+
+void Partitioner::whole_operation(const Node& n) {
+  Vars inputs;
+  for (Var v : n.inputs) {
+    finish(v);
+    inputs.push_back(need(v, Sharding::replicated(g_.type(v).shape.size())));
+  }
+  std::vector<Sharding> layouts;
+  for (Var v : n.outputs) layouts.push_back(Sharding::replicated(g_.type(v).shape.size()));
+  Vars outputs = b_.append(*n.op, inputs, n.attrs, n.regions, result_types(n, inputs, layouts));
+  for (std::size_t r = 0; r < outputs.size(); ++r) set(n.outputs[r], outputs[r], layouts[r], n.span);
+}
+
+// Sums that the node can be done before stay pending (the axes are returned), all others are finished now.
+AxisSet Partitioner::settle_pending(const Node& n) {
+  AxisSet axes;
+  bool any = false, equal = true;
+  std::vector<CarryOperand> operands;
+  for (Var v : n.inputs) {
+    AxisSet open = unfinished(v);
+    const PlacedValue& x = values_[at(v)];
+    bool pending = !open.empty();
+    if (pending) {
+      if (any) equal &= open == axes;
+      equal &= uses_[at(v)] == 1 && x.layout.pending == runtime::Pending::Sum;
+      axes = open;
+      any = true;
+    }
+    operands.push_back({pending, &x.layout, bytes_of(g_.type(v))});
+  }
+  if (!any) return {};
+  if (equal && n.outputs.size() == 1 &&
+      carries(b_.core(), n, operands, axes, wanted(n.outputs[0]), bytes_of(g_.type(n.outputs[0]))))
+    return axes;
+  for (Var v : n.inputs) finish(v);
+  return {};
+}
+
+Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh, const Layouts& layouts) {
+  Lowering low{table, mesh};
+  ir::Builder b(table);
+  b.set_local(mesh);
+  Partitioner top(low, b, graph, layouts, {}, nullptr);
+  for (Var p : graph.params) top.set(p, top.add_param(graph.type(p), layouts.of[at(p)]), layouts.of[at(p)], {});
+  top.run();
+  Partitioned out;
+  Vars results;
+  for (Var r : graph.results) {
+    Sharding layout = layouts.of[at(r)];
+    results.push_back(top.need(r, layout));
+    layout.reduced = graph.type(r).sharding.reduced;
+    out.results.push_back(std::move(layout));
+  }
+  out.local = b.finish(std::move(results));
+  return out;
+}
+
+}  // namespace shard::transform

@@ -1,0 +1,172 @@
+// Layouts grow along the items of the flow until nothing changes, level after level (flow.h, propagate.h). Layouts only grow and each
+// is bounded by the mesh, so it ends; items are visited in order, so it is deterministic.
+#include "interpreter/transform/propagate.h"
+
+#include <algorithm>
+
+#include "interpreter/transform/flow.h"
+
+namespace shard::transform {
+namespace {
+
+using ir::FactorKind;
+
+constexpr int kLevels = 5;   // 1 one-use pass-through and edges, 2 all pass-through, 3 pass factors of all, 4 all factors, 5 broadcasts forward
+
+struct Offer {
+  int factor;
+  Axes axes;                   // the list that the source has, longer than the target's
+  std::int64_t bytes;          // of the source
+  std::size_t source;
+};
+
+class Propagation {
+ public:
+  Propagation(Flow& flow, const Mesh& mesh) : flow_(flow), mesh_(mesh) {}
+
+  void run() {
+    for (int level = 1; level <= kLevels; ++level) {
+      bool changed = true;
+      while (changed) {
+        changed = false;
+        for (auto& item : flow_.items) changed |= visit(item, level);
+        for (std::size_t i = flow_.items.size(); i-- > 0;) changed |= visit(flow_.items[i], level);
+      }
+    }
+  }
+
+ private:
+  static Sharding& layout(const FlowValue& v) { return v.scope->of[static_cast<std::size_t>(v.var.id)]; }
+
+  // What the inside of per-device code sees of a layout: nothing where it does not begin with the axes of the spec.
+  Projection factors_of(const FlowItem& item, const FlowValue& v) const {
+    const Sharding& whole = layout(v);
+    if (v.outside.empty()) return project(item.rule, v.dims, whole, mesh_);
+    Sharding inner = whole;
+    for (std::size_t d = 0; d < inner.dims.size() && d < v.outside.size(); ++d) {
+      Axes& axes = inner.dims[d].axes;
+      if (is_prefix(v.outside[d], axes)) axes.erase(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(v.outside[d].size()));
+      else axes.clear();
+    }
+    return project(item.rule, v.dims, inner, mesh_);
+  }
+
+  bool in_results(const FlowItem& item, int f) const {
+    for (const auto& v : item.values)
+      if (v.result)
+        for (const auto& dim : v.dims)
+          if (std::find(dim.begin(), dim.end(), f) != dim.end()) return true;
+    return false;
+  }
+
+  bool visit(FlowItem& item, int level) {
+    if (item.level > level) return false;
+    std::vector<Projection> known;
+    bool any = false;
+    for (const auto& v : item.values) {
+      known.push_back(factors_of(item, v));
+      for (const auto& axes : known.back().axes) any |= !axes.empty();
+    }
+    if (!any) return false;
+    bool changed = false;
+    auto grow = [&](std::size_t t) {
+      std::vector<Offer> offers = offers_to(item, t, known, level);
+      bool grown = false;
+      for (const Offer& o : offers)
+        for (std::size_t k = known[t].axes[static_cast<std::size_t>(o.factor)].size(); k < o.axes.size(); ++k) {
+          if (!extend(item, t, known[t].axes, o.factor, o.axes[k])) break;
+          grown = true;
+        }
+      if (grown) known[t] = factors_of(item, item.values[t]);
+      changed |= grown;
+    };
+    for (std::size_t t = 0; t < item.values.size(); ++t)
+      if (item.values[t].result || item.edge) grow(t);
+    for (std::size_t t = 0; t < item.values.size(); ++t)
+      if (!item.values[t].result && !item.edge) grow(t);
+    return changed;
+  }
+
+  // The best list for each factor of a target, the most preferred first: that of the largest value, then of the first.
+  // An operand takes a factor that the result has from the result only: it is not given an axis that the result could not take.
+  std::vector<Offer> offers_to(const FlowItem& item, std::size_t t, const std::vector<Projection>& known, int level) const {
+    std::vector<Offer> offers;
+    const FlowValue& target = item.values[t];
+    for (const auto& dim : target.dims)
+      for (int f : dim) {
+        const ir::Factor& factor = item.rule.factors[static_cast<std::size_t>(f)];
+        if (factor.kind == FactorKind::Whole || factor.kind == FactorKind::Halo) continue;
+        if (factor.kind != FactorKind::Pass && level < 4) continue;
+        const Axes& mine = known[t].axes[static_cast<std::size_t>(f)];
+        bool from_results = !item.edge && !target.result && in_results(item, f);
+        const Offer* best = nullptr;
+        Offer found;
+        for (std::size_t s = 0; s < item.values.size(); ++s) {
+          const FlowValue& source = item.values[s];
+          if (s == t || (from_results && !source.result)) continue;
+          if (item.repeats && level < 5 && target.result && !source.result) continue;
+          const Axes& theirs = known[s].axes[static_cast<std::size_t>(f)];
+          if (theirs.size() <= mine.size() || !is_prefix(mine, theirs)) continue;
+          if (best && source.bytes <= best->bytes) continue;
+          found = Offer{f, theirs, source.bytes, s};
+          best = &found;
+        }
+        if (best) offers.push_back(found);
+      }
+    std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) {
+      return std::tuple(-a.bytes, a.source, a.factor) < std::tuple(-b.bytes, b.source, b.factor);
+    });
+    return offers;
+  }
+
+  // Appends one axis to a factor of a value if its layout may take it.
+  bool extend(const FlowItem& item, std::size_t t, FactorAxes& axes, int f, AxisId axis) {
+    const FlowValue& v = item.values[t];
+    Sharding& to = layout(v);
+    const ir::Type& type = v.scope->graph->type(v.var);
+    const Mesh& kinds = type.mesh ? *type.mesh : mesh_;
+    if (kinds.axes[axis].kind == runtime::AxisKind::Explicit && !v.scope->blocked.has(axis)) return false;
+    if (v.scope->blocked.has(axis) || to.split_axes().has(axis) || to.unreduced.has(axis)) return false;
+    if (!divides(item.rule, v.dims, axes, f, axis, mesh_)) return false;
+    for (std::size_t d = 0; d < v.dims.size(); ++d) {
+      const auto& dim = v.dims[d];
+      if (std::find(dim.begin(), dim.end(), f) == dim.end()) continue;
+      auto& axes_of_dim = to.dims[d];
+      if (!axes_of_dim.open) return false;
+      std::size_t seen = 0;        // axes that the factors account for; others (overflow, or another spec outside) block the dimension
+      for (int g : dim) seen += axes[static_cast<std::size_t>(g)].size();
+      std::size_t outside = d < v.outside.size() ? v.outside[d].size() : 0;
+      if (seen + outside != axes_of_dim.axes.size()) return false;
+      if (outside && !is_prefix(v.outside[d], axes_of_dim.axes)) return false;
+      for (auto g = std::find(dim.begin(), dim.end(), f) + 1; g != dim.end(); ++g)
+        if (!axes[static_cast<std::size_t>(*g)].empty()) return false;
+      axes_of_dim.axes.push_back(axis);
+      axes[static_cast<std::size_t>(f)].push_back(axis);
+      return true;
+    }
+    return false;
+  }
+
+  Flow& flow_;
+  const Mesh& mesh_;
+};
+
+Layouts layouts_of(const Scope& s) {
+  Layouts out;
+  out.of.reserve(s.of.size());
+  for (const Sharding& l : s.of) out.of.push_back(closed(l));
+  out.regions.resize(s.regions.size());
+  for (std::size_t i = 0; i < s.regions.size(); ++i)
+    for (const auto& r : s.regions[i]) out.regions[i].push_back(layouts_of(*r));
+  return out;
+}
+
+}  // namespace
+
+Layouts propagate(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params) {
+  Flow flow = build_flow(graph, mesh, params);
+  Propagation(flow, *mesh).run();
+  return layouts_of(*flow.top);
+}
+
+}  // namespace shard::transform

@@ -1,0 +1,135 @@
+// One forward walk that finds equal nodes and nodes that change nothing, then dead code. Every node that is merged has equal attributes:
+// a `barrier` (recomputation on purpose) therefore keeps its nodes apart from those outside.
+#include "interpreter/transform/simplify.h"
+
+#include <unordered_map>
+
+#include "interpreter/ir/builder.h"
+#include "interpreter/transform/regions.h"
+
+namespace shard::transform {
+namespace {
+
+using ir::Graph;
+using ir::GraphRef;
+using ir::Node;
+using ir::Var;
+using ir::Vars;
+
+std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
+std::size_t mix(std::size_t h, std::size_t x) { return h ^ (x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2)); }
+
+class Simplifier {
+ public:
+  Simplifier(const ir::OpTable& table, const Graph& g) : table_(table), core_(table.core()), g_(g), b_(builder_like(table, g)), now_(g.types.size()) {}
+
+  Graph run() {
+    for (Var p : g_.params) now_[at(p)] = b_.param(g_.type(p));
+    for (const Node& n : g_.nodes) node(n);
+    Vars results;
+    for (Var r : g_.results) results.push_back(now_[at(r)]);
+    return b_.finish(std::move(results));
+  }
+
+ private:
+  void node(const Node& n) {
+    Vars inputs;
+    std::size_t hash = mix(std::hash<const void*>{}(n.op), ir::hash(n.attrs));
+    for (Var v : n.inputs) {
+      inputs.push_back(now_[at(v)]);
+      hash = mix(hash, static_cast<std::size_t>(inputs.back().id));
+    }
+    std::vector<GraphRef> regions;
+    for (const auto& r : n.regions) {
+      regions.push_back(std::make_shared<const Graph>(simplify(table_, *r)));
+      hash = mix(hash, ir::hash(*regions.back()));
+    }
+    if (Var same = unchanged(n, inputs); same.valid()) {
+      now_[at(n.outputs[0])] = same;
+      return;
+    }
+    bool effects = has_effects(n);
+    if (!effects) {
+      auto [from, to] = known_.equal_range(hash);
+      for (auto it = from; it != to; ++it)
+        if (equals(b_.graph().nodes[it->second], n, inputs, regions)) {
+          for (std::size_t i = 0; i < n.outputs.size(); ++i) now_[at(n.outputs[i])] = b_.graph().nodes[it->second].outputs[i];
+          return;
+        }
+    }
+    ir::SpanScope scope(b_, n.span);
+    std::vector<ir::Type> types;
+    for (Var v : n.outputs) types.push_back(g_.type(v));
+    Vars outputs = b_.append(*n.op, std::move(inputs), n.attrs, std::move(regions), std::move(types));
+    for (std::size_t i = 0; i < outputs.size(); ++i) now_[at(n.outputs[i])] = outputs[i];
+    if (!effects) known_.emplace(hash, b_.size() - 1);
+  }
+
+  bool equals(const Node& old, const Node& n, const Vars& inputs, const std::vector<GraphRef>& regions) const {
+    if (old.op != n.op || old.inputs != inputs || !(old.attrs == n.attrs) || old.outputs.size() != n.outputs.size() ||
+        old.regions.size() != regions.size())
+      return false;
+    for (std::size_t i = 0; i < n.outputs.size(); ++i)
+      if (!(b_.type(old.outputs[i]) == g_.type(n.outputs[i]))) return false;
+    for (std::size_t i = 0; i < regions.size(); ++i)
+      if (!ir::equal(*old.regions[i], *regions[i])) return false;
+    return true;
+  }
+
+  // The operand that the node's result is equal to; invalid where there is none.
+  Var unchanged(const Node& n, const Vars& inputs) const {
+    if (n.outputs.size() != 1 || inputs.empty() || n.attrs.has("barrier")) return {};
+    const ir::Type& out = g_.type(n.outputs[0]);
+    auto same_type = [&](Var v) { return b_.type(v) == out; };
+    if (n.op == core_.convert || n.op == core_.broadcast_to || n.op == core_.reshape) return same_type(inputs[0]) ? inputs[0] : Var{};
+    if (n.op == core_.transpose && same_type(inputs[0])) {
+      const ir::Ints& perm = n.attrs.ints("perm");
+      for (std::size_t i = 0; i < perm.size(); ++i)
+        if (perm[i] != static_cast<std::int64_t>(i) - static_cast<std::int64_t>(perm.size())) return {};
+      return inputs[0];
+    }
+    if (n.op == core_.mul && inputs.size() == 2) {
+      if (same_type(inputs[0]) && is_one(inputs[1])) return inputs[0];
+      if (same_type(inputs[1]) && is_one(inputs[0])) return inputs[1];
+    }
+    if (n.op == core_.div && inputs.size() == 2 && same_type(inputs[0]) && is_one(inputs[1])) return inputs[0];
+    return {};
+  }
+
+  // A constant one, or one spread from it.
+  bool is_one(Var v) const {
+    const auto& nodes = b_.graph().nodes;
+    for (int depth = 0; depth < 3; ++depth) {
+      const Node* made = nullptr;
+      for (std::size_t i = nodes.size(); i-- > 0 && !made;) {
+        if (nodes[i].outputs.size() == 1 && nodes[i].outputs[0] == v) made = &nodes[i];
+        if (nodes.size() - i > 64) break;      // constants stand near their uses
+      }
+      if (!made) return false;
+      if (made->op == core_.broadcast_to || made->op == core_.reshape) {
+        v = made->inputs[0];
+        continue;
+      }
+      if (made->op != core_.constant) return false;
+      const ir::AttrValue* value = made->attrs.find("value");
+      if (!value) return false;
+      if (auto* d = std::get_if<double>(value)) return *d == 1.0;
+      if (auto* i = std::get_if<std::int64_t>(value)) return *i == 1;
+      return false;
+    }
+    return false;
+  }
+
+  const ir::OpTable& table_;
+  const ir::CoreOps& core_;
+  const Graph& g_;
+  ir::Builder b_;
+  Vars now_;
+  std::unordered_multimap<std::size_t, std::size_t> known_;   // hash -> node of the new graph
+};
+
+}  // namespace
+
+Graph simplify(const ir::OpTable& table, const Graph& graph) { return without_dead_code(table, Simplifier(table, graph).run()); }
+
+}  // namespace shard::transform
