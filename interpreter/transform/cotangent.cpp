@@ -9,10 +9,30 @@ using ir::Builder;
 using ir::Type;
 using ir::Var;
 
-std::vector<std::string> names(const runtime::Mesh& mesh, runtime::AxisSet axes) {
-  std::vector<std::string> out;
-  for (auto a : axes.list()) out.push_back(mesh.axes[a].name);
+ir::Ints ids(runtime::AxisSet axes) {
+  ir::Ints out;
+  for (auto a : axes.list()) out.push_back(a);
   return out;
+}
+
+// The sum over the dimensions that broadcasting had made, at once in the layout that is wanted where that leaves a sum pending.
+Var sum_grown(Builder& b, Var x, const Type& want) {
+  const Type have = b.type(x);
+  const std::size_t rank = have.shape.size(), extra = rank - want.shape.size();
+  ir::Ints axes;
+  runtime::Sharding left = runtime::Sharding::replicated(0);
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (d < extra || (want.shape[d - extra] == 1 && have.shape[d] != 1)) axes.push_back(static_cast<std::int64_t>(d) - static_cast<std::int64_t>(rank));
+    else left.dims.push_back(want.sharding.dims[d - extra]);
+  }
+  if (axes.empty()) return x;
+  ir::Attrs attrs{{"axes", std::move(axes)}};
+  auto pending = want.sharding.unreduced - have.sharding.unreduced;
+  if (!pending.empty() && want.mesh && have.sharding.split_axes().contains(pending)) {
+    left.unreduced = want.sharding.unreduced;
+    attrs.set("out", ir::Layout{want.mesh, std::move(left)});
+  }
+  return b.emit1(*b.core().reduce_sum, {x}, std::move(attrs));
 }
 
 }  // namespace
@@ -32,17 +52,16 @@ Var fit(Builder& b, Var x, const Type& want) {
     for (std::size_t d = 0; !smaller && d < want.shape.size(); ++d) smaller = have[have.size() - want.shape.size() + d] < want.shape[d];
     if (smaller) x = ir::broadcast_to(b, x, want.shape);
   }
-  x = ir::unbroadcast(b, x, want);
+  x = ir::unbroadcast(b, sum_grown(b, x, want), want);
   Type now = b.type(x);
   if (!(now.sharding == want.sharding)) {
     auto mesh = want.mesh ? want.mesh : now.mesh;
     x = b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{mesh, want.sharding}}});
     now = b.type(x);
   }
-  const auto& mesh = want.mesh ? want.mesh : now.mesh ? now.mesh : b.graph().mesh;
-  if (auto extra = now.varying - want.varying; !extra.empty() && mesh) x = b.emit1(*b.core().psum, {x}, {{"axes", names(*mesh, extra)}});
-  if (auto less = want.varying - now.varying; !less.empty() && mesh)
-    x = b.emit1(*b.core().pcast, {x}, {{"axes", names(*mesh, less)}, {"to", std::string("varying")}});
+  if (auto extra = now.varying - want.varying; !extra.empty()) x = b.emit1(*b.core().psum, {x}, {{"axes", ids(extra)}});
+  if (auto less = want.varying - now.varying; !less.empty())
+    x = b.emit1(*b.core().pcast, {x}, {{"axes", ids(less)}, {"to", std::string("varying")}});
   return x;
 }
 
