@@ -1,0 +1,24 @@
+// The shortest decimal digits that name a float of its own type, as a digit string and an exponent, and the two ways of laying
+// them out. Used by format.cpp only.
+#pragma once
+#include <string>
+
+#include "runtime/array/dtype.h"
+
+namespace shard::runtime {
+
+// The value is 0.d1d2d3... * 10^point (for zero: digits "0", point 1). Finite values only; the sign is kept apart.
+struct Digits {
+  bool negative = false;
+  std::string digits;
+  int point = 1;
+};
+
+Digits shortest_digits(double x, DType type);  // x is a value of `type` (f16, bf16, f32 or f64)
+
+// Positional, at most `places` digits after the point (rounded exactly, ties to even), trailing zeros trimmed; always has the point: "-1.", "0.25".
+std::string positional(double x, DType type, int places);
+// Scientific, at most `places` digits after the point, trailing zeros trimmed: "1.e+10", "-2.5e-07"; the exponent has two digits or more.
+std::string scientific(double x, DType type, int places);
+
+}  // namespace shard::runtime

@@ -1,0 +1,238 @@
+// NumPy's array printing (array2string with its defaults: precision 8, threshold 1000, three edge items, lines of 75), from
+// the published behaviour of NumPy 2. All elements of an array share one format: positional unless the range of magnitudes
+// asks for exponents, padded so that columns align.
+#include "runtime/array/format.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "runtime/array/digits.h"
+#include "runtime/array/half.h"
+
+namespace shard::runtime {
+namespace {
+
+constexpr int kPrecision = 8;
+constexpr std::int64_t kThreshold = 1000, kEdge = 3;
+constexpr std::size_t kLine = 75;
+
+double float_at(const View& v, std::int64_t i) {
+  switch (v.dtype) {
+    case DType::F16: return f16_to_f32(v.as<std::uint16_t>()[i]);
+    case DType::BF16: return bf16_to_f32(v.as<std::uint16_t>()[i]);
+    case DType::F32: return v.as<float>()[i];
+    default: return v.as<double>()[i];
+  }
+}
+
+std::string integer_at(const View& v, std::int64_t i) {
+  switch (v.dtype) {
+    case DType::I8: return std::to_string(v.as<std::int8_t>()[i]);
+    case DType::I16: return std::to_string(v.as<std::int16_t>()[i]);
+    case DType::I32: return std::to_string(v.as<std::int32_t>()[i]);
+    case DType::I64: return std::to_string(v.as<std::int64_t>()[i]);
+    case DType::U8: return std::to_string(v.as<std::uint8_t>()[i]);
+    case DType::U16: return std::to_string(v.as<std::uint16_t>()[i]);
+    case DType::U32: return std::to_string(v.as<std::uint32_t>()[i]);
+    default: return std::to_string(v.as<std::uint64_t>()[i]);
+  }
+}
+
+// Quotients and limits of NumPy's exponent test are taken in the array's own type.
+double rounded(double x, DType t) {
+  if (t == DType::F16) return f16_to_f32(f32_to_f16(f64_to_f32_odd(x)));
+  if (t == DType::BF16) return bf16_to_f32(f32_to_bf16(f64_to_f32_odd(x)));
+  return t == DType::F32 ? static_cast<double>(static_cast<float>(x)) : x;
+}
+
+std::string pad_left(const std::string& s, std::size_t width) {
+  return s.size() < width ? std::string(width - s.size(), ' ') + s : s;
+}
+std::string pad_right(std::string s, std::size_t width) {
+  if (s.size() < width) s.resize(width, ' ');
+  return s;
+}
+
+class FloatFormat {
+ public:
+  FloatFormat(const std::vector<double>& values, DType type) : type_(type) {
+    double largest = 0, smallest = 0;
+    bool nonzero = false, special = false, neginf = false, finite = false;
+    for (const double x : values) {
+      if (!std::isfinite(x)) {
+        special = true;
+        neginf = neginf || (std::isinf(x) && x < 0);
+        continue;
+      }
+      finite = true;
+      const double m = std::fabs(x);
+      if (m == 0) continue;
+      largest = nonzero ? std::max(largest, m) : m;
+      smallest = nonzero ? std::min(smallest, m) : m;
+      nonzero = true;
+    }
+    exponents_ = nonzero && (largest >= rounded(1e8, type) || smallest < rounded(1e-4, type) ||
+                             rounded(largest / smallest, type) > 1000);
+    if (finite) measure(values);
+    if (special) {
+      const std::size_t offset = right_ + 1, inf = neginf ? 4 : 3;
+      left_ = std::max({left_, 3 > offset ? 3 - offset : 0, inf > offset ? inf - offset : 0});
+    }
+  }
+
+  std::string operator()(double x) const {
+    if (std::isnan(x)) return pad_left("nan", left_ + right_ + 1);
+    if (std::isinf(x)) return pad_left(x < 0 ? "-inf" : "inf", left_ + right_ + 1);
+    if (!exponents_) {
+      const std::string s = positional(x, type_, kPrecision);
+      const std::size_t dot = s.find('.');
+      return pad_left(s.substr(0, dot), left_) + "." + pad_right(s.substr(dot + 1), right_);
+    }
+    const std::string s = scientific(x, type_, static_cast<int>(places_));
+    const std::size_t dot = s.find('.'), e = s.find('e');
+    std::string fraction = s.substr(dot + 1, e - dot - 1), power = s.substr(e + 2);
+    fraction.resize(places_, '0');
+    if (power.size() < power_) power.insert(0, power_ - power.size(), '0');
+    return pad_left(s.substr(0, dot), left_) + "." + fraction + s.substr(e, 2) + power;
+  }
+
+ private:
+  void measure(const std::vector<double>& values) {
+    for (const double x : values) {
+      if (!std::isfinite(x)) continue;
+      const std::string s = exponents_ ? scientific(x, type_, kPrecision) : positional(x, type_, kPrecision);
+      const std::size_t dot = s.find('.'), e = std::min(s.find('e'), s.size());
+      left_ = std::max(left_, dot);
+      places_ = std::max(places_, e - dot - 1);
+      if (exponents_) power_ = std::max(power_, s.size() - e - 2);
+    }
+    right_ = exponents_ ? power_ + 2 + places_ : places_;
+  }
+  DType type_;
+  bool exponents_ = false;
+  std::size_t left_ = 0, right_ = 0, places_ = 0, power_ = 2;
+};
+
+// Lays out the nested brackets; `word` gives the text of the element at an offset.
+class Layout {
+ public:
+  Layout(const View& v, bool summary, std::function<std::string(std::int64_t)> word)
+      : v_(v), summary_(summary), word_(std::move(word)) {}
+
+  std::string print(std::size_t axis, std::int64_t offset, const std::string& indent, std::size_t width) const {
+    if (axis == v_.shape.size()) return word_(offset);
+    const std::int64_t n = v_.shape[axis], step = v_.strides[axis];
+    const bool cut = summary_ && n > 2 * kEdge;
+    std::string s;
+    const bool last = axis + 1 == v_.shape.size();
+    if (last) {
+      std::string line = indent;
+      for (std::int64_t i = 0; i < n; ++i) {
+        if (cut && i == kEdge) {
+          extend(s, line, "...", width - 1, indent);
+          line += ' ';
+          i = n - kEdge;
+        }
+        extend(s, line, word_(offset + i * step), width - 1, indent);
+        if (i + 1 < n) line += ' ';
+      }
+      s += line;
+    } else {
+      const std::string gap(v_.shape.size() - axis - 1, '\n');
+      for (std::int64_t i = 0; i < n; ++i) {
+        if (cut && i == kEdge) {
+          s += indent + "..." + gap;
+          i = n - kEdge;
+        }
+        s += indent + print(axis + 1, offset + i * step, indent + ' ', width - 1);
+        if (i + 1 < n) s += gap;
+      }
+    }
+    return '[' + s.substr(indent.size()) + ']';
+  }
+
+ private:
+  static void extend(std::string& s, std::string& line, const std::string& word, std::size_t width, const std::string& indent) {
+    if (line.size() + word.size() > width && line.size() > indent.size()) {
+      while (!line.empty() && line.back() == ' ') line.pop_back();
+      s += line + '\n';
+      line = indent;
+    }
+    line += word;
+  }
+  const View& v_;
+  bool summary_;
+  std::function<std::string(std::int64_t)> word_;
+};
+
+// Offsets of the elements that will be shown.
+void collect(const View& v, bool summary, std::size_t axis, std::int64_t offset, std::vector<std::int64_t>& out) {
+  if (axis == v.shape.size()) {
+    out.push_back(offset);
+    return;
+  }
+  const std::int64_t n = v.shape[axis];
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (summary && n > 2 * kEdge && i == kEdge) i = n - kEdge;
+    collect(v, summary, axis + 1, offset + i * v.strides[axis], out);
+  }
+}
+
+View as_words(const View& key) {  // a key as two u32
+  View w = key;
+  w.dtype = DType::U32;
+  for (std::int64_t& s : w.strides) s *= 2;
+  w.shape.push_back(2);
+  w.strides.push_back(1);
+  return w;
+}
+
+std::string scalar_text(double x, DType type) {  // as Python's str of a float of that type
+  if (std::isnan(x)) return "nan";
+  if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
+  const double m = std::fabs(x);
+  if (m == 0 || (m >= 1e-4 && m < 1e16)) {
+    std::string s = positional(x, type, 400);
+    return s.back() == '.' ? s + '0' : s;
+  }
+  std::string s = scientific(x, type, 20);
+  if (const std::size_t dot = s.find(".e"); dot != std::string::npos) s.erase(dot, 1);
+  return s;
+}
+
+}  // namespace
+
+std::string format_array(const View& v) {
+  if (v.dtype == DType::Key) return format_array(as_words(v));
+  if (v.shape.empty()) return format_element(v);
+  const std::int64_t n = numel(v.shape);
+  if (n == 0) return "[]";
+  const bool summary = n > kThreshold;
+  std::vector<std::int64_t> shown;
+  collect(v, summary, 0, 0, shown);
+  std::function<std::string(std::int64_t)> word;
+  if (v.dtype == DType::Bool) {
+    word = [&v](std::int64_t i) -> std::string { return v.as<std::uint8_t>()[i] ? " true" : "false"; };
+  } else if (is_float(v.dtype)) {
+    std::vector<double> values;
+    for (const std::int64_t i : shown) values.push_back(float_at(v, i));
+    word = [&v, format = FloatFormat(values, v.dtype)](std::int64_t i) { return format(float_at(v, i)); };
+  } else {
+    std::size_t width = 0;
+    for (const std::int64_t i : shown) width = std::max(width, integer_at(v, i).size());
+    word = [&v, width](std::int64_t i) { return pad_left(integer_at(v, i), width); };
+  }
+  return Layout(v, summary, std::move(word)).print(0, 0, " ", kLine);
+}
+
+std::string format_element(const View& scalar) {
+  if (scalar.dtype == DType::Key) return format_array(as_words(scalar));
+  if (scalar.dtype == DType::Bool) return *scalar.as<std::uint8_t>() ? "true" : "false";
+  if (is_float(scalar.dtype)) return scalar_text(float_at(scalar, 0), scalar.dtype);
+  return integer_at(scalar, 0);
+}
+
+std::string format_double(double x) { return scalar_text(x, DType::F64); }
+
+}  // namespace shard::runtime

@@ -1,0 +1,89 @@
+// The index of the largest or smallest element along an axis: the first of equals, and nan is more extreme than any number.
+#include <algorithm>
+
+#include "runtime/kernels/kernels.h"
+#include "runtime/kernels/nest.h"
+#include "runtime/kernels/spread.h"
+#include "runtime/kernels/types.h"
+
+namespace shard::runtime {
+namespace {
+
+template <bool Largest, class C> bool beats(C x, C best) {
+  if constexpr (std::is_floating_point_v<C>)
+    if (best != best) return false;
+  return (Largest ? x > best : x < best) || x != x;
+}
+
+// One line.
+template <bool Largest, class T>
+std::int32_t best_of(const T* x, std::int64_t step, std::int64_t n) {
+  std::int64_t at = 0;
+  Compute<T> best = to_compute(x[0]);
+  for (std::int64_t i = 1; i < n; ++i) {
+    const Compute<T> y = to_compute(x[i * step]);
+    if (beats<Largest>(y, best)) {
+      best = y;
+      at = i;
+    }
+  }
+  return static_cast<std::int32_t>(at);
+}
+
+// Neighbouring lines together, where they lie side by side.
+template <bool Largest, class T>
+void best_of_columns(const T* x, std::int64_t step, std::int64_t n, std::int64_t width, std::int32_t* out) {
+  constexpr std::int64_t kTile = 128;
+  Compute<T> best[kTile];
+  for (std::int64_t from = 0; from < width; from += kTile) {
+    const std::int64_t w = std::min(kTile, width - from);
+    for (std::int64_t j = 0; j < w; ++j) {
+      best[j] = to_compute(x[from + j]);
+      out[from + j] = 0;
+    }
+    for (std::int64_t i = 1; i < n; ++i)
+      for (std::int64_t j = 0; j < w; ++j) {
+        const Compute<T> y = to_compute(x[i * step + from + j]);
+        const bool better = beats<Largest>(y, best[j]);
+        best[j] = better ? y : best[j];
+        out[from + j] = better ? static_cast<std::int32_t>(i) : out[from + j];
+      }
+  }
+}
+
+template <bool Largest, class T>
+void arg_reduce_typed(const View& in, std::size_t axis, std::int32_t* out) {
+  const std::int64_t n = in.shape[axis], step = in.strides[axis];
+  Nest<1> kept;
+  for (std::size_t i = 0; i < in.shape.size(); ++i)
+    if (i != axis) kept.add(in.shape[i], {in.strides[i]});
+  const T* data = in.as<const T>();
+  const int last = kept.rank - 1;
+  if (last >= 0 && kept.stride[0][last] == 1 && step != 1) {
+    const std::int64_t width = kept.size[last];
+    spread(kept.count(last), std::max<std::int64_t>(1, 16384 / (n * width)), [&](std::int64_t lo, std::int64_t hi) {
+      Position<1> at(kept, last, lo);
+      for (std::int64_t i = lo; i < hi; ++i, at.next())
+        best_of_columns<Largest>(data + at.offset[0], step, n, width, out + i * width);
+    });
+    return;
+  }
+  spread(kept.count(kept.rank), std::max<std::int64_t>(1, 16384 / n), [&](std::int64_t lo, std::int64_t hi) {
+    Position<1> at(kept, kept.rank, lo);
+    for (std::int64_t i = lo; i < hi; ++i, at.next()) out[i] = best_of<Largest>(data + at.offset[0], step, n);
+  });
+}
+
+}  // namespace
+
+void arg_reduce(bool largest, const View& in, int axis, const View& out) {
+  if (numel(out.shape) == 0) return;
+  const std::size_t a = static_cast<std::size_t>(axis);
+  if (in.shape[a] == 0) throw RuntimeError("shape", "no element is the largest or smallest of none: dimension " + std::to_string(axis) + " has size 0");
+  visit(in.dtype, [&](auto t) {
+    using T = decltype(t);
+    largest ? arg_reduce_typed<true, T>(in, a, out.as<std::int32_t>()) : arg_reduce_typed<false, T>(in, a, out.as<std::int32_t>());
+  });
+}
+
+}  // namespace shard::runtime

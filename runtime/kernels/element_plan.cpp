@@ -1,0 +1,124 @@
+// Preparing elementwise programs. Registers are renamed so that each is written once; then lifetimes give the slots.
+#include "runtime/kernels/element_plan.h"
+
+#include <algorithm>
+
+namespace shard::runtime {
+namespace {
+
+int operands(Code c) { return c == Code::Select ? 3 : c >= Code::Add && c <= Code::Ge ? 2 : 1; }
+
+// Rough, for the decision how to spread only.
+int weight(Code c) {
+  if (c == Code::Pow || c == Code::Mod || c == Code::FloorDiv || c == Code::Atan2) return 24;
+  return c >= Code::Exp && c <= Code::ErfInv && c != Code::Sqrt && c != Code::Square ? 12 : 1;
+}
+
+class Renamer {
+ public:
+  explicit Renamer(const ElementProgram& p) : p_(p), name_(p.registers.size(), kNone) {}
+  std::uint16_t read(std::uint16_t r) const {
+    if (r >= name_.size() || name_[r] == kNone) throw RuntimeError("kernel", "an elementwise program reads a register before it is written");
+    return name_[r];
+  }
+  std::uint16_t write(std::uint16_t r) {
+    if (r >= name_.size() || types.size() >= kNone) throw RuntimeError("kernel", "an elementwise program has too many registers");
+    types.push_back(p_.registers[r]);
+    return name_[r] = static_cast<std::uint16_t>(types.size() - 1);
+  }
+  std::vector<DType> types;
+
+ private:
+  static constexpr std::uint16_t kNone = 0xffff;
+  const ElementProgram& p_;
+  std::vector<std::uint16_t> name_;
+};
+
+ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
+  ElementPlan::Input in{ElementPlan::Way::Gather, false, false, v.dtype, reg, {}};
+  for (std::size_t d = 0; d < v.shape.size(); ++d) in.nest.add(v.shape[d], {v.strides[d]});
+  const Nest<1>& n = in.nest;
+  if (n.rank == 0 || (n.rank == 1 && n.stride[0][0] == 0)) in.way = ElementPlan::Way::Scalar;
+  else if (n.rank == 1 && n.stride[0][0] == 1) in.way = ElementPlan::Way::Direct;
+  else in.fits = n.stride[0][n.rank - 1] == 1 && !is_half(v.dtype);
+  return in;
+}
+
+}  // namespace
+
+ElementPlan::ElementPlan(const ElementProgram& p, std::span<const View> in, std::span<const View> out) {
+  const VectorTable& table = vector_table();
+  load_f16 = table.load_f16, load_bf16 = table.load_bf16, store_f16 = table.store_f16, store_bf16 = table.store_bf16;
+  if (in.size() != p.inputs.size() || out.size() != p.outputs.size() || out.empty())
+    throw RuntimeError("kernel", "an elementwise program was given a wrong number of arrays");
+  count = numel(out[0].shape);
+  Renamer names(p);
+  for (std::size_t i = 0; i < in.size(); ++i) inputs.push_back(make_input(in[i], names.write(p.inputs[i])));
+  for (const ElementProgram::Constant& c : p.constants) {
+    const DType t = p.registers[c.reg];
+    Constant k{names.write(c.reg), static_cast<std::uint8_t>(held_bytes(t)), {}};
+    fill(View{t, {}, {}, k.value.data()}, c.value, c.integer);
+    if (is_half(t)) {
+      alignas(8) std::array<unsigned char, 8> wide{};
+      load(t)(k.value.data(), nullptr, nullptr, wide.data(), 1);
+      k.value = wide;
+    }
+    constants.push_back(k);
+  }
+  for (const Instr& i : p.code) {
+    const DType to = p.registers[i.dst];
+    const int n = operands(i.code);
+    Step s{i.code == Code::Convert ? table.convert(i.type, to) : table.loop(i.code, i.type), nullptr, names.read(i.a), 0, 0, 0};
+    if (!s.run)
+      throw RuntimeError("kernel", "elementwise code " + std::to_string(static_cast<int>(i.code)) + " does not exist for " + std::string(name(i.type)));
+    s.b = n > 1 ? names.read(i.b) : s.a;
+    s.c = n > 2 ? names.read(i.c) : s.a;
+    s.dst = names.write(i.dst);
+    if (is_half(to) && i.code != Code::Identity && i.code != Code::Select) s.round = to == DType::F16 ? table.round_f16 : table.round_bf16;
+    cost += weight(i.code);
+    steps.push_back(s);
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) outputs.push_back({names.read(p.outputs[i]), out[i].dtype});
+
+  // Step s happens at time s + 1; inputs and constants are there at time 0, outputs are stored at time `end`.
+  const std::size_t registers = names.types.size(), end = steps.size() + 1;
+  std::vector<std::size_t> born(registers, 0), dies(registers, 0);
+  std::size_t last_input_read = 0;
+  const auto use = [&](std::uint16_t r, std::size_t at) {
+    dies[r] = std::max(dies[r], at);
+    if (r < inputs.size()) last_input_read = std::max(last_input_read, at);
+  };
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    use(steps[s].a, s + 1), use(steps[s].b, s + 1), use(steps[s].c, s + 1);
+    born[steps[s].dst] = dies[steps[s].dst] = s + 1;
+  }
+  for (const Constant& c : constants) dies[c.reg] = end;    // filled once for many tiles
+  for (const Input& i : inputs)
+    if (i.way == Way::Scalar) dies[i.reg] = end;
+  for (Output& o : outputs) {
+    use(o.reg, end);
+    if (o.reg < inputs.size()) inputs[o.reg].kept = true;
+  }
+  std::vector<bool> placed(registers, false);
+  for (Output& o : outputs) {
+    o.in_place = born[o.reg] > 0 && !placed[o.reg] && !is_half(o.type);
+    o.early = born[o.reg] < last_input_read;
+    placed[o.reg] = true;
+  }
+  struct Slot { std::size_t offset, width, busy; };
+  std::vector<Slot> slots;
+  for (std::size_t r = 0; r < registers; ++r) {  // in the order of their births
+    const std::size_t width = held_bytes(names.types[r]);
+    auto it = std::find_if(slots.begin(), slots.end(), [&](const Slot& s) { return s.width == width && s.busy < born[r]; });
+    if (it == slots.end()) {
+      slots.push_back({slot_bytes, width, 0});
+      slot_bytes += width;
+      it = slots.end() - 1;
+    }
+    it->busy = dies[r];
+    slot.push_back(it->offset);
+  }
+  while (tile > 16 && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
+}
+
+}  // namespace shard::runtime

@@ -1,0 +1,167 @@
+// Runs prepared elementwise programs tile by tile. Nothing is allocated while running, but for programs of very many registers.
+#include "runtime/kernels/elementwise.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "runtime/kernels/element_plan.h"
+#include "runtime/kernels/spread.h"
+
+namespace shard::runtime {
+namespace {
+
+constexpr std::int64_t kSpreadFrom = 64 * 1024;   // work (elements times cost) that is worth a task of its own
+constexpr std::size_t kRegisters = 64;            // more than this go through the heap
+
+// Elements [from, from + n) of the broadcast array, in order.
+template <class T>
+void gather_lines(const Nest<1>& nest, const T* in, std::int64_t from, std::int64_t n, T* out) {
+  const int last = nest.rank - 1;
+  const std::int64_t length = nest.size[last], step = nest.stride[0][last];
+  Position<1> at(nest, last, from / length);
+  for (std::int64_t skip = from % length; n > 0; skip = 0, at.next()) {
+    const std::int64_t w = std::min(n, length - skip);
+    const T* line = in + at.offset[0] + skip * step;
+    if (step == 0) std::fill_n(out, w, *line);
+    else for (std::int64_t i = 0; i < w; ++i) out[i] = line[i * step];
+    out += w;
+    n -= w;
+  }
+}
+
+template <class F>
+void by_width(std::size_t item, F f) {
+  switch (item) {
+    case 1: return f(std::uint8_t{});
+    case 2: return f(std::uint16_t{});
+    case 4: return f(std::uint32_t{});
+    default: return f(std::uint64_t{});
+  }
+}
+
+void gather(const Nest<1>& nest, std::size_t item, const void* in, std::int64_t from, std::int64_t n, void* out) {
+  by_width(item, [&](auto t) { gather_lines(nest, static_cast<const decltype(t)*>(in), from, n, static_cast<decltype(t)*>(out)); });
+}
+
+void fill_slot(std::size_t item, const void* value, std::int64_t n, void* out) {
+  by_width(item, [&](auto t) { std::fill_n(static_cast<decltype(t)*>(out), n, *static_cast<const decltype(t)*>(value)); });
+}
+
+// One run over elements [from, to) in one thread.
+class Run {
+ public:
+  Run(const ElementPlan& plan, void* const* inputs, void* const* outputs, bool aliased, void** reg, unsigned char* scratch)
+      : p_(plan), inputs_(inputs), outputs_(outputs), aliased_(aliased), reg_(reg), scratch_(scratch) {}
+
+  void range(std::int64_t from, std::int64_t to) {
+    for (std::size_t r = 0; r < p_.slot.size(); ++r) reg_[r] = home(r);
+    const std::int64_t widest = std::min(p_.tile, to - from);
+    for (const ElementPlan::Constant& c : p_.constants) fill_slot(c.item, c.value.data(), widest, reg_[c.reg]);
+    for (std::size_t i = 0; i < p_.inputs.size(); ++i)
+      if (p_.inputs[i].way == ElementPlan::Way::Scalar) fill_scalar(i, widest);
+    for (std::int64_t at = from; at < to; at += p_.tile) tile(at, std::min(p_.tile, to - at));
+  }
+
+ private:
+  unsigned char* home(std::size_t r) const { return scratch_ + p_.slot[r] * static_cast<std::size_t>(p_.tile); }
+
+  void fill_scalar(std::size_t i, std::int64_t n) {
+    const ElementPlan::Input& in = p_.inputs[i];
+    if (!is_half(in.type)) return fill_slot(size_of(in.type), inputs_[i], n, reg_[in.reg]);
+    float value = 0;
+    p_.load(in.type)(inputs_[i], nullptr, nullptr, &value, 1);
+    fill_slot(sizeof value, &value, n, reg_[in.reg]);
+  }
+
+  void load(std::size_t i, std::int64_t at, std::int64_t n) {
+    const ElementPlan::Input& in = p_.inputs[i];
+    const std::size_t item = size_of(in.type);
+    const unsigned char* data = static_cast<const unsigned char*>(inputs_[i]);
+    const unsigned char* dense = nullptr;
+    if (in.way == ElementPlan::Way::Direct) {
+      dense = data + static_cast<std::size_t>(at) * item;
+    } else if (in.fits) {
+      const std::int64_t length = in.nest.size[in.nest.rank - 1], skip = at % length;
+      if (skip + n <= length)
+        dense = data + (Position<1>(in.nest, in.nest.rank - 1, at / length).offset[0] + skip) * static_cast<std::int64_t>(item);
+    }
+    if (dense && !is_half(in.type) && !(in.kept && aliased_)) {
+      reg_[in.reg] = const_cast<unsigned char*>(dense);  // read only: no step writes an input's register
+      return;
+    }
+    reg_[in.reg] = home(in.reg);
+    if (!is_half(in.type)) {
+      if (dense) std::memcpy(reg_[in.reg], dense, static_cast<std::size_t>(n) * item);
+      else gather(in.nest, item, data, at, n, reg_[in.reg]);
+      return;
+    }
+    std::uint16_t narrow[ElementPlan::kTile];
+    if (!dense) gather(in.nest, item, data, at, n, narrow);
+    p_.load(in.type)(dense ? static_cast<const void*>(dense) : narrow, nullptr, nullptr, reg_[in.reg], n);
+  }
+
+  unsigned char* target(std::size_t i, std::int64_t at) const {
+    return static_cast<unsigned char*>(outputs_[i]) + static_cast<std::size_t>(at) * size_of(p_.outputs[i].type);
+  }
+
+  void tile(std::int64_t at, std::int64_t n) {
+    for (std::size_t i = 0; i < p_.inputs.size(); ++i)
+      if (p_.inputs[i].way != ElementPlan::Way::Scalar) load(i, at, n);
+    for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
+      const ElementPlan::Output& o = p_.outputs[i];
+      if (o.in_place && !(o.early && aliased_)) reg_[o.reg] = target(i, at);
+    }
+    for (const ElementPlan::Step& s : p_.steps) {
+      s.run(reg_[s.a], reg_[s.b], reg_[s.c], reg_[s.dst], n);
+      if (s.round) s.round(reg_[s.dst], nullptr, nullptr, reg_[s.dst], n);
+    }
+    for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
+      const ElementPlan::Output& o = p_.outputs[i];
+      unsigned char* to = target(i, at);
+      if (is_half(o.type)) p_.store(o.type)(reg_[o.reg], nullptr, nullptr, to, n);
+      else if (reg_[o.reg] != to) std::memmove(to, reg_[o.reg], static_cast<std::size_t>(n) * size_of(o.type));
+    }
+  }
+
+  const ElementPlan& p_;
+  void* const* inputs_;
+  void* const* outputs_;
+  bool aliased_;
+  void** reg_;
+  unsigned char* scratch_;
+};
+
+}  // namespace
+
+struct ElementKernel::Impl {
+  ElementPlan plan;
+};
+
+ElementKernel::ElementKernel(ElementProgram program, std::span<const View> inputs, std::span<const View> outputs)
+    : impl_(new Impl{ElementPlan(program, inputs, outputs)}) {}
+ElementKernel::~ElementKernel() = default;
+ElementKernel::ElementKernel(ElementKernel&&) noexcept = default;
+
+void ElementKernel::run(void* const* inputs, void* const* outputs) const {
+  const ElementPlan& p = impl_->plan;
+  if (p.count == 0) return;
+  bool aliased = false;
+  for (std::size_t o = 0; o < p.outputs.size(); ++o)
+    for (std::size_t i = 0; i < p.inputs.size(); ++i) aliased = aliased || inputs[i] == outputs[o];
+  const std::int64_t piece = std::max(p.tile, kSpreadFrom / p.cost / p.tile * p.tile);
+  spread(p.count, piece, [&](std::int64_t from, std::int64_t to) {
+    const std::size_t bytes = p.slot_bytes * static_cast<std::size_t>(p.tile);
+    if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {
+      alignas(64) unsigned char scratch[ElementPlan::kScratch];
+      void* reg[kRegisters];
+      Run(p, inputs, outputs, aliased, reg, scratch).range(from, to);
+    } else {
+      const std::unique_ptr<void*[]> reg(new void*[p.slot.size()]);
+      const std::unique_ptr<unsigned char[]> scratch(new unsigned char[bytes]);
+      Run(p, inputs, outputs, aliased, reg.get(), scratch.get()).range(from, to);
+    }
+  });
+}
+
+}  // namespace shard::runtime

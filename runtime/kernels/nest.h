@@ -1,0 +1,73 @@
+// Loop nests over several views of one shape: dimensions of size 1 dropped, neighbours merged where every view allows it, and a
+// position that walks the outer dimensions. No allocation.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "runtime/array/view.h"
+
+namespace shard::runtime {
+
+inline constexpr int kNest = 64;  // a physical array has up to 32 axes in front of 16 dimensions; splitting may add some
+
+template <int N>
+struct Nest {
+  int rank = 0;
+  std::array<std::int64_t, kNest> size;
+  std::array<std::array<std::int64_t, kNest>, N> stride;
+
+  void add(std::int64_t n, const std::array<std::int64_t, N>& s) {
+    if (n == 1) return;
+    if (rank == kNest) throw RuntimeError("shape", "an operation would need more than " + std::to_string(kNest) + " nested loops");
+    if (rank > 0) {
+      bool joins = true;
+      for (int v = 0; v < N; ++v) joins = joins && stride[v][rank - 1] == s[v] * n;
+      if (joins) {
+        size[rank - 1] *= n;
+        for (int v = 0; v < N; ++v) stride[v][rank - 1] = s[v];
+        return;
+      }
+    }
+    size[rank] = n;
+    for (int v = 0; v < N; ++v) stride[v][rank] = s[v];
+    ++rank;
+  }
+
+  // The number of positions of the first `dims` dimensions.
+  std::int64_t count(int dims) const {
+    std::int64_t n = 1;
+    for (int i = 0; i < dims; ++i) n *= size[i];
+    return n;
+  }
+};
+
+// A position in the first `dims` dimensions of a nest, and the offset of each view there.
+template <int N>
+class Position {
+ public:
+  Position(const Nest<N>& nest, int dims, std::int64_t flat) : nest_(nest), dims_(dims) {
+    offset.fill(0);
+    for (int i = dims; i-- > 0;) {
+      at_[i] = flat % nest.size[i];
+      flat /= nest.size[i];
+      for (int v = 0; v < N; ++v) offset[v] += at_[i] * nest.stride[v][i];
+    }
+  }
+  void next() {
+    for (int i = dims_; i-- > 0;) {
+      for (int v = 0; v < N; ++v) offset[v] += nest_.stride[v][i];
+      if (++at_[i] < nest_.size[i]) return;
+      for (int v = 0; v < N; ++v) offset[v] -= nest_.stride[v][i] * nest_.size[i];
+      at_[i] = 0;
+    }
+  }
+  std::array<std::int64_t, N> offset;
+
+ private:
+  const Nest<N>& nest_;
+  int dims_;
+  std::array<std::int64_t, kNest> at_;
+};
+
+}  // namespace shard::runtime

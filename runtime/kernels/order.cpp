@@ -1,0 +1,102 @@
+// Sorting and scans along the last dimension. Order is JAX's: zeros of both signs are equal, every nan is equal to every other and
+// larger than any number (so last, or first when descending), equals keep their order.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "runtime/kernels/kernels.h"
+#include "runtime/kernels/nest.h"
+#include "runtime/kernels/spread.h"
+#include "runtime/kernels/types.h"
+
+namespace shard::runtime {
+namespace {
+
+template <class C> bool before(C a, C b) {
+  if constexpr (std::is_floating_point_v<C>) return a < b || (b != b && a == a);
+  else return a < b;
+}
+
+// Calls f(line of in, step of in, first index of the line in `out`) for each line; views of rank 0 are a line of one.
+template <class T, class F>
+void each_line(const View& in, std::int64_t n, F f) {
+  Nest<1> outer;
+  for (std::size_t i = 0; i + 1 < in.shape.size(); ++i) outer.add(in.shape[i], {in.strides[i]});
+  const std::int64_t step = in.shape.empty() ? 1 : in.strides.back();
+  const T* data = in.as<const T>();
+  spread(outer.count(outer.rank), std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(n, 1)), [&](std::int64_t lo, std::int64_t hi) {
+    Position<1> at(outer, outer.rank, lo);
+    for (std::int64_t i = lo; i < hi; ++i, at.next()) f(data + at.offset[0], step, i * n);
+  });
+}
+
+std::int64_t line_length(const View& v) { return v.shape.empty() ? 1 : v.shape.back(); }
+
+template <class T>
+void sort_typed(const View& in, T* out, bool descending) {
+  const std::int64_t n = line_length(in);
+  each_line<T>(in, n, [=](const T* x, std::int64_t step, std::int64_t at) {
+    T* o = out + at;
+    for (std::int64_t i = 0; i < n; ++i) o[i] = x[i * step];
+    if (descending) std::stable_sort(o, o + n, [](T a, T b) { return before(to_compute(b), to_compute(a)); });
+    else std::stable_sort(o, o + n, [](T a, T b) { return before(to_compute(a), to_compute(b)); });
+  });
+}
+
+template <class T>
+void argsort_typed(const View& in, std::int32_t* out, bool descending) {
+  struct Item { Compute<T> key; std::int32_t index; };
+  const std::int64_t n = line_length(in);
+  each_line<T>(in, n, [=](const T* x, std::int64_t step, std::int64_t at) {
+    const std::unique_ptr<Item[]> items(new Item[static_cast<std::size_t>(n)]);
+    for (std::int64_t i = 0; i < n; ++i) items[i] = {to_compute(x[i * step]), static_cast<std::int32_t>(i)};
+    Item* end = items.get() + n;
+    if (descending) std::stable_sort(items.get(), end, [](const Item& a, const Item& b) { return before(b.key, a.key); });
+    else std::stable_sort(items.get(), end, [](const Item& a, const Item& b) { return before(a.key, b.key); });
+    for (std::int64_t i = 0; i < n; ++i) out[at + i] = items[i].index;
+  });
+}
+
+// f32 accumulates in f64 and halves in f32, so that long scans stay as exact as sums.
+template <class C> using Accumulator = std::conditional_t<std::is_same_v<C, float>, double, C>;
+
+template <class T, class Op>
+void scan_typed(const View& in, T* out, bool reverse, Op op) {
+  const std::int64_t n = line_length(in);
+  if (n == 0) return;
+  each_line<T>(in, n, [=](const T* x, std::int64_t step, std::int64_t at) {
+    const std::int64_t first = reverse ? n - 1 : 0, way = reverse ? -1 : 1;
+    Accumulator<Compute<T>> acc = to_compute(x[first * step]);
+    out[at + first] = x[first * step];
+    for (std::int64_t i = 1; i < n; ++i) {
+      const std::int64_t j = first + way * i;
+      acc = op(acc, static_cast<Accumulator<Compute<T>>>(to_compute(x[j * step])));
+      out[at + j] = from_compute<T>(static_cast<Compute<T>>(acc));
+    }
+  });
+}
+
+}  // namespace
+
+void sort(const View& in, const View& out, bool descending) {
+  visit(in.dtype, [&](auto t) { sort_typed(in, out.as<decltype(t)>(), descending); });
+}
+
+void argsort(const View& in, const View& out, bool descending) {
+  visit(in.dtype, [&](auto t) { argsort_typed<decltype(t)>(in, out.as<std::int32_t>(), descending); });
+}
+
+void cumulative(Scan op, const View& in, const View& out, bool reverse) {
+  visit(in.dtype, [&](auto t) {
+    using T = decltype(t);
+    T* o = out.as<T>();
+    switch (op) {
+      case Scan::Sum: return scan_typed(in, o, reverse, [](auto a, auto b) { return add_wrapped(a, b); });
+      case Scan::Prod: return scan_typed(in, o, reverse, [](auto a, auto b) { return mul_wrapped(a, b); });
+      case Scan::Max: return scan_typed(in, o, reverse, [](auto a, auto b) { return max_nan(a, b); });
+      case Scan::Min: return scan_typed(in, o, reverse, [](auto a, auto b) { return min_nan(a, b); });
+    }
+  });
+}
+
+}  // namespace shard::runtime

@@ -1,0 +1,287 @@
+// Reductions and the index of the extreme. The order of a reduction is a fixed tree: runs of 1,024 elements (or blocks of 16
+// rows), joined two by two, a whole subtree to a task. It depends on the shape alone, so bits do not depend on the threads.
+// Inputs whose inner dimension is not dense are packed first.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "runtime/array/half.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/kernels/nest.h"
+#include "runtime/kernels/spread.h"
+#include "runtime/kernels/vector/table.h"
+
+namespace shard::runtime {
+namespace {
+
+constexpr std::int64_t kColumns = 256;      // a tile of columns: accumulators of all tree levels stay in the first cache
+constexpr std::int64_t kRows = 16;          // rows added one after the other
+constexpr std::int64_t kSubtree = 64;       // leaves that one task joins; a power of two, so that tasks are whole subtrees
+constexpr std::int64_t kWork = 32 * 1024;   // elements a task should have at least
+constexpr int kLevels = 64;
+
+struct Plan {
+  DType type;                // of memory
+  std::size_t item, wide;    // bytes in memory, and of the accumulating type
+  Loop load = nullptr;       // for halves: memory -> f32
+  Loop store = nullptr;      // f32 -> memory
+  Loop join = nullptr;       // acc = op(a, b) in the accumulating type
+  void (*run)(const void*, std::int64_t, void*) = nullptr;
+};
+
+Plan plan_for(Reduce op, DType type) {
+  const VectorTable& t = vector_table();
+  Plan p{type, size_of(type), size_of(type), nullptr, nullptr, t.accumulate(op, type), t.run(op, type)};
+  if (!p.join) throw RuntimeError("kernel", "this reduction does not exist for " + std::string(name(type)));
+  if (type == DType::F16 || type == DType::BF16) {
+    p.wide = 4;
+    p.load = type == DType::F16 ? t.load_f16 : t.load_bf16;
+    p.store = type == DType::F16 ? t.store_f16 : t.store_bf16;
+  }
+  return p;
+}
+
+// Joins equal subtrees as they are completed: level i holds the join of 2^i leaves. Every level is `width` elements apart.
+class Tree {
+ public:
+  Tree(const Plan& p, unsigned char* levels, std::size_t width, std::int64_t n) : p_(p), levels_(levels), width_(width), n_(n) {}
+  unsigned char* leaf() { return levels_ + width_ * static_cast<std::size_t>(depth_); }  // where the next leaf is to be put
+  void push() {
+    std::uint64_t c = count_++;
+    ++depth_;
+    for (; c & 1; c >>= 1) join();
+  }
+  const unsigned char* finish() {
+    while (depth_ > 1) join();
+    return levels_;
+  }
+
+ private:
+  void join() {
+    unsigned char* low = levels_ + width_ * static_cast<std::size_t>(depth_ - 2);
+    p_.join(low, low + width_, nullptr, low, n_);
+    --depth_;
+  }
+  const Plan& p_;
+  unsigned char* levels_;
+  std::size_t width_;
+  std::int64_t n_;
+  std::uint64_t count_ = 0;
+  int depth_ = 0;
+};
+
+struct Job {                 // kept and reduced dimensions of an input, merged
+  Plan p;
+  const unsigned char* data;
+  Nest<1> kept, reduced;
+  unsigned char* out;
+};
+
+void store_result(const Job& job, const unsigned char* wide, std::int64_t at, std::int64_t n) {
+  if (job.p.store) job.p.store(wide, nullptr, nullptr, job.out + static_cast<std::size_t>(at) * job.p.item, n);
+  else std::memcpy(job.out + static_cast<std::size_t>(at) * job.p.item, wide, static_cast<std::size_t>(n) * job.p.item);
+}
+
+// ---- the reduced elements lie in dense lines
+void run_leaf(const Plan& p, const unsigned char* data, std::int64_t n, unsigned char* result) {
+  if (!p.load) return p.run(data, n, result);
+  float buffer[kReduceRun];
+  p.load(data, nullptr, nullptr, buffer, n);
+  p.run(buffer, n, result);
+}
+
+// Leaves [lo, hi) of the lines that belong to the output whose first element is at `base`.
+void lines_tree(const Job& job, std::int64_t base, std::int64_t lo, std::int64_t hi, unsigned char* result) {
+  const int last = job.reduced.rank - 1;
+  const std::int64_t n = job.reduced.size[last], runs = (n + kReduceRun - 1) / kReduceRun;
+  alignas(16) unsigned char levels[kLevels * 8];
+  Tree tree(job.p, levels, 8, 1);
+  Position<1> line(job.reduced, last, lo / runs);
+  std::int64_t run = lo % runs;
+  for (std::int64_t i = lo; i < hi; ++i) {
+    const std::int64_t from = run * kReduceRun;
+    run_leaf(job.p, job.data + (base + line.offset[0] + from) * static_cast<std::int64_t>(job.p.item), std::min(kReduceRun, n - from), tree.leaf());
+    tree.push();
+    if (++run == runs) {
+      run = 0;
+      line.next();
+    }
+  }
+  std::memcpy(result, tree.finish(), 8);
+}
+
+void reduce_lines(const Job& job) {
+  const int last = job.reduced.rank - 1;
+  const std::int64_t n = job.reduced.size[last];
+  const std::int64_t leaves = job.reduced.count(last) * ((n + kReduceRun - 1) / kReduceRun);
+  const std::int64_t outputs = job.kept.count(job.kept.rank), each = job.reduced.count(last) * n;
+  if (leaves <= kSubtree || outputs * 4 >= leaves) {
+    spread(outputs, std::max<std::int64_t>(1, kWork / each), [&](std::int64_t lo, std::int64_t hi) {
+      Position<1> at(job.kept, job.kept.rank, lo);
+      for (std::int64_t i = lo; i < hi; ++i, at.next()) {
+        alignas(16) unsigned char result[8];
+        lines_tree(job, at.offset[0], 0, leaves, result);
+        store_result(job, result, i, 1);
+      }
+    });
+    return;
+  }
+  const std::int64_t tasks = (leaves + kSubtree - 1) / kSubtree;
+  std::vector<unsigned char> part(static_cast<std::size_t>(tasks) * 8);
+  Position<1> at(job.kept, job.kept.rank, 0);
+  for (std::int64_t o = 0; o < outputs; ++o, at.next()) {
+    spread(tasks, 1, [&](std::int64_t lo, std::int64_t hi) {
+      for (std::int64_t i = lo; i < hi; ++i)
+        lines_tree(job, at.offset[0], i * kSubtree, std::min(leaves, (i + 1) * kSubtree), part.data() + i * 8);
+    });
+    alignas(16) unsigned char levels[kLevels * 8];
+    Tree tree(job.p, levels, 8, 1);
+    for (std::int64_t i = 0; i < tasks; ++i) {
+      std::memcpy(tree.leaf(), part.data() + i * 8, 8);
+      tree.push();
+    }
+    store_result(job, tree.finish(), o, 1);
+  }
+}
+
+// ---- the kept elements lie in dense lines: whole rows are joined
+void rows_tree(const Job& job, std::int64_t base, std::int64_t width, std::int64_t lo, std::int64_t hi, unsigned char* result) {
+  alignas(64) unsigned char levels[26 * kColumns * 8];  // reduce() sends at most 2^27 rows here, 2^23 blocks
+  alignas(64) float buffer[kColumns];
+  const std::size_t stride = kColumns * job.p.wide;
+  Tree tree(job.p, levels, stride, width);
+  const std::int64_t rows = job.reduced.count(job.reduced.rank);
+  Position<1> row(job.reduced, job.reduced.rank, lo * kRows);
+  for (std::int64_t block = lo; block < hi; ++block) {
+    unsigned char* acc = tree.leaf();
+    const std::int64_t end = std::min(rows, (block + 1) * kRows);
+    for (std::int64_t r = block * kRows; r < end; ++r, row.next()) {
+      const void* data = job.data + (base + row.offset[0]) * static_cast<std::int64_t>(job.p.item);
+      const bool first = r == block * kRows;
+      if (job.p.load) {
+        job.p.load(data, nullptr, nullptr, first ? static_cast<void*>(acc) : buffer, width);
+        data = buffer;
+      } else if (first) {
+        std::memcpy(acc, data, static_cast<std::size_t>(width) * job.p.wide);
+      }
+      if (!first) job.p.join(acc, data, nullptr, acc, width);
+    }
+    tree.push();
+  }
+  std::memcpy(result, tree.finish(), static_cast<std::size_t>(width) * job.p.wide);
+}
+
+void reduce_rows(const Job& job) {
+  const int last = job.kept.rank - 1;
+  const std::int64_t n = job.kept.size[last], outer = job.kept.count(last), rows = job.reduced.count(job.reduced.rank);
+  const std::int64_t blocks = (rows + kRows - 1) / kRows, tiles = (n + kColumns - 1) / kColumns;
+  const std::int64_t width = std::min(n, kColumns);
+  const auto place = [&](std::int64_t unit, std::int64_t& base, std::int64_t& from) {
+    from = unit % tiles * kColumns;
+    base = Position<1>(job.kept, last, unit / tiles).offset[0] + from;
+    return std::min(kColumns, n - from);
+  };
+  if (blocks <= kSubtree || outer * tiles >= 64) {
+    spread(outer * tiles, std::max<std::int64_t>(1, kWork / (width * rows)), [&](std::int64_t lo, std::int64_t hi) {
+      alignas(64) unsigned char result[kColumns * 8];
+      for (std::int64_t unit = lo; unit < hi; ++unit) {
+        std::int64_t base = 0, from = 0;
+        const std::int64_t w = place(unit, base, from);
+        rows_tree(job, base, w, 0, blocks, result);
+        store_result(job, result, unit / tiles * n + from, w);
+      }
+    });
+    return;
+  }
+  const std::int64_t tasks = (blocks + kSubtree - 1) / kSubtree;
+  const std::size_t stride = kColumns * job.p.wide;
+  std::vector<unsigned char> part(static_cast<std::size_t>(tasks) * stride), levels(kLevels * stride);
+  for (std::int64_t unit = 0; unit < outer * tiles; ++unit) {
+    std::int64_t base = 0, from = 0;
+    const std::int64_t w = place(unit, base, from);
+    spread(tasks, std::max<std::int64_t>(1, kWork / (kSubtree * kRows * w)), [&](std::int64_t lo, std::int64_t hi) {
+      for (std::int64_t i = lo; i < hi; ++i)
+        rows_tree(job, base, w, i * kSubtree, std::min(blocks, (i + 1) * kSubtree), part.data() + static_cast<std::size_t>(i) * stride);
+    });
+    Tree tree(job.p, levels.data(), stride, w);
+    for (std::int64_t i = 0; i < tasks; ++i) {
+      std::memcpy(tree.leaf(), part.data() + static_cast<std::size_t>(i) * stride, static_cast<std::size_t>(w) * job.p.wide);
+      tree.push();
+    }
+    store_result(job, tree.finish(), unit / tiles * n + from, w);
+  }
+}
+
+// What an empty reduction gives.
+void fill_identity(Reduce op, const View& out) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const DType t = out.dtype;
+  const int width = static_cast<int>(size_of(t)) * 8;
+  const std::int64_t top = t == DType::Bool ? 1 : is_signed(t) ? INT64_MAX >> (64 - width) : -1;  // unsigned: all ones
+  const std::int64_t low = is_signed(t) ? INT64_MIN >> (64 - width) : 0;
+  switch (op) {
+    case Reduce::Sum: case Reduce::Or: return fill(out, 0, 0);
+    case Reduce::Prod: return fill(out, 1, 1);
+    case Reduce::Max: return fill(out, -inf, low);
+    case Reduce::Min: return fill(out, inf, top);
+    case Reduce::And: return fill(out, 1, t == DType::Bool ? 1 : -1);
+  }
+}
+
+}  // namespace
+
+void reduce(Reduce op, const View& in, std::span<const int> axes, const View& out) {
+  std::vector<bool> gone(in.shape.size(), false);
+  for (const int a : axes) gone[static_cast<std::size_t>(a)] = true;
+  std::int64_t kept_count = 1, reduced_count = 1;
+  for (std::size_t i = 0; i < in.shape.size(); ++i) (gone[i] ? reduced_count : kept_count) *= in.shape[i];
+  if (kept_count == 0) return;
+  const Plan p = plan_for(op, in.dtype);
+  if (reduced_count == 0) return fill_identity(op, out);
+
+  Job job{p, in.as<const unsigned char>(), {}, {}, out.as<unsigned char>()};
+  int inner = -1;  // the last dimension that is not of size 1
+  for (std::size_t i = 0; i < in.shape.size(); ++i) {
+    (gone[i] ? job.reduced : job.kept).add(in.shape[i], {in.strides[i]});
+    if (in.shape[i] != 1) inner = static_cast<int>(i);
+  }
+  if (reduced_count == 1) {
+    View kept{in.dtype, {}, {}, in.data};
+    for (std::size_t i = 0; i < in.shape.size(); ++i)
+      if (!gone[i]) {
+        kept.shape.push_back(in.shape[i]);
+        kept.strides.push_back(in.strides[i]);
+      }
+    return copy(kept, View{out.dtype, kept.shape, row_major(kept.shape), out.data});
+  }
+  const auto dense = [](const Nest<1>& n) { return n.rank > 0 && n.stride[0][n.rank - 1] == 1; };
+  if (inner >= 0 && in.strides[static_cast<std::size_t>(inner)] == 1) {
+    if (gone[static_cast<std::size_t>(inner)] && dense(job.reduced)) return reduce_lines(job);
+    if (!gone[static_cast<std::size_t>(inner)] && dense(job.kept) && reduced_count <= std::int64_t{1} << 27) return reduce_rows(job);
+  } else if (dense(job.kept) && job.kept.size[job.kept.rank - 1] >= 16 && reduced_count <= std::int64_t{1} << 27) {
+    return reduce_rows(job);  // a transposed view: its dense dimension is kept
+  } else if (dense(job.reduced) && job.reduced.size[job.reduced.rank - 1] >= 16) {
+    return reduce_lines(job);
+  }
+  // Pack with the reduced dimensions last.
+  View packed{in.dtype, {}, {}, nullptr}, source{in.dtype, {}, {}, in.data};
+  for (const bool wanted : {false, true})
+    for (std::size_t i = 0; i < in.shape.size(); ++i)
+      if (gone[i] == wanted) {
+        source.shape.push_back(in.shape[i]);
+        source.strides.push_back(in.strides[i]);
+      }
+  packed.shape = source.shape;
+  packed.strides = row_major(packed.shape);
+  const std::unique_ptr<unsigned char[]> memory(new unsigned char[static_cast<std::size_t>(kept_count * reduced_count) * p.item]);
+  packed.data = memory.get();
+  copy(source, packed);
+  Job flat{p, memory.get(), {}, {}, job.out};
+  flat.kept.add(kept_count, {reduced_count});
+  flat.reduced.add(reduced_count, {1});
+  reduce_lines(flat);
+}
+
+}  // namespace shard::runtime

@@ -1,0 +1,148 @@
+// Loops of the elementwise codes over f32 (which also holds f16 and bf16 registers).
+#include "runtime/kernels/vector/math_f32.h"
+
+#include <math.h>
+
+namespace shard::runtime::SHARD_ISA {
+namespace {
+
+// Rare functions go through the C library, element by element.
+template <float (*F)(float)>
+void by_library(const void* a, const void*, const void*, void* out, std::int64_t n) {
+  const float* x = static_cast<const float*>(a);
+  float* o = static_cast<float*>(out);
+  for (std::int64_t i = 0; i < n; ++i) o[i] = F(x[i]);
+}
+
+// Circular functions: vector code for usual angles, the C library where one in the group is large.
+template <float (*Vector)(float), float (*Library)(float)>
+SHARD_LOOP void circular(const void* a, void* out, std::int64_t n) {
+  constexpr std::int64_t kGroup = 64;
+  for (std::int64_t at = 0; at < n; at += kGroup) {
+    const std::int64_t count = n - at < kGroup ? n - at : kGroup;
+    const float* x = static_cast<const float*>(a) + at;
+    float* o = static_cast<float*>(out) + at;
+    int large = 0;
+    for (std::int64_t i = 0; i < count; ++i) large |= magnitude(x[i]) > kAngle;
+    if (!large) {
+#pragma GCC ivdep
+      for (std::int64_t i = 0; i < count; ++i) o[i] = Vector(x[i]);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) o[i] = magnitude(x[i]) > kAngle ? Library(x[i]) : Vector(x[i]);
+    }
+  }
+}
+
+// x^y through log2 and 2^t in f64: the result is the f64's rounding, within an ulp everywhere.
+SHARD_LOOP float power(float x, float y) {
+  const float a = magnitude(x);
+  const double scaled = a;  // f32 subnormals are normal here
+  const std::uint64_t u = __builtin_bit_cast(std::uint64_t, scaled);
+  const std::uint64_t shifted = u - 0x3fe6a09e667f3bcdu;  // bits of sqrt(1/2)
+  const std::int64_t e = static_cast<std::int64_t>(shifted >> 52) - static_cast<std::int64_t>((shifted >> 63) << 12);
+  const double m = __builtin_bit_cast(double, u - (static_cast<std::uint64_t>(e) << 52));
+  const double s = (m - 1.0) / (m + 1.0), z = s * s;  // log m = 2 atanh(s), |s| < 0.172
+  const double series = ((((((1.0 / 13) * z + 1.0 / 11) * z + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1.0;
+  const double exact = static_cast<double>(static_cast<std::int32_t>(e)) + s * series * 2.8853900817779268;
+  const double log2x = a == 0.0f ? -static_cast<double>(kInf) : a == kInf ? static_cast<double>(kInf) : exact;
+  double t = y * log2x;
+  t = t > 300.0 ? 300.0 : t;
+  t = t < -300.0 ? -300.0 : t;
+  const double r = t + 6755399441055744.0;  // 1.5 * 2^52
+  const double f = (t - (r - 6755399441055744.0)) * 0.69314718055994531;
+  const double p = ((((((((f / 9 + 1.0) * f / 8 + 1.0) * f / 7 + 1.0) * f / 6 + 1.0) * f / 5 + 1.0) * f / 4 + 1.0) * f / 3 + 1.0) *
+                    f / 2 + 1.0) * f + 1.0;
+  const std::uint64_t k = __builtin_bit_cast(std::uint64_t, r) - 0x4338000000000000u;
+  const float mag = static_cast<float>(__builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, p) + (k << 52)));
+  const float b = magnitude(y);
+  // f32 at and above 2^24 are even integers; below, adding 2^23 tells whether there is a fraction, and the last bit of the integer
+  const float whole = b < 8388608.0f ? (b + 8388608.0f) - 8388608.0f : b;
+  const bool integer = whole == b;
+  const bool odd = integer && b < 16777216.0f &&
+                   (b < 8388608.0f ? (bits(b + 8388608.0f) & 1u) != 0 : (bits(b) & 1u) != 0);
+  float out = odd ? with_sign(mag, x) : mag;
+  out = x < 0.0f && !integer && a != kInf && b != kInf ? kNan : out;
+  out = a == 1.0f && b == kInf ? 1.0f : out;
+  out = x != x || y != y ? kNan : out;
+  return x == 1.0f || y == 0.0f ? 1.0f : out;
+}
+
+// As JAX's: the quotient is made of the remainder, so that x == (x // y) * y + x % y.
+SHARD_LOOP float modulo(float x, float y) {
+  const float r = fmodf(x, y);
+  return r != 0.0f && (r < 0.0f) != (y < 0.0f) ? r + y : r;
+}
+SHARD_LOOP float floor_quotient(float x, float y) {
+  if (y == 0.0f) return x / y;
+  const float r = fmodf(x, y), q = (x - r) / y;
+  return rintf(r != 0.0f && (r < 0.0f) != (y < 0.0f) ? q - 1.0f : q);
+}
+
+}  // namespace
+
+#define F1(expression) SHARD_UNARY(float, float, expression)
+#define F2(expression) SHARD_BINARY(float, float, expression)
+#define T1(expression) SHARD_UNARY(float, std::uint8_t, expression)
+#define T2(expression) SHARD_BINARY(float, std::uint8_t, expression)
+
+Loop loop_f32(Code code) {
+  switch (code) {
+    case Code::Neg: return F1(-x);
+    case Code::Abs: return F1(magnitude(x));
+    case Code::Sign: return F1(sign(x));
+    case Code::Exp: return F1(exp(x));
+    case Code::Expm1: return F1(expm1(x));
+    case Code::Log: return F1(log(x));
+    case Code::Log1p: return F1(log1p(x));
+    case Code::Sqrt: return F1(__builtin_sqrtf(x));
+    case Code::Rsqrt: return F1(1.0f / __builtin_sqrtf(x));
+    case Code::Square: return F1(x * x);
+    case Code::Cbrt: return by_library<cbrtf>;
+    case Code::Sin:
+      return [](const void* a, const void*, const void*, void* out, std::int64_t n) { circular<sin, sinf>(a, out, n); };
+    case Code::Cos:
+      return [](const void* a, const void*, const void*, void* out, std::int64_t n) { circular<cos, cosf>(a, out, n); };
+    case Code::Tan:
+      return [](const void* a, const void*, const void*, void* out, std::int64_t n) { circular<tan, tanf>(a, out, n); };
+    case Code::Sinh: return F1(sinh(x));
+    case Code::Cosh: return F1(cosh(x));
+    case Code::Tanh: return F1(tanh(x));
+    case Code::Asin: return by_library<asinf>;
+    case Code::Acos: return by_library<acosf>;
+    case Code::Atan: return by_library<atanf>;
+    case Code::Asinh: return by_library<asinhf>;
+    case Code::Acosh: return by_library<acoshf>;
+    case Code::Atanh: return by_library<atanhf>;
+    case Code::Sigmoid: return F1(sigmoid(x));
+    case Code::Erf: return F1(erf(x));
+    case Code::ErfInv: return F1(erf_inv(x));
+    case Code::Floor: return F1(__builtin_floorf(x));
+    case Code::Ceil: return F1(__builtin_ceilf(x));
+    case Code::Round: return F1(__builtin_rintf(x));
+    case Code::Reciprocal: return F1(1.0f / x);
+    case Code::Identity: return F1(x);
+    case Code::Not: return T1(x == 0.0f);
+    case Code::IsNan: return T1(x != x);
+    case Code::IsInf: return T1(magnitude(x) == kInf);
+    case Code::IsFinite: return T1(magnitude(x) < kInf);
+    case Code::Add: return F2(x + y);
+    case Code::Sub: return F2(x - y);
+    case Code::Mul: return F2(x * y);
+    case Code::Div: return F2(x / y);
+    case Code::FloorDiv: return F2(floor_quotient(x, y));
+    case Code::Mod: return F2(modulo(x, y));
+    case Code::Pow: return F2(power(x, y));
+    case Code::Max: return F2(larger(x, y));
+    case Code::Min: return F2(smaller(x, y));
+    case Code::Atan2: return F2(atan2f(x, y));
+    case Code::Eq: return T2(x == y);
+    case Code::Ne: return T2(x != y);
+    case Code::Lt: return T2(x < y);
+    case Code::Le: return T2(x <= y);
+    case Code::Gt: return T2(x > y);
+    case Code::Ge: return T2(x >= y);
+    default: return nullptr;
+  }
+}
+
+}  // namespace shard::runtime::SHARD_ISA

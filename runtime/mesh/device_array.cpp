@@ -1,0 +1,158 @@
+// Device arrays: where blocks lie, bringing them together on the host, and taking single blocks and elements out.
+#include "runtime/mesh/device_array.h"
+
+#include <cstring>
+
+#include "runtime/array/half.h"
+#include "runtime/kernels/kernels.h"
+
+namespace shard::runtime {
+namespace {
+
+std::shared_ptr<DeviceArray> single_block(Pool& pool, DType dtype, Shape shape, bool weak) {
+  const std::int64_t bytes = checked_bytes(shape, size_of(dtype));
+  auto out = std::make_shared<DeviceArray>();
+  out->type = Type::of(dtype, std::move(shape), weak);
+  out->layout = out->type.sharding;
+  out->buffer = pool.allocate(static_cast<std::size_t>(bytes));
+  return out;
+}
+
+// Index of the device at `position` along each axis of the mesh.
+std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position) {
+  std::vector<std::int64_t> at(mesh.axes.size());
+  for (std::size_t i = at.size(); i-- > 0;) {
+    at[i] = position % mesh.axes[i].size;
+    position /= mesh.axes[i].size;
+  }
+  return at;
+}
+
+// The physical array seen in global order: for each dimension its axes, major to minor, then the local size. `pending` gets the
+// dimensions of the view (in front) that hold terms of an unreduced value. Other distinct axes hold the same value: index 0.
+View global_order(const DeviceArray& a, std::vector<int>& pending) {
+  const View v = a.view();
+  const std::vector<AxisId> distinct = a.distinct.list();
+  View out{v.dtype, {}, {}, v.data};
+  const auto add_axis = [&](AxisId axis) {
+    for (std::size_t i = 0; i < distinct.size(); ++i)
+      if (distinct[i] == axis) {
+        out.shape.push_back(v.shape[i]);
+        out.strides.push_back(v.strides[i]);
+      }
+  };
+  for (const AxisId axis : a.layout.unreduced.list()) {
+    add_axis(axis);
+    pending.push_back(static_cast<int>(pending.size()));
+  }
+  for (std::size_t d = 0; d < a.type.shape.size(); ++d) {
+    for (const AxisId axis : a.layout.dims[d].axes) add_axis(axis);
+    out.shape.push_back(v.shape[distinct.size() + d]);
+    out.strides.push_back(v.strides[distinct.size() + d]);
+  }
+  return out;
+}
+
+}  // namespace
+
+Shape DeviceArray::local() const { return type.mesh ? local_shape(*type.mesh, type.shape, layout) : type.shape; }
+
+Shape DeviceArray::physical() const {
+  Shape out;
+  for (const AxisId a : distinct.list()) out.push_back(type.mesh->size_of(a));
+  const Shape block = local();
+  out.insert(out.end(), block.begin(), block.end());
+  return out;
+}
+
+View DeviceArray::view() const { return contiguous(type.dtype, physical(), buffer ? buffer->data() : nullptr); }
+
+ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool weak) {
+  auto out = single_block(pool, dtype, std::move(shape), weak);
+  if (out->buffer->bytes() > 0) std::memcpy(out->buffer->data(), data, out->buffer->bytes());
+  return out;
+}
+
+ArrayRef to_host(Pool& pool, const ArrayRef& a) {
+  if (a->distinct.empty()) return a;
+  std::vector<int> pending;
+  const View blocks = global_order(*a, pending);
+  if (pending.empty() && is_contiguous(blocks) && a->distinct == a->layout.split_axes()) {  // memory is in order already
+    auto out = std::make_shared<DeviceArray>();
+    out->type = Type::of(a->type.dtype, a->type.shape, a->type.weak);
+    out->layout = out->type.sharding;
+    out->buffer = a->buffer;
+    return out;
+  }
+  auto out = single_block(pool, a->type.dtype, a->type.shape, a->type.weak);
+  const Shape kept(blocks.shape.begin() + static_cast<std::ptrdiff_t>(pending.size()), blocks.shape.end());
+  const View target = contiguous(a->type.dtype, kept, out->buffer->data());
+  if (pending.empty()) {
+    copy(blocks, target);
+  } else {
+    const Pending p = a->layout.pending;
+    const bool truth = a->type.dtype == DType::Bool;
+    const Reduce op = p == Pending::Max ? Reduce::Max : p == Pending::Min ? Reduce::Min : truth ? Reduce::Or : Reduce::Sum;
+    reduce(op, blocks, pending, target);
+  }
+  return out;
+}
+
+ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position) {
+  const Shape local = a->local();
+  auto out = single_block(pool, a->type.dtype, local, a->type.weak);
+  std::int64_t block = 0;
+  if (!a->distinct.empty()) {
+    const std::vector<std::int64_t> at = coordinates(*a->type.mesh, position);
+    for (const AxisId axis : a->distinct.list()) block = block * a->type.mesh->size_of(axis) + at[axis];
+  }
+  const std::size_t bytes = out->buffer->bytes();
+  if (bytes > 0) std::memcpy(out->buffer->data(), static_cast<const char*>(a->buffer->data()) + static_cast<std::size_t>(block) * bytes, bytes);
+  return out;
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a, std::int64_t position) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> out;
+  const Shape local = a.local();
+  std::vector<std::int64_t> at;
+  if (a.type.mesh) at = coordinates(*a.type.mesh, position);
+  for (std::size_t d = 0; d < local.size(); ++d) {
+    std::int64_t part = 0;
+    for (const AxisId axis : a.layout.dims[d].axes) part = part * a.type.mesh->size_of(axis) + at[axis];
+    out.emplace_back(part * local[d], (part + 1) * local[d]);
+  }
+  return out;
+}
+
+double element_double(const DeviceArray& a, std::int64_t flat) {
+  const void* p = a.buffer->data();
+  switch (a.type.dtype) {
+    case DType::F16: return f16_to_f32(static_cast<const std::uint16_t*>(p)[flat]);
+    case DType::BF16: return bf16_to_f32(static_cast<const std::uint16_t*>(p)[flat]);
+    case DType::F32: return static_cast<const float*>(p)[flat];
+    case DType::F64: return static_cast<const double*>(p)[flat];
+    case DType::U64: return static_cast<double>(static_cast<const std::uint64_t*>(p)[flat]);
+    default: return static_cast<double>(element_int(a, flat));
+  }
+}
+
+std::int64_t element_int(const DeviceArray& a, std::int64_t flat) {
+  const void* p = a.buffer->data();
+  switch (a.type.dtype) {
+    case DType::Bool: case DType::U8: return static_cast<const std::uint8_t*>(p)[flat];
+    case DType::I8: return static_cast<const std::int8_t*>(p)[flat];
+    case DType::I16: return static_cast<const std::int16_t*>(p)[flat];
+    case DType::U16: return static_cast<const std::uint16_t*>(p)[flat];
+    case DType::I32: return static_cast<const std::int32_t*>(p)[flat];
+    case DType::U32: return static_cast<const std::uint32_t*>(p)[flat];
+    case DType::I64: case DType::U64: case DType::Key: return static_cast<const std::int64_t*>(p)[flat];
+    default: break;
+  }
+  const double x = element_double(a, flat);  // a float is cut off and clamped, nan is 0
+  if (!(x == x)) return 0;
+  if (x >= 0x1p63) return INT64_MAX;
+  if (x < -0x1p63) return INT64_MIN;
+  return static_cast<std::int64_t>(x);
+}
+
+}  // namespace shard::runtime

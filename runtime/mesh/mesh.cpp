@@ -1,0 +1,57 @@
+// Meshes: looking axes up, sizes of sets of axes, and meshes as text.
+#include "runtime/mesh/mesh.h"
+
+namespace shard::runtime {
+
+std::vector<AxisId> AxisSet::list() const {
+  std::vector<AxisId> out;
+  out.reserve(static_cast<std::size_t>(count()));
+  for (std::uint32_t rest = bits_; rest != 0; rest &= rest - 1) out.push_back(static_cast<AxisId>(std::countr_zero(rest)));
+  return out;
+}
+
+std::optional<AxisId> Mesh::find(std::string_view axis) const {
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].name == axis) return static_cast<AxisId>(i);
+  return std::nullopt;
+}
+
+std::int64_t Mesh::size_of(AxisSet s) const {
+  std::int64_t n = 1;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (s.has(static_cast<AxisId>(i))) n *= axes[i].size;
+  return n;
+}
+
+AxisSet Mesh::all() const {
+  AxisSet s;
+  for (std::size_t i = 0; i < axes.size(); ++i) s.add(static_cast<AxisId>(i));
+  return s;
+}
+
+AxisSet Mesh::of_kind(AxisKind k) const {
+  AxisSet s;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].kind == k) s.add(static_cast<AxisId>(i));
+  return s;
+}
+
+bool same_devices(const Mesh& a, const Mesh& b) {
+  if (a.axes.size() != b.axes.size() || a.devices != b.devices) return false;
+  for (std::size_t i = 0; i < a.axes.size(); ++i)
+    if (a.axes[i].name != b.axes[i].name || a.axes[i].size != b.axes[i].size) return false;
+  return true;
+}
+
+std::string to_string(const Mesh& mesh) {
+  std::string s = "(";
+  for (std::size_t i = 0; i < mesh.axes.size(); ++i) {
+    const MeshAxis& a = mesh.axes[i];
+    s += (i ? ", @" : "@") + a.name + ": " + std::to_string(a.size);
+    if (a.kind == AxisKind::Explicit) s += " explicit";
+    if (a.kind == AxisKind::Manual) s += " manual";
+  }
+  return s + ")";
+}
+
+}  // namespace shard::runtime

@@ -1,0 +1,62 @@
+// Layouts: which axes they use, the shape of one block, and layouts as users write them.
+#include "runtime/mesh/sharding.h"
+
+namespace shard::runtime {
+namespace {
+
+std::string axes_text(const Mesh& mesh, const std::vector<AxisId>& axes) {
+  if (axes.size() == 1) return "@" + mesh.axes[axes[0]].name;
+  std::string s = "@(";
+  for (std::size_t i = 0; i < axes.size(); ++i) s += (i ? ", " : "") + mesh.axes[axes[i]].name;
+  return s + ")";
+}
+
+}  // namespace
+
+AxisSet Sharding::split_axes() const {
+  AxisSet s;
+  for (const DimSharding& d : dims)
+    for (const AxisId a : d.axes) s.add(a);
+  return s;
+}
+
+AxisSet Sharding::used_axes() const { return split_axes() | unreduced | reduced; }
+
+std::int64_t parts(const Mesh& mesh, const DimSharding& dim) {
+  std::int64_t n = 1;
+  for (const AxisId a : dim.axes) n *= mesh.size_of(a);
+  return n;
+}
+
+Shape local_shape(const Mesh& mesh, const Shape& global, const Sharding& s) {
+  Shape out = global;
+  for (std::size_t i = 0; i < out.size() && i < s.dims.size(); ++i) {
+    const std::int64_t n = parts(mesh, s.dims[i]);
+    if (n == 0 || out[i] % n != 0)
+      throw RuntimeError("shape", "dimension " + std::to_string(i) + " of size " + std::to_string(out[i]) +
+                                      " does not divide into the " + std::to_string(n) + " parts of " +
+                                      axes_text(mesh, s.dims[i].axes));
+    out[i] /= n;
+  }
+  return out;
+}
+
+std::string to_string(const Mesh& mesh, const Sharding& s) {
+  std::size_t shown = s.dims.size();
+  while (shown > 0 && s.dims[shown - 1] == DimSharding{}) --shown;
+  std::string out;
+  const auto item = [&out](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  for (std::size_t i = 0; i < shown; ++i) {
+    const DimSharding& d = s.dims[i];
+    if (d.axes.empty()) item(d.open ? "?" : "_");
+    else item(axes_text(mesh, d.axes) + (d.open ? "?" : ""));
+  }
+  if (!s.unreduced.empty()) {
+    item("unreduced: " + axes_text(mesh, s.unreduced.list()));
+    if (s.pending != Pending::Sum) item(s.pending == Pending::Max ? "kind: \"max\"" : "kind: \"min\"");
+  }
+  if (!s.reduced.empty()) item("reduced: " + axes_text(mesh, s.reduced.list()));
+  return "P(" + out + ")";
+}
+
+}  // namespace shard::runtime

@@ -1,0 +1,69 @@
+// Types as text in the notation users write, f32[8@X,4@(Y,Z)]{V:i, U:(a,b), R:c}, and their equality and hash.
+#include "runtime/mesh/type.h"
+
+#include <functional>
+
+namespace shard::runtime {
+namespace {
+
+std::string names(const MeshRef& mesh, const std::vector<AxisId>& axes) {
+  const auto name_of = [&](AxisId a) { return mesh && a < mesh->axes.size() ? mesh->axes[a].name : "#" + std::to_string(a); };
+  if (axes.size() == 1) return name_of(axes[0]);
+  std::string s = "(";
+  for (std::size_t i = 0; i < axes.size(); ++i) s += (i ? "," : "") + name_of(axes[i]);
+  return s + ")";
+}
+
+std::size_t mixed(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15u + (seed << 6) + (seed >> 2));
+}
+
+}  // namespace
+
+Type Type::of(DType dtype, Shape shape, bool weak) {
+  const std::size_t rank = shape.size();
+  return Type{dtype, weak, std::move(shape), Sharding::replicated(rank), {}, nullptr};
+}
+
+bool operator==(const Type& a, const Type& b) {
+  if (a.dtype != b.dtype || a.weak != b.weak || a.shape != b.shape || !(a.sharding == b.sharding) || !(a.varying == b.varying))
+    return false;
+  if (a.mesh == b.mesh) return true;
+  return a.mesh && b.mesh && *a.mesh == *b.mesh;
+}
+
+std::size_t hash(const Type& t) {
+  std::size_t h = mixed(static_cast<std::size_t>(t.dtype), t.weak ? 1 : 0);
+  for (const std::int64_t d : t.shape) h = mixed(h, static_cast<std::size_t>(d));
+  for (const DimSharding& d : t.sharding.dims) {
+    h = mixed(h, d.axes.size() * 2 + (d.open ? 1 : 0));
+    for (const AxisId a : d.axes) h = mixed(h, a);
+  }
+  h = mixed(h, t.sharding.unreduced.bits());
+  h = mixed(h, t.sharding.reduced.bits());
+  h = mixed(h, static_cast<std::size_t>(t.sharding.pending));
+  h = mixed(h, t.varying.bits());
+  if (t.mesh)
+    for (const MeshAxis& a : t.mesh->axes) h = mixed(mixed(h, std::hash<std::string>{}(a.name)), static_cast<std::size_t>(a.size));
+  return h;
+}
+
+std::string to_string(const Type& t) {
+  std::string s = std::string(name(t.dtype)) + "[";
+  for (std::size_t i = 0; i < t.shape.size(); ++i) {
+    s += (i ? "," : "") + std::to_string(t.shape[i]);
+    if (i < t.sharding.dims.size() && !t.sharding.dims[i].axes.empty()) s += "@" + names(t.mesh, t.sharding.dims[i].axes);
+  }
+  s += "]";
+  std::string groups;
+  const auto group = [&](const char* tag, AxisSet axes) {
+    if (!axes.empty()) groups += (groups.empty() ? "" : ", ") + std::string(tag) + ":" + names(t.mesh, axes.list());
+  };
+  const Pending p = t.sharding.pending;
+  group("V", t.varying);
+  group(p == Pending::Sum ? "U" : p == Pending::Max ? "U_max" : "U_min", t.sharding.unreduced);
+  group("R", t.sharding.reduced);
+  return groups.empty() ? s : s + "{" + groups + "}";
+}
+
+}  // namespace shard::runtime
