@@ -1,0 +1,135 @@
+// load, save and what reads text: files to values. What a file is, is told by its content, for text by its ending.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+
+#include "stdlib/host/file_bytes.h"
+#include "stdlib/host/formats.h"
+#include "stdlib/host/host.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::BoundArgs;
+using lang::Interpreter;
+using lang::Value;
+
+// Runs a reader; what it finds wrong is told with the path.
+Value reading(Interpreter& in, const std::string& path, grammar::Span span, const std::function<Value()>& read, const char* doing = "read") {
+  try {
+    return read();
+  } catch (const runtime::RuntimeError& e) {
+    in.fail(e.code, span, std::string("cannot ") + doing + " '" + path + "': " + e.what());
+  }
+}
+
+bool looks_like_text(const std::string& bytes) {
+  const std::size_t n = std::min<std::size_t>(bytes.size(), 4096);
+  return std::none_of(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n), [](char c) { return static_cast<unsigned char>(c) < 9; });
+}
+
+Value load(Interpreter& in, BoundArgs& a) {
+  const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
+  const std::string bytes = read_bytes(in, path, a.args[0].span);
+  return reading(in, path, a.args[0].span, [&]() -> Value {
+    if (is_npy(bytes)) return read_npy(in, bytes);
+    if (is_zip(bytes)) return read_npz(in, bytes);
+    if (is_idx(bytes)) return read_idx(in, bytes);
+    if (is_safetensors(bytes)) return read_safetensors(in, bytes);
+    if (ends_with_lower(path, ".csv") || ends_with_lower(path, ".tsv")) return read_csv_array(in, bytes);
+    if (looks_like_text(bytes)) return Value::string(bytes);
+    throw runtime::RuntimeError("io", "its content is none of npz, npy, safetensors, csv, idx and text");
+  });
+}
+
+Value load_laid_out(Interpreter& in, BoundArgs& a) {
+  Value v = load(in, a);
+  if (!a[1].is_none()) in.fail("call", a.args[1].span, "`as:` comes with a later version; lay the loaded tree out with `shard load(...) as SPEC`");
+  return v;
+}
+
+Value save(Interpreter& in, BoundArgs& a) {
+  const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
+  return reading(in, path, a.span, [&]() -> Value {
+    if (ends_with_lower(path, ".npy")) {
+      if (!a[1].is_tensor()) throw runtime::RuntimeError("io", "an npy file holds one array, this is a " + lang::kind_name(a[1]));
+      const runtime::ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(a[1].tensor(), "save"));
+      write_bytes(in, path, write_npy(*host), a.span);
+    } else {
+      write_bytes(in, path, write_safetensors(in, a[1]), a.span);
+    }
+    return {};
+  }, "write");
+}
+
+Value exists(Interpreter& in, BoundArgs& a) {
+  const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
+  if (in.options().may_read && !in.options().may_read(path)) return Value(false);
+  struct stat info {};
+  return Value(stat(path.c_str(), &info) == 0);
+}
+
+bool valid_utf8(const std::string& s) {
+  for (std::size_t i = 0; i < s.size();) {
+    const auto c = static_cast<unsigned char>(s[i]);
+    const int more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : -1;
+    if (more < 0 || i + static_cast<std::size_t>(more) >= s.size()) return false;
+    for (int k = 1; k <= more; ++k)
+      if ((static_cast<unsigned char>(s[i + static_cast<std::size_t>(k)]) & 0xc0) != 0x80) return false;
+    i += static_cast<std::size_t>(more) + 1;
+  }
+  return true;
+}
+
+Value read_text(Interpreter& in, BoundArgs& a) {
+  const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
+  std::string bytes = read_bytes(in, path, a.args[0].span);
+  if (!valid_utf8(bytes)) in.fail("io", a.args[0].span, "'" + path + "' is no text in UTF-8");
+  return Value::string(std::move(bytes));
+}
+
+Value read_csv(Interpreter& in, BoundArgs& a) {
+  const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
+  const std::string bytes = read_bytes(in, path, a.args[0].span);
+  return reading(in, path, a.args[0].span, [&] { return read_csv_columns(in, bytes); });
+}
+
+// The text's characters as codes into the sorted list of the characters that occur.
+Value chars(Interpreter& in, BoundArgs& a) {
+  const std::string& text = in.text(a[0], a.args[0].span, "the text of chars");
+  std::map<std::string, std::int32_t> codes;               // UTF-8 sorts as the code points do
+  std::vector<std::string_view> all;
+  all.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const std::size_t n = std::min<std::size_t>(c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1, text.size() - i);
+    all.emplace_back(text.data() + i, n);
+    codes.try_emplace(std::string(all.back()), 0);
+    i += n;
+  }
+  std::vector<Value> vocabulary;
+  for (auto& [c, code] : codes) code = static_cast<std::int32_t>(vocabulary.size()), vocabulary.push_back(Value::string(c));
+  std::vector<std::int32_t> ascii(128, -1), out;
+  for (const auto& [c, code] : codes)
+    if (c.size() == 1 && static_cast<unsigned char>(c[0]) < 128) ascii[static_cast<unsigned char>(c[0])] = code;
+  out.reserve(all.size());
+  for (const std::string_view c : all) {
+    const auto first = static_cast<unsigned char>(c[0]);
+    out.push_back(c.size() == 1 && first < 128 ? ascii[first] : codes.at(std::string(c)));
+  }
+  return Value::tuple({Value(new_array(in, runtime::DType::I32, {static_cast<std::int64_t>(out.size())}, out.data())), Value::list(std::move(vocabulary))});
+}
+
+}  // namespace
+
+void register_files(Interpreter& in) {
+  in.define({"load", "load(path, as = none)", "The content of a file: npz, npy, safetensors, csv, idx or text, gzipped or not. csv gives one array of rank 2.", load_laid_out});
+  in.define({"save", "save(path, tree)", "Writes arrays, numbers, text and trees of them (safetensors; .npy for one array); load gives them back.", save});
+  in.define({"exists", "exists(path)", "Whether there is a file or folder of this name.", exists});
+  in.define({"read_text", "read_text(path)", "A text file in UTF-8, gzipped or not, as a string.", read_text});
+  in.define({"read_csv", "read_csv(path)", "A table whose first line names its columns, as a record of arrays (lists of strings where a column holds text).", read_csv});
+  in.define({"chars", "chars(text)", "The characters of a text as i32 codes, and the sorted list of the characters that the codes index.", chars});
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,31 @@
+#include "stdlib/stdlib.h"
+
+#include "stdlib/host/host.h"
+#include "stdlib/host/transforms.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+
+void install(ir::OpTable& table) {
+  register_all(table);
+  table.freeze();
+}
+
+void install(lang::Interpreter& in) {
+  register_output(in);
+  register_assertions(in);
+  register_lists(in);
+  register_extremes(in);
+  register_trees(in);
+  register_convert(in);
+  register_layout(in);
+  register_visualize(in);
+  register_help(in);
+  register_files(in);
+  register_batches(in);
+  register_derivatives(in);
+  register_mapping(in);
+  register_compilation(in);
+}
+
+}  // namespace shard::stdlib

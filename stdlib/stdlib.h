@@ -1,0 +1,16 @@
+// The standard library as an engine takes it in: the rows of all operations, then the host functions, and the modules in Shard by name.
+// The only header of stdlib/ that programs need (interpreter/embed/machine.cpp puts an engine together).
+#pragma once
+#include <optional>
+#include <string>
+
+#include "interpreter/ir/table.h"
+#include "interpreter/lang/interpreter.h"
+
+namespace shard::stdlib {
+
+void install(ir::OpTable& table);                        // adds all rows and freezes the table
+void install(lang::Interpreter& in);                     // defines all host functions, and how effects act
+std::optional<std::string> embedded_module(const std::string& name);   // the text of nn, optim, ...
+
+}  // namespace shard::stdlib
