@@ -25,6 +25,7 @@ void install(lang::Interpreter& in) {
   register_batches(in);
   register_derivatives(in);
   register_mapping(in);
+  register_custom(in);
   register_compilation(in);
 }
 

@@ -54,7 +54,7 @@ std::vector<int> fixed_beside_run(std::string_view text) {
 
 class Batcher {
  public:
-  Batcher(const ir::OpTable& table, const Graph& f, std::int64_t size, const runtime::DimSharding& front)
+  Batcher(const ir::OpTable& table, const Graph& f, std::int64_t size, const Front& front)
       : b_(builder_like(table, f)), f_(f), size_(size), front_(front), now_(f.types.size()) {}
 
   Batched run(const std::vector<bool>& mapped, const std::vector<bool>& force) {
@@ -167,7 +167,7 @@ class Batcher {
   ir::Attrs laid_out(const ir::Attrs& attrs) const {
     ir::Attrs out = attrs;
     ir::Layout layout = attrs.layout("layout");
-    runtime::DimSharding dim = front_;
+    runtime::DimSharding dim = front_.dim;
     dim.open = layout.mesh && !layout.mesh->of_kind(runtime::AxisKind::Auto).empty();
     layout.sharding.dims.insert(layout.sharding.dims.begin(), dim);
     out.set("layout", std::move(layout));
@@ -177,32 +177,33 @@ class Batcher {
   Builder b_;
   const Graph& f_;
   std::int64_t size_;
-  runtime::DimSharding front_;
+  Front front_;
   std::vector<Mapped> now_;   // by Var of f
 };
 
 }  // namespace
 
-Type with_front(Type t, std::int64_t size, const runtime::DimSharding& front) {
+Type with_front(Type t, std::int64_t size, const Front& front) {
   t.shape.insert(t.shape.begin(), size);
-  t.sharding.dims.insert(t.sharding.dims.begin(), front);
+  t.sharding.dims.insert(t.sharding.dims.begin(), front.dim);
+  if (!front.dim.axes.empty() && !t.mesh) t.mesh = front.mesh;
   return t;
 }
 
-Var repeat_front(Builder& b, Var x, std::int64_t size, const runtime::DimSharding& front) {
+Var repeat_front(Builder& b, Var x, std::int64_t size, const Front& front) {
   const Type want = with_front(b.type(x), size, front);
   x = ir::broadcast_to(b, x, want.shape);
-  return front.axes.empty() ? x : fit(b, x, want);
+  return front.dim.axes.empty() ? x : fit(b, x, want);
 }
 
-runtime::DimSharding front_of(const Builder& b, std::span<const Mapped> operands) {
+Front front_of(const Builder& b, std::span<const Mapped> operands) {
   for (const Mapped& m : operands)
-    if (m.mapped) return b.type(m.var).sharding.dims.at(0);
+    if (m.mapped) return {b.type(m.var).sharding.dims.at(0), b.type(m.var).mesh};
   return {};
 }
 
 Batched batch(const ir::OpTable& table, const Graph& f, const std::vector<bool>& mapped, std::int64_t size, const std::vector<bool>& force,
-              const runtime::DimSharding& front) {
+              const Front& front) {
   return Batcher(table, f, size, front).run(mapped, force);
 }
 

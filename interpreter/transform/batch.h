@@ -15,13 +15,17 @@ struct Batched {
 };
 // mapped[i]: parameter i has the new dimension, of `size`, in front. `force`: results that do not depend on it are repeated.
 Batched batch(const ir::OpTable& table, const ir::Graph& f, const std::vector<bool>& mapped, std::int64_t size, bool force);
-// The same, with `force` by result; `front`: the layout of the new dimension (explicit axes that split it).
+struct Front {                 // the layout of the new dimension: explicit axes that split it
+  runtime::DimSharding dim;
+  runtime::MeshRef mesh;       // of these axes; may be null where there are none
+};
+// The same, with `force` by result.
 Batched batch(const ir::OpTable& table, const ir::Graph& f, const std::vector<bool>& mapped, std::int64_t size, const std::vector<bool>& force,
-              const runtime::DimSharding& front = {});
+              const Front& front = {});
 
 // ---- for `batch` columns ----
-ir::Type with_front(ir::Type t, std::int64_t size, const runtime::DimSharding& front = {});     // the type with the new dimension
-ir::Var repeat_front(ir::Builder& b, ir::Var x, std::int64_t size, const runtime::DimSharding& front = {});
-runtime::DimSharding front_of(const ir::Builder& b, std::span<const ir::Mapped> operands);       // layout of the new dimension of mapped ones
+ir::Type with_front(ir::Type t, std::int64_t size, const Front& front = {});                     // the type with the new dimension
+ir::Var repeat_front(ir::Builder& b, ir::Var x, std::int64_t size, const Front& front = {});
+Front front_of(const ir::Builder& b, std::span<const ir::Mapped> operands);                       // of the first mapped one
 
 }  // namespace shard::transform

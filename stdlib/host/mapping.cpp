@@ -1,4 +1,4 @@
-// vmap, scan, remat, custom_vjp and eval_shape: transforms whose result is a function (or a loop) over a traced body.
+// vmap, scan and eval_shape: transforms whose result is a function (or a loop) over a traced body.
 #include "interpreter/transform/batch.h"
 #include "stdlib/host/traced_call.h"
 #include "stdlib/host/transforms.h"
@@ -64,7 +64,33 @@ int from_front(Interpreter& in, int axis, int rank, const char* what, const Type
   return axis < 0 ? axis + rank : axis;
 }
 
-Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const Value& out_axes, std::vector<CallArg> call, grammar::Span span) {
+// `axis: @X`: the mapped dimension is split over these axes. On explicit axes x must be so already; on auto axes it is asked for.
+Tensor along_axis(Interpreter& in, const Tensor& x, const Value& axis, grammar::Span span) {
+  if (axis.is_none()) return x;
+  auto* names = axis.get<std::shared_ptr<const lang::Axis>>();
+  if (!names) in.fail("type", span, "`axis:` of vmap is a mesh axis, such as @data; this is a " + lang::kind_name(axis));
+  lang::Spec spec;
+  spec.dims.push_back({(*names)->names, false});
+  ir::Layout layout = in.resolve(spec, x.type().rank(), span);
+  layout.sharding.dims.resize(x.type().shape.size());
+  const auto& mesh = *layout.mesh;
+  std::vector<runtime::AxisId> typed;
+  bool asks = false;
+  for (auto a : layout.sharding.dims[0].axes)
+    if (mesh.axes[a].kind == runtime::AxisKind::Explicit) typed.push_back(a);
+    else asks = true;
+  if (typed != x.type().sharding.dims[0].axes)
+    in.fail("layout", span, "vmap's `axis:` says that the mapped dimension is split over " + in.repr(axis) + ", and this argument is " + runtime::to_string(x.type()),
+            {"`shard` it first, or leave `axis:` out"});
+  if (!asks) return x;
+  for (std::size_t d = 1; d < layout.sharding.dims.size(); ++d) {
+    layout.sharding.dims[d] = x.type().sharding.dims[d];
+    layout.sharding.dims[d].open = true;
+  }
+  return in.context().apply1(*in.context().table().core().shard, {x}, {{"layout", layout}});
+}
+
+Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const Value& out_axes, const Value& named, std::vector<CallArg> call, grammar::Span span) {
   std::vector<Value> args;
   for (CallArg& a : call) args.push_back(std::move(a.value));
   Value tree = Value::tuple(args);
@@ -77,6 +103,7 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
   std::vector<std::size_t> where;
   std::optional<std::int64_t> size;
   Type sized_by;
+  transform::Front front;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (!axes[i]) continue;
     if (!leaves[i].is_tensor()) {
@@ -90,11 +117,17 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
       in.fail("shape", span, "vmap maps over dimensions of one size; these have " + std::to_string(*size) + " (" + runtime::to_string(sized_by) + ") and " +
                                  std::to_string(n) + " (" + runtime::to_string(x.type()) + ")");
     size = n;
-    sized_by = x.type();
-    x = move_axis(in, x, axis, 0);
+    x = along_axis(in, move_axis(in, x, axis, 0), named, span);
     Type t = x.type();
+    if (params.empty()) front = {t.sharding.dims[0], t.mesh};
+    else if (!(t.sharding.dims[0].axes == front.dim.axes))
+      in.fail("layout", span, "vmap maps over dimensions that are split alike; these arguments are " + runtime::to_string(sized_by) + " and " + runtime::to_string(t),
+              {"`shard` one of them first"});
+    if (!front.mesh) front.mesh = t.mesh;
+    sized_by = t;
     t.shape.erase(t.shape.begin());
     t.sharding.dims.erase(t.sharding.dims.begin());
+    if (t.sharding.used_axes().empty() && t.varying.empty()) t.mesh = nullptr;
     where.push_back(i);
     types.push_back(std::move(t));
     params.push_back(std::move(x));
@@ -108,7 +141,7 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
   });
   std::vector<bool> mapped(t.traced.graph->params.size(), false);
   std::fill_n(mapped.begin(), params.size(), true);
-  auto batched = transform::batch(in.context().table(), *t.traced.graph, mapped, *size, true);
+  auto batched = transform::batch(in.context().table(), *t.traced.graph, mapped, *size, std::vector<bool>(t.traced.graph->results.size(), true), front);
   params.insert(params.end(), t.traced.captured.begin(), t.traced.captured.end());
   auto results = in.context().run(std::make_shared<const ir::Graph>(std::move(batched.graph)), std::move(params));
   Value out = t.result.rebuild(results);
@@ -124,11 +157,10 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
   return lang::with_leaves(out, std::move(out_leaves));
 }
 
-Value vmap(Interpreter& in, BoundArgs& a) {
-  if (!a[3].is_none()) in.fail("later", a.span, "vmap with a named axis comes with manual mode, in a later version");
-  Value f = a[0], in_axes = a[1], out_axes = a[2];
+Value vmap(Interpreter&, BoundArgs& a) {
+  Value f = a[0], in_axes = a[1], out_axes = a[2], named = a[3];
   return native("vmap(...)", "mapped(xs...)", "A function mapped over a dimension of its arguments.",
-                [=](Interpreter& i, BoundArgs& b) { return mapped_call(i, f, in_axes, out_axes, std::move(b.rest), b.span); });
+                [=](Interpreter& i, BoundArgs& b) { return mapped_call(i, f, in_axes, out_axes, named, std::move(b.rest), b.span); });
 }
 
 // ---- scan -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@
 namespace shard::stdlib {
 
 void register_derivatives(lang::Interpreter& in);   // grad value_and_grad vjp jvp linearize jacobian hessian
-void register_mapping(lang::Interpreter& in);       // vmap scan remat custom_vjp eval_shape
+void register_mapping(lang::Interpreter& in);       // vmap scan eval_shape
+void register_custom(lang::Interpreter& in);        // remat custom_vjp
 void register_compilation(lang::Interpreter& in);   // jit comm
 
 }  // namespace shard::stdlib

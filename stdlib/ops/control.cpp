@@ -123,7 +123,7 @@ std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::
   return out;
 }
 
-Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const runtime::DimSharding& front) {
+Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const transform::Front& front) {
   return x.mapped ? x.var : transform::repeat_front(b, x.var, size, front);
 }
 

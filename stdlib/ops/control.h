@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "interpreter/transform/batch.h"
 #include "interpreter/transform/regions.h"
 #include "stdlib/ops/rows.h"
 
@@ -45,6 +46,6 @@ void append(Vars& to, std::span<const Var> more);
 Var zeros_or(Builder& b, Var v, const Type& type);                 // v, or zeros where it is a symbolic zero
 std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::size_t size);
 // x mapped: itself; else repeated along the new dimension.
-Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const runtime::DimSharding& front);
+Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const transform::Front& front);
 
 }  // namespace shard::stdlib

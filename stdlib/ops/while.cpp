@@ -101,7 +101,7 @@ ir::Pullback pull_while(Builder& b, const OpCall&, const Vars&, std::span<const 
 
 // The condition, which differs from element to element, becomes part of the carry, so that it is computed once a turn.
 std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size, const Graph& cond, const Graph& body,
-                                    const std::vector<bool>& cond_mapped, const runtime::DimSharding& front) {
+                                    const std::vector<bool>& cond_mapped, const transform::Front& front) {
   Parts w(call);
   Vars cond_consts, body_consts, carry;
   for (std::size_t i = 0; i < in.size(); ++i) {

@@ -60,11 +60,7 @@ TEST_CASE("a new dimension that is split carries its layout") {
   auto mesh = std::make_shared<const runtime::Mesh>(m);
   Type row = f32({3});
   Graph f = graph({row, row}, [](Builder& b, const Vars& in) -> Vars { return {ir::mul(b, in[0], in[0]), ir::add(b, in[1], in[1])}; });
-  runtime::DimSharding front{{0}, false};
-  // The parameter's type comes with the layout: as vmap of f32[4@X,3] over its first dimension.
-  Graph laid = f;
-  for (Type& t : laid.types) t.mesh = mesh;
-  transform::Batched g = transform::batch(rows(), laid, {true, false}, 4, {true, true}, front);
+  transform::Batched g = transform::batch(rows(), f, {true, false}, 4, {true, true}, {{{0}, false}, mesh});
   CHECK(runtime::to_string(g.graph.type(g.graph.results[0])) == "f32[4@X,3]");
   CHECK(runtime::to_string(g.graph.type(g.graph.results[1])) == "f32[4@X,3]");
 }
