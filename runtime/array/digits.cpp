@@ -77,4 +77,6 @@ std::string scientific(double x, DType type, int places) {
   return (negative ? "-" : "") + d.digits.substr(0, 1) + "." + d.digits.substr(1) + "e" + (e < 0 ? "-" : "+") + power;
 }
 
+std::string rounded_scientific(double x, int places) { return to_text(x, std::chars_format::scientific, places); }
+
 }  // namespace shard::runtime

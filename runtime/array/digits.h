@@ -20,5 +20,7 @@ Digits shortest_digits(double x, DType type);  // x is a value of `type` (f16, b
 std::string positional(double x, DType type, int places);
 // Scientific, at most `places` digits after the point, trailing zeros trimmed: "1.e+10", "-2.5e-07"; the exponent has two digits or more.
 std::string scientific(double x, DType type, int places);
+// Scientific with exactly `places` digits after the point (no point where there are none), of the exact value, ties to even.
+std::string rounded_scientific(double x, int places);
 
 }  // namespace shard::runtime

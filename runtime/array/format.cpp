@@ -46,6 +46,9 @@ double rounded(double x, DType t) {
   return t == DType::F32 ? static_cast<double>(static_cast<float>(x)) : x;
 }
 
+// From where on whole numbers get exponents: NumPy's min(8, decimal digits of the type); bf16, which NumPy lacks, as f16.
+double cutoff(DType t) { return t == DType::F64 ? 1e8 : t == DType::F32 ? 1e6 : 1e3; }
+
 std::string pad_left(const std::string& s, std::size_t width) {
   return s.size() < width ? std::string(width - s.size(), ' ') + s : s;
 }
@@ -72,7 +75,7 @@ class FloatFormat {
       smallest = nonzero ? std::min(smallest, m) : m;
       nonzero = true;
     }
-    exponents_ = nonzero && (largest >= rounded(1e8, type) || smallest < rounded(1e-4, type) ||
+    exponents_ = nonzero && (largest >= cutoff(type) || smallest < rounded(1e-4, type) ||
                              rounded(largest / smallest, type) > 1000);
     if (finite) measure(values);
     if (special) {
@@ -89,15 +92,18 @@ class FloatFormat {
       const std::size_t dot = s.find('.');
       return pad_left(s.substr(0, dot), left_) + "." + pad_right(s.substr(dot + 1), right_);
     }
-    const std::string s = scientific(x, type_, static_cast<int>(places_));
-    const std::size_t dot = s.find('.'), e = s.find('e');
-    std::string fraction = s.substr(dot + 1, e - dot - 1), power = s.substr(e + 2);
-    fraction.resize(places_, '0');
-    if (power.size() < power_) power.insert(0, power_ - power.size(), '0');
-    return pad_left(s.substr(0, dot), left_) + "." + fraction + s.substr(e, 2) + power;
+    return exponent_text(x);
   }
 
  private:
+  // Digits beyond the fewest that name the number are its true ones, as NumPy's, not zeros.
+  std::string exponent_text(double x) const {
+    const std::string s = rounded_scientific(x, static_cast<int>(places_));
+    const std::size_t e = s.find('e'), dot = std::min(s.find('.'), e);
+    std::string power = s.substr(e + 2);
+    if (power.size() < power_) power.insert(0, power_ - power.size(), '0');
+    return pad_left(s.substr(0, dot), left_) + (dot == e ? "." : "") + s.substr(dot, e - dot) + s.substr(e, 2) + power;
+  }
   void measure(const std::vector<double>& values) {
     for (const double x : values) {
       if (!std::isfinite(x)) continue;
@@ -192,7 +198,7 @@ std::string scalar_text(double x, DType type) {  // as Python's str of a float o
   if (std::isnan(x)) return "nan";
   if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
   const double m = std::fabs(x);
-  if (m == 0 || (m >= 1e-4 && m < 1e16)) {
+  if (m == 0 || (m >= 1e-4 && m < (type == DType::F64 ? 1e16 : cutoff(type)))) {
     std::string s = positional(x, type, 400);
     return s.back() == '.' ? s + '0' : s;
   }
