@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""How the `shard` program behaves: exit status, where text goes, pipes, signals, the REPL.   cli.py SHARD   closes with "N passed, N failed" """
+import json, os, pty, re, select, signal, subprocess, sys, tempfile, time
+
+SHARD = os.path.abspath(sys.argv[1])
+SLOW = float(os.environ.get('CLI_SLOW', '1'))          # sanitizer builds start later
+CASES = []
+
+
+def case(f):
+    CASES.append(f)
+    return f
+
+
+def shard(*args, text=None, **more):
+    return subprocess.run([SHARD, *args], input=text, capture_output=True, text=True, timeout=60, **more)
+
+
+def script(text, name='case.shard'):
+    path = os.path.join(tempfile.mkdtemp(), name)
+    with open(path, 'w', encoding='utf-8') as f: f.write(text)
+    return path
+
+
+def check(condition, what, p=None):
+    if not condition: raise AssertionError(what + (f'\nstatus {p.returncode}\nstdout: {p.stdout[:400]}\nstderr: {p.stderr[:600]}' if p else ''))
+
+
+@case
+def runs_a_file_with_and_without_the_word_run():
+    path = script('print(1 + 1)\n')
+    for args in (['run', path], [path]):
+        p = shard(*args)
+        check(p.returncode == 0 and p.stdout == '2\n' and p.stderr == '', 'prints 2', p)
+
+
+@case
+def reads_a_script_from_standard_input():
+    p = shard('run', '-', text='print("in")\n')
+    check(p.returncode == 0 and p.stdout == 'in\n', 'runs standard input', p)
+
+
+@case
+def errors_go_to_standard_error_with_place_and_status_1():
+    path = script('let a = 1\nprint("before")\nprint(a + undefined_name)\n')
+    p = shard('run', path)
+    check(p.returncode == 1 and 'undefined_name' in p.stderr and f'{path}:3:11: error:' in p.stderr and '^' in p.stderr, 'shows the place', p)
+    check('\x1b' not in p.stderr, 'no colours into a pipe', p)
+
+
+@case
+def errors_show_the_calls_that_led_there():
+    p = shard('run', script('fn f(x) = x[9]\nfn g(x) = f(x)\ng([1, 2])\n'))
+    check(p.returncode == 1 and 'in f, called at' in p.stderr and 'in g, called at' in p.stderr, 'lists the calls', p)
+
+
+@case
+def output_comes_before_the_error():
+    p = subprocess.run([SHARD, 'run', script('print("first")\nerror("second")\n')], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+    check(p.stdout.index('first') < p.stdout.index('second'), 'in order', None)
+
+
+@case
+def missing_files_and_folders_are_told():
+    p = shard('run', '/no/such/file.shard')
+    check(p.returncode == 1 and 'cannot read' in p.stderr and '/no/such/file.shard' in p.stderr and 'No such file' in p.stderr, 'missing file', p)
+    p = shard('run', tempfile.mkdtemp())
+    check(p.returncode == 1 and 'folder' in p.stderr, 'folder', p)
+
+
+@case
+def wrong_usage_is_status_2():
+    path = script('print(1)\n')
+    for args in (['run'], ['run', path, '--no-such-option'], ['run', path, '--devices', '0'], ['run', path, '--devices', 'x'], ['run', path, '--set', 'novalue'],
+                 ['fmt', path], ['launch'], ['explain', path], ['lsp']):
+        p = shard(*args)
+        check(p.returncode == 2 and (p.stderr or p.stdout), ' '.join(args), p)
+    check('later version' in shard('fmt', path).stderr, 'fmt says that it comes later')
+
+
+@case
+def help_and_version():
+    p = shard('--version')
+    check(p.returncode == 0 and re.match(r'shard \d+\.\d+', p.stdout), 'version', p)
+    p = shard('--help')
+    check(p.returncode == 0 and 'run' in p.stdout and 'repl' in p.stdout, 'help', p)
+    p = shard('help', 'matmul')
+    check(p.returncode == 0 and 'matmul(' in p.stdout, 'help matmul', p)
+    p = shard('help', 'no_such_function')
+    check(p.returncode == 1 and 'no_such_function' in p.stderr, 'help of nothing', p)
+    check(shard('help', 'a; b').returncode == 2, 'help of no name')
+
+
+@case
+def devices_and_set():
+    path = script('let rate = 0.5\nlet name = "a"\nprint(device_count(), rate, name)\n')
+    p = shard('run', path, '--devices', '4', '--set', 'rate=0.25', '--set', 'name=b c')
+    check(p.returncode == 0 and p.stdout == '4 0.25 b c\n', 'settings', p)
+    p = shard(path, '--devices', '2')
+    check(p.stdout.startswith('2 0.5 a'), 'settings without run', p)
+
+
+@case
+def check_finds_what_is_wrong_without_running():
+    good, bad = script('print("ran")\n'), script('let x = (1 +\n')
+    p = shard('check', good)
+    check(p.returncode == 0 and p.stdout == '', 'a good file', p)
+    p = shard('check', bad)
+    check(p.returncode == 1 and 'error:' in p.stderr, 'a bad file', p)
+    p = shard('check', bad, good, '--json')
+    found = json.loads(p.stdout)
+    check(p.returncode == 1 and found and found[0]['file'] == bad and found[0]['line'] >= 1 and found[0]['message'], 'as JSON', p)
+    check(json.loads(shard('check', good, '--json').stdout) == [], 'nothing wrong as JSON')
+
+
+@case
+def tests_run_in_order_and_go_on_after_a_failure():
+    path = script('let a = 1\ntest "holds" { assert(a == 1) }\ntest "fails" { assert(a == 2) }\ntest "after" { let a = 5; assert(a == 5) }\nprint("end")\n')
+    p = shard('test', path)
+    check(p.returncode == 1 and '2 passed, 1 failed' in p.stdout and 'fails' in p.stdout and 'end' in p.stdout, 'counts', p)
+    p = shard('run', path)
+    check(p.returncode == 0 and p.stdout == 'end\n', 'run skips tests', p)
+
+
+@case
+def the_repl_reads_entries_from_a_pipe():
+    p = shard('repl', text='let a = 2\na + 1\nfn f(x) {\n  x * 10\n}\nf(a)\n"text"\n[1, "b"]\n')
+    check(p.returncode == 0 and p.stdout == '3\n20\n"text"\n[1, "b"]\n', 'values', p)
+    p = shard(text='1 + 1\n')
+    check(p.returncode == 0 and p.stdout == '2\n', 'no arguments', p)
+
+
+@case
+def the_repl_survives_errors():
+    p = shard('repl', text='nothing_here\n1 + 2\nlet x = (\n')
+    check('nothing_here' in p.stderr and p.stdout == '3\n' and p.returncode == 1, 'goes on', p)
+    p = shard('repl', text=':type 1.5\n:nonsense\n:quit\n7\n')
+    check('f32[]' in p.stdout and 'no :nonsense' in p.stdout and '7' not in p.stdout, 'commands', p)
+
+
+@case
+def a_reader_that_goes_away_ends_it_quietly():
+    p = subprocess.run(f'"{SHARD}" run "{script("for i in 0..1000000 { print(i) }")}" 2>&1 1>/dev/null | cat; "{SHARD}" run "{script("for i in 0..1000000 { print(i) }")}" | head -n 1',
+                       shell=True, capture_output=True, text=True, timeout=120)
+    check(p.stdout == '0\n' and p.stderr == '', 'quiet', p)
+
+
+@case
+def ctrl_c_stops_a_script_with_130():
+    for text in ('print("on")\nlet i = 0\nwhile true { i += 1 }\n', 'print("on")\njit fn f(x) { while x < 1.0 { x = x * 1.0 }\n x }\nprint(f(0.5))\n'):
+        p = subprocess.Popen([SHARD, 'run', script(text)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.0 * SLOW)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=30)
+        check(p.returncode == 130 and 'interrupt' in err.lower(), f'status {p.returncode}: {err[:300]}')
+
+
+def terminal(keys, wait=0.6):
+    """Feeds keys to the REPL on a pseudo-terminal; what it shows."""
+    home = tempfile.mkdtemp()
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.update(HOME=home, XDG_STATE_HOME=home, TERM='xterm')
+        os.execv(SHARD, [SHARD])
+    shown = b''
+    def read(seconds):
+        nonlocal shown
+        end = time.time() + seconds
+        while time.time() < end:
+            if select.select([fd], [], [], 0.05)[0]:
+                try: shown += os.read(fd, 65536)
+                except OSError: return
+    read(1.0 * SLOW)
+    for k in keys:
+        os.write(fd, k)
+        read(wait * SLOW)
+    try: os.write(fd, b'\x04')
+    except OSError: pass
+    read(1.0 * SLOW)
+    for _ in range(50):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done: return shown.decode(errors='replace'), os.waitstatus_to_exitcode(status), home
+        time.sleep(0.1 * SLOW)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    raise AssertionError('the REPL does not leave at Ctrl-D:\n' + shown.decode(errors='replace'))
+
+
+@case
+def the_repl_on_a_terminal():
+    shown, status, home = terminal([b'let value = 40\n', b'value + 2\n', b'(1 +\n', b'\x03', b'5 * 5\n', b'while true { }\n', b'\x03', b'"still {1 + 1}"\n', b'val\t + 3\n'])
+    check(status == 0, f'status {status}: {shown}')
+    for text in ('Shard', '42', '25', 'still 2', '43', 'interrupt'):
+        check(text in shown, f'"{text}" is not in: {shown}')
+    with open(os.path.join(home, 'shard', 'history'), encoding='utf-8') as f: check('value' in f.read(), 'the history is kept')
+
+
+@case
+def starting_is_quick():
+    path = script('print(1)\n')
+    best = min(timed(path) for _ in range(20))
+    check(best < 0.03 * SLOW, f'{best * 1000:.1f} ms')
+
+
+def timed(path):
+    begin = time.perf_counter()
+    subprocess.run([SHARD, 'run', path], stdout=subprocess.DEVNULL)
+    return time.perf_counter() - begin
+
+
+def main():
+    failed = 0
+    wanted = sys.argv[2:]
+    cases = [f for f in CASES if not wanted or f.__name__ in wanted]
+    for f in cases:
+        try:
+            f()
+        except Exception as e:
+            failed += 1
+            print(f'FAIL {f.__name__}: {e}')
+    print(f'{len(cases) - failed} passed, {failed} failed')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__': sys.exit(main())
