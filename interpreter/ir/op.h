@@ -109,8 +109,8 @@ enum class Structure : std::uint8_t {
   Call,       // regions [body]; in and out are the body's (remat, custom gradients: the row's derivative says what is special)
   Manual,     // regions [body]; per-device code: the body's types are local over the manual axes. attrs: axes (Ints, the manual axes),
               // in0, in1, ... and out0, out1, ... (Layout: specs of operands and results over the manual axes)
-  Effect,     // print, assert, error: attrs say which; handled by a host hook in order. In a local graph layout0, layout1, ... (Layout)
-              // say how the operands are laid out (left out: equal everywhere, or local where the type varies)
+  Effect,     // print, assert, error: attrs say which; handled by a host hook in order. In a local graph operands are whole, or local
+              // where their type varies; attrs `layouts` then has the layouts that they had, as text
   Collective, // the `comm` column says which
 };
 using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, Alias, Compose, Structure>;

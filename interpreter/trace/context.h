@@ -11,6 +11,7 @@
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/cache.h"
 #include "interpreter/ir/builder.h"
+#include "interpreter/trace/eager.h"
 #include "interpreter/trace/tensor.h"
 #include "runtime/array/buffer.h"
 
@@ -25,6 +26,8 @@ class Frame {
   std::vector<Tensor> captured;                       // parallel to the parameters that follow the declared ones
   std::vector<ir::Var> captured_params;
   std::vector<int> guards;                            // argument leaves whose host value the trace needed (outermost frames only)
+  std::vector<std::size_t> lifted;                    // those of `captured` that Context::lift put there: found again by identity
+  ir::GraphRef done;                                  // once the trace is over: for the types of values that escaped
   bool types_only = false;                            // eval_shape and check: nothing will run
 
  private:
@@ -62,6 +65,9 @@ class Context {
                std::span<const std::optional<HostNumber>> known = {}, bool types_only = false);
   ir::Var lift(const Tensor& t, const FrameRef& frame);  // t as a variable of `frame`: captured where it comes from outside
 
+  // The type of an array under the current mesh, which says which axes are explicit.
+  runtime::Type type_of(const runtime::DeviceArray& a) const;
+
   // ---- surroundings
   const ir::OpTable& table() const { return table_; }
   runtime::Pool& pool() { return pool_; }
@@ -82,6 +88,12 @@ class Context {
   grammar::Span span_;
   exec::PlanCache plans_;
   exec::Hooks hooks_;
+  EagerCache eager_;
+  struct CachedScalar { HostNumber value; bool weak; runtime::ArrayRef array; };
+  std::vector<CachedScalar> scalars_;                             // recent ones, a slot a hash
+  std::vector<Tensor> eager(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs, std::vector<ir::GraphRef> regions);
+  Tensor constant_of(const HostNumber& value, bool weak);
+  Tensor make_scalar(const HostNumber& value, bool weak);
 };
 
 }  // namespace shard::trace

@@ -1,0 +1,92 @@
+// The plan cache, and the mesh of a graph.
+#include "interpreter/exec/cache.h"
+
+#include <algorithm>
+
+namespace shard::exec {
+namespace {
+
+std::size_t mix(std::size_t seed, std::size_t value) { return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2)); }
+
+std::size_t hash_layout(std::size_t h, const runtime::Sharding& s) {
+  for (const auto& d : s.dims) {
+    h = mix(h, d.axes.size());
+    for (auto a : d.axes) h = mix(h, a);
+  }
+  return mix(h, s.unreduced.bits());
+}
+
+bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
+
+bool matches(const ArgInfo& info, const runtime::DeviceArray& a) {
+  return info.distinct == a.distinct && info.type == a.type && info.layout == a.layout && same_mesh(info.mesh, a.type.mesh);
+}
+bool matches(const ArgInfo& info, const ArgInfo& a) {
+  return info.distinct == a.distinct && info.type == a.type && info.layout == a.layout && same_mesh(info.mesh, a.mesh);
+}
+
+// The first mesh stays; another one must be of the same devices and axes.
+void meet(runtime::MeshRef& mesh, const runtime::MeshRef& other) {
+  if (!other || other == mesh) return;
+  if (!mesh) {
+    mesh = other;
+    return;
+  }
+  if (!runtime::same_devices(*mesh, *other))
+    throw runtime::RuntimeError("mesh", "operands live on two meshes, " + runtime::to_string(*mesh) + " and " + runtime::to_string(*other) +
+                                            ": move one with `shard x as P(...) on m`");
+}
+
+void meet_all(runtime::MeshRef& mesh, const ir::Graph& g) {
+  for (const ir::Node& n : g.nodes) {
+    for (const auto& [name, value] : n.attrs)
+      if (auto* layout = std::get_if<ir::Layout>(&value)) meet(mesh, layout->mesh);
+    for (const auto& r : n.regions) meet_all(mesh, *r);
+  }
+}
+
+}  // namespace
+
+runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArgInfo> args) {
+  runtime::MeshRef mesh;
+  for (const ArgInfo& a : args) meet(mesh, a.mesh);
+  meet_all(mesh, graph);
+  return mesh;
+}
+
+std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const ir::GraphRef& graph, std::span<const ArgInfo> args, const runtime::MeshRef& mesh) {
+  std::size_t key = ir::hash(*graph);
+  for (const ArgInfo& a : args) key = hash_layout(mix(mix(key, runtime::hash(a.type)), a.distinct.bits()), a.layout);
+  auto [begin, end] = plans_.equal_range(key);
+  for (auto it = begin; it != end; ++it) {
+    const Entry& e = it->second;
+    if (!same_mesh(e.mesh, mesh) || !std::equal(args.begin(), args.end(), e.args.begin(), e.args.end(), [](const ArgInfo& a, const ArgInfo& b) { return matches(b, a); }))
+      continue;
+    if (e.graph == graph || ir::equal(*e.graph, *graph)) return e.plan;
+  }
+  if (plans_.size() >= limit_) clear();
+  auto plan = compile(table, *graph, args, mesh, pool_);
+  ++compiled_;
+  plans_.emplace(key, Entry{graph, {args.begin(), args.end()}, mesh, plan});
+  return plan;
+}
+
+std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const ir::GraphRef& graph, std::span<const ArrayRef> args, const runtime::MeshRef& current) {
+  auto fits = [&](const Recent& r) {
+    return r.graph == graph && same_mesh(r.current, current) && r.args.size() == args.size() &&
+           std::equal(args.begin(), args.end(), r.args.begin(), [](const ArrayRef& a, const ArgInfo& b) { return matches(b, *a); });
+  };
+  auto [begin, end] = recent_.equal_range(graph.get());
+  for (auto it = begin; it != end; ++it)
+    if (fits(it->second)) return it->second.plan;
+  std::vector<ArgInfo> infos;
+  for (const ArrayRef& a : args) infos.push_back(arg_info(*a));
+  runtime::MeshRef mesh = mesh_of(*graph, infos);
+  if (mesh && current && runtime::same_devices(*mesh, *current)) mesh = current;
+  auto plan = get(table, graph, infos, mesh);
+  if (recent_.size() >= kRecent) recent_.clear();
+  recent_.emplace(graph.get(), Recent{graph, std::move(infos), current, plan});
+  return plan;
+}
+
+}  // namespace shard::exec

@@ -1,0 +1,97 @@
+// Accounting of local graphs: a reader of the `comm` and `flops` columns.
+#include "interpreter/exec/comm.h"
+
+#include <algorithm>
+
+#include "interpreter/exec/distinct.h"
+
+namespace shard::exec {
+namespace {
+
+using ir::Comm;
+using ir::Node;
+using ir::Structure;
+
+const char* kind_of(Comm c) {
+  switch (c) {
+    case Comm::Sum: return "psum";
+    case Comm::Max: return "pmax";
+    case Comm::Min: return "pmin";
+    case Comm::Gather: return "all_gather";
+    case Comm::ScatterSum: return "psum_scatter";
+    case Comm::AllToAll: return "all_to_all";
+    case Comm::Permute: return "ppermute";
+    default: return nullptr;      // moves nothing
+  }
+}
+
+std::int64_t bytes_of(const ir::Graph& g, const ir::Vars& vars) {
+  std::int64_t bytes = 0;
+  for (ir::Var v : vars) bytes += runtime::checked_bytes(g.type(v).shape, runtime::size_of(g.type(v).dtype));
+  return bytes;
+}
+
+double points_of(const ir::Graph& g, const Node& n) {
+  if (ir::structure_of(*n.op)) return 0;
+  std::vector<ir::Type> in;
+  for (ir::Var v : n.inputs) in.push_back(g.type(v));
+  try {
+    double points = 1;
+    for (const ir::Factor& f : ir::factors_of({*n.op, in, n.attrs, n.regions}).factors) points *= static_cast<double>(f.size);
+    return points * n.op->flops;
+  } catch (const std::exception&) {   // a rule that only holds for whole values
+    return 0;
+  }
+}
+
+std::int64_t total(const Account& a) {
+  std::int64_t bytes = 0;
+  for (const CommRecord& r : a.comm) bytes += r.bytes;
+  return bytes;
+}
+
+void add(Account& to, Account part, std::int64_t times) {
+  for (CommRecord& r : part.comm) {
+    r.bytes *= times;
+    r.count *= times;
+    if (r.count > 0) to.comm.push_back(std::move(r));
+  }
+  to.flops += part.flops * static_cast<double>(times);
+}
+
+}  // namespace
+
+Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
+  Account out;
+  double devices = mesh ? static_cast<double>(mesh->size()) : 1;
+  for (const Node& n : g.nodes) {
+    const Structure* s = ir::structure_of(*n.op);
+    if (const char* kind = kind_of(n.op->comm); kind && mesh) {
+      CommRecord r;
+      r.kind = kind;
+      r.written = !n.attrs.has("written") || n.attrs.flag("written");
+      std::int64_t taking_part = 1;
+      for (auto a : axes_of(n, *mesh)) {
+        r.axes.push_back(mesh->axes[a].name);
+        taking_part *= mesh->size_of(a);
+      }
+      r.bytes = std::max(bytes_of(g, n.inputs), bytes_of(g, n.outputs));
+      r.span = n.span;
+      if (taking_part > 1 || r.written) out.comm.push_back(std::move(r));
+    } else if (s && *s == Structure::Scan) {
+      add(out, account(*n.regions[0], mesh), n.attrs.integer("length"));
+    } else if (s && *s == Structure::Branch) {
+      Account a = account(*n.regions[0], mesh), b = account(*n.regions[1], mesh);
+      double flops = std::max(a.flops, b.flops);
+      Account& costlier = total(b) > total(a) ? b : a;
+      costlier.flops = flops;
+      add(out, std::move(costlier), 1);
+    } else {
+      for (const auto& region : n.regions) add(out, account(*region, mesh), 1);
+    }
+    out.flops += points_of(g, n) * devices;
+  }
+  return out;
+}
+
+}  // namespace shard::exec

@@ -1,0 +1,324 @@
+// The walk over a local graph: storages, ordinary kernels, values that are only seen differently, and the results.
+#include "interpreter/exec/lowering.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "interpreter/exec/distinct.h"
+#include "runtime/kernels/kernels.h"
+
+namespace shard::exec {
+
+using ir::Comm;
+using ir::Node;
+using ir::Structure;
+using runtime::size_of;
+
+namespace {
+
+// Leading dimensions for these axes on all views, merged where all of them allow it.
+std::pair<std::vector<View>, int> batched(const std::vector<Place>& in, const std::vector<Place>& out, const std::vector<AxisId>& axes, const Mesh* mesh) {
+  std::vector<View> views;
+  for (const Place& p : in) views.push_back(view_of(p, axes, mesh));
+  for (const Place& p : out) views.push_back(view_of(p, axes, mesh));
+  int batch = static_cast<int>(axes.size());
+  if (!views.empty()) batch = coalesce(views, batch);
+  return {std::move(views), batch};
+}
+
+std::int64_t positive(std::int64_t from_end, std::size_t rank) { return from_end < 0 ? from_end + static_cast<std::int64_t>(rank) : from_end; }
+
+}  // namespace
+
+Place param_place(int storage, const ir::Type& type, AxisSet distinct, const Surroundings& around) {
+  return dense_place(storage, type.dtype, distinct, type.shape, around.mesh);
+}
+
+Lowering::Lowering(const ir::Graph& g, Surroundings around, std::vector<AxisSet> params)
+    : g_(g), around_(around), mesh_(around.mesh), places_(g.types.size()), needed_(g.types.size(), 0) {
+  if (mesh_)
+    for (AxisSet& s : params)
+      for (AxisId a : s.list())
+        if (mesh_->size_of(a) == 1) s.remove(a);
+  distinct_ = distinct_axes(g, params, mesh_, around.frozen);
+  draft_.params = g.params.size();
+  for (std::size_t i = 0; i < g.params.size(); ++i) {
+    Storage s;
+    s.kind = Storage::Kind::Param;
+    s.param = static_cast<int>(i);
+    draft_.storages.push_back(s);
+  }
+}
+
+void Lowering::bind(std::size_t i, Place place, std::int64_t whole) {
+  Storage& s = draft_.storages[i];
+  s.bytes = whole;
+  put(g_.params[i], std::move(place));
+}
+
+void Lowering::run() {
+  std::vector<Unit> units = units_of(g_, distinct_, mesh_);
+  std::vector<int> unit_of(g_.types.size(), -1);
+  for (std::size_t u = 0; u < units.size(); ++u)
+    for (int i : units[u].nodes)
+      for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].outputs) unit_of[at(v)] = static_cast<int>(u);
+  for (std::size_t u = 0; u < units.size(); ++u)
+    for (int i : units[u].nodes)
+      for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].inputs)
+        if (unit_of[at(v)] != static_cast<int>(u)) needed_[at(v)] = 1;
+  for (ir::Var v : g_.results) needed_[at(v)] = 1;
+  for (const Unit& u : units) emit(u);
+}
+
+Ref Lowering::ref(const Place& p) const {
+  auto item = static_cast<std::int64_t>(size_of(p.dtype));
+  Ref r{p.storage, p.offset * item, {}};
+  for (auto [axis, step] : p.frozen) r.terms.emplace_back(axis, step * item);
+  return r;
+}
+
+Place Lowering::fresh(DType dtype, AxisSet distinct, Shape shape) {
+  auto item = size_of(dtype);
+  std::int64_t one = runtime::checked_bytes(shape, item);
+  Shape whole = shape;
+  if (mesh_ && !distinct.empty()) whole.insert(whole.begin(), mesh_->size_of(distinct));
+  return dense_place(draft_.temporary(runtime::checked_bytes(whole, item), one), dtype, distinct, std::move(shape), mesh_);
+}
+
+int Lowering::constant_storage(runtime::BufferRef buffer) {
+  Storage s;
+  s.kind = Storage::Kind::Constant;
+  s.data = buffer->data();
+  s.bytes = static_cast<std::int64_t>(buffer->bytes());
+  draft_.constants.push_back(std::move(buffer));
+  draft_.storages.push_back(s);
+  return static_cast<int>(draft_.storages.size()) - 1;
+}
+
+Place Lowering::constant(DType dtype, Scalar value) {
+  int storage = -1;
+  for (const auto& [key, s] : scalars_)
+    if (key.first == dtype && key.second == value) storage = s;
+  if (storage < 0) {
+    runtime::BufferRef buffer = around_.pool.allocate(size_of(dtype));
+    runtime::fill(runtime::contiguous(dtype, {}, buffer->data()), value.value, value.integer);
+    storage = constant_storage(std::move(buffer));
+    scalars_.push_back({{dtype, value}, storage});
+  }
+  Place p = dense_place(storage, dtype, {}, {}, mesh_);
+  p.splat = value;
+  return p;
+}
+
+void Lowering::step(ir::BoundKernel kernel, const std::vector<Place>& in, const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place) {
+  DraftStep s;
+  s.kernel = std::move(kernel);
+  for (const Place& p : in) s.ins.push_back(ref(p));
+  for (const Place& p : out) s.outs.push_back(ref(p));
+  s.in_place = std::move(in_place);
+  s.span = span_;
+  draft_.add(std::move(s));
+}
+
+void Lowering::control(std::shared_ptr<const Control> c, const std::vector<Place>& in, const std::vector<Place>& out,
+                       std::vector<std::pair<int, int>> in_place, std::int64_t extra_device_bytes) {
+  DraftStep s;
+  s.extra_device_bytes = extra_device_bytes;
+  s.control = std::move(c);
+  for (const Place& p : in) s.ins.push_back(ref(p));
+  for (const Place& p : out) s.outs.push_back(ref(p));
+  s.in_place = std::move(in_place);
+  s.span = span_;
+  draft_.add(std::move(s));
+}
+
+void Lowering::copy_into(const Place& from, const Place& to) {
+  std::vector<AxisId> axes = to.distinct.list();
+  View in = view_of(from, axes, mesh_), out = view_of(to, axes, mesh_);
+  if (runtime::numel(in.shape) == 0) return;
+  bool plain = runtime::is_contiguous(in) && runtime::is_contiguous(out);
+  auto bytes = static_cast<std::size_t>(runtime::numel(in.shape)) * size_of(in.dtype);
+  if (plain && bytes <= 4096) {
+    step([bytes](void* const* i, void* const* o) { std::copy_n(static_cast<const char*>(*i), bytes, static_cast<char*>(*o)); }, {from}, {to});
+    return;
+  }
+  step([in, out](void* const* i, void* const* o) mutable {
+         in.data = *i;
+         out.data = *o;
+         runtime::copy(in, out);
+       },
+       {from}, {to});
+}
+
+Place Lowering::dense(const Place& p, AxisSet distinct) {
+  if (p.distinct == distinct && is_dense(p, mesh_)) return p;
+  Place out = fresh(p.dtype, distinct, p.shape);
+  copy_into(p, out);
+  return out;
+}
+
+Place Lowering::reshape(const Place& p, const Shape& shape) {
+  if (auto seen = reshaped(p, shape)) return *seen;
+  Place out = fresh(p.dtype, p.distinct, p.shape);
+  copy_into(p, out);
+  return *reshaped(out, shape);
+}
+
+void Lowering::emit(const Unit& unit) {
+  const Node& last = g_.nodes[static_cast<std::size_t>(unit.nodes.back())];
+  span_ = last.span;
+  if (unit.summed) {
+    const Node& n = g_.nodes[static_cast<std::size_t>(unit.nodes.front())];
+    std::vector<AxisId> summed, rest;
+    for (AxisId a : axes_of(last, *mesh_, true)) (axes(n.outputs[0]).has(a) ? summed : rest).push_back(a);
+    std::sort(summed.begin(), summed.end());
+    emit_kernel(n, summed, last.outputs[0]);
+    std::int64_t by = 1;
+    for (AxisId a : rest) by *= mesh_->size_of(a);
+    put(last.outputs[0], scaled(place(last.outputs[0]), by));
+  } else if (unit.elementwise) {
+    emit_elementwise(unit);
+  } else {
+    emit_node(last);
+  }
+}
+
+void Lowering::emit_node(const Node& n) {
+  if (n.op->comm != Comm::None) return n.attrs.has("groups") ? emit_grouped(n) : emit_collective(n);
+  if (std::holds_alternative<ir::Alias>(n.op->kernel)) {
+    const Place& x = place(n.inputs[0]);
+    return put(n.outputs[0], x.splat ? broadcast(constant(x.dtype, *x.splat), type(n.outputs[0]).shape) : reshape(x, type(n.outputs[0]).shape));
+  }
+  if (const Structure* s = ir::structure_of(*n.op)) {
+    switch (*s) {
+      case Structure::Constant: {
+        Scalar value;
+        const ir::AttrValue* v = n.attrs.find("value");
+        if (auto* b = std::get_if<bool>(v)) value = {*b ? 1.0 : 0.0, *b ? 1 : 0};
+        else if (auto* i = std::get_if<std::int64_t>(v)) value = {static_cast<double>(*i), *i};
+        else value.value = n.attrs.number("value"), value.integer = value.value == value.value && std::abs(value.value) < 9e18 ? static_cast<std::int64_t>(value.value) : 0;
+        return put(n.outputs[0], constant(type(n.outputs[0]).dtype, value));
+      }
+      case Structure::Scan: return emit_scan(n);
+      case Structure::While: return emit_while(n);
+      case Structure::Branch: return emit_branch(n);
+      case Structure::Effect: return emit_effect(n);
+      case Structure::Shard: return put(n.outputs[0], place(n.inputs[0]));   // settled by the partitioner
+      case Structure::Call: case Structure::Manual: case Structure::Collective: break;
+    }
+    throw std::logic_error("`" + std::string(n.op->name) + "` cannot be in a local graph");
+  }
+  if (emit_view(n)) return;
+  emit_kernel(n, {}, n.outputs.empty() ? ir::Var{} : n.outputs[0]);
+}
+
+bool Lowering::emit_view(const Node& n) {
+  const ir::CoreOps& core = around_.table.core();
+  if (n.op == core.broadcast_to) {
+    put(n.outputs[0], broadcast(place(n.inputs[0]), type(n.outputs[0]).shape));
+    return true;
+  }
+  if (n.op == core.transpose) {
+    const ir::Ints& perm = n.attrs.ints("perm");
+    std::size_t rank = type(n.inputs[0]).shape.size();
+    std::vector<int> full(rank);
+    for (std::size_t i = 0; i < rank; ++i) full[i] = static_cast<int>(i);
+    for (std::size_t i = 0; i < perm.size(); ++i) full[rank - perm.size() + i] = static_cast<int>(positive(perm[i], rank));
+    put(n.outputs[0], permuted(place(n.inputs[0]), full));
+    return true;
+  }
+  return false;
+}
+
+// `summed` (in mesh order): device axes whose terms are added up in the kernel; `out`: the value that is then made.
+void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir::Var out) {
+  const auto* plain = std::get_if<ir::KernelFn>(&n.op->kernel);
+  if (!plain && summed.empty()) throw std::logic_error("`" + std::string(n.op->name) + "` has no kernel");
+  AxisSet all;
+  std::vector<Place> in, made;
+  for (ir::Var v : n.inputs) {
+    in.push_back(place(v));
+    all |= in.back().distinct;
+  }
+  AxisSet rest = all;
+  for (AxisId a : summed) rest.remove(a);
+  ir::Vars outputs = summed.empty() ? n.outputs : ir::Vars{out};
+  for (ir::Var v : outputs) made.push_back(fresh(type(v).dtype, rest, type(v).shape));
+
+  // The summed axes lead; each part of the batch is merged by itself.
+  std::vector<AxisId> kept = rest.list();
+  auto [inner, batch] = batched(in, made, kept, mesh_);
+  int groups = 0;
+  if (!summed.empty()) {
+    std::vector<View> outer;
+    for (const Place& p : in) {
+      Place q = p;
+      q.shape.clear();
+      q.strides.clear();
+      outer.push_back(view_of(q, summed, mesh_));
+    }
+    groups = coalesce(outer, static_cast<int>(summed.size()));
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      inner[i].shape.insert(inner[i].shape.begin(), outer[i].shape.begin(), outer[i].shape.end());
+      inner[i].strides.insert(inner[i].strides.begin(), outer[i].strides.begin(), outer[i].strides.end());
+    }
+  }
+  std::span<const View> views(inner);
+  ir::KernelCall call{n.attrs, views.subspan(0, in.size()), views.subspan(in.size()), batch + groups, around_.pool};
+  step(summed.empty() ? (*plain)(call) : n.op->kernel_sum(call, groups), in, made);
+  for (std::size_t i = 0; i < outputs.size(); ++i) put(outputs[i], made[i]);
+}
+
+void Lowering::finish_results(const std::vector<AxisSet>& distinct, const std::vector<int>* wanted) {
+  // Results that are written at the end are copies: all of them are made first, then what lies in a storage of its own is named.
+  std::vector<Place> made;
+  for (std::size_t i = 0; i < g_.results.size(); ++i) {
+    Place p = place(g_.results[i]);
+    ResultRef r;
+    AxisSet axes = distinct[i];
+    if (mesh_)
+      for (AxisId a : distinct[i].list())
+        if (mesh_->size_of(a) == 1) axes.remove(a);
+    Storage* s = &draft_.storages[static_cast<std::size_t>(p.storage)];
+    bool whole = !p.splat && p.distinct == axes && is_dense(p, mesh_);
+    bool exclusive = true;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (made[j].storage != p.storage) continue;
+      exclusive = false;
+      if (!wanted && whole && draft_.results[j].kind == ResultRef::Kind::Own && distinct[j] == distinct[i]) {
+        r.kind = ResultRef::Kind::Same;
+        r.index = static_cast<int>(j);
+      }
+    }
+    if (whole && s->kind == Storage::Kind::Param && !wanted) {
+      r.kind = ResultRef::Kind::Param;
+      r.index = s->param;
+      draft_.keep(p.storage);
+    } else if (whole && s->kind == Storage::Kind::Param && wanted && (*wanted)[i] == s->param) {
+      r.through = true;
+      r.donor = s->param;
+    } else if (whole && s->kind == Storage::Kind::Constant && !wanted) {
+      r.kind = ResultRef::Kind::Constant;
+      r.index = p.storage;
+    } else if (r.kind == ResultRef::Kind::Same) {
+    } else if (!(whole && s->kind == Storage::Kind::Temporary && exclusive && s->result < 0 &&
+                 s->bytes == elements(axes, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype)))) {
+      Place q = fresh(p.dtype, axes, p.shape);
+      span_ = {};
+      copy_into(p, q);
+      p = q;
+    }
+    s = &draft_.storages[static_cast<std::size_t>(p.storage)];
+    if (r.kind == ResultRef::Kind::Own && !r.through) {
+      s->result = static_cast<int>(i);
+      draft_.keep(p.storage);
+      if (s->born < 0) s->born = static_cast<int>(draft_.steps.size());   // empty arrays: nothing writes them
+    }
+    r.bytes = elements(axes, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
+    made.push_back(p);
+    draft_.results.push_back(r);
+  }
+}
+
+}  // namespace shard::exec

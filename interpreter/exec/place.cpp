@@ -1,0 +1,164 @@
+// Places: strides of broadcasts, transpositions, reshapes and device parts.
+#include "interpreter/exec/place.h"
+
+#include <algorithm>
+
+namespace shard::exec {
+
+std::int64_t Place::device_stride(AxisId a) const {
+  if (!distinct.has(a)) return 0;
+  std::size_t at = 0;
+  for (AxisId d : distinct.list()) {
+    if (d == a) return device[at];
+    ++at;
+  }
+  return 0;
+}
+
+std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh) {
+  return runtime::numel(shape) * (mesh && !distinct.empty() ? mesh->size_of(distinct) : 1);
+}
+
+Place dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh) {
+  Place p;
+  p.storage = storage;
+  p.dtype = dtype;
+  p.distinct = distinct;
+  p.strides = runtime::row_major(shape);
+  p.shape = std::move(shape);
+  std::int64_t step = runtime::numel(p.shape);
+  std::vector<AxisId> axes = distinct.list();
+  p.device.assign(axes.size(), 0);
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    p.device[i] = step;
+    step *= mesh->size_of(axes[i]);
+  }
+  return p;
+}
+
+View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh) {
+  View v;
+  v.dtype = p.dtype;
+  v.shape.reserve(batch.size() + p.shape.size());
+  v.strides.reserve(batch.size() + p.shape.size());
+  for (AxisId a : batch) {
+    v.shape.push_back(mesh->size_of(a));
+    v.strides.push_back(p.device_stride(a));
+  }
+  v.shape.insert(v.shape.end(), p.shape.begin(), p.shape.end());
+  v.strides.insert(v.strides.end(), p.strides.begin(), p.strides.end());
+  return v;
+}
+
+bool is_dense(const Place& p, const Mesh* mesh) {
+  return p.offset == 0 && p.frozen.empty() && !p.splat && runtime::is_contiguous(view_of(p, p.distinct.list(), mesh));
+}
+
+Place broadcast(Place p, const Shape& shape) {
+  std::size_t extra = shape.size() - p.shape.size();
+  Strides strides(shape.size(), 0);
+  for (std::size_t d = 0; d < p.shape.size(); ++d)
+    if (p.shape[d] == shape[extra + d]) strides[extra + d] = p.strides[d];
+  p.shape = shape;
+  p.strides = std::move(strides);
+  return p;
+}
+
+Place permuted(Place p, const std::vector<int>& perm) {
+  Shape shape;
+  Strides strides;
+  for (int d : perm) {
+    shape.push_back(p.shape[static_cast<std::size_t>(d)]);
+    strides.push_back(p.strides[static_cast<std::size_t>(d)]);
+  }
+  p.shape = std::move(shape);
+  p.strides = std::move(strides);
+  return p;
+}
+
+std::optional<Place> reshaped(const Place& p, const Shape& shape) {
+  Place out = p;
+  out.shape = shape;
+  out.strides.assign(shape.size(), 0);
+  if (runtime::numel(shape) == 0) return out;
+  // The old dimensions are gathered into runs that step evenly; each run is then cut into new dimensions.
+  std::vector<Dim> runs;
+  for (std::size_t d = 0; d < p.shape.size(); ++d) {
+    if (p.shape[d] == 1) continue;
+    if (!runs.empty() && runs.back().stride == p.shape[d] * p.strides[d]) runs.back() = {runs.back().size * p.shape[d], p.strides[d]};
+    else runs.push_back({p.shape[d], p.strides[d]});
+  }
+  std::size_t d = 0;
+  for (const Dim& run : runs) {
+    std::int64_t left = run.size;
+    while (left > 1) {
+      while (d < shape.size() && shape[d] == 1) ++d;
+      if (d == shape.size() || left % shape[d]) return std::nullopt;
+      left /= shape[d];
+      out.strides[d] = left * run.stride;
+      ++d;
+    }
+  }
+  return out;
+}
+
+Place own_part(Place p, int dim, const std::vector<AxisId>& axes, AxisSet frozen, const Mesh& mesh) {
+  auto d = static_cast<std::size_t>(dim);
+  std::int64_t parts = 1;
+  for (AxisId a : axes) parts *= mesh.size_of(a);
+  std::int64_t step = p.strides[d] * (p.shape[d] / parts);
+  p.shape[d] /= parts;
+  AxisSet all = p.distinct;
+  std::vector<std::int64_t> more(mesh.axes.size(), 0);
+  for (std::size_t i = axes.size(); i-- > 0; step *= mesh.size_of(axes[i])) {
+    AxisId a = axes[i];
+    if (mesh.size_of(a) == 1) continue;
+    if (frozen.has(a)) {
+      p.frozen.emplace_back(a, step);
+    } else {
+      more[a] = step;
+      all.add(a);
+    }
+  }
+  Strides device;
+  for (AxisId a : all.list()) device.push_back(p.device_stride(a) + more[a]);
+  p.device = std::move(device);
+  p.distinct = all;
+  return p;
+}
+
+std::optional<Dim> merged(const std::vector<Dim>& dims) {
+  std::optional<Dim> out;
+  std::int64_t total = 1;
+  for (const Dim& d : dims) total *= d.size;
+  if (total <= 1) return Dim{total, 0};
+  for (const Dim& d : dims) {
+    if (d.size == 1) continue;
+    if (!out) out = d;
+    else if (out->stride == d.size * d.stride) out = Dim{out->size * d.size, d.stride};
+    else return std::nullopt;
+  }
+  return out;
+}
+
+int coalesce(std::vector<View>& views, int batch) {
+  auto drop = [&](std::size_t d) {
+    for (View& v : views) {
+      v.shape.erase(v.shape.begin() + static_cast<std::ptrdiff_t>(d));
+      v.strides.erase(v.strides.begin() + static_cast<std::ptrdiff_t>(d));
+    }
+    --batch;
+  };
+  for (int d = batch - 1; d >= 0; --d)
+    if (views[0].shape[static_cast<std::size_t>(d)] == 1) drop(static_cast<std::size_t>(d));
+  for (int d = batch - 2; d >= 0; --d) {
+    auto i = static_cast<std::size_t>(d);
+    bool fits = std::all_of(views.begin(), views.end(), [&](const View& v) { return v.strides[i] == v.shape[i + 1] * v.strides[i + 1]; });
+    if (!fits) continue;
+    for (View& v : views) v.shape[i + 1] *= v.shape[i];
+    drop(i);
+  }
+  return batch;
+}
+
+}  // namespace shard::exec

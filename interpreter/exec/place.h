@@ -1,0 +1,71 @@
+// Where a value of a local graph lies: a strided view into one storage of a plan, over the axes along which its blocks differ and over
+// its local dimensions. Most collectives, broadcasts, transpositions and slices only make another Place of the same storage.
+// Pure functions on strides; nothing here allocates or runs. Used by the lowering (lower.h) only.
+#pragma once
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/array/view.h"
+#include "runtime/mesh/mesh.h"
+
+namespace shard::exec {
+
+using runtime::AxisId;
+using runtime::AxisSet;
+using runtime::DType;
+using runtime::Mesh;
+using runtime::Shape;
+using runtime::Strides;
+using runtime::View;
+
+struct Scalar {                       // a constant that is the same everywhere; the integer counts for integer and bool types
+  double value = 0;
+  std::int64_t integer = 0;
+  bool operator==(const Scalar& o) const {   // by bits: 0 and -0 are two constants, nan is one
+    return std::bit_cast<std::int64_t>(value) == std::bit_cast<std::int64_t>(o.value) && integer == o.integer;
+  }
+};
+
+struct Dim {                          // one dimension of memory, in elements
+  std::int64_t size = 1, stride = 0;
+  bool operator==(const Dim&) const = default;
+};
+
+struct Place {
+  int storage = -1;
+  DType dtype = DType::F32;
+  AxisSet distinct;                   // axes along which blocks differ; never axes of size 1
+  Strides device;                     // one for each of them, in mesh order
+  Shape shape;                        // of one block
+  Strides strides;
+  std::int64_t offset = 0;
+  std::vector<std::pair<AxisId, std::int64_t>> frozen;  // further offset: stride times the coordinate that the region runs for
+  std::optional<Scalar> splat;        // all elements are this constant
+  std::int64_t device_stride(AxisId a) const;           // 0 along axes that are not distinct
+};
+
+// Row-major over [distinct axes in mesh order..., shape...].
+Place dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh);
+bool is_dense(const Place& p, const Mesh* mesh);
+std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh);
+
+// What a kernel gets: leading dimensions for `batch` (stride 0 where the value does not differ), then the local ones. Data is null.
+View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh);
+
+Place broadcast(Place p, const Shape& shape);                              // NumPy's rule, aligned from the right
+Place permuted(Place p, const std::vector<int>& perm);                     // perm[i]: the old dimension that becomes i
+std::optional<Place> reshaped(const Place& p, const Shape& shape);         // nothing where strides do not allow it
+
+// Dimension `dim` cut over `axes` (major first): every device sees its own part. Axes in `frozen` become offsets.
+Place own_part(Place p, int dim, const std::vector<AxisId>& axes, AxisSet frozen, const Mesh& mesh);
+
+// A dimension made of several, the major one first; nothing where strides do not allow it.
+std::optional<Dim> merged(const std::vector<Dim>& dims);
+
+// Adjacent leading dimensions become one where all views allow it. `batch` dimensions lead; returns how many are left.
+int coalesce(std::vector<View>& views, int batch);
+
+}  // namespace shard::exec

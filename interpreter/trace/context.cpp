@@ -1,0 +1,264 @@
+// The context: operations that run at once, operations that are recorded, and the frames of traces.
+#include "interpreter/trace/context.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "interpreter/ir/core_ops.h"
+
+namespace shard::trace {
+
+using runtime::ArrayRef;
+using runtime::DType;
+
+namespace {
+
+constexpr std::size_t kScalars = 64;
+
+[[noreturn]] void escaped(grammar::Span span, const runtime::Type& type) {
+  throw grammar::Error("trace", span, "a value of a trace that is over, or of another one, is used here",
+                       {"it is " + runtime::to_string(type) + " of the traced function", "return it from that function instead of storing it outside"});
+}
+
+class FrameScope {
+ public:
+  FrameScope(FrameRef& current, FrameRef next) : current_(current), old_(std::move(current)) { current_ = std::move(next); }
+  ~FrameScope() { current_ = std::move(old_); }
+  FrameScope(const FrameScope&) = delete;
+
+ private:
+  FrameRef& current_;
+  FrameRef old_;
+};
+
+}  // namespace
+
+Context::Context(const ir::OpTable& table, runtime::Pool& pool, int devices)
+    : table_(table), pool_(pool), devices_(devices), plans_(pool), scalars_(kScalars) {}
+
+runtime::Type Context::type_of(const runtime::DeviceArray& a) const {
+  if (!a.type.mesh || !mesh_ || a.type.mesh == mesh_ || !runtime::same_devices(*a.type.mesh, *mesh_)) return a.type;
+  runtime::Type t = a.type;
+  t.mesh = mesh_;
+  runtime::AxisSet typed = mesh_->of_kind(runtime::AxisKind::Explicit);
+  for (std::size_t d = 0; d < t.sharding.dims.size(); ++d) {
+    t.sharding.dims[d].axes.clear();
+    for (auto axis : a.layout.dims[d].axes)
+      if (typed.has(axis)) t.sharding.dims[d].axes.push_back(axis);
+  }
+  t.sharding.unreduced = a.layout.unreduced & typed;
+  t.sharding.reduced = a.layout.reduced & typed;
+  t.sharding.pending = a.layout.pending;
+  return t;
+}
+
+// ---- operations
+
+std::vector<Tensor> Context::apply(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs, std::vector<ir::GraphRef> regions) {
+  if (!frame_) return eager(op, operands, std::move(attrs), std::move(regions));
+  ir::Vars in;
+  in.reserve(operands.size());
+  for (const Tensor& t : operands) in.push_back(lift(t, frame_));
+  ir::SpanScope scope(frame_->builder, span_);
+  std::vector<Tensor> out;
+  for (ir::Var v : frame_->builder.emit(op, in, std::move(attrs), std::move(regions))) out.emplace_back(frame_, v);
+  return out;
+}
+
+Tensor Context::apply1(const ir::OpDef& op, std::initializer_list<Tensor> operands, ir::Attrs attrs) {
+  return apply(op, std::span<const Tensor>(operands.begin(), operands.size()), std::move(attrs)).at(0);
+}
+
+std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs, std::vector<ir::GraphRef> regions) {
+  std::vector<ArrayRef> args;
+  args.reserve(operands.size());
+  for (const Tensor& t : operands) {
+    if (t.traced()) escaped(span_, t.type());
+    args.push_back(t.array());
+  }
+  try {
+    if (ir::is_effect(op)) {                     // nothing to compile
+      std::vector<std::string> layouts;
+      for (const ArrayRef& a : args) layouts.push_back(a->type.mesh ? runtime::to_string(*a->type.mesh, a->layout) : "P()");
+      if (hooks_.effect) hooks_.effect(attrs, args, layouts, span_);
+      return {};
+    }
+    if (&op == table_.core().shard && args.size() == 1 && args[0]->type.mesh) {   // to another mesh: by way of the host
+      const auto& to = attrs.layout("layout").mesh;
+      if (to && !runtime::same_devices(*to, *args[0]->type.mesh)) {
+        args[0] = runtime::to_host(pool_, args[0]);
+        if (args[0]->type.mesh) {
+          auto whole = std::make_shared<runtime::DeviceArray>(*args[0]);
+          whole->type = runtime::Type::of(whole->type.dtype, whole->type.shape, whole->type.weak);
+          whole->layout = whole->type.sharding;
+          args[0] = std::move(whole);
+        }
+      }
+    }
+    std::size_t key = EagerCache::key(op, attrs, args);
+    const exec::Executable* plan = regions.empty() ? eager_.find(key, op, attrs, args, mesh_) : nullptr;
+    std::shared_ptr<const exec::Executable> owned;
+    if (!plan) {
+      ir::Builder b(table_);
+      b.set_span(span_);
+      ir::Vars in;
+      std::vector<exec::ArgInfo> infos;
+      for (const ArrayRef& a : args) {
+        in.push_back(b.param(type_of(*a)));
+        infos.push_back(exec::arg_info(*a));
+      }
+      ir::Vars results = b.emit(op, in, attrs, std::move(regions));
+      auto graph = std::make_shared<const ir::Graph>(b.finish(std::move(results)));
+      bool plain = std::all_of(graph->nodes.begin(), graph->nodes.end(), [](const ir::Node& n) { return n.regions.empty(); });
+      runtime::MeshRef mesh = exec::mesh_of(*graph, infos);
+      if (mesh && mesh_ && runtime::same_devices(*mesh, *mesh_)) mesh = mesh_;
+      owned = plans_.get(table_, graph, infos, mesh);
+      plan = plain ? eager_.add(key, {&op, std::move(attrs), std::move(infos), mesh_, owned}) : owned.get();
+    }
+    std::vector<Tensor> out;
+    for (ArrayRef& a : plan->run(std::move(args), {}, hooks_)) out.emplace_back(std::move(a));
+    return out;
+  } catch (const runtime::RuntimeError& e) {
+    throw grammar::Error(e.code, span_, e.what());
+  } catch (grammar::Error& e) {
+    if (regions.empty() && span_.known() && e.diagnostic.code != "interrupt") e.diagnostic.span = span_;   // the plan may be of another line
+    throw;
+  }
+}
+
+std::vector<Tensor> Context::run(const ir::GraphRef& graph, std::vector<Tensor> arguments, std::vector<bool> donate) {
+  std::vector<Tensor> out;
+  if (frame_) {
+    ir::Vars in;
+    for (const Tensor& t : arguments) in.push_back(lift(t, frame_));
+    for (ir::Var v : frame_->builder.inline_graph(*graph, in)) out.emplace_back(frame_, v);
+    return out;
+  }
+  std::vector<ArrayRef> args;
+  args.reserve(arguments.size());
+  for (const Tensor& t : arguments) {
+    if (t.traced()) escaped(span_, t.type());
+    args.push_back(t.array());
+  }
+  arguments.clear();                             // what was handed over is held by `args` alone
+  try {
+    auto plan = plans_.get(table_, graph, args, mesh_);
+    for (ArrayRef& a : plan->run(std::move(args), donate, hooks_)) out.emplace_back(std::move(a));
+  } catch (const runtime::RuntimeError& e) {
+    throw grammar::Error(e.code, span_, e.what());
+  }
+  return out;
+}
+
+// ---- scalars and concrete values
+
+Tensor Context::make_scalar(const HostNumber& value, bool weak) {
+  if (auto* i = std::get_if<std::int64_t>(&value)) {
+    if (*i < INT32_MIN || *i > INT32_MAX)
+      throw grammar::Error("overflow", span_, std::to_string(*i) + " does not fit an i32", {"write array(" + std::to_string(*i) + ", dtype: i64), or a float"});
+    auto x = static_cast<std::int32_t>(*i);
+    return Tensor(runtime::from_host(pool_, DType::I32, {}, &x, weak));
+  }
+  if (auto* b = std::get_if<bool>(&value)) {
+    std::uint8_t x = *b;
+    return Tensor(runtime::from_host(pool_, DType::Bool, {}, &x));
+  }
+  auto x = static_cast<float>(std::get<double>(value));
+  return Tensor(runtime::from_host(pool_, DType::F32, {}, &x, weak));
+}
+
+Tensor Context::constant_of(const HostNumber& value, bool weak) {
+  std::size_t h = value.index() * 2 + weak;
+  bool same_bits = false;
+  if (auto* i = std::get_if<std::int64_t>(&value)) h += static_cast<std::size_t>(*i) * 7;
+  if (auto* b = std::get_if<bool>(&value)) h += *b * std::size_t{7};
+  if (auto* d = std::get_if<double>(&value)) h += (std::bit_cast<std::uint64_t>(*d) * 0x9e3779b97f4a7c15ull) >> 40;
+  CachedScalar& slot = scalars_[h % kScalars];
+  if (slot.array && slot.value.index() == value.index() && slot.weak == weak) {
+    if (auto* d = std::get_if<double>(&value)) same_bits = std::bit_cast<std::uint64_t>(*d) == std::bit_cast<std::uint64_t>(std::get<double>(slot.value));
+    else same_bits = slot.value == value;
+  }
+  if (!same_bits) slot = {value, weak, make_scalar(value, weak).array()};
+  return Tensor(slot.array);
+}
+
+Tensor Context::concrete_scalar(HostNumber value) { return constant_of(value, true); }
+
+Tensor Context::scalar(HostNumber value, bool weak) {
+  if (!frame_) return constant_of(value, weak);
+  ir::Builder& b = frame_->builder;
+  ir::SpanScope scope(b, span_);
+  if (auto* i = std::get_if<std::int64_t>(&value)) {
+    if (*i < INT32_MIN || *i > INT32_MAX) make_scalar(value, weak);   // throws
+    return Tensor(frame_, ir::constant_int(b, *i, DType::I32, weak));
+  }
+  if (auto* truth = std::get_if<bool>(&value)) return Tensor(frame_, ir::constant(b, *truth, DType::Bool));
+  return Tensor(frame_, ir::constant(b, std::get<double>(value), DType::F32, weak));
+}
+
+HostNumber Context::need(const Tensor& t) {
+  const auto& known = t.known();
+  if (!known)
+    throw grammar::Error("trace", span_, "the value of " + runtime::to_string(t.type()) + " is needed while tracing, and only a run has it",
+                         {"sizes, axes and ranges must be host numbers: pass an integer instead of an array"});
+  if (known->frame) {
+    auto& guards = known->frame->guards;
+    for (int s : known->sources)
+      if (std::find(guards.begin(), guards.end(), s) == guards.end()) guards.push_back(s);
+  }
+  return known->value;
+}
+
+ArrayRef Context::concrete(const Tensor& t, std::string_view what) const {
+  if (!t.traced()) return t.array();
+  throw grammar::Error("trace", span_, std::string(what) + " needs a value that only a run has",
+                       {"here it is " + runtime::to_string(t.type()) + " of a function that is being traced (jit, grad, vmap, scan or manual)",
+                        "do this outside of that function, with what it returns"});
+}
+
+// ---- tracing
+
+ir::Var Context::lift(const Tensor& t, const FrameRef& frame) {
+  if (t.traced() && t.frame() == frame) return t.var();
+  Tensor outer = t;
+  if (t.traced()) {
+    if (!frame->outer()) escaped(span_, t.type());
+    outer = Tensor(frame->outer(), lift(t, frame->outer()), t.known());
+  }
+  for (std::size_t i : frame->lifted) {
+    const Tensor& c = frame->captured[i];
+    if (outer.traced() ? c.traced() && c.frame() == outer.frame() && c.var() == outer.var() : !c.traced() && c.array() == outer.array())
+      return frame->captured_params[i];
+  }
+  ir::Var v = frame->builder.param(outer.traced() ? outer.type() : type_of(*outer.array()));
+  frame->lifted.push_back(frame->captured.size());
+  frame->captured.push_back(std::move(outer));
+  frame->captured_params.push_back(v);
+  return v;
+}
+
+Traced Context::trace(std::span<const runtime::Type> params, const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
+                      std::span<const std::optional<HostNumber>> known, bool types_only) {
+  auto frame = std::make_shared<Frame>(table_, frame_);
+  frame->types_only = types_only || (frame_ && frame_->types_only);
+  frame->builder.set_span(span_);
+  if (frame_ && frame_->builder.graph().local) frame->builder.set_local(frame_->builder.graph().mesh);
+  std::vector<Tensor> given;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    std::shared_ptr<const Known> host;
+    if (i < known.size() && known[i]) host = std::make_shared<const Known>(Known{*known[i], {static_cast<int>(i)}, frame});
+    given.emplace_back(frame, frame->builder.param(params[i]), std::move(host));
+  }
+  FrameScope scope(frame_, frame);
+  ir::Vars results;
+  for (const Tensor& t : body(given)) results.push_back(lift(t, frame));
+  Traced out;
+  out.graph = std::make_shared<const ir::Graph>(frame->builder.finish(std::move(results)));
+  frame->done = out.graph;
+  out.captured = std::move(frame->captured);
+  out.guards = std::move(frame->guards);
+  return out;
+}
+
+}  // namespace shard::trace

@@ -1,0 +1,45 @@
+// The cache of single operations: hashing and comparing without making anything.
+#include "interpreter/trace/eager.h"
+
+namespace shard::trace {
+namespace {
+
+std::size_t mix(std::size_t seed, std::size_t value) { return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2)); }
+
+bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
+
+}  // namespace
+
+std::size_t EagerCache::key(const ir::OpDef& op, const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args) {
+  std::size_t h = mix(reinterpret_cast<std::size_t>(&op), attrs.empty() ? 0 : ir::hash(attrs));
+  for (const auto& a : args) {
+    h = mix(h, static_cast<std::size_t>(a->type.dtype) * 2 + a->type.weak);
+    for (auto n : a->type.shape) h = mix(h, static_cast<std::size_t>(n));
+    h = mix(h, a->distinct.bits());
+  }
+  return h;
+}
+
+const exec::Executable* EagerCache::find(std::size_t key, const ir::OpDef& op, const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args,
+                                         const runtime::MeshRef& current) const {
+  auto [begin, end] = entries_.equal_range(key);
+  for (auto it = begin; it != end; ++it) {
+    const Entry& e = it->second;
+    if (e.op != &op || e.args.size() != args.size() || !same_mesh(e.current, current) || !(e.attrs == attrs)) continue;
+    bool fits = true;
+    for (std::size_t i = 0; i < args.size() && fits; ++i) {
+      const exec::ArgInfo& info = e.args[i];
+      const runtime::DeviceArray& a = *args[i];
+      fits = info.distinct == a.distinct && info.type == a.type && info.layout == a.layout && same_mesh(info.mesh, a.type.mesh);
+    }
+    if (fits) return e.plan.get();
+  }
+  return nullptr;
+}
+
+const exec::Executable* EagerCache::add(std::size_t key, Entry entry) {
+  if (entries_.size() >= kLimit) entries_.clear();
+  return entries_.emplace(key, std::move(entry))->second.plan.get();
+}
+
+}  // namespace shard::trace
