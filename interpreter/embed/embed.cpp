@@ -1,7 +1,7 @@
 // shard.h over the machine: values are wrapped, errors become shard::Error with diagnostics as values.
 #include "interpreter/shard.h"
 
-#include <cstring>
+#include <atomic>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -145,16 +145,20 @@ std::span<const std::byte> Value::bytes() const {
   return {static_cast<const std::byte*>(host->buffer->data()), n};
 }
 
-std::string Value::show() const { return lang::show(impl_->value); }
+std::string Value::show() const {
+  runtime::Pool pool = host_pool();
+  return lang::show(impl_->value, pool);
+}
 
 struct Engine::Impl {
   Options options;
   std::unique_ptr<embed::Machine> machine;
-  std::vector<std::pair<std::string, lang::Value>> preset;   // set() before a script defines the name
+  std::atomic<bool> stop{false};                             // asked for by interrupt()
 
   lang::Interpreter& in() { return machine->interpreter(); }
 
   template <class F> auto guarded(F f) -> decltype(f()) {
+    stop = false;
     try {
       return f();
     } catch (const grammar::Error& e) {
@@ -166,7 +170,7 @@ struct Engine::Impl {
   }
 
   Diagnostic convert(const grammar::Diagnostic& d) {
-    Diagnostic out{d.code, d.message, {}, d.notes, lang::render(in().sources(), d, false)};
+    Diagnostic out{d.code, d.message, {}, d.notes, lang::report(d, in().sources())};
     if (in().sources().has(d.span.source)) {
       const auto& source = in().sources().at(d.span.source);
       auto a = source.position(d.span.begin), b = source.position(d.span.end);
@@ -183,6 +187,7 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
   inside.output = impl_->options.output;
   inside.may_read = impl_->options.may_read ? impl_->options.may_read : [](const std::string&) { return false; };
   impl_->machine = std::make_unique<embed::Machine>(std::move(inside));
+  impl_->in().context().hooks().interrupted = [impl = impl_.get()] { return impl->stop.load(); };
 }
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
@@ -241,6 +246,6 @@ void Engine::define(std::string function_name, std::string signature, std::funct
   impl_->in().define(lang::Native{function_name, std::move(signature), "A function of the embedding program.", std::move(call)});
 }
 
-void Engine::interrupt() { impl_->in().interrupt(); }
+void Engine::interrupt() { impl_->stop = true; }
 
 }  // namespace shard

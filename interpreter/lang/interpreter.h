@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> set;    // --set name=value
   std::function<std::optional<std::string>(const std::string& name)> embedded_module;   // stdlib/*.shard by name
   std::function<bool(const std::string& path)> may_read;   // files: default all
+  // `test` blocks: told the name and a function that runs the block in a scope of its own (it throws the block's error). Absent: skipped.
+  std::function<void(const std::string& name, grammar::Span span, const std::function<void()>& body)> test;
 };
 
 class Interpreter {
@@ -45,6 +48,9 @@ class Interpreter {
   void set_global(const std::string& name, Value v);
 
   // ---- what host functions ask
+  // Opens a trace (Context::trace) in which variables from outside may be read but not assigned.
+  trace::Traced trace(std::span<const runtime::Type> params,
+                      const std::function<std::vector<trace::Tensor>(std::span<const trace::Tensor>)>& body, bool types_only = false);
   trace::Tensor tensor(const Value& v, grammar::Span span);   // arrays and host numbers (weak scalars), nested lists of numbers
   std::int64_t integer(const Value& v, grammar::Span span, std::string_view what);  // a host integer; puts a guard on a traced one
   double number(const Value& v, grammar::Span span, std::string_view what);

@@ -274,6 +274,17 @@ struct JitNative : Native {
 
 }  // namespace
 
+trace::Traced Interpreter::trace(std::span<const runtime::Type> params,
+                                 const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body, bool types_only) {
+  return context_.trace(
+      params,
+      [&](std::span<const Tensor> given) {
+        ReadScope scope(impl(), impl().observer);
+        return body(given);
+      },
+      {}, types_only);
+}
+
 Value make_jit(Interpreter&, Value function, Value in_specs, Value out_specs, grammar::Span) {
   auto jit = std::make_shared<JitFunction>(std::move(function), std::move(in_specs), std::move(out_specs));
   auto native = std::make_shared<JitNative>();

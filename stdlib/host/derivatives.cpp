@@ -83,7 +83,7 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
   }
   ResultTree aux_tree;
   auto& ctx = in.context();
-  trace::Traced traced = ctx.trace(types_of(params), [&](std::span<const Tensor> given) {
+  trace::Traced traced = in.trace(types_of(params), [&](std::span<const Tensor> given) {
     std::vector<CallArg> args = call;
     std::size_t from = 0;
     for (std::size_t k = 0; k < where.size(); ++k) {

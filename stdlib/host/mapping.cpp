@@ -201,7 +201,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
   if (!length) in.fail("call", a.span, "scan needs a sequence, or `length: n`");
   if (*length < 0) in.fail("call", a.span, "scan cannot run " + std::to_string(*length) + " times");
   ResultTree ys_tree;
-  trace::Traced traced = ctx.trace(types, [&](std::span<const Tensor> given) {
+  trace::Traced traced = in.trace(types, [&](std::span<const Tensor> given) {
     Value c = with_tensors(init, given.first(carry.size()));
     Value x = rows.empty() ? Value() : with_tensors(xs, given.subspan(carry.size()));
     Value result = in.call(f, {c, x}, a.span);

@@ -31,8 +31,8 @@ Value ResultTree::rebuild(std::span<const Tensor> results) const {
 TracedCall trace_call(lang::Interpreter& in, std::span<const runtime::Type> params, bool numbers_too, grammar::Span span,
                       const std::function<Value(std::span<const Tensor>)>& call, bool types_only) {
   TracedCall out;
-  out.traced = in.context().trace(
-      params, [&](std::span<const Tensor> arguments) { return out.result.take(in, call(arguments), numbers_too, span); }, {}, types_only);
+  out.traced = in.trace(
+      params, [&](std::span<const Tensor> arguments) { return out.result.take(in, call(arguments), numbers_too, span); }, types_only);
   return out;
 }
 
