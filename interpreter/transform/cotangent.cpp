@@ -52,16 +52,21 @@ Var fit(Builder& b, Var x, const Type& want) {
     for (std::size_t d = 0; !smaller && d < want.shape.size(); ++d) smaller = have[have.size() - want.shape.size() + d] < want.shape[d];
     if (smaller) x = ir::broadcast_to(b, x, want.shape);
   }
-  x = ir::unbroadcast(b, sum_grown(b, x, want), want);
+  x = ir::convert(b, ir::reshape(b, sum_grown(b, x, want), want.shape), want.dtype, want.weak);
   Type now = b.type(x);
   if (!(now.sharding == want.sharding)) {
-    auto mesh = want.mesh ? want.mesh : now.mesh;
-    x = b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{mesh, want.sharding}}});
+    ir::Layout layout{want.mesh ? want.mesh : now.mesh, want.sharding};
+    if (layout.mesh && !layout.mesh->of_kind(runtime::AxisKind::Auto).empty())
+      for (auto& d : layout.sharding.dims) d.open = true;   // automatic axes of the mesh are left to the partitioner
+    x = b.emit1(*b.core().shard, {x}, {{"layout", std::move(layout)}});
     now = b.type(x);
   }
   if (auto extra = now.varying - want.varying; !extra.empty()) x = b.emit1(*b.core().psum, {x}, {{"axes", ids(extra)}});
-  if (auto less = want.varying - now.varying; !less.empty())
-    x = b.emit1(*b.core().pcast, {x}, {{"axes", ids(less)}, {"to", std::string("varying")}});
+  if (auto less = want.varying - now.varying; !less.empty()) {
+    ir::Attrs attrs{{"axes", ids(less)}, {"to", std::string("varying")}};
+    if (!now.mesh) attrs.set("mesh", ir::Layout{want.mesh ? want.mesh : b.graph().mesh, {}});
+    x = b.emit1(*b.core().pcast, {x}, std::move(attrs));
+  }
   return x;
 }
 

@@ -127,6 +127,30 @@ Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const transform::
   return x.mapped ? x.var : transform::repeat_front(b, x.var, size, front);
 }
 
+std::vector<Type> result_types(const Graph& g) {
+  std::vector<Type> out;
+  for (Var r : g.results) out.push_back(g.type(r));
+  return out;
+}
+
+// Cotangents for the results that may get one, zeros where they did not.
+void append_cotangents(Builder& b, Vars& to, const std::vector<Type>& results, const std::vector<bool>& with_ct, std::span<const Var> ct) {
+  for (std::size_t r = 0; r < results.size(); ++r)
+    if (with_ct[r]) to.push_back(zeros_or(b, ct[r], transform::cotangent_type(results[r])));
+}
+
+std::vector<bool> with_cotangents(const std::vector<Type>& results, std::span<const char> given) {
+  std::vector<bool> out;
+  for (std::size_t r = 0; r < results.size(); ++r) out.push_back(given[r] && transform::differentiable(results[r]));
+  return out;
+}
+
+Vars scatter_to(const std::vector<int>& places, std::size_t size, std::span<const Var> values) {
+  Vars out(size);
+  for (std::size_t i = 0; i < places.size(); ++i) out[static_cast<std::size_t>(places[i])] = values[i];
+  return out;
+}
+
 void register_control(ir::OpTable& table) {
   table.add(scan_row());
   table.add(while_row());

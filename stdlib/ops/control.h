@@ -1,5 +1,5 @@
 // What the rows with regions share: checks of carried and returned types, and small helpers for building regions.
-// Rows: scan.cpp, while.cpp, branch.cpp, call.cpp, effect.cpp; control.cpp registers them.
+// Rows: scan.cpp, while.cpp, branch.cpp, call.cpp, custom_rule.cpp, effect.cpp; control.cpp registers them.
 #pragma once
 #include <span>
 #include <string>
@@ -47,5 +47,14 @@ Var zeros_or(Builder& b, Var v, const Type& type);                 // v, or zero
 std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::size_t size);
 // x mapped: itself; else repeated along the new dimension.
 Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const transform::Front& front);
+
+
+// ---- calls
+OpDef call_like(std::string_view name, std::string_view signature, std::string_view doc);   // what rows of calls have in common
+std::vector<Type> result_types(const Graph& g);
+std::vector<bool> with_cotangents(const std::vector<Type>& results, std::span<const char> given);   // results that may get one
+// Appends cotangents for the results that may get one, zeros where they did not.
+void append_cotangents(Builder& b, Vars& to, const std::vector<Type>& results, const std::vector<bool>& with_ct, std::span<const Var> ct);
+Vars scatter_to(const std::vector<int>& places, std::size_t size, std::span<const Var> values);   // the others invalid
 
 }  // namespace shard::stdlib

@@ -121,7 +121,8 @@ TEST_CASE("both modes agree with differences") {
   check_derivatives(graph({f64({3, 4}), f64({4}), f64({3, 1})}, [](Builder& b, const Vars& in) -> Vars {
     Var y = b.call("tanh", {ir::add(b, ir::mul(b, in[0], in[1]), in[2])});
     Var z = ir::div(b, y, ir::add(b, b.call("exp", {in[1]}), ir::mul(b, in[2], in[2])));
-    return {ir::reduce_sum(b, z, {0}), ir::transpose(b, ir::sub(b, y, z), {1, 0}), b.call("maximum", {in[0], in[1]})};
+    Var w = ir::mul(b, b.call("sin", {in[2]}), b.call("sin", {in[0]}));   // a partial of shape [3, 4] for an operand of [3, 1]
+    return {ir::reduce_sum(b, z, {0}), ir::transpose(b, ir::sub(b, y, z), {1, 0}), b.call("maximum", {in[0], in[1]}), w, ir::div(b, in[0], b.call("exp", {in[2]}))};
   }));
 }
 
@@ -153,4 +154,88 @@ TEST_CASE("an operation without a derivative says why") {
   Graph g = transform::jvp(rows(), f, std::vector<int>{0});
   // (2, 3), (4, 9), (16, 81), whose sum is 97, (256, 6561): x^8
   check_close(run(g, {Array({2}, {2, 3}), Array({2}, {1, 1})}), {256, 6561, 8 * 128, 8 * 2187});
+}
+
+TEST_CASE("rules given in one direction serve both") {
+  // reduce_max, reduce_prod and logsumexp say how tangents go through; reverse mode transposes that.
+  Graph f = graph({f64({3, 4})}, [](Builder& b, const Vars& in) -> Vars {
+    Var largest = b.call("reduce_max", {in[0]}, {{"axes", ir::Ints{-1}}}), product = b.call("reduce_prod", {in[0]}, {{"axes", ir::Ints{-2}}});
+    return {b.call("sin", {largest}), b.call("logsumexp", {ir::mul(b, in[0], product)}), b.call("softmax", {in[0]})};
+  });
+  check_derivatives(f);
+  check_derivatives(transform::vjp(rows(), f, std::vector<int>{0}, {true, true, true}, true));
+
+  // A row that says how cotangents go through; forward mode transposes that.
+  ir::OpTable table;
+  stdlib::register_all(table);
+  ir::OpDef row = table.at("sin");
+  row.name = "only_back";
+  row.signature = "only_back(x)";
+  row.derivative = ir::Custom{{}, [](Builder& b, const ir::NodeView& n, std::span<const Var> ct) -> Vars { return {ir::mul(b, ct[0], b.call("cos", {n.in[0]}))}; }};
+  table.add(std::move(row));
+  table.freeze();
+  Builder b(table);
+  Var x = b.param(f64({2}));
+  Graph g = b.finish({b.call("only_back", {ir::mul(b, x, x)})});
+  Graph push = transform::jvp(table, g, std::vector<int>{0});
+  // sin(x^2) and 2 x cos(x^2) t at x = (1, 2), t = (1, 0.5)
+  check_close(run(push, {Array({2}, {1, 2}, DType::F64), Array({2}, {1, 0.5}, DType::F64)}), {0.8414709848, -0.7568024953, 1.0806046117, -1.3072872417}, 1e-9);
+}
+
+TEST_CASE("explicit axes: a cotangent has the layout of its primal, reduced and unreduced change places") {
+  runtime::Mesh m;
+  m.axes = {{"X", 2, runtime::AxisKind::Explicit}, {"Y", 4, runtime::AxisKind::Explicit}};
+  m.devices = {0, 1, 2, 3, 4, 5, 6, 7};
+  auto mesh = std::make_shared<const runtime::Mesh>(m);
+  auto laid = [&](runtime::Shape shape, std::vector<std::vector<runtime::AxisId>> axes, runtime::AxisSet reduced = {}) {
+    Type t = f32(std::move(shape));
+    for (std::size_t d = 0; d < axes.size(); ++d) t.sharding.dims[d].axes = axes[d];
+    t.sharding.reduced = reduced;
+    t.mesh = t.sharding.used_axes().empty() ? nullptr : mesh;
+    return t;
+  };
+  auto grads = [&](const std::vector<Type>& params, const Body& body) {
+    Graph f = graph(params, body);
+    std::vector<int> wrt;
+    for (std::size_t i = 0; i < params.size(); ++i) wrt.push_back(static_cast<int>(i));
+    Graph g = transform::vjp(rows(), f, wrt, std::vector<bool>(f.results.size(), true), false);
+    std::vector<std::string> out;
+    for (Var r : g.results) out.push_back(runtime::to_string(g.type(r)));
+    return out;
+  };
+  using Texts = std::vector<std::string>;
+  Body scaled = [](Builder& b, const Vars& in) -> Vars { return {ir::reduce_sum(b, ir::mul(b, in[0], in[1]), {0, 1})}; };
+  CHECK(grads({laid({8, 4}, {{0}, {}}), laid({4}, {{}})}, scaled) == Texts{"f32[8@X,4]", "f32[4]"});
+  CHECK(grads({laid({8, 4}, {{0}, {1}}), laid({4}, {{1}})}, scaled) == Texts{"f32[8@X,4@Y]", "f32[4@Y]"});
+  CHECK(grads({laid({8, 4}, {{0}, {1}}), laid({8, 4}, {{}, {}})}, scaled) == Texts{"f32[8@X,4@Y]", "f32[8,4]"});
+  // jax: a weight cast to reduced over X before x @ w has the gradient f32[4,2]{U:X}
+  Body product = [](Builder& b, const Vars& in) -> Vars { return {b.call("matmul", {in[0], in[1]})}; };
+  CHECK(grads({laid({8, 4}, {{0}, {}}), laid({4, 2}, {{}, {}}, runtime::AxisSet::of(0))}, product) == Texts{"f32[8@X,4]", "f32[4,2]{U:X}"});
+  CHECK(grads({laid({8, 4}, {{0}, {}}), laid({4, 2}, {{}, {}})}, product) == Texts{"f32[8@X,4]", "f32[4,2]"});
+  CHECK(grads({laid({8, 4}, {{0}, {1}}), laid({4, 2}, {{}, {}})}, product) == Texts{"f32[8@X,4@Y]", "f32[4,2]"});
+  // A bias that is reduced: its gradient is summed within each device only.
+  Body biased = [](Builder& b, const Vars& in) -> Vars {
+    Var bias = b.emit1(*b.core().shard, {in[1]}, {{"layout", ir::Layout{b.type(in[0]).mesh, runtime::Sharding::replicated(1)}}});
+    return {ir::add(b, in[0], bias)};
+  };
+  CHECK(grads({laid({8, 4}, {{0}, {}}), laid({4}, {{}})}, biased) == Texts{"f32[8@X,4]", "f32[4]"});
+}
+
+TEST_CASE("explicit axes: scan accumulates a pending gradient") {
+  runtime::Mesh m;
+  m.axes = {{"X", 2, runtime::AxisKind::Explicit}};
+  m.devices = {0, 1};
+  auto mesh = std::make_shared<const runtime::Mesh>(m);
+  Type w = f32({4, 2}), x = f32({8, 4}), xs = f32({3, 8, 4});
+  w.sharding.reduced = runtime::AxisSet::of(0);
+  x.sharding.dims[0].axes = xs.sharding.dims[1].axes = {0};
+  w.mesh = x.mesh = xs.mesh = mesh;
+  auto body = region({w, f32(), x}, [](Builder& b, const Vars& p) -> Vars {
+    Var y = b.call("matmul", {p[2], p[0]});
+    return {ir::add(b, p[1], ir::reduce_sum(b, ir::mul(b, y, y), {0, 1}))};
+  });
+  Graph f = graph({w, xs}, [&](Builder& b, const Vars& in) -> Vars { return scan(b, body, {in[0]}, {ir::constant(b, 0, DType::F32)}, {in[1]}, 3); });
+  Graph g = transform::vjp(rows(), f, std::vector<int>{0, 1}, {true}, false);
+  CHECK(runtime::to_string(g.type(g.results[0])) == "f32[4,2]{U:X}");
+  CHECK(runtime::to_string(g.type(g.results[1])) == "f32[3,8@X,4]");
 }

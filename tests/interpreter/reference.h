@@ -208,6 +208,9 @@ class Reference {
       case C::Reciprocal: return 1 / a;
       case C::Identity: case C::Convert: return a;
       case C::Not: return a == 0;
+      case C::IsNan: return std::isnan(a);
+      case C::IsInf: return std::isinf(a);
+      case C::IsFinite: return std::isfinite(a);
       case C::Add: return a + b;
       case C::Sub: return a - b;
       case C::Mul: return a * b;
