@@ -104,7 +104,7 @@ SHARD_LOOP float erf(float x) {
                      5.69250639462346e-05f) * z - 7.34990630326855e-04f) * z - 2.95459980854025e-03f) * z - 1.60960333262415e-02f;
   const float q = (((-1.45660718464996e-05f * z - 2.13374055278905e-04f) * z - 1.68282697438203e-03f) * z -
                    7.37332916720468e-03f) * z - 1.42647390514189e-02f;
-  const float y = c * p / q;
+  const float y = c * (p / q);
   return y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y;
 }
 SHARD_LOOP float erf_inv(float x) {

@@ -1,0 +1,99 @@
+// Copies between any strides against a slow walk, fills and ramps.
+#include <catch2/catch.hpp>
+
+#include <random>
+
+#include "runtime/kernels/kernels.h"
+#include "tests/runtime/arrays.h"
+
+using namespace shard::runtime;
+using namespace shard::runtime::test;
+
+namespace {
+
+void check_copy(const View& in, const View& out) {
+  copy(in, out);
+  std::int64_t wrong = 0;
+  each_index(out.shape, [&](const Shape& i) { wrong += at(in, i) != at(out, i); });
+  CHECK(wrong == 0);
+}
+
+View permuted(const View& v, const std::vector<std::size_t>& order) {
+  View p{v.dtype, {}, {}, v.data};
+  for (const std::size_t d : order) {
+    p.shape.push_back(v.shape[d]);
+    p.strides.push_back(v.strides[d]);
+  }
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("copies of every layout", "[layout]") {
+  std::vector<DType> types = number_types();
+  types.push_back(DType::Key);
+  for (const DType t : types) {
+    Array a(t, {3, 70, 5, 41});
+    for (std::int64_t i = 0; i < a.size(); ++i) set(a.view(), i, static_cast<double>(t == DType::Bool ? i % 2 : i % 120));
+    for (const auto& order : std::vector<std::vector<std::size_t>>{{0, 1, 2, 3}, {3, 2, 1, 0}, {0, 3, 2, 1}, {1, 0, 2, 3}, {2, 0, 3, 1}, {0, 2, 1, 3}}) {
+      const View in = permuted(a.view(), order);
+      Array b(t, in.shape);
+      check_copy(in, b.view());
+      Array c(t, {3, 70, 5, 41});
+      check_copy(a.view(), permuted(c.view(), {0, 1, 2, 3}));
+      check_copy(b.view(), permuted(c.view(), order));
+    }
+  }
+}
+
+TEST_CASE("broadcast, reversed, sliced and strided copies", "[layout]") {
+  Array a = random_array(DType::F32, {4, 100}, 1);
+  float* x = a.as<float>();
+  Array b(DType::F32, {5, 4, 100});
+  check_copy({DType::F32, {5, 4, 100}, {0, 100, 1}, x}, b.view());
+  check_copy({DType::F32, {5, 4, 100}, {0, 100, 0}, x}, b.view());
+  check_copy({DType::F32, {5, 4, 100}, {0, -100, -1}, x + 399}, b.view());
+  Array c(DType::F32, {2, 33});
+  check_copy({DType::F32, {2, 33}, {200, 3}, x}, c.view());
+  check_copy({DType::F32, {2, 33}, {100, 1}, x + 60}, {DType::F32, {2, 33}, {-33, 1}, c.as<float>() + 33});
+  Array d(DType::F32, {4, 300});
+  check_copy(a.view(), {DType::F32, {4, 100}, {300, 3}, d.data()});
+  check_copy({DType::F32, {}, {}, x + 7}, {DType::F32, {}, {}, d.as<float>() + 5});
+  copy({DType::F32, {0, 3}, {3, 1}, nullptr}, {DType::F32, {0, 3}, {3, 1}, nullptr});
+}
+
+TEST_CASE("large copies", "[layout]") {
+  Array a = random_array(DType::F32, {1000, 301}, 2);
+  Array t(DType::F32, {301, 1000});
+  check_copy({DType::F32, {301, 1000}, {1, 301}, a.data()}, t.view());
+  Array flat(DType::F32, {301000});
+  check_copy({DType::F32, {301000}, {-1}, a.as<float>() + 300999}, flat.view());
+}
+
+TEST_CASE("copies of many dimensions", "[layout]") {
+  Array a = random_array(DType::F32, Shape(13, 2), 3);
+  View r = a.view();
+  std::reverse(r.strides.begin(), r.strides.end());
+  Array b(DType::F32, Shape(13, 2));
+  check_copy(r, b.view());
+}
+
+TEST_CASE("fill and iota", "[layout]") {
+  for (const DType t : number_types()) {
+    Array a(t, {3, 5});
+    fill(a.view(), 1.0, 1);
+    each_index({3, 5}, [&](const Shape& i) { CHECK(at(a.view(), i) == 1); });
+    if (t == DType::Bool) continue;
+    iota(a.view(), 1);
+    each_index({3, 5}, [&](const Shape& i) { CHECK(at(a.view(), i) == i[1]); });
+    iota(a.view(), 0);
+    each_index({3, 5}, [&](const Shape& i) { CHECK(at(a.view(), i) == i[0]); });
+  }
+  Array big(DType::I64, {2});
+  fill(big.view(), 0, INT64_MIN + 1);
+  CHECK(big.as<std::int64_t>()[1] == INT64_MIN + 1);
+  Array wrapped(DType::U8, {300});
+  iota(wrapped.view(), 0);
+  CHECK(wrapped.as<std::uint8_t>()[299] == 299 % 256);
+  iota(contiguous(DType::F32, {0}), 0);
+}

@@ -1,0 +1,165 @@
+// Matrix products against sums in f64, over sizes, batches, transposed and broadcast operands; and that bits are the same for any
+// number of threads, and for rows computed alone in eights.
+#include <catch2/catch.hpp>
+
+#include <tbb/global_control.h>
+
+#include <cmath>
+
+#include "runtime/kernels/kernels.h"
+#include "runtime/kernels/vector/table.h"
+#include "tests/runtime/arrays.h"
+
+using namespace shard::runtime;
+using namespace shard::runtime::test;
+
+namespace {
+
+// a [g, b, m, k], w [g, b, k, n], out [b, m, n]; products of rank 3 have a group of 1 in front.
+View grouped(View v) {
+  v.shape.insert(v.shape.begin(), 1);
+  v.strides.insert(v.strides.begin(), 0);
+  return v;
+}
+void check_product(const View& a, const View& w, const View& out) {
+  const double eps = out.dtype == DType::F64 ? 1e-14 : out.dtype == DType::F32 ? 1e-6 : out.dtype == DType::F16 ? 1e-3 : 8e-3;
+  int wrong = 0;
+  each_index(out.shape, [&](const Shape& i) {
+    double sum = 0, scale = 0;
+    for (std::int64_t g = 0; g < a.shape[0]; ++g)
+      for (std::int64_t k = 0; k < a.shape[3]; ++k) {
+        const double p = at(a, {g, i[0], i[1], k}) * at(w, {g, i[0], k, i[2]});
+        sum += p;
+        scale += std::fabs(p);
+      }
+    const double got = at(out, i);
+    if (out.dtype == DType::Bool) sum = sum != 0;
+    if (!(std::fabs(got - sum) <= (is_float(out.dtype) ? eps * scale + 1e-30 : 0)) && ++wrong < 4) {
+      INFO(name(out.dtype) << " " << to_string(a.shape) << " " << to_string(w.shape) << " at " << to_string(i) << " got " << got << " want " << sum);
+      CHECK(false);
+    }
+  });
+  CHECK(wrong == 0);
+}
+void check_matmul(const View& a, const View& w) {
+  Array out(a.dtype, {a.shape[0], a.shape[1], w.shape[2]});
+  std::fill(out.bytes.begin(), out.bytes.end(), std::uint8_t{0xff});
+  matmul(a, w, out.view());
+  check_product(grouped(a), grouped(w), out.view());
+}
+View turned(View v) {  // the same matrices, stored by columns
+  const std::size_t r = v.shape.size();
+  std::swap(v.strides[r - 1], v.strides[r - 2]);
+  v.strides[r - 2] = 1;
+  v.strides[r - 1] = v.shape[r - 2];
+  return v;
+}
+
+}  // namespace
+
+TEST_CASE("products of every size and order", "[matmul]") {
+  for (const std::vector<std::int64_t>& s : std::vector<std::vector<std::int64_t>>{
+           {1, 1, 1, 1}, {1, 2, 3, 4}, {1, 1, 50, 7}, {1, 50, 1, 7}, {1, 5, 6, 1}, {3, 4, 5, 6}, {1, 33, 17, 65}, {2, 70, 70, 70}, {1, 130, 9, 200},
+           {1, 1, 300, 300}, {1, 300, 1, 300}, {1, 1, 1, 500}, {5, 1, 9, 9}, {5, 9, 1, 9}, {4, 8, 8, 8}, {1, 8, 700, 100}, {1, 0, 3, 3}, {2, 3, 0, 3}, {2, 3, 3, 0}}) {
+    const std::int64_t b = s[0], m = s[1], n = s[2], k = s[3];
+    for (const DType t : {DType::F32, DType::F64, DType::BF16, DType::F16, DType::I32, DType::U8, DType::Bool}) {
+      if (m * n * k > 20000 && t != DType::F32) continue;
+      Array a = random_array(t, {b, m, k}, 1), w = random_array(t, {b, k, n}, 2);
+      if (t == DType::U8) fill(a.view(), 1, 1), fill(w.view(), 1, 1);
+      if (t == DType::U8 && k > 255) continue;
+      check_matmul(a.view(), w.view());
+      check_matmul(turned(a.view()), w.view());
+      check_matmul(a.view(), turned(w.view()));
+      check_matmul(turned(a.view()), turned(w.view()));
+    }
+  }
+}
+
+TEST_CASE("operands with other strides", "[matmul]") {
+  Array x = random_array(DType::F32, {40, 40, 40}, 3), y = random_array(DType::F32, {40, 40, 40}, 4);
+  float *p = x.as<float>(), *q = y.as<float>();
+  const View w{DType::F32, {3, 6, 7}, {42, 7, 1}, q};
+  check_matmul({DType::F32, {3, 5, 6}, {0, 6, 1}, p}, w);                // one left matrix for all
+  check_matmul({DType::F32, {3, 5, 6}, {30, 6, 1}, p}, {DType::F32, {3, 6, 7}, {0, 7, 1}, q});
+  check_matmul({DType::F32, {3, 5, 6}, {30, 12, 2}, p}, w);              // no stride is 1
+  check_matmul({DType::F32, {3, 5, 6}, {6, 18, 1}, p}, w);               // batch in the middle
+  check_matmul({DType::F32, {3, 5, 6}, {-30, -6, -1}, p + 200}, w);
+  check_matmul({DType::F32, {3, 5, 6}, {30, 0, 1}, p}, w);               // one row for all
+  check_matmul({DType::F32, {3, 5, 6}, {30, 6, 0}, p}, w);
+  check_matmul({DType::F32, {3, 5, 6}, {0, 0, 0}, p}, {DType::F32, {3, 6, 7}, {0, 0, 0}, q});
+  check_matmul({DType::F32, {3, 5, 6}, {30, 1, 1}, p}, w);               // overlapping windows
+  check_matmul({DType::F32, {3, 1, 6}, {1, 99, 5}, p}, {DType::F32, {3, 6, 7}, {0, 1, 6}, q});
+  check_matmul({DType::F32, {3, 5, 1}, {77, 3, 99}, p}, {DType::F32, {3, 1, 7}, {0, 99, 4}, q});
+  check_matmul({DType::F32, {30, 4, 6}, {24, 6, 1}, p}, {DType::F32, {30, 6, 1}, {0, 2, 5}, q});
+  for (const std::int64_t m : {1, 3, 64, 100})
+    check_matmul({DType::F32, {9, m, 60}, {m * 60, 60, 1}, p}, {DType::F32, {9, 60, 70}, {0, 70, 1}, q});
+}
+
+TEST_CASE("sums over devices", "[matmul]") {
+  const auto check = [](const View& a, const View& w) {
+    Array out(a.dtype, {a.shape[1], a.shape[2], w.shape[3]});
+    std::fill(out.bytes.begin(), out.bytes.end(), std::uint8_t{0xff});
+    matmul_sum(a, w, out.view());
+    check_product(a, w, out.view());
+  };
+  for (const DType t : {DType::F32, DType::F64, DType::BF16, DType::I32}) {
+    Array x = random_array(t, {4, 20, 30}, 5), y = random_array(t, {4, 20, 25}, 6);
+    // The gradient of a weight: x [device, rows, in] turned, dy [device, rows, out]: one product over all rows.
+    check({t, {4, 1, 30, 20}, {600, 0, 1, 30}, x.data()}, {t, {4, 1, 20, 25}, {500, 0, 25, 1}, y.data()});
+    // Terms that do not lie one after the other.
+    Array u = random_array(t, {3, 2, 5, 6}, 7), v = random_array(t, {3, 2, 6, 7}, 8);
+    check(u.view(), v.view());
+    check({t, {3, 2, 5, 6}, {0, 30, 6, 1}, u.data()}, v.view());
+    check({t, {3, 2, 5, 1}, {6, 18, 1, 9}, u.data()}, {t, {3, 2, 1, 7}, {7, 21, 5, 1}, v.data()});
+  }
+  Array big = random_array(DType::F32, {8, 1, 100, 64}, 9), right = random_array(DType::F32, {8, 1, 64, 90}, 10);
+  check(big.view(), right.view());
+  Array empty(DType::F32, {0, 1, 2, 3}), none(DType::F32, {0, 1, 3, 2}), zeros(DType::F32, {1, 2, 2});
+  fill(zeros.view(), 1, 1);
+  matmul_sum(empty.view(), none.view(), zeros.view());
+  CHECK(zeros.as<float>()[3] == 0);
+}
+
+TEST_CASE("bits depend neither on threads nor on how rows are cut", "[matmul]") {
+  for (const auto& [m, n, k] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{{256, 200, 300}, {1, 5000, 400}, {5000, 1, 400}, {40, 3000, 100}, {1000, 64, 64}}) {
+    Array a = random_array(DType::F32, {1, m, k}, 11), w = random_array(DType::F32, {1, k, n}, 12), one(DType::F32, {1, m, n}), four(DType::F32, {1, m, n});
+    {
+      const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+      matmul(a.view(), w.view(), one.view());
+    }
+    {
+      const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 4);
+      matmul(a.view(), w.view(), four.view());
+    }
+    CHECK(one.bytes == four.bytes);
+    if (m % 64 == 0) {  // shards of the rows, as devices hold them
+      Array part(DType::F32, {1, 64, n});
+      for (std::int64_t i = 0; i < m; i += 64) {
+        matmul(contiguous(DType::F32, {1, 64, k}, a.as<float>() + i * k), w.view(), part.view());
+        CHECK(std::memcmp(part.data(), one.as<float>() + i * n, static_cast<std::size_t>(64 * n) * 4) == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("nan and infinity go through products", "[matmul]") {
+  Array a(DType::F32, {1, 20, 20}), w(DType::F32, {1, 20, 20}), out(DType::F32, {1, 20, 20});
+  a.as<float>()[0] = NAN;
+  a.as<float>()[20] = INFINITY;
+  fill(w.view(), 1, 1);
+  matmul(a.view(), w.view(), out.view());
+  CHECK(std::isnan(out.as<float>()[5]));
+  CHECK(out.as<float>()[25] == INFINITY);
+  CHECK(out.as<float>()[45] == 0);
+}
+
+TEST_CASE("integer products wrap, and the instruction set has a name", "[matmul]") {
+  Array a(DType::I32, {1, 1, 2}), out(DType::I32, {1, 1, 1});
+  fill(a.view(), 0, 1 << 30);
+  Array w(DType::I32, {1, 2, 1});
+  fill(w.view(), 0, 3);
+  matmul(a.view(), w.view(), out.view());
+  CHECK(*out.as<std::int32_t>() == static_cast<std::int32_t>(6u << 30));
+  const std::string isa = matmul_isa();
+  CHECK((isa == "sse2" || isa == "avx2" || isa == "avx512"));
+}

@@ -1,0 +1,203 @@
+// Reductions against plain sums in f64 (integers: exact), for every layout; and that bits depend neither on threads nor layout's path.
+#include <catch2/catch.hpp>
+
+#include <tbb/global_control.h>
+
+#include <cmath>
+#include <map>
+
+#include "runtime/kernels/kernels.h"
+#include "tests/runtime/arrays.h"
+
+using namespace shard::runtime;
+using namespace shard::runtime::test;
+
+namespace {
+
+double slow(Reduce op, double a, double b) {
+  switch (op) {
+    case Reduce::Sum: return a + b;
+    case Reduce::Prod: return a * b;
+    case Reduce::Max: return std::isnan(a) || a > b ? a : b;
+    case Reduce::Min: return std::isnan(a) || a < b ? a : b;
+    case Reduce::And: return static_cast<double>(static_cast<std::int64_t>(a) & static_cast<std::int64_t>(b));
+    default: return static_cast<double>(static_cast<std::int64_t>(a) | static_cast<std::int64_t>(b));
+  }
+}
+
+Shape kept_of(const Shape& s, const std::vector<int>& axes) {
+  Shape out;
+  for (std::size_t i = 0; i < s.size(); ++i)
+    if (std::find(axes.begin(), axes.end(), static_cast<int>(i)) == axes.end()) out.push_back(s[i]);
+  return out;
+}
+
+void check_reduce(Reduce op, const View& in, const std::vector<int>& axes) {
+  Array out(in.dtype, kept_of(in.shape, axes));
+  reduce(op, in, axes, out.view());
+  std::map<Shape, double> expected, magnitude;
+  each_index(in.shape, [&](const Shape& i) {
+    const Shape k = kept_of(i, axes);
+    const double x = at(in, i);
+    const auto it = expected.find(k);
+    if (it == expected.end()) expected[k] = x, magnitude[k] = std::fabs(x);
+    else it->second = slow(op, it->second, x), magnitude[k] += std::fabs(x);
+  });
+  const double eps = in.dtype == DType::F64 ? 1e-14 : in.dtype == DType::F32 ? 2e-6 : in.dtype == DType::F16 ? 1e-3 : 8e-3;
+  int wrong = 0;
+  each_index(out.shape, [&](const Shape& k) {
+    const double got = at(out.view(), k), want = expected[k];
+    const double tolerance = is_float(in.dtype) ? eps * (op == Reduce::Sum ? magnitude[k] : std::fabs(want)) : 0;
+    const bool same = std::isnan(want) ? std::isnan(got) : std::fabs(got - want) <= tolerance;
+    if (!same && ++wrong < 3) {
+      INFO(name(in.dtype) << " op " << static_cast<int>(op) << " in " << to_string(in.shape) << " got " << got << " want " << want);
+      CHECK(same);
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("every operation and type", "[reduce]") {
+  for (const DType t : {DType::I32, DType::I64, DType::U32, DType::U64, DType::F16, DType::BF16, DType::F32, DType::F64})
+    for (const Reduce op : {Reduce::Sum, Reduce::Prod, Reduce::Max, Reduce::Min, Reduce::And, Reduce::Or}) {
+      if (is_float(t) && (op == Reduce::And || op == Reduce::Or)) continue;
+      Array a = random_array(t, {7, 9, 6}, 3);
+      if (op == Reduce::Prod)
+        for (std::int64_t i = 0; i < a.size(); ++i) set(a.view(), i, 1 + i % 2 * (i % 37 == 0));
+      for (const auto& axes : std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}}) check_reduce(op, a.view(), axes);
+    }
+  for (const DType t : {DType::I8, DType::I16, DType::U8, DType::U16})  // small sums, so that none wraps
+    for (const Reduce op : {Reduce::Max, Reduce::Min, Reduce::And, Reduce::Or}) check_reduce(op, random_array(t, {5, 80}, 4).view(), {1});
+}
+
+TEST_CASE("layouts of the reduced array", "[reduce]") {
+  Array a = random_array(DType::F32, {40, 33, 50}, 5);
+  float* x = a.as<float>();
+  for (const auto& axes : std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}}) {
+    check_reduce(Reduce::Sum, {DType::F32, {40, 33, 50}, {1650, 50, 1}, x}, axes);
+    check_reduce(Reduce::Sum, {DType::F32, {50, 33, 40}, {1, 50, 1650}, x}, axes);
+    check_reduce(Reduce::Sum, {DType::F32, {33, 40, 50}, {50, 1650, 1}, x}, axes);
+    check_reduce(Reduce::Sum, {DType::F32, {40, 33, 25}, {1650, 50, 2}, x}, axes);
+    check_reduce(Reduce::Sum, {DType::F32, {40, 33, 50}, {0, 50, 1}, x}, axes);
+    check_reduce(Reduce::Sum, {DType::F32, {40, 33, 50}, {1650, 0, 0}, x}, axes);
+    check_reduce(Reduce::Max, {DType::F32, {40, 33, 50}, {-1650, -50, -1}, x + a.size() - 1}, axes);
+    check_reduce(Reduce::Sum, {DType::F32, {40, 1, 50}, {1650, 7, 1}, x}, axes);
+  }
+  check_reduce(Reduce::Sum, contiguous(DType::F32, {}, x), {});
+  check_reduce(Reduce::Sum, contiguous(DType::F32, {3, 4}, x), {});
+}
+
+TEST_CASE("truth values, integers that wrap, nan, and nothing", "[reduce]") {
+  Array b(DType::Bool, {3, 100});
+  b.as<std::uint8_t>()[150] = 1;
+  std::fill_n(b.as<std::uint8_t>() + 200, 100, std::uint8_t{1});
+  Array out(DType::Bool, {3});
+  const int one[] = {1};
+  const auto expect = [&](Reduce op, std::vector<std::uint8_t> want) {
+    reduce(op, b.view(), one, out.view());
+    CHECK(std::vector<std::uint8_t>(out.as<std::uint8_t>(), out.as<std::uint8_t>() + 3) == want);
+  };
+  expect(Reduce::Or, {0, 1, 1});
+  expect(Reduce::And, {0, 0, 1});
+  expect(Reduce::Max, {0, 1, 1});
+  expect(Reduce::Min, {0, 0, 1});
+
+  Array i(DType::I8, {300}), sum(DType::I8, {});
+  fill(i.view(), 1, 1);
+  const int zero[] = {0};
+  reduce(Reduce::Sum, i.view(), zero, sum.view());
+  CHECK(*sum.as<std::int8_t>() == 300 - 256);
+
+  Array f = random_array(DType::F32, {50, 300}, 6), rows(DType::F32, {50}), columns(DType::F32, {300});
+  f.as<float>()[7 * 300 + 299] = NAN;
+  for (const Reduce op : {Reduce::Max, Reduce::Min}) {
+    check_reduce(op, f.view(), {1});
+    check_reduce(op, f.view(), {0});
+  }
+  Array none(DType::F32, {0, 3}), three(DType::F32, {3});
+  reduce(Reduce::Sum, none.view(), zero, three.view());
+  CHECK(three.as<float>()[2] == 0);
+  reduce(Reduce::Max, none.view(), zero, three.view());
+  CHECK(three.as<float>()[2] == -INFINITY);
+  reduce(Reduce::Prod, none.view(), zero, three.view());
+  CHECK(three.as<float>()[2] == 1);
+  reduce(Reduce::Sum, none.view(), one, contiguous(DType::F32, {0}));
+  Array key(DType::Key, {2}), key1(DType::Key, {});
+  CHECK_THROWS_AS(reduce(Reduce::Sum, key.view(), zero, key1.view()), RuntimeError);
+  for (const auto& [t, low, high] : std::vector<std::tuple<DType, double, double>>{{DType::I8, -128, 127}, {DType::U16, 0, 65535}, {DType::I32, -2147483648.0, 2147483647.0}}) {
+    Array empty(t, {0}), extreme(t, {});
+    reduce(Reduce::Max, empty.view(), zero, extreme.view());
+    CHECK(get(extreme.view(), 0) == low);
+    reduce(Reduce::Min, empty.view(), zero, extreme.view());
+    CHECK(get(extreme.view(), 0) == high);
+  }
+}
+
+TEST_CASE("sums do not depend on the threads, and stay exact when long", "[reduce]") {
+  Array a = random_array(DType::F32, {3000000}, 8);
+  double exact = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) exact += a.as<float>()[i];
+  for (const auto& [shape, axes] : std::vector<std::pair<Shape, std::vector<int>>>{
+           {{3000000}, {0}}, {{300000, 10}, {0}}, {{10, 300000}, {1}}, {{3000, 1000}, {0}}, {{3000, 1000}, {1}}, {{100, 300, 100}, {0, 2}}, {{2, 1500000}, {0, 1}}}) {
+    Array one(DType::F32, kept_of(shape, axes)), two(DType::F32, kept_of(shape, axes));
+    {
+      const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+      reduce(Reduce::Sum, contiguous(DType::F32, shape, a.data()), axes, one.view());
+    }
+    {
+      const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 4);
+      reduce(Reduce::Sum, contiguous(DType::F32, shape, a.data()), axes, two.view());
+    }
+    CHECK(one.bytes == two.bytes);
+    double total = 0;
+    for (std::int64_t i = 0; i < one.size(); ++i) total += one.as<float>()[i];
+    CHECK(total == Approx(exact).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("halves are summed in f32", "[reduce]") {
+  for (const DType t : {DType::F16, DType::BF16}) {
+    Array a(t, {10000}), out(t, {});
+    fill(a.view(), 1, 1);
+    const int zero[] = {0};
+    reduce(Reduce::Sum, a.view(), zero, out.view());
+    CHECK(get(out.view(), 0) == (t == DType::F16 ? 10000 : 9984));  // 10000 rounded to bf16
+  }
+}
+
+TEST_CASE("index of the extreme", "[arg_reduce]") {
+  const auto check = [](const View& in, int axis) {
+    for (const bool largest : {true, false}) {
+      Array out(DType::I32, kept_of(in.shape, {axis}));
+      arg_reduce(largest, in, axis, out.view());
+      each_index(out.shape, [&](const Shape& k) {
+        Shape i = k;
+        i.insert(i.begin() + axis, 0);
+        std::int64_t best = 0;
+        double value = at(in, i);
+        for (std::int64_t j = 1; j < in.shape[static_cast<std::size_t>(axis)]; ++j) {
+          i[static_cast<std::size_t>(axis)] = j;
+          const double x = at(in, i);
+          if (std::isnan(value)) break;
+          if (std::isnan(x) || (largest ? x > value : x < value)) value = x, best = j;
+        }
+        CHECK(at(out.view(), k) == best);
+      });
+    }
+  };
+  for (const DType t : number_types()) {
+    Array a = random_array(t, {4, 30, 6}, 11);
+    for (const int axis : {0, 1, 2}) check(a.view(), axis);
+  }
+  Array n = random_array(DType::F32, {5, 200}, 12);
+  n.as<float>()[3 * 200 + 77] = NAN;
+  n.as<float>()[3 * 200 + 99] = NAN;
+  check(n.view(), 0);
+  check(n.view(), 1);
+  check({DType::F32, {200, 5}, {1, 200}, n.data()}, 0);
+  check({DType::F32, {5, 100}, {200, 2}, n.data()}, 1);
+  Array empty(DType::F32, {3, 0}), out(DType::I32, {3});
+  CHECK_THROWS_AS(arg_reduce(true, empty.view(), 1, out.view()), RuntimeError);
+}
