@@ -13,6 +13,7 @@
 #include <new>
 
 #include "grammar/parse.h"
+#include "interpreter/lang/impl.h"
 #include "interpreter/lang/report.h"
 #include "interpreter/repl/signals.h"
 
@@ -143,11 +144,14 @@ int test_files(const std::vector<std::string>& paths, const Settings& settings) 
   return failed || status ? 1 : 0;
 }
 
-int check_files(const std::vector<std::string>& paths, const Settings&, bool json, bool types) {
+int check_files(const std::vector<std::string>& paths, const Settings& settings, bool json, bool types) {
   if (types) {
     std::fprintf(stderr, "error: --types comes with a later version: `check` looks at syntax and names for now\n");
     return 2;
   }
+  const auto machine = make_machine(settings);
+  lang::Interpreter::Impl& inside = machine->interpreter().impl();
+  const lang::ResolveHost host{[&](const std::string& name) { return inside.builtin(name); }, [&] { return inside.builtin_names(); }};
   std::vector<grammar::Diagnostic> all;
   grammar::SourceMap sources;
   int status = 0;
@@ -159,6 +163,8 @@ int check_files(const std::vector<std::string>& paths, const Settings&, bool jso
     }
     const grammar::ParseResult parsed = grammar::parse(sources, sources.add(path, std::move(text)));
     all.insert(all.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
+    lang::ModuleEnv module;
+    if (parsed.module) lang::resolve_names(parsed.module, module, host, all);
   }
   if (json) {
     const std::string text = lang::report_json(all, sources);

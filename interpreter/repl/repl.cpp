@@ -4,6 +4,7 @@
 #include <set>
 
 #include "grammar/parse.h"
+#include "interpreter/lang/impl.h"
 #include "interpreter/repl/commands.h"
 #include "interpreter/repl/editor.h"
 #include "interpreter/repl/signals.h"
@@ -121,9 +122,7 @@ class Loop {
     std::vector<std::string> out(names_.begin(), names_.end());
     for (const char* w : kWords) out.emplace_back(w);
     for (const std::string& w : grammar::collective_names()) out.push_back(w);
-    for (const ir::OpDef& row : machine_->table().rows())
-      if (!row.internal) out.emplace_back(row.name);
-    for (const std::string& w : in().builtin_names()) out.push_back(w);
+    for (const std::string& w : in().impl().builtin_names()) out.push_back(w);
     return out;
   }
 

@@ -1,5 +1,5 @@
 // remat and custom_vjp: functions that say how they are differentiated. The function is traced into a region of a `call` or
-// `custom_vjp_call` node (stdlib/ops/call.cpp), whose derivative does the rest. Arrays among the arguments become operands; everything
+// `custom_vjp_call` node (stdlib/ops/call.cpp, custom_rule.cpp), whose derivative does the rest. Arrays among the arguments become operands; everything
 // else that the functions use comes in from outside or stays as it is.
 #include "interpreter/transform/cotangent.h"
 #include "stdlib/host/traced_call.h"

@@ -21,8 +21,6 @@ void register_batches(lang::Interpreter& in);     // batches.cpp: loader progres
 // What a `for` would walk: items of lists and tuples, numbers of a range, rows of an array, batches of a loader. An error naming `what`
 // where the value has none.
 std::vector<lang::Value> items_of(lang::Interpreter& in, const lang::Value& v, grammar::Span span, std::string_view what);
-// x[i] along the first dimension.
-trace::Tensor row_of(lang::Interpreter& in, const trace::Tensor& x, std::int64_t i);
 // The operation of this name, called as a script calls it.
 lang::Value call_row(lang::Interpreter& in, std::string_view name, std::vector<lang::CallArg> args, grammar::Span span);
 lang::Value call_row(lang::Interpreter& in, std::string_view name, std::vector<lang::Value> args, grammar::Span span);
@@ -40,6 +38,6 @@ void run_effect(lang::Interpreter& in, const ir::Attrs& attrs, const std::vector
 // Throws the error of a failed comparison, or returns. Arrays are on any layout.
 void compare_close(lang::Interpreter& in, const runtime::ArrayRef& got, const runtime::ArrayRef& want, double rtol, double atol, grammar::Span span,
                    const std::string& where);
-std::string picture(const runtime::DeviceArray& a);   // visualize.cpp
+std::string picture(const runtime::Shape& shape, const runtime::MeshRef& mesh, const runtime::Sharding& layout);   // visualize.cpp
 
 }  // namespace shard::stdlib

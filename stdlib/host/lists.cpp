@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/lang/format.h"
+#include "interpreter/lang/index.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -128,12 +129,6 @@ Value range(Interpreter& in, BoundArgs& a) {
 
 }  // namespace
 
-trace::Tensor row_of(Interpreter& in, const trace::Tensor& x, std::int64_t i) {
-  trace::Context& c = in.context();
-  return c.apply1(*c.table().core().take, {x, c.scalar(i, false)},
-                  {{"axis", std::int64_t{-x.type().rank()}}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}});
-}
-
 std::vector<Value> items_of(Interpreter& in, const Value& v, grammar::Span span, std::string_view what) {
   if (const auto* items = v.items()) return *items;
   std::vector<Value> out;
@@ -143,7 +138,7 @@ std::vector<Value> items_of(Interpreter& in, const Value& v, grammar::Span span,
     return out;
   }
   if (v.is_tensor() && v.tensor().type().rank() > 0) {
-    for (std::int64_t i = 0; i < v.tensor().type().shape[0]; ++i) out.emplace_back(row_of(in, v.tensor(), i));
+    for (std::int64_t i = 0; i < v.tensor().type().shape[0]; ++i) out.push_back(lang::row(in, v.tensor(), i, span));
     return out;
   }
   if (const auto* loader = v.get<std::shared_ptr<lang::Loader>>()) {

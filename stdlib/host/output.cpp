@@ -1,5 +1,8 @@
 // print and error. With traced values they become effects of the program: nodes in order, carried out when it runs, once a device
 // in manual code. The message travels as texts, formats and operands.
+#include <algorithm>
+#include <cctype>
+
 #include "interpreter/lang/format.h"
 #include "stdlib/host/host.h"
 
@@ -32,19 +35,42 @@ std::string coordinates(const runtime::Mesh& mesh, std::int64_t position) {
   return "(" + s + ") ";
 }
 
-// Positions of the devices that speak: in manual code one for each coordinate along manual axes.
-std::vector<std::int64_t> speakers(const runtime::Mesh& mesh) {
+// Positions of the devices that speak: in manual code one for each coordinate along manual axes. `at`: coordinates that are given by where
+// the effect stands (a branch that only some devices take), -1 where they are free; empty: all free.
+std::vector<std::int64_t> speakers(const runtime::Mesh& mesh, const ir::Ints& at) {
   std::vector<std::int64_t> out;
   for (std::int64_t p = 0; p < mesh.size(); ++p) {
     std::int64_t rest = p;
-    bool first = true;
+    bool speaks = true;
     for (std::size_t i = mesh.axes.size(); i-- > 0;) {
-      if (mesh.axes[i].kind != runtime::AxisKind::Manual && rest % mesh.axes[i].size != 0) first = false;
+      const std::int64_t here = rest % mesh.axes[i].size;
       rest /= mesh.axes[i].size;
+      if (i < at.size() && at[i] >= 0) speaks = speaks && here == at[i];
+      else if (mesh.axes[i].kind != runtime::AxisKind::Manual) speaks = speaks && here == 0;
     }
-    if (first) out.push_back(p);
+    if (speaks) out.push_back(p);
   }
   return out;
+}
+
+// "P(@X, _, @(Y, Z))" back to a layout on its mesh.
+runtime::Sharding layout_of(const runtime::Mesh& mesh, std::string_view text, std::size_t rank) {
+  runtime::Sharding s = runtime::Sharding::replicated(rank);
+  std::size_t dim = 0;
+  int depth = 0;
+  std::string word;
+  const auto finish = [&] {
+    if (const auto axis = mesh.find(word); axis && dim < rank) s.dims[dim].axes.push_back(*axis);
+    word.clear();
+  };
+  for (const char c : text.substr(std::min<std::size_t>(2, text.size()))) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') word += c;
+    else finish();
+    if (c == ':') break;                                    // unreduced: what follows splits nothing
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth == 0) ++dim;
+  }
+  return s;
 }
 
 std::string message_of(Interpreter& in, const ir::Attrs& attrs, const std::vector<runtime::ArrayRef>& operands, const std::vector<std::string>& layouts,
@@ -98,6 +124,8 @@ void record_effect(Interpreter& in, std::string what, const DeferredString& mess
   attrs.set("texts", message.texts.empty() ? std::vector<std::string>{""} : message.texts);
   attrs.set("formats", message.formats);
   attrs.set("before", static_cast<std::int64_t>(operands.size()));
+  const auto is_layout = [](const std::string& format) { return format == lang::kLayoutFormat; };
+  if (operands.empty() && !message.formats.empty() && std::all_of(message.formats.begin(), message.formats.end(), is_layout)) attrs.set("layout_only", true);
   operands.insert(operands.end(), message.values.begin(), message.values.end());
   if (const runtime::MeshRef mesh = manual_mesh(in, operands)) attrs.set("mesh", ir::Layout{mesh, {}});
   in.context().apply(in.context().table().at("effect"), operands, std::move(attrs));
@@ -111,7 +139,8 @@ void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<runti
   const auto at = [&](std::size_t i, std::int64_t position) {
     return mesh && operands[i]->type.mesh ? runtime::block_of(in.context().pool(), operands[i], position) : operands[i];
   };
-  for (const std::int64_t p : mesh ? speakers(*mesh) : std::vector<std::int64_t>{0}) {
+  const ir::Ints coordinates_given = attrs.has("at") ? attrs.ints("at") : ir::Ints{};
+  for (const std::int64_t p : mesh ? speakers(*mesh, coordinates_given) : std::vector<std::int64_t>{0}) {
     const std::string who = mesh ? coordinates(*mesh, p) : "";
     const auto message = [&] { return message_of(in, attrs, operands, layouts, first, mesh.get(), p); };
     if (what == "print") in.write(who + message() + "\n");
@@ -121,7 +150,9 @@ void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<runti
     } else if (what == "assert_close") {
       compare_close(in, at(0, p), at(1, p), attrs.number("rtol"), attrs.number("atol"), span, who);
     } else if (what == "visualize") {
-      in.write(picture(*operands[0]));
+      const runtime::MeshRef& where = operands[0]->type.mesh;
+      const ir::Ints& shape = attrs.ints("whole");
+      in.write(picture(shape, where, where ? layout_of(*where, layouts.at(0), shape.size()) : runtime::Sharding::replicated(shape.size())));
       return;
     }
   }

@@ -42,17 +42,20 @@ Value visualize(Interpreter& in, BoundArgs& a) {
   const trace::Tensor& x = a[0].tensor();
   const int rank = x.type().rank();
   if (rank != 1 && rank != 2) in.fail("shape", a.span, "a picture has one or two dimensions, and this is " + runtime::to_string(x.type()), {"index or reshape it first"});
-  if (x.traced()) record_effect(in, "visualize", {}, {x});
-  else in.write(picture(*x.array()));
+  if (x.traced()) record_effect(in, "visualize", {}, {x}, {{"layout_only", true}, {"whole", ir::Ints(x.type().shape)}});
+  else in.write(picture(x.type().shape, x.array()->type.mesh, x.array()->layout));
   return {};
 }
 
 }  // namespace
 
-std::string picture(const runtime::DeviceArray& a) {
-  const runtime::Shape& shape = a.type.shape;
+std::string picture(const runtime::Shape& shape, const runtime::MeshRef& mesh, const runtime::Sharding& layout) {
+  runtime::DeviceArray a;                                   // where its blocks would lie; it has no data
+  a.type = runtime::Type::of(runtime::DType::F32, shape);
+  a.type.mesh = mesh;
+  a.layout = layout;
   const bool flat = shape.size() == 1;
-  const std::int64_t devices = a.type.mesh ? a.type.mesh->size() : 1;
+  const std::int64_t devices = mesh ? mesh->size() : 1;
   // Blocks by where they begin: (row, column) -> devices. One dimension is drawn as one row.
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<int>> blocks;
   std::int64_t rows = 1, columns = 1;                       // of one block
@@ -62,7 +65,7 @@ std::string picture(const runtime::DeviceArray& a) {
     const auto horizontal = index[flat ? 0 : 1];
     rows = vertical.second - vertical.first;
     columns = horizontal.second - horizontal.first;
-    blocks[{vertical.first, horizontal.first}].push_back(a.type.mesh ? a.type.mesh->devices[static_cast<std::size_t>(p)] : 0);
+    blocks[{vertical.first, horizontal.first}].push_back(mesh ? mesh->devices[static_cast<std::size_t>(p)] : 0);
   }
   const double tall = std::max<double>(1, static_cast<double>(shape[0])), wide = flat ? 1 : std::max<double>(1, static_cast<double>(shape[1]));
   const int base_width = static_cast<int>(std::min(1e6, kHeight * (wide / tall)));

@@ -1,0 +1,126 @@
+// Files: what is read, what is refused. Array files are written out byte by byte from the formats' descriptions; damaged ones must end in
+// an error that says what is wrong.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/stdlib/script.h"
+
+using shard::test::error;
+using shard::test::run;
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder {                                           // removed at the end of a case
+ public:
+  Folder() : path_(fs::temp_directory_path() / ("shard_files_" + std::to_string(std::rand()) + std::to_string(reinterpret_cast<std::uintptr_t>(this)))) { fs::create_directories(path_); }
+  ~Folder() { fs::remove_all(path_); }
+  std::string put(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path_ / name, std::ios::binary) << bytes;
+    return (path_ / name).string();
+  }
+  std::string at(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+std::string bytes(std::initializer_list<int> list) {
+  std::string s;
+  for (int b : list) s += static_cast<char>(b);
+  return s;
+}
+
+std::string load(const std::string& path) { return "load(\"" + path + "\")"; }
+
+std::string npy(const std::string& header, const std::string& data) {
+  std::string h = header;
+  while ((10 + h.size() + 1) % 64) h += ' ';
+  h += '\n';
+  return bytes({0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0}) + static_cast<char>(h.size() & 255) + static_cast<char>(h.size() >> 8) + h + data;
+}
+
+}  // namespace
+
+TEST_CASE("idx files, big-endian, checked against their size") {
+  Folder f;
+  const std::string good = f.put("a", bytes({0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 255}));
+  CHECK(run("let x = " + load(good) + "\nprint(typeof(x), x)") == "u8[2,3] [[  1   2   3]\n [  4   5 255]]\n");
+  const std::string wide = f.put("b", bytes({0, 0, 0x0c, 1, 0, 0, 0, 1, 0, 0, 1, 2}));
+  CHECK(run("print(" + load(wide) + ")") == "[258]\n");
+  CHECK_THAT(error(load(f.put("c", bytes({0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1})))), Contains("(2, 3)") && Contains("6 bytes"));
+  CHECK_THAT(error(load(f.put("d", bytes({0, 0, 8, 4, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255})))), Contains("cannot read"));
+  CHECK_THAT(error(load(f.put("e", bytes({0, 0, 8, 3, 0, 0})))), Contains("ends within its sizes"));
+}
+
+TEST_CASE("csv: numbers, headers, quotes, and lines that do not fit") {
+  Folder f;
+  CHECK(run("let x = " + load(f.put("a.csv", "1,2\r\n\n3,4\n")) + "\nprint(typeof(x), x)") == "i32[2,2] [[1 2]\n [3 4]]\n");
+  CHECK(run("print(typeof(" + load(f.put("b.csv", "x,y\n1,2.5\n3,4\n")) + "))") == "f32[2,2]\n");
+  CHECK(run("print(read_csv(\"" + f.put("c.csv", "n,name\n1,\"a,\"\"b\"\"\"\n2,c\n") + "\"))") == "{n: [1 2], name: [a,\"b\", c]}\n");
+  CHECK_THAT(error(load(f.put("d.csv", "1,2\n3\n"))), Contains("line 2 has 1 fields"));
+  CHECK_THAT(error(load(f.put("e.csv", "1,2\n3,x\n"))), Contains("line 2, field 2") && Contains("\"x\""));
+  CHECK_THAT(error(load(f.put("f.csv", "1,\"2\n"))), Contains("never closed"));
+  CHECK_THAT(error(load(f.put("g.csv", ""))), Contains("no line"));
+}
+
+TEST_CASE("npy: types, orders, sizes, and what is refused") {
+  Folder f;
+  CHECK(run("print(" + load(f.put("a", npy("{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }", bytes({1, 0, 0, 0, 2, 0, 0, 0})))) + ")") == "[1 2]\n");
+  CHECK(run("print(" + load(f.put("b", npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }", bytes({0, 1, 0, 2, 0, 3, 0, 4})))) + ")") == "[[1 3]\n [2 4]]\n");
+  CHECK(run("print(" + load(f.put("s", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", bytes({0, 0, 0, 0, 0, 0, 0xf8, 0x3f})))) + ")") == "1.5\n");
+  CHECK_THAT(error(load(f.put("c", npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "x")))), Contains("Python objects"));
+  CHECK_THAT(error(load(f.put("d", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9,), }", "xxxx")))), Contains("36 bytes"));
+  CHECK_THAT(error(load(f.put("e", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }", "")))), Contains("cannot read"));
+  CHECK_THAT(error(load(f.put("g", npy("{'descr': '<f4'", "")))), Contains("cannot read"));
+}
+
+TEST_CASE("what is saved is loaded again") {
+  Folder f;
+  const std::string path = f.at("run.ckpt");
+  CHECK(run("mesh m = (@X: 2)\nlet t = {w: shard arange(4) as P(@X), s: [1, 2.5, \"a\\\"b\", none, true], k: key(3), h: (zeros([2], bf16),)}\nsave(\"" + path + "\", t)\nlet b = load(\"" + path +
+            "\")\nprint(b.w, b.s, typeof(b.h[0]), all(key_data(b.k) == key_data(key(3))))") == "[0 1 2 3] [1, 2.5, a\"b, none, true] bf16[2] true\n");
+  const std::string one = f.at("x.npy");
+  CHECK(run("save(\"" + one + "\", eye(2))\nprint(load(\"" + one + "\"))") == "[[1. 0.]\n [0. 1.]]\n");
+  CHECK_THAT(error("save(\"" + f.at("no/such/folder") + "\", 1)"), Contains("cannot write"));
+  CHECK_THAT(error("save(\"" + f.at("y") + "\", {a: fn(x) = x})"), Contains("cannot be saved (at `a`)"));
+}
+
+TEST_CASE("damaged safetensors are refused") {
+  Folder f;
+  const auto file = [&](const std::string& name, const std::string& header, const std::string& data) {
+    std::string s;
+    for (std::size_t n = header.size(), i = 0; i < 8; ++i, n >>= 8) s += static_cast<char>(n & 255);
+    return f.put(name, s + header + data);
+  };
+  CHECK(run("print(" + load(file("a", R"({"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", "\1\2")) + ")") == "{x: [1 2]}\n");
+  CHECK_THAT(error(load(file("b", R"({"x":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", "123"))), Contains("hole"));
+  CHECK_THAT(error(load(file("c", R"({"x":{"dtype":"U8","shape":[9],"data_offsets":[0,2]}})", "12"))), Contains("damaged"));
+  CHECK_THAT(error(load(file("d", R"({"x":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", "123"))), Contains("2 bytes"));
+  CHECK_THAT(error(load(file("e", R"({"x":{"dtype":"Q7","shape":[2],"data_offsets":[0,2]}})", "12"))), Contains("Q7"));
+  CHECK_THAT(error(load(file("g", "{\"x\":" + std::string(5000, '['), ""))), Contains("nested"));
+}
+
+TEST_CASE("text, existence, characters") {
+  Folder f;
+  const std::string path = f.put("t.txt", "abca\n");
+  CHECK(run("print(exists(\"" + path + "\"), exists(\"" + f.at("none") + "\"))\nlet (codes, letters) = chars(read_text(\"" + path + "\"))\nprint(codes, len(letters), letters[1:])") ==
+        "true false\n[1 2 3 1 0] 4 [a, b, c]\n");
+  CHECK_THAT(error("read_text(\"" + f.put("u", bytes({0x61, 0xff})) + "\")"), Contains("UTF-8"));
+  CHECK_THAT(error("load(\"" + f.at("none") + "\")"), Contains("No such file"));
+  CHECK_THAT(error("load(\"" + f.put("z", bytes({0x1f, 0x8b, 8, 0, 1, 2, 3})) + "\")"), Contains("gzip"));
+  shard::lang::Options closed;
+  closed.may_read = [](const std::string&) { return false; };
+  CHECK_THAT(error("load(\"" + path + "\")", closed), Contains("not allowed"));
+}
+
+TEST_CASE("loaders give batches in an order that a key decides") {
+  CHECK(run("for (x, y) in loader((arange(6), arange(6) * 10), batch: 2) { print(x, y) }") == "[0 1] [ 0 10]\n[2 3] [20 30]\n[4 5] [40 50]\n");
+  CHECK(run("let n = 0\nlet total = 0\nfor x in progress(loader(arange(6), batch: 3, shuffle: key(1), epochs: 2)) { n += 1\n total += int(sum(x)) }\nprint(n, total)") == "4 30\n");
+  CHECK(run("mesh m = (@X: 2)\nfor x in loader(arange(4), batch: 2, spec: P(@X), skip: 1) { print(x, sharding(x)) }") == "[2 3] P(@X)\n");
+  CHECK_THAT(error("loader(arange(4), batch: 5)"), Contains("between 1 and 4"));
+  CHECK_THAT(error("loader((arange(4), arange(3)), batch: 1)"), Contains("i32[4]") && Contains("i32[3]"));
+}
