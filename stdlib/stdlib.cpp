@@ -23,6 +23,7 @@ void install(lang::Interpreter& in) {
   register_help(in);
   register_files(in);
   register_batches(in);
+  register_collectives(in);
   register_derivatives(in);
   register_mapping(in);
   register_custom(in);

@@ -21,7 +21,7 @@ CoreOps find_core_ops(const OpTable& t) {
   c.while_loop = &t.at("while_loop"); c.scan = &t.at("scan"); c.branch = &t.at("branch");
   c.psum = &t.at("psum"); c.pmax = &t.at("pmax"); c.pmin = &t.at("pmin"); c.all_gather = &t.at("all_gather");
   c.psum_scatter = &t.at("psum_scatter"); c.all_to_all = &t.at("all_to_all"); c.ppermute = &t.at("ppermute");
-  c.axis_index = &t.at("axis_index"); c.pcast = &t.at("pcast"); c.own_slice = &t.at("own_slice");
+  c.axis_index = &t.at("axis_index"); c.pcast = &t.at("pcast"); c.own_slice = &t.at("own_slice"); c.per_device = &t.at("per_device");
   return c;
 }
 

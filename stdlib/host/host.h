@@ -16,6 +16,7 @@ void register_visualize(lang::Interpreter& in);   // visualize.cpp: the picture 
 void register_help(lang::Interpreter& in);        // help.cpp
 void register_files(lang::Interpreter& in);       // files.cpp: load read_text read_csv exists chars
 void register_batches(lang::Interpreter& in);     // batches.cpp: loader progress
+void register_collectives(lang::Interpreter& in); // collectives.cpp: psum all_gather ... of per-device code
 
 // ---- shared by the families
 // What a `for` would walk: items of lists and tuples, numbers of a range, rows of an array, batches of a loader. An error naming `what`

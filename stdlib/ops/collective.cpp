@@ -349,6 +349,7 @@ std::vector<Type> infer_shard(const OpCall& call) {
   out.sharding.unreduced = layout.sharding.unreduced & typed;
   out.sharding.reduced = layout.sharding.reduced & typed;
   out.sharding.pending = layout.sharding.pending;
+  if (out.sharding.used_axes().empty() && out.varying.empty()) out.mesh = nullptr;   // nothing shows in the type
   return {out};
 }
 
@@ -416,6 +417,7 @@ void register_collective(OpTable& table) {
   shard.internal = true;
   shard.infer = infer_shard;
   table.add(std::move(shard));
+  register_per_device(table);
 }
 
 }  // namespace shard::stdlib

@@ -1,0 +1,286 @@
+// Collectives as per-device code calls them. Each maps over trees, finds the axes in the current mesh (where manual code has made them
+// manual), and applies the row; a value that does not vary along the axes is first cast to one that does, as JAX does.
+#include "stdlib/host/host.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::BoundArgs;
+using lang::Interpreter;
+using lang::Value;
+using runtime::AxisId;
+using trace::Tensor;
+
+struct Along {
+  runtime::MeshRef mesh;
+  ir::Ints axes;                     // major first
+  std::string text;                  // "@X", "@(X, Y)"
+  std::int64_t size = 1;
+};
+
+void add_names(Interpreter& in, const Value& v, std::vector<std::string>& out, const char* who, grammar::Span span) {
+  if (auto* axis = v.get<std::shared_ptr<const lang::Axis>>()) {
+    out.insert(out.end(), (*axis)->names.begin(), (*axis)->names.end());
+    return;
+  }
+  if (auto* items = v.items()) {
+    for (const Value& item : *items) add_names(in, item, out, who, span);
+    return;
+  }
+  in.fail("type", span, std::string(who) + " takes a mesh axis, like @X, @(X, Y) or [@X, @Y]; this is a " + lang::kind_name(v));
+}
+
+Along along(Interpreter& in, const Value& v, const char* who, grammar::Span span, bool manual = true) {
+  Along a;
+  a.mesh = in.context().mesh();
+  std::vector<std::string> names;
+  add_names(in, v, names, who, span);
+  if (names.empty()) in.fail("spec", span, std::string(who) + " needs at least one axis");
+  if (!a.mesh) in.fail("mesh", span, std::string(who) + " over @" + names[0] + " needs a mesh: declare one, `mesh m = (@" + names[0] + ": 8)`");
+  for (const std::string& name : names) {
+    auto id = a.mesh->find(name);
+    if (!id) {
+      std::string known;
+      for (const auto& axis : a.mesh->axes) known += (known.empty() ? "@" : ", @") + axis.name;
+      in.fail("spec", span, "@" + name + " is no axis of the current mesh, which has " + known);
+    }
+    if (manual && a.mesh->axes[*id].kind != runtime::AxisKind::Manual)
+      in.fail("mode", span, std::string(who) + " runs in per-device code only, and @" + name + " is not manual here",
+              {"call it inside a `manual fn`, or `manual(@" + name + ") fn`"});
+    for (auto known : a.axes)
+      if (known == *id) in.fail("spec", span, std::string(who) + " names @" + name + " twice");
+    a.axes.push_back(*id);
+    a.size *= a.mesh->size_of(*id);
+  }
+  a.text = names.size() == 1 ? "@" + names[0] : "@(";
+  for (std::size_t i = 0; names.size() > 1 && i < names.size(); ++i) a.text += (i ? ", " : "") + names[i] + (i + 1 == names.size() ? ")" : "");
+  return a;
+}
+
+ir::Attrs attrs_of(const Along& a) {
+  return {{"axes", a.axes}, {"mesh", ir::Layout{a.mesh, {}}}, {"written", true}};
+}
+
+Tensor varying(Interpreter& in, const Tensor& x, const Along& a) {
+  ir::Ints missing;
+  for (auto id : a.axes)
+    if (!x.type().varying.has(static_cast<AxisId>(id))) missing.push_back(id);
+  if (missing.empty()) return x;
+  return in.context().apply1(*in.context().table().core().pcast, {x},
+                             {{"axes", missing}, {"to", std::string("varying")}, {"mesh", ir::Layout{a.mesh, {}}}});
+}
+
+// `groups: [[0, 1], [2, 3]]`: equal parts that cover every position once.
+void read_groups(Interpreter& in, const Value& v, const Along& a, const char* who, grammar::Span span, ir::Attrs& attrs) {
+  if (v.is_none()) return;
+  ir::Ints flat;
+  std::vector<bool> seen(static_cast<std::size_t>(a.size), false);
+  std::int64_t size = -1;
+  auto* groups = v.items();
+  if (!groups) in.fail("type", span, std::string(who) + ": `groups:` is a list of lists of positions, like [[0, 1], [2, 3]]");
+  for (const Value& g : *groups) {
+    auto* members = g.items();
+    if (!members) in.fail("type", span, std::string(who) + ": `groups:` is a list of lists of positions, like [[0, 1], [2, 3]]");
+    if (size >= 0 && size != static_cast<std::int64_t>(members->size())) in.fail("argument", span, std::string(who) + ": all groups must be equally large");
+    size = static_cast<std::int64_t>(members->size());
+    for (const Value& m : *members) {
+      std::int64_t i = in.integer(m, span, "a position in `groups:`");
+      if (i < 0 || i >= a.size || seen[static_cast<std::size_t>(i)])
+        in.fail("argument", span, std::string(who) + ": groups must cover each of the " + std::to_string(a.size) + " positions along " + a.text + " exactly once");
+      seen[static_cast<std::size_t>(i)] = true;
+      flat.push_back(i);
+    }
+  }
+  if (static_cast<std::int64_t>(flat.size()) != a.size)
+    in.fail("argument", span, std::string(who) + ": groups must cover each of the " + std::to_string(a.size) + " positions along " + a.text + " exactly once");
+  attrs.set("groups", flat);
+  attrs.set("group_size", size);
+}
+
+Value over_tree(Interpreter& in, const Value& tree, grammar::Span span, const std::function<Value(const Tensor&)>& f) {
+  std::vector<Value> leaves = lang::leaves(tree);
+  for (Value& leaf : leaves) leaf = f(in.tensor(leaf, span));
+  return lang::with_leaves(tree, std::move(leaves));
+}
+
+std::int64_t dimension(Interpreter& in, const Value& v, int rank, const char* who, const char* what, const Tensor& x, grammar::Span span) {
+  std::int64_t d = in.integer(v, span, what);
+  if (d < -rank || d >= rank)
+    in.fail("shape", span, std::string(who) + ": " + what + " " + std::to_string(d) + " is out of range for " + runtime::to_string(x.type()));
+  return d < 0 ? d : d - rank;
+}
+
+Tensor as_number(Interpreter& in, const Tensor& x) {
+  if (x.type().dtype != runtime::DType::Bool) return x;
+  return in.context().apply1(*in.context().table().core().convert, {x}, {{"dtype", runtime::DType::I32}, {"weak", false}});
+}
+
+Value reduce(Interpreter& in, BoundArgs& a, const ir::OpDef& op, const char* who, bool mean) {
+  Along where = along(in, a[1], who, a.span);
+  ir::Attrs attrs = attrs_of(where);
+  read_groups(in, a[2], where, who, a.span, attrs);
+  std::int64_t n = attrs.has("group_size") ? attrs.integer("group_size") : where.size;
+  bool sum = &op == in.context().table().core().psum;
+  std::vector<Value> leaves = lang::leaves(a[0]);
+  for (Value& leaf : leaves) {
+    // A host number is the same on every device: its sum is known while tracing.
+    if (leaf.is<std::int64_t>()) { if (sum && !mean) leaf = *leaf.get<std::int64_t>() * n; continue; }
+    if (leaf.is<double>()) { if (sum && !mean) leaf = *leaf.get<double>() * static_cast<double>(n); continue; }
+    Tensor x = in.tensor(leaf, a.span);
+    if (sum) x = as_number(in, x);
+    Tensor total = in.context().apply1(op, {varying(in, x, where)}, attrs);
+    if (mean) total = in.context().apply1(*in.context().table().core().div, {total, in.context().scalar(static_cast<double>(n))});
+    leaf = total;
+  }
+  return lang::with_leaves(a[0], std::move(leaves));
+}
+
+Value all_gather(Interpreter& in, BoundArgs& a) {
+  Along where = along(in, a[1], "all_gather", a.span);
+  bool tiled = in.truth(a[3], a.span);
+  std::string to = in.text(a[4], a.span, "`to:`");
+  if (to != "varying" && to != "same") in.fail("argument", a.span, "all_gather: `to:` is \"varying\" or \"same\", got \"" + to + "\"");
+  return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
+    ir::Attrs attrs = attrs_of(where);
+    attrs.set("axis", dimension(in, a[2], x.type().rank() + (tiled ? 0 : 1), "all_gather", "`axis:`", x, a.span));
+    attrs.set("tiled", tiled);
+    attrs.set("to", to);
+    read_groups(in, a[5], where, "all_gather", a.span, attrs);
+    return in.context().apply1(*in.context().table().core().all_gather, {varying(in, x, where)}, attrs);
+  });
+}
+
+Value psum_scatter(Interpreter& in, BoundArgs& a) {
+  Along where = along(in, a[1], "psum_scatter", a.span);
+  bool tiled = in.truth(a[3], a.span);
+  return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
+    ir::Attrs attrs = attrs_of(where);
+    attrs.set("axis", dimension(in, a[2], x.type().rank(), "psum_scatter", "`axis:`", x, a.span));
+    attrs.set("tiled", tiled);
+    read_groups(in, a[4], where, "psum_scatter", a.span, attrs);
+    return in.context().apply1(*in.context().table().core().psum_scatter, {varying(in, as_number(in, x), where)}, attrs);
+  });
+}
+
+Value all_to_all(Interpreter& in, BoundArgs& a) {
+  Along where = along(in, a[1], "all_to_all", a.span);
+  bool tiled = in.truth(a[4], a.span);
+  return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
+    ir::Attrs attrs = attrs_of(where);
+    attrs.set("split", dimension(in, a[2], x.type().rank(), "all_to_all", "`split:`", x, a.span));
+    attrs.set("concat", dimension(in, a[3], x.type().rank(), "all_to_all", "`concat:`", x, a.span));
+    attrs.set("tiled", tiled);
+    read_groups(in, a[5], where, "all_to_all", a.span, attrs);
+    return in.context().apply1(*in.context().table().core().all_to_all, {varying(in, x, where)}, attrs);
+  });
+}
+
+Value permuted(Interpreter& in, const Value& tree, const Along& where, ir::Pairs pairs, grammar::Span span) {
+  return over_tree(in, tree, span, [&](const Tensor& x) -> Value {
+    ir::Attrs attrs = attrs_of(where);
+    attrs.set("pairs", pairs);
+    return in.context().apply1(*in.context().table().core().ppermute, {varying(in, x, where)}, attrs);
+  });
+}
+
+Value ppermute(Interpreter& in, BoundArgs& a) {
+  Along where = along(in, a[1], "ppermute", a.span);
+  ir::Pairs pairs;
+  if (a[2].is_none() == a[3].is_none()) in.fail("call", a.span, "ppermute takes a list of (source, destination) pairs, or `shift: k`");
+  if (!a[3].is_none()) {
+    std::int64_t k = in.integer(a[3], a.span, "`shift:`") % where.size;
+    for (std::int64_t i = 0; i < where.size; ++i) pairs.emplace_back(i, (i + k + where.size) % where.size);
+  } else {
+    auto* list = a[2].items();
+    if (!list) in.fail("type", a.span, "ppermute takes a list of (source, destination) pairs, this is a " + lang::kind_name(a[2]));
+    for (const Value& item : *list) {
+      auto* pair = item.items();
+      if (!pair || pair->size() != 2) in.fail("type", a.span, "ppermute takes pairs (source, destination), one of these is " + in.repr(item));
+      pairs.emplace_back(in.integer((*pair)[0], a.span, "a source"), in.integer((*pair)[1], a.span, "a destination"));
+    }
+  }
+  return permuted(in, a[0], where, std::move(pairs), a.span);
+}
+
+Value pshuffle(Interpreter& in, BoundArgs& a) {
+  Along where = along(in, a[1], "pshuffle", a.span);
+  auto* sources = a[2].items();
+  ir::Pairs pairs;
+  std::vector<bool> seen(static_cast<std::size_t>(where.size), false);
+  bool good = sources && static_cast<std::int64_t>(sources->size()) == where.size;
+  for (std::int64_t k = 0; good && k < where.size; ++k) {
+    std::int64_t from = in.integer((*sources)[static_cast<std::size_t>(k)], a.span, "a source");
+    good = from >= 0 && from < where.size && !seen[static_cast<std::size_t>(from)];
+    if (good) seen[static_cast<std::size_t>(from)] = true;
+    pairs.emplace_back(from, k);
+  }
+  if (!good) in.fail("argument", a.span, "pshuffle takes the source of each of the " + std::to_string(where.size) + " devices along " + where.text + ", each once");
+  return permuted(in, a[0], where, std::move(pairs), a.span);
+}
+
+Value axis_index(Interpreter& in, BoundArgs& a) {
+  Along where = along(in, a[0], "axis_index", a.span);
+  const auto& core = in.context().table().core();
+  return in.context().apply1(*core.axis_index, {}, {{"axes", where.axes}, {"mesh", ir::Layout{where.mesh, {}}}});
+}
+
+// The source keeps its value, the others give zeros, and the sum is what everybody gets.
+Value pbroadcast(Interpreter& in, BoundArgs& a) {
+  Along where = along(in, a[1], "pbroadcast", a.span);
+  std::int64_t source = in.integer(a[2], a.span, "`source:`");
+  if (source < 0 || source >= where.size)
+    in.fail("argument", a.span, "pbroadcast: there is no device " + std::to_string(source) + " along " + where.text + ", which has " + std::to_string(where.size));
+  auto& ctx = in.context();
+  const auto& core = ctx.table().core();
+  Tensor here = ctx.apply1(*core.axis_index, {}, {{"axes", where.axes}, {"mesh", ir::Layout{where.mesh, {}}}});
+  Tensor chosen = ctx.apply1(*core.eq, {here, ctx.scalar(source)});
+  return over_tree(in, a[0], a.span, [&](const Tensor& given) -> Value {
+    Tensor x = as_number(in, given);
+    Tensor zero = ctx.apply1(*core.convert, {ctx.scalar(std::int64_t{0})}, {{"dtype", x.type().dtype}, {"weak", false}});
+    Tensor total = ctx.apply1(*core.psum, {varying(in, ctx.apply1(*core.select, {chosen, x, zero}), where)}, attrs_of(where));
+    return varying(in, total, where);
+  });
+}
+
+Value axis_size(Interpreter& in, BoundArgs& a) { return along(in, a[0], "axis_size", a.span, false).size; }
+
+Value pcast(Interpreter& in, BoundArgs& a) {
+  Along where = along(in, a[1], "pcast", a.span);
+  std::string to = in.text(a[2], a.span, "`to:`");
+  return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
+    for (auto id : where.axes)
+      if (to == "varying" && x.type().varying.has(static_cast<AxisId>(id)))
+        in.fail("varying", a.span, "pcast: " + runtime::to_string(x.type()) + " varies along @" + where.mesh->axes[static_cast<std::size_t>(id)].name + " already");
+    return in.context().apply1(*in.context().table().core().pcast, {x}, {{"axes", where.axes}, {"to", to}, {"mesh", ir::Layout{where.mesh, {}}}});
+  });
+}
+
+}  // namespace
+
+void register_collectives(Interpreter& in) {
+  const auto& core = in.context().table().core();
+  auto reduction = [](const ir::OpDef* op, const char* who, bool mean) {
+    return [op, who, mean](Interpreter& i, BoundArgs& a) { return reduce(i, a, *op, who, mean); };
+  };
+  in.define({"psum", "psum(x, along, groups = none)",
+             "The sum of x over the devices along a mesh axis, on each of them: psum(x, @X). A host number counts once a device: psum(1, @X) is the axis size.",
+             reduction(core.psum, "psum", false)});
+  in.define({"pmean", "pmean(x, along, groups = none)", "The mean of x over the devices along a mesh axis.", reduction(core.psum, "pmean", true)});
+  in.define({"pmax", "pmax(x, along, groups = none)", "The largest x along a mesh axis; its gradient is shared among ties.", reduction(core.pmax, "pmax", false)});
+  in.define({"pmin", "pmin(x, along, groups = none)", "The smallest x along a mesh axis; its gradient is shared among ties.", reduction(core.pmin, "pmin", false)});
+  in.define({"all_gather", "all_gather(x, along, axis = 0, tiled = false, to = \"varying\", groups = none)",
+             "The x of all devices along a mesh axis, joined along dimension `axis` (tiled) or stacked as a new one. `to: \"same\"`: typed as equal everywhere.", all_gather});
+  in.define({"psum_scatter", "psum_scatter(x, along, axis = 0, tiled = false, groups = none)",
+             "The sum over the devices along a mesh axis, split along dimension `axis`: the dual of all_gather.", psum_scatter});
+  in.define({"all_to_all", "all_to_all(x, along, split = 0, concat = 0, tiled = false, groups = none)", "Piece i of the x of every device, joined.", all_to_all});
+  in.define({"ppermute", "ppermute(x, along, pairs = none, shift = none)",
+             "The x of the source device, for (source, destination) pairs, zeros where there is none; `shift: k` sends from i to i + k, round the ring.", ppermute});
+  in.define({"pshuffle", "pshuffle(x, along, sources)", "Device k gets the x of device sources[k].", pshuffle});
+  in.define({"pbroadcast", "pbroadcast(x, along, source = 0)", "Every device gets the source's x.", pbroadcast});
+  in.define({"axis_index", "axis_index(along)", "Where this device is along a mesh axis, counted from 0; over several axes, row-major.", axis_index});
+  in.define({"axis_size", "axis_size(along)", "How many devices there are along a mesh axis.", axis_size});
+  in.define({"pcast", "pcast(x, along, to = \"varying\")",
+             "x typed as a value that may differ between devices; moves nothing. Its gradient is the sum over the devices.", pcast});
+}
+
+}  // namespace shard::stdlib
