@@ -1,0 +1,277 @@
+// Pass 1, a single walk over the bytes with a stack of open brackets.
+#include "grammar/layout.h"
+
+#include <algorithm>
+#include <array>
+
+namespace shard::grammar {
+
+bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_word_part(char c) { return is_word_start(c) || (c >= '0' && c <= '9'); }
+
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// The first place from `at` that is neither blank, newline nor comment.
+std::size_t skip_void(std::string_view s, std::size_t at) {
+  for (; at < s.size(); ++at) {
+    if (s[at] == '#') at = std::min(s.find('\n', at), s.size() - 1);
+    else if (!is_blank(s[at]) && s[at] != '\n') break;
+  }
+  return at;
+}
+
+// Where the first bytes that are not UTF-8 stand, or npos.
+std::size_t not_utf8(std::string_view s) {
+  for (std::size_t i = 0; i < s.size();) {
+    const auto c = static_cast<unsigned char>(s[i]);
+    const std::size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    if (n == 0 || i + n > s.size()) return i;
+    for (std::size_t k = 1; k < n; ++k) {
+      if ((static_cast<unsigned char>(s[i + k]) & 0xC0) != 0x80) return i;
+    }
+    i += n;
+  }
+  return std::string_view::npos;
+}
+
+// After these a statement goes on in the next line. `...` ends none, so it is looked for first.
+constexpr std::array<std::string_view, 29> joining = {"|>", "**", "->", "-=", "+=", "*=", "/=", "..", "<<", ">>", "<=", ">=", "==", "!=", "//",
+                                                      "|",  "&",  "+",  "-",  "*",  "/",  "%",  "@",  "<",  ">",  "=",  ",",  ":",  "~"};
+constexpr std::array<std::string_view, 6> joining_words = {"and", "or", "not", "as", "in", "shard"};
+
+class Walk {
+ public:
+  Walk(std::string_view source, std::uint32_t id, Layout& out) : source_(source), id_(id), out_(out) {
+    out_.text.assign(source);
+    out_.text += '\n';
+  }
+
+  void run() {
+    if (const std::size_t bad = not_utf8(source_); bad != std::string_view::npos) {
+      return fail(bad, bad + 1, "the text is not UTF-8 from here on");
+    }
+    if (source_.substr(0, 3) == "\xEF\xBB\xBF") { out_.text.replace(0, 3, "   "); at_ = 3; }
+    while (at_ < out_.text.size() && out_.diagnostics.empty()) step();
+    if (out_.diagnostics.empty() && !open_.empty()) {
+      const Open& o = open_.back();
+      out_.open_at_end = true;
+      fail(o.at, o.at + 1, quoted(o.sign) + opened(o) + " is never closed");
+    }
+  }
+
+ private:
+  struct Open { char sign; bool newlines_count; bool in_string; std::size_t at; };
+
+  char peek(std::size_t ahead = 0) const { return at_ + ahead < out_.text.size() ? out_.text[at_ + ahead] : '\0'; }
+  static std::string quoted(char c) { return std::string("`") + c + "`"; }
+  std::string opened(const Open& o) const {
+    const auto line = 1 + std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(o.at), '\n');
+    return (o.in_string ? " in a string opened at line " : " opened at line ") + std::to_string(line);
+  }
+  void fail(std::size_t begin, std::size_t end, std::string message, std::vector<std::string> notes = {}, std::vector<Fix> fixes = {}) {
+    out_.diagnostics.push_back({"syntax", span(begin, end), std::move(message), std::move(notes), std::move(fixes), {}});
+  }
+  Span span(std::size_t begin, std::size_t end) const {
+    return {id_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(std::min(end, source_.size()))};
+  }
+
+  void step() {
+    const char c = peek();
+    if (c == '\n') return newline();
+    if (is_blank(c)) { ++at_; return; }
+    const bool in_hole = !open_.empty() && open_.back().in_string;
+    if (c == '#' && !in_string()) return comment();
+    if (c == '"') { ++at_; joins_ = false; return string(at_ - 1); }
+    if (c == '\'') return single_quotes();
+    if (c == '(' || c == '[' || c == '{') return open(c);
+    if (c == ')' || c == ']' || c == '}') return close(c);
+    if (c == ':' && in_hole) return format();
+    if (is_word_start(c)) return word();
+    if (is_digit(c)) {  // with its letters, so that they are no word; a dot only where a digit follows
+      while (is_word_part(peek()) || (peek() == '.' && is_digit(peek(1)))) ++at_;
+      joins_ = false;
+      return;
+    }
+    sign();
+  }
+
+  bool in_string() const {
+    return std::any_of(open_.begin(), open_.end(), [](const Open& o) { return o.in_string; });
+  }
+
+  // A newline that does not end a statement becomes a blank.
+  void newline() {
+    const std::size_t here = at_++;
+    if (in_string()) {
+      const Open& o = *std::find_if(open_.rbegin(), open_.rend(), [](const Open& x) { return x.in_string; });
+      return fail(o.at, here, quoted(o.sign) + opened(o) + " is not closed on its line", {"a string stands on one line, with all that it interpolates"});
+    }
+    if (here + 1 == out_.text.size() && !joins_) return;
+    if (joins_ || (!open_.empty() && !open_.back().newlines_count) || next_line_joins(at_)) out_.text[here] = ' ';
+  }
+
+  bool next_line_joins(std::size_t from) {
+    if (from <= next_line_) return next_line_joins_;  // a run of empty lines and comments is looked at once
+    const std::string_view s = source_;
+    next_line_ = skip_void(s, from);
+    const std::string_view rest = s.substr(std::min(next_line_, s.size()));
+    next_line_joins_ = (rest.size() > 1 && rest[0] == '.' && is_word_start(rest[1])) || rest.substr(0, 2) == "|>" ||
+                       (rest.substr(0, 4) == "else" && (rest.size() == 4 || !is_word_part(rest[4])));
+    return next_line_joins_;
+  }
+
+  void comment() {
+    const std::size_t begin = at_;
+    std::size_t end = out_.text.find('\n', at_);
+    std::size_t line = begin;
+    while (line > 0 && is_blank(out_.text[line - 1])) --line;
+    if (peek(1) == '#' && (line == 0 || source_[line - 1] == '\n')) {
+      std::string_view text = source_.substr(begin + 2, end - begin - 2);
+      if (!text.empty() && text[0] == ' ') text.remove_prefix(1);
+      while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+      out_.docs.push_back({static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(end + 1), std::string(text)});
+    }
+    std::fill(out_.text.begin() + static_cast<std::ptrdiff_t>(begin), out_.text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+    at_ = end;
+  }
+
+  // The literal part of a string from at_ on: to its end, or to a `{` that opens an interpolation.
+  void string(std::size_t quote) {
+    for (;;) {
+      const char c = peek();
+      if (c == '\n' || at_ + 1 >= out_.text.size()) {
+        return fail(quote, at_, "the string is not closed on its line", {"a string stands on one line; write a new line in it as \\n"});
+      }
+      if (c == '"') { ++at_; return; }
+      if (c == '\\' && peek(1) != '\n') at_ += 2;
+      else if (c == '{' && peek(1) == '{') at_ += 2;
+      else if (c == '{') { strings_.push_back(quote); return push({'{', false, true, at_++}); }
+      else ++at_;
+    }
+  }
+
+  void format() {  // after the `:` of an interpolation, up to its `}`
+    ++at_;
+    while (peek() != '}' && peek() != '{' && peek() != '"' && peek() != '\n') ++at_;
+  }
+
+  void single_quotes() {
+    std::size_t end = source_.find_first_of("'\n", at_ + 1);
+    if (end == std::string_view::npos || source_[end] == '\n') {
+      return fail(at_, at_ + 1, "`'` has no meaning here", {"strings stand in double quotes: \"abc\""});
+    }
+    std::string text(source_.substr(at_ + 1, end - at_ - 1));
+    for (std::size_t i = 0; (i = text.find('"', i)) != std::string::npos; i += 2) text.insert(i, "\\");
+    text = '"' + text + '"';
+    fail(at_, end + 1, "a string stands in double quotes: " + text, {}, {{"use double quotes", span(at_, end + 1), text}});
+  }
+
+  void open(char c) {
+    joins_ = false;
+    const bool block = c == '{' && !opens_record(source_.substr(std::min(at_ + 1, source_.size())));
+    push({c, block, false, at_++});
+  }
+
+  void push(Open o) {
+    if (open_.size() >= bracket_limit) {
+      return fail(o.at, o.at + 1, "brackets nest more than " + std::to_string(bracket_limit) + " deep", {"give the inner parts names with `let`"});
+    }
+    open_.push_back(o);
+    joins_ = false;
+  }
+
+  void close(char c) {
+    if (open_.empty()) return fail(at_, at_ + 1, quoted(c) + " closes nothing: no bracket is open here");
+    const Open o = open_.back();
+    const char want = o.sign == '(' ? ')' : o.sign == '[' ? ']' : '}';
+    if (c != want) {
+      fail(at_, at_ + 1, quoted(o.sign) + opened(o) + " is never closed: " + quoted(want) + " should come before this " + quoted(c));
+      return;
+    }
+    open_.pop_back();
+    ++at_;
+    joins_ = false;
+    if (o.in_string) {
+      const std::size_t quote = strings_.back();
+      strings_.pop_back();
+      string(quote);
+    }
+  }
+
+  void word() {
+    const std::size_t begin = at_;
+    while (is_word_part(peek())) ++at_;
+    const std::string_view w = source_.substr(begin, at_ - begin);
+    const bool field = begin > 0 && source_[begin - 1] == '.' && (begin < 2 || source_[begin - 2] != '.');
+    joins_ = !field && std::find(joining_words.begin(), joining_words.end(), w) != joining_words.end();
+  }
+
+  void sign() {
+    const std::string_view rest = std::string_view(out_.text).substr(at_);
+    if (rest.substr(0, 3) == "...") { at_ += 3; joins_ = false; return; }
+    if (rest.substr(0, 2) == "++" || rest.substr(0, 2) == "--") {  // `i++` at the end of a line goes on nowhere: it is to be told of
+      const std::size_t after = rest.find_first_not_of(" \t\r", 2);
+      if (after == std::string_view::npos || rest[after] == '\n' || rest[after] == '#') { at_ += 2; joins_ = false; return; }
+    }
+    for (std::string_view s : joining) {
+      if (rest.substr(0, s.size()) == s) { at_ += s.size(); joins_ = true; return; }
+    }
+    ++at_;
+    joins_ = false;
+  }
+
+  std::string_view source_;
+  std::uint32_t id_;
+  Layout& out_;
+  std::size_t at_ = 0;
+  std::vector<Open> open_;
+  std::vector<std::size_t> strings_;   // the opening quotes of the strings around an interpolation
+  bool joins_ = false;                 // the last token lets its statement go on in the next line
+  std::size_t next_line_ = 0;
+  bool next_line_joins_ = false;
+};
+
+}  // namespace
+
+bool opens_record(std::string_view rest) {
+  std::size_t at = skip_void(rest, 0);
+  if (at >= rest.size()) return false;
+  if (rest.substr(at, 3) == "...") return true;
+  if (is_word_start(rest[at])) {
+    while (at < rest.size() && is_word_part(rest[at])) ++at;
+  } else if (rest[at] == '"') {
+    for (++at; at < rest.size() && rest[at] != '"' && rest[at] != '\n'; ++at) {
+      if (rest[at] == '\\') ++at;
+    }
+    if (at >= rest.size() || rest[at] != '"') return false;
+    ++at;
+  } else {
+    return false;
+  }
+  at = skip_void(rest, at);
+  return at < rest.size() && rest[at] == ':';
+}
+
+Layout lay_out(std::string_view source, std::uint32_t id) {
+  Layout out;
+  Walk(source, id, out).run();
+  return out;
+}
+
+std::string Layout::doc_above(std::uint32_t offset) const {
+  std::uint32_t line = offset;  // where the line of `offset` begins
+  while (line > 0 && is_blank(text[line - 1])) --line;
+  std::string doc;
+  auto last = std::upper_bound(docs.begin(), docs.end(), line, [](std::uint32_t at, const DocLine& d) { return at < d.end; });
+  while (last != docs.begin() && (last - 1)->end == line) {
+    --last;
+    doc = doc.empty() ? last->text : last->text + '\n' + doc;
+    line = last->begin;
+  }
+  return doc;
+}
+
+}  // namespace shard::grammar

@@ -1,0 +1,267 @@
+// What the tokens do, without Spirit's templates.
+#include "grammar/lexical.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "grammar/advice.h"
+#include "grammar/parse.h"
+
+namespace shard::grammar {
+namespace {
+
+std::string_view rest(const State& s, Iterator at) { return {at, static_cast<std::size_t>(s.end - at)}; }
+
+std::string_view word_at(const State& s, Iterator at) {
+  if (at >= s.end || !is_word_start(*at)) return {};
+  Iterator to = at;
+  while (to < s.end && is_word_part(*to)) ++to;
+  return {at, static_cast<std::size_t>(to - at)};
+}
+
+char next_sign(const State& s, Iterator at) {
+  skip_blanks(const_cast<State&>(s), at);
+  return at < s.end ? *at : '\0';
+}
+
+void append_utf8(std::string& out, std::uint32_t c) {
+  if (c < 0x80) { out += static_cast<char>(c); return; }
+  if (c < 0x800) out += static_cast<char>(0xC0 | (c >> 6));
+  else if (c < 0x10000) { out += static_cast<char>(0xE0 | (c >> 12)); out += static_cast<char>(0x80 | ((c >> 6) & 0x3F)); }
+  else {
+    out += static_cast<char>(0xF0 | (c >> 18));
+    out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
+    out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+  }
+  out += static_cast<char>(0x80 | (c & 0x3F));
+}
+
+// `at` is at the backslash.
+void escape(State& s, Iterator& at, std::string& out) {
+  const Iterator from = at++;
+  const char c = at < s.end ? *at++ : '\n';
+  constexpr std::string_view signs = "ntr0\\\"'abfve", values = {"\n\t\r\0\\\"'\a\b\f\v\x1b", 12};
+  if (const std::size_t i = signs.find(c); i != std::string_view::npos) { out += values[i]; return; }
+  const int digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+  if (digits) {
+    std::uint32_t code = 0;
+    const Iterator stop = std::min(s.end, at + digits);
+    const auto [end, error] = std::from_chars(at, stop, code, 16);
+    if (error != std::errc{} || end != at + digits) {
+      s.fail(s.span(from, end), std::string("`\\") + c + "` takes " + std::to_string(digits) + " hexadecimal digits");
+    }
+    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) s.fail(s.span(from, end), "this is no character's code");
+    at = end;
+    append_utf8(out, code);
+    return;
+  }
+  if (c == '{' || c == '}') {
+    s.fail(s.span(from, at), std::string("a brace in a string is written twice: `") + c + c + "`", {}, {{"write the brace twice", s.span(from, at), std::string(2, c)}});
+  }
+  while (at < s.end && (static_cast<unsigned char>(*at) & 0xC0) == 0x80) ++at;  // a character of several bytes is shown whole
+  s.fail(s.span(from, at), "`" + std::string(from, at) + "` is no escape", {"escapes are \\n \\t \\r \\\\ \\\" \\' \\0 \\xHH \\uHHHH; a backslash itself is \\\\"});
+}
+
+}  // namespace
+
+void skip_blanks(State& s, Iterator& at) {
+  while (at < s.end && (*at == ' ' || *at == '\t' || *at == '\r')) ++at;
+}
+
+bool take_symbol(State& s, Iterator& at, std::string_view symbol, bool quiet, bool blanks) {
+  const std::string_view r = rest(s, at);
+  bool fits = r.substr(0, symbol.size()) == symbol;
+  if (fits && symbol == ".") fits = r.substr(0, 2) != "..";
+  if (fits && symbol == "=") fits = r.substr(0, 2) != "==";
+  if (fits) {
+    at += symbol.size();
+    if (blanks) skip_blanks(s, at);
+    return true;
+  }
+  if (!quiet) s.expect(at, "`" + std::string(symbol) + "`");
+  return false;
+}
+
+bool take_keyword(State& s, Iterator& at, std::string_view word, bool quiet) {
+  if (word_at(s, at) != word) {
+    if (!quiet) s.expect(at, "`" + std::string(word) + "`");
+    return false;
+  }
+  at += word.size();
+  skip_blanks(s, at);
+  return true;
+}
+
+bool take_word(State& s, Iterator& at, WordKind kind, std::string_view expected, Word& out) {
+  const std::string_view w = word_at(s, at);
+  if (w.empty() || (kind == WordKind::Name && is_keyword(w))) {
+    if (!expected.empty()) s.expect(at, expected);
+    return false;
+  }
+  if (kind == WordKind::New && is_keyword(w)) s.fail(s.span(at, w.size()), "`" + std::string(w) + "` is a keyword and cannot be redefined");
+  out.text = w;
+  out.span = s.span(at, w.size());
+  at += w.size();
+  skip_blanks(s, at);
+  return true;
+}
+
+bool take_newline(State& s, Iterator& at) {
+  if (at >= s.end || (*at != '\n' && *at != ';')) return false;
+  ++at;
+  skip_blanks(s, at);
+  return true;
+}
+
+bool take_end(State& s, Iterator& at) {
+  if (at >= s.end) return true;
+  s.expect(at, "");
+  return false;
+}
+
+bool take_operator(State& s, Iterator& at, bool sizes, Link& out) {
+  const BinaryRow* row = binary_at(rest(s, at));
+  if (!row || (sizes && !row->in_sizes)) return false;
+  out.binary = row;
+  out.span = s.span(at, row->token.size());
+  at += row->token.size();
+  skip_blanks(s, at);
+  return true;
+}
+
+bool take_sign(State& s, Iterator& at, Link& out) {
+  const UnaryRow* row = unary_at(rest(s, at));
+  if (!row) return false;
+  if (row->op == UnaryOp::BitNot) {  // `~f32[]` is a type
+    const std::string_view w = word_at(s, at + 1);
+    if (is_dtype(w) && at + 1 + w.size() < s.end && at[1 + w.size()] == '[') return false;
+  }
+  out.prefix = row;
+  out.span = s.span(at, row->token.size());
+  at += row->token.size();
+  skip_blanks(s, at);
+  return true;
+}
+
+bool take_dtype(State& s, Iterator& at, bool before_bracket, bool keys, std::string& out) {
+  const std::string_view w = word_at(s, at);
+  if (!(is_dtype(w) || (keys && w == "key"))) return false;
+  if (before_bracket && (at + w.size() >= s.end || at[w.size()] != '[')) return false;
+  out = w;
+  at += w.size();
+  return true;
+}
+
+bool take_text(State& s, Iterator& at, std::string& out) {
+  const Iterator from = at;
+  while (at < s.end && *at != '"' && *at != '\n') {
+    if (*at == '\\') { escape(s, at, out); continue; }
+    if (*at == '{' || *at == '}') {
+      if (at + 1 < s.end && at[1] == *at) { out += *at; at += 2; continue; }
+      if (*at == '{') break;
+      s.fail(s.span(at, std::size_t{1}), "a `}` in a string is written `}}`", {}, {{"write the brace twice", s.span(at, std::size_t{1}), "}}"}});
+    }
+    out += *at++;
+  }
+  return at != from;
+}
+
+bool take_format(State& s, Iterator& at, std::string& out) {
+  if (at >= s.end || *at != ':') return false;
+  const Iterator from = ++at;
+  while (at < s.end && *at != '{' && *at != '}' && *at != '"' && *at != '\n') ++at;
+  out.assign(from, at);
+  return true;
+}
+
+bool at_record(State& s, Iterator at) {
+  Iterator next = at;
+  while (next < s.end && (*next == '\n' || *next == ' ' || *next == '\t' || *next == '\r')) ++next;
+  return (next < s.end && *next == '}') || opens_record(rest(s, at));
+}
+
+bool at_groups(State& s, Iterator at) {
+  Word tag;
+  if (!take_symbol(s, at, "{", true, true) || !take_word(s, at, WordKind::Any, {}, tag) || next_sign(s, at) != ':') return false;
+  return tag.text == "V" || tag.text == "U" || tag.text == "U_max" || tag.text == "U_min" || tag.text == "R";
+}
+
+bool at_function(State& s, Iterator at, bool named) {
+  for (;;) {
+    const std::string_view w = word_at(s, at);
+    if (w == "fn") {
+      if (!named) return true;
+      at += 2;
+      skip_blanks(s, at);
+      return !word_at(s, at).empty();
+    }
+    if (w != "jit" && w != "manual" && w != "auto" && w != "explicit") return false;
+    at += w.size();
+    skip_blanks(s, at);
+    if (w == "jit" || at >= s.end || *at != '(') continue;
+    for (int open = 0; at < s.end && *at != '\n';) {  // what stands in the parentheses is the rule's matter
+      if (*at == '(') ++open;
+      if (*at++ == ')' && --open == 0) break;
+    }
+    skip_blanks(s, at);
+  }
+}
+
+bool at_statement_word(State& s, Iterator at, std::string_view word) {
+  if (!take_keyword(s, at, word, true) || at >= s.end) return false;
+  if (word == "test") return *at == '"';
+  const std::string_view next = word_at(s, at);
+  return *at == '{' || (!next.empty() && next != "and" && next != "or" && next != "as" && next != "in" && next != "on" && next != "not");
+}
+
+Node number(State& s, Iterator begin, Iterator end) {
+  if (end < s.end && is_word_part(*end)) fail_number_runs_on(s, begin, end);
+  std::string digits;
+  std::copy_if(begin, end, std::back_inserter(digits), [](char c) { return c != '_'; });
+  const Span span = s.span(begin, end);
+  const bool hex = digits.size() > 1 && (digits[1] == 'x' || digits[1] == 'X');
+  if (!hex && digits.find_first_of(".eE") != std::string::npos) {
+    double value = 0;
+    const auto [_, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error == std::errc::result_out_of_range) {
+      if (digits.find("e-") == std::string::npos && digits.find("E-") == std::string::npos) {
+        s.fail(span, "this number is too large for a 64-bit float", {"the largest is about 1.8e308; infinity is `inf`"});
+      }
+      value = 0;
+    }
+    return FloatLit{value};
+  }
+  check_digit_after_dot(s, begin, end);
+  std::int64_t value = 0;
+  const char* first = digits.data() + (hex ? 2 : 0);
+  const auto [_, error] = std::from_chars(first, digits.data() + digits.size(), value, hex ? 16 : 10);
+  if (error != std::errc{}) {
+    s.fail(span, "this integer does not fit in 64 bits", {"the largest is 9223372036854775807; write a float as 1.0e20"});
+  }
+  return IntLit{value};
+}
+
+std::string_view found(State& s, Iterator at) {
+  if (at >= s.end) return {};
+  if (const std::string_view w = word_at(s, at); !w.empty()) return w;
+  Iterator to = at;
+  if (*at >= '0' && *at <= '9') {
+    while (to < s.end && (is_word_part(*to) || (*to == '.' && to + 1 < s.end && to[1] >= '0' && to[1] <= '9'))) ++to;
+    return {at, static_cast<std::size_t>(to - at)};
+  }
+  if (*at == '"') {
+    for (++to; to < s.end && *to != '"' && *to != '\n'; ++to) if (*to == '\\') ++to;
+    if (to < s.end && *to == '"') ++to;
+    return {at, static_cast<std::size_t>(std::min(to, s.end) - at)};
+  }
+  if (const BinaryRow* row = binary_at(rest(s, at))) return {at, row->token.size()};
+  for (std::string_view longer : {"...", "->", "|>", "+=", "-=", "*=", "/=", "&&", "||"}) {
+    if (rest(s, at).substr(0, longer.size()) == longer) return {at, longer.size()};
+  }
+  ++to;
+  while (to < s.end && (static_cast<unsigned char>(*to) & 0xC0) == 0x80) ++to;
+  return {at, static_cast<std::size_t>(to - at)};
+}
+
+}  // namespace shard::grammar

@@ -1,0 +1,33 @@
+// The words that have a meaning of their own: keywords, element types, collectives. Declared in parse.h; the only list of them.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "grammar/parse.h"
+
+namespace shard::grammar {
+namespace {
+
+constexpr std::array<std::string_view, 24> keywords = {
+    "let",      "fn",     "jit",    "manual", "mesh", "shard", "as", "use",  "if",    "else", "for", "in", "while",
+    "break", "continue", "return", "import", "and",    "or",   "not",   "true", "false", "none", "P"};
+constexpr std::array<std::string_view, 13> dtypes = {"bool", "i8",  "i16", "i32",  "i64", "u8", "u16",
+                                                     "u32",  "u64", "f16", "bf16", "f32", "f64"};
+
+template <class Words> bool has(const Words& words, std::string_view word) {
+  return !word.empty() && std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
+bool is_dtype(std::string_view word) { return has(dtypes, word); }
+
+const std::vector<std::string>& collective_names() {
+  static const std::vector<std::string> names = {"psum",       "pmean",     "pmax",     "pmin",       "all_gather", "psum_scatter",
+                                                 "all_to_all", "ppermute",  "pshuffle", "pbroadcast", "axis_index", "axis_size"};
+  return names;
+}
+
+bool is_keyword(std::string_view word) { return has(keywords, word) || is_dtype(word) || has(collective_names(), word); }
+
+}  // namespace shard::grammar
