@@ -54,6 +54,26 @@ class Chooser {
     return true;
   }
 
+  // A result wants these axes on another factor, and it is cheaper to move the operand there than the result: an operand that is
+  // repeated (a bias over a split batch). Sums are not looked at: no operand is gathered to save one.
+  bool better_moved(const Known& operand, int f, const Axes& axes, std::size_t have) const {
+    if (rule_.factors[static_cast<std::size_t>(f)].kind != FactorKind::Pass) return false;
+    for (const auto& k : known_) {
+      if (!k.result) continue;
+      for (std::size_t g = 0; g < k.axes.size(); ++g) {
+        if (static_cast<int>(g) == f || rank(static_cast<int>(g)) < 0) continue;
+        bool wanted = false;
+        for (std::size_t i = have; i < axes.size(); ++i) wanted |= std::find(k.axes[g].begin(), k.axes[g].end(), axes[i]) != k.axes[g].end();
+        if (!wanted) continue;
+        bool there = false;          // an exchange moves a part of the operand, a gather as many times as there are devices
+        for (const auto& dim : *operand.value.dims) there |= std::find(dim.begin(), dim.end(), static_cast<int>(g)) != dim.end();
+        std::int64_t moved = there ? 1 : parts(mesh_, axes);
+        if (operand.value.bytes < k.value.bytes / moved) return true;
+      }
+    }
+    return false;
+  }
+
   bool take(bool wishes) {
     using Key = std::tuple<bool, std::int64_t, int, std::int64_t, int>;
     int best_factor = -1;
@@ -75,6 +95,7 @@ class Chooser {
             carried = std::min(carried + k.value.bytes, INT64_MAX / 2);
             agreed |= k.result;
           }
+          if (!wishes && !agreed && better_moved(source, f, axes, mine.size())) continue;
           Key key{agreed, carried, rank(f), parts(mesh_, axes), -f};
           if (best_factor >= 0 && key <= best_key) continue;
           best_factor = f;

@@ -149,6 +149,7 @@ void Partitioner::operation(const Node& n) {
 Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const Vars& inputs,
                              std::span<const Sharding> layouts) {
   ir::Attrs attrs = n.attrs;
+  attrs.erase("out");            // the layout that explicit code asked for has become the layout of the result
   bool split = false;
   for (const Axes& a : axes) split |= !a.empty();
   if (split && attrs.has("shape") && !layouts.empty()) attrs.set("shape", runtime::local_shape(*low_.mesh, g_.type(n.outputs[0]).shape, layouts[0]));
