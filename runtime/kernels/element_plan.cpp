@@ -34,6 +34,20 @@ class Renamer {
   std::vector<std::uint16_t> name_;
 };
 
+// x ** 2 and x ** -1 by a constant have cheaper codes of the same bits.
+Code cheaper(const ElementProgram& p, const Instr& i) {
+  if (i.code != Code::Pow) return i.code;
+  for (const Instr& other : p.code)
+    if (other.dst == i.b) return i.code;
+  for (const ElementProgram::Constant& c : p.constants) {
+    if (c.reg != i.b) continue;
+    const double y = is_float(i.type) ? c.value : static_cast<double>(c.integer);
+    if (y == 2) return Code::Square;
+    if (y == -1 && is_float(i.type)) return Code::Reciprocal;
+  }
+  return i.code;
+}
+
 ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
   ElementPlan::Input in{ElementPlan::Way::Gather, false, false, v.dtype, reg, {}};
   for (std::size_t d = 0; d < v.shape.size(); ++d) in.nest.add(v.shape[d], {v.strides[d]});
@@ -65,7 +79,8 @@ ElementPlan::ElementPlan(const ElementProgram& p, std::span<const View> in, std:
     }
     constants.push_back(k);
   }
-  for (const Instr& i : p.code) {
+  for (Instr i : p.code) {
+    i.code = cheaper(p, i);
     const DType to = p.registers[i.dst];
     const int n = operands(i.code);
     Step s{i.code == Code::Convert ? table.convert(i.type, to) : table.loop(i.code, i.type), nullptr, names.read(i.a), 0, 0, 0};

@@ -33,38 +33,37 @@ SHARD_LOOP void circular(const void* a, void* out, std::int64_t n) {
   }
 }
 
-// x^y through log2 and 2^t in f64: the result is the f64's rounding, within an ulp everywhere.
+// x^y through log2 and 2^t in f64: within an ulp everywhere. Conditions are combined without branches, or GCC gives up.
 SHARD_LOOP float power(float x, float y) {
-  const float a = magnitude(x);
-  const double scaled = a;  // f32 subnormals are normal here
-  const std::uint64_t u = __builtin_bit_cast(std::uint64_t, scaled);
-  const std::uint64_t shifted = u - 0x3fe6a09e667f3bcdu;  // bits of sqrt(1/2)
-  const std::int64_t e = static_cast<std::int64_t>(shifted >> 52) - static_cast<std::int64_t>((shifted >> 63) << 12);
-  const double m = __builtin_bit_cast(double, u - (static_cast<std::uint64_t>(e) << 52));
+  const float a = magnitude(x), b = magnitude(y);
+  const std::uint64_t u = __builtin_bit_cast(std::uint64_t, static_cast<double>(a));  // f32 subnormals are normal here
+  // a = m 2^e with sqrt(1/2) <= m < sqrt(2); the exponent field of `biased` is e + 1024, made a double by way of 2^52.
+  const std::uint64_t biased = u - 0x3fe6a09e667f3bcdu + (std::uint64_t{1024} << 52);
+  const double e = __builtin_bit_cast(double, (biased >> 52) | 0x4330000000000000u) - 4503599627371520.0;
+  const double m = __builtin_bit_cast(double, u - (biased & 0xfff0000000000000u) + (std::uint64_t{1024} << 52));
   const double s = (m - 1.0) / (m + 1.0), z = s * s;  // log m = 2 atanh(s), |s| < 0.172
   const double series = ((((((1.0 / 13) * z + 1.0 / 11) * z + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1.0;
-  const double exact = static_cast<double>(static_cast<std::int32_t>(e)) + s * series * 2.8853900817779268;
-  const double log2x = a == 0.0f ? -static_cast<double>(kInf) : a == kInf ? static_cast<double>(kInf) : exact;
-  double t = y * log2x;
+  const double exact = e + s * series * 2.8853900817779268;
+  const double infinite = a == 0.0f ? -static_cast<double>(kInf) : static_cast<double>(kInf);
+  double t = y * ((a == 0.0f) | (a == kInf) ? infinite : exact);
   t = t > 300.0 ? 300.0 : t;
   t = t < -300.0 ? -300.0 : t;
-  const double r = t + 6755399441055744.0;  // 1.5 * 2^52
+  const double r = t + 6755399441055744.0;  // 1.5 * 2^52: the integer is in the low bits
   const double f = (t - (r - 6755399441055744.0)) * 0.69314718055994531;
-  const double p = ((((((((f / 9 + 1.0) * f / 8 + 1.0) * f / 7 + 1.0) * f / 6 + 1.0) * f / 5 + 1.0) * f / 4 + 1.0) * f / 3 + 1.0) *
-                    f / 2 + 1.0) * f + 1.0;
-  const std::uint64_t k = __builtin_bit_cast(std::uint64_t, r) - 0x4338000000000000u;
-  const float mag = static_cast<float>(__builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, p) + (k << 52)));
-  const float b = magnitude(y);
-  // f32 at and above 2^24 are even integers; below, adding 2^23 tells whether there is a fraction, and the last bit of the integer
-  const float whole = b < 8388608.0f ? (b + 8388608.0f) - 8388608.0f : b;
-  const bool integer = whole == b;
-  const bool odd = integer && b < 16777216.0f &&
-                   (b < 8388608.0f ? (bits(b + 8388608.0f) & 1u) != 0 : (bits(b) & 1u) != 0);
-  float out = odd ? with_sign(mag, x) : mag;
-  out = x < 0.0f && !integer && a != kInf && b != kInf ? kNan : out;
-  out = a == 1.0f && b == kInf ? 1.0f : out;
-  out = x != x || y != y ? kNan : out;
-  return x == 1.0f || y == 0.0f ? 1.0f : out;
+  const double p = ((((((((f * (1.0 / 362880) + 1.0 / 40320) * f + 1.0 / 5040) * f + 1.0 / 720) * f + 1.0 / 120) * f + 1.0 / 24) * f +
+                      1.0 / 6) * f + 0.5) * f + 1.0) * f + 1.0;
+  const std::uint64_t k = __builtin_bit_cast(std::uint64_t, r) << 52;
+  const float mag = static_cast<float>(__builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, p) + k));
+  // Adding 2^23 shows a fraction, and leaves the last bit of an integer below 2^23; from 2^24 on floats are even.
+  const float shifted = b + 8388608.0f;
+  const bool small = b < 8388608.0f;
+  const std::uint32_t last = (small ? bits(shifted) : b < 16777216.0f ? bits(b) : 0u) & 1u;
+  const bool integer = !small | (shifted - 8388608.0f == b);
+  float out = from_bits(bits(mag) | (integer ? (last << 31) & bits(x) : 0u));
+  out = (x < 0.0f) & !integer & (a != kInf) ? kNan : out;  // an infinite y is an integer here
+  out = (a == 1.0f) & (b == kInf) ? 1.0f : out;
+  out = (x != x) | (y != y) ? kNan : out;
+  return (x == 1.0f) | (y == 0.0f) ? 1.0f : out;
 }
 
 // As JAX's: the quotient is made of the remainder, so that x == (x // y) * y + x % y.
