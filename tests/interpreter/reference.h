@@ -111,11 +111,18 @@ class Reference {
   Arrays bound(const ir::KernelFn& kernel, const Node& n, const Arrays& in, const std::vector<Type>& types) {
     std::vector<runtime::View> iv, ov;
     std::vector<void*> ip, op;
-    Arrays copies = in, out;
-    for (auto& a : copies) iv.push_back(runtime::contiguous(a.dtype, a.shape)), ip.push_back(a.bytes.data());
-    for (auto& t : types) out.emplace_back(t.dtype, t.shape), ov.push_back(runtime::contiguous(t.dtype, t.shape));
-    for (auto& a : out) op.push_back(a.bytes.data());
+    std::vector<runtime::BufferRef> held;              // kernels count on the alignment of the pool's buffers
+    Arrays out;
+    auto place = [&](const Array& a, std::vector<runtime::View>& views, std::vector<void*>& pointers) {
+      held.push_back(pool_.allocate(a.bytes.size()));
+      std::memcpy(held.back()->data(), a.bytes.data(), a.bytes.size());
+      views.push_back(runtime::contiguous(a.dtype, a.shape));
+      pointers.push_back(held.back()->data());
+    };
+    for (auto& a : in) place(a, iv, ip);
+    for (auto& t : types) out.emplace_back(t.dtype, t.shape), place(out.back(), ov, op);
     kernel(ir::KernelCall{n.attrs, iv, ov, 0, pool_})(ip.data(), op.data());
+    for (std::size_t k = 0; k < out.size(); ++k) std::memcpy(out[k].bytes.data(), op[k], out[k].bytes.size());
     return out;
   }
 
@@ -203,7 +210,15 @@ class Reference {
       case C::Square: return a * a;
       case C::Sin: return std::sin(a);
       case C::Cos: return std::cos(a);
+      case C::Tan: return std::tan(a);
+      case C::Sinh: return std::sinh(a);
+      case C::Cosh: return std::cosh(a);
       case C::Tanh: return std::tanh(a);
+      case C::Expm1: return std::expm1(a);
+      case C::Erf: return std::erf(a);
+      case C::Floor: return std::floor(a);
+      case C::Ceil: return std::ceil(a);
+      case C::Round: return std::nearbyint(a);
       case C::Sigmoid: return 1 / (1 + std::exp(-a));
       case C::Reciprocal: return 1 / a;
       case C::Identity: case C::Convert: return a;
