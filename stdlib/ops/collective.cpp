@@ -3,6 +3,7 @@
 // `comm` column. Shapes, effects on the varying axes and transposes are those of jax.lax's collectives under shard_map.
 // Attributes: see Comm in interpreter/ir/op.h.
 #include <algorithm>
+#include <stdexcept>
 
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/rows.h"
@@ -279,8 +280,9 @@ Var permute_back(Builder& b, const NodeView& n, Var ct, const Type&) {
 
 Var cast_back(Builder&, const NodeView&, Var ct, const Type&) { return ct; }   // the sum follows in sum_missing
 
-Var slice_back(Builder& b, const NodeView& n, Var ct, const Type&) {
+Var slice_back(Builder& b, const NodeView& n, Var ct, const Type& want) {
   const Attrs& attrs = n.call.attrs;
+  if (!(want.varying & axes_of(attrs)).empty()) throw std::logic_error("own_slice is for values that all devices have, not for " + runtime::to_string(want));
   return b.emit1(*b.core().all_gather, {ct}, over(attrs, {{"axis", attrs.integer("axis")}, {"tiled", true}, {"to", std::string("same")}}));
 }
 
