@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "interpreter/lang/impl.h"
 #include "stdlib/host/file_bytes.h"
 #include "stdlib/host/formats.h"
 #include "stdlib/host/host.h"
@@ -43,11 +44,22 @@ Value load(Interpreter& in, BoundArgs& a) {
   });
 }
 
-Value load_laid_out(Interpreter& in, BoundArgs& a) {
-  Value v = load(in, a);
-  if (!a[1].is_none()) in.fail("call", a.args[1].span, "`as:` comes with a later version; lay the loaded tree out with `shard load(...) as SPEC`");
-  return v;
+// `specs` names fields of what was saved; what it leaves out stays as it is, without a layout.
+Value lay_out(Interpreter& in, const Value& tree, const Value& specs, grammar::Span span) {
+  const lang::Record *fields = tree.fields(), *wanted = specs.fields();
+  if (specs.is_none()) return tree;
+  if (!fields || !wanted) return lang::shard_tree(in, tree, specs, nullptr, span);
+  for (const auto& [name, unused] : wanted->fields)
+    if (!fields->find(name)) in.fail("call", span, "the file has no field `" + name + "`", {"it holds " + lang::structure(tree)});
+  std::vector<std::pair<std::string, Value>> out;
+  for (const auto& [name, v] : fields->fields) {
+    const Value* spec = wanted->find(name);
+    out.emplace_back(name, spec ? lay_out(in, v, *spec, span) : v);
+  }
+  return Value::record(std::move(out));
 }
+
+Value load_laid_out(Interpreter& in, BoundArgs& a) { return lay_out(in, load(in, a), a[1], a.args[1].span); }
 
 Value save(Interpreter& in, BoundArgs& a) {
   const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
@@ -124,7 +136,7 @@ Value chars(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_files(Interpreter& in) {
-  in.define({"load", "load(path, as = none)", "The content of a file: npz, npy, safetensors, csv, idx or text, gzipped or not. csv gives one array of rank 2.", load_laid_out});
+  in.define({"load", "load(path, as = none)", "The content of a file: npz, npy, safetensors, csv, idx or text, gzipped or not. csv gives one array of rank 2. as: specs for the tree, or for some fields of it, on the current mesh.", load_laid_out});
   in.define({"save", "save(path, tree)", "Writes arrays, numbers, text and trees of them (safetensors; .npy for one array); load gives them back.", save});
   in.define({"exists", "exists(path)", "Whether there is a file or folder of this name.", exists});
   in.define({"read_text", "read_text(path)", "A text file in UTF-8, gzipped or not, as a string.", read_text});
