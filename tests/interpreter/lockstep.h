@@ -43,25 +43,23 @@ inline std::int64_t position(const Mesh& m, const Axes& axes, const std::vector<
   return n;
 }
 
-// The part of `x` that begins at `start`.
-inline Array cut(const Array& x, const std::vector<std::int64_t>& start, const runtime::Shape& shape) {
-  Array out(x.dtype, shape);
-  auto from = runtime::row_major(x.shape), to = runtime::row_major(shape);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    std::int64_t where = 0;
-    for (std::size_t d = 0; d < shape.size(); ++d) where += (start[d] + static_cast<std::int64_t>(i) / to[d] % shape[d]) * from[d];
-    out.set(i, x.get(static_cast<std::size_t>(where)));
-  }
-  return out;
-}
-inline void paste(Array& x, const std::vector<std::int64_t>& start, const Array& part) {
-  auto to = runtime::row_major(x.shape), from = runtime::row_major(part.shape);
+// Copies the part of `whole` that begins at `start` and has the shape of `part`, out of it or into it.
+inline void part_of(Array& whole, const std::vector<std::int64_t>& start, Array& part, bool into) {
+  auto outer = runtime::row_major(whole.shape), inner = runtime::row_major(part.shape);
+  std::size_t size = runtime::size_of(whole.dtype);
   for (std::size_t i = 0; i < part.size(); ++i) {
     std::int64_t where = 0;
-    for (std::size_t d = 0; d < part.shape.size(); ++d) where += (start[d] + static_cast<std::int64_t>(i) / from[d] % part.shape[d]) * to[d];
-    x.set(static_cast<std::size_t>(where), part.get(i));
+    for (std::size_t d = 0; d < part.shape.size(); ++d) where += (start[d] + static_cast<std::int64_t>(i) / inner[d] % part.shape[d]) * outer[d];
+    char *w = whole.bytes.data() + static_cast<std::size_t>(where) * size, *p = part.bytes.data() + i * size;
+    std::memcpy(into ? w : p, into ? p : w, size);
   }
 }
+inline Array cut(Array x, const std::vector<std::int64_t>& start, const runtime::Shape& shape) {
+  Array out(x.dtype, shape);
+  part_of(x, start, out, false);
+  return out;
+}
+inline void paste(Array& x, const std::vector<std::int64_t>& start, Array part) { part_of(x, start, part, true); }
 
 inline std::vector<std::int64_t> start_of(const Mesh& m, const runtime::Shape& local, const Sharding& s, std::int64_t device) {
   auto at = coordinates(m, device);
@@ -91,31 +89,30 @@ inline Blocks split(const Array& whole, const Mesh& m, const Sharding& s) {
 // Blocks as a whole value. Devices that should hold the same must do so.
 inline Array join(const Blocks& blocks, const runtime::Shape& shape, const Mesh& m, const Sharding& s) {
   Array whole(blocks[0].dtype, shape);
-  std::vector<int> terms(whole.size(), 0);
-  std::vector<double> sums(whole.size(), 0);
   auto local = runtime::local_shape(m, shape, s);
   AxisSet other = m.all() - s.split_axes() - s.unreduced;
+  bool begun = false;
   for (std::int64_t d = 0; d < m.size(); ++d) {
-    REQUIRE(blocks[static_cast<std::size_t>(d)].shape == local);
-    auto at = coordinates(m, d);
-    bool first = true;
-    for (AxisId a : other.list()) first &= at[a] == 0;
-    if (first) {
-      Array ones(DType::F64, shape), here(DType::F64, local);
-      for (std::size_t i = 0; i < here.size(); ++i) here.set(i, blocks[static_cast<std::size_t>(d)].get(i));
-      Array placed(DType::F64, shape);
-      paste(placed, start_of(m, local, s, d), here);
-      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += placed.get(i);
-    } else {
-      auto same = at;
-      for (AxisId a : other.list()) same[a] = 0;
+    const Array& mine = blocks[static_cast<std::size_t>(d)];
+    REQUIRE(mine.shape == local);
+    auto at = coordinates(m, d), same = at;
+    for (AxisId a : other.list()) same[a] = 0;
+    if (same != at) {
       std::int64_t twin = 0;
       for (std::size_t i = 0; i < same.size(); ++i) twin = twin * m.axes[i].size + same[i];
       INFO("device " << d << " and device " << twin << " should hold the same");
-      CHECK(blocks[static_cast<std::size_t>(d)].bytes == blocks[static_cast<std::size_t>(twin)].bytes);
+      CHECK(mine.bytes == blocks[static_cast<std::size_t>(twin)].bytes);
+      continue;
     }
+    if (s.unreduced.empty()) {
+      paste(whole, start_of(m, local, s, d), mine);
+      continue;
+    }
+    Array placed(whole.dtype, shape);
+    paste(placed, start_of(m, local, s, d), mine);
+    for (std::size_t i = 0; i < whole.size(); ++i) whole.set(i, (begun ? whole.get(i) : 0) + placed.get(i));
+    begun = true;
   }
-  for (std::size_t i = 0; i < sums.size(); ++i) whole.set(i, sums[i]);
   return whole;
 }
 
@@ -250,8 +247,16 @@ class Lockstep {
     Blocks out;
     for (std::size_t d = 0; d < devices(); ++d) {
       auto who = along(axes, d);
-      auto count = static_cast<std::int64_t>(who.size());
       std::int64_t me = position(*mesh_, axes, coordinates(*mesh_, static_cast<std::int64_t>(d)));
+      if (n.attrs.has("groups")) {                    // only the members of its group, in their order
+        const ir::Ints& groups = n.attrs.ints("groups");
+        std::int64_t size = n.attrs.integer("group_size"), i = std::find(groups.begin(), groups.end(), me) - groups.begin();
+        std::vector<std::size_t> members;
+        for (std::int64_t k = 0; k < size; ++k) members.push_back(who[static_cast<std::size_t>(groups[static_cast<std::size_t>(i / size * size + k)])]);
+        who = members;
+        me = i % size;
+      }
+      auto count = static_cast<std::int64_t>(who.size());
       auto dim = [&](const char* name, std::size_t rank) { return static_cast<std::size_t>(n.attrs.integer(name) + static_cast<std::int64_t>(rank)); };
       bool tiled = n.attrs.has("tiled") && n.attrs.flag("tiled");
       // Piece i of an array along a dimension, cut into as many pieces as there are devices.
