@@ -1,5 +1,6 @@
 // Collectives as per-device code calls them. Each maps over trees, finds the axes in the current mesh (where manual code has made them
 // manual), and applies the row; a value that does not vary along the axes is first cast to one that does, as JAX does.
+#include "interpreter/lang/manual.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -255,6 +256,26 @@ Value pcast(Interpreter& in, BoundArgs& a) {
   });
 }
 
+Value shard_map(Interpreter& in, BoundArgs& a) {
+  lang::ManualSpecs specs;
+  if (!a[0].callable()) in.fail("type", a.span, "shard_map takes a function, this is a " + lang::kind_name(a[0]));
+  if (a[1].is<std::shared_ptr<lang::Tuple>>()) specs.in = *a[1].items();
+  else if (a[1].is_none()) specs.in_unknown = true;
+  else specs.in = {a[1]};
+  specs.out = a[2];
+  if (!a[3].is_none()) {
+    specs.all_axes = false;
+    add_names(in, a[3], specs.axes, "`axes:`", a.span);
+  }
+  if (!a[4].is_none()) {
+    auto* mesh = a[4].get<std::shared_ptr<const lang::MeshValue>>();
+    if (!mesh) in.fail("type", a.span, "`mesh:` takes a mesh, this is a " + lang::kind_name(a[4]));
+    specs.mesh = (*mesh)->mesh;
+  }
+  specs.check = in.truth(a[5], a.span);
+  return lang::manual_function(in, a[0], "shard_map(...)", std::move(specs), a.span);
+}
+
 }  // namespace
 
 void register_collectives(Interpreter& in) {
@@ -279,6 +300,8 @@ void register_collectives(Interpreter& in) {
   in.define({"pbroadcast", "pbroadcast(x, along, source = 0)", "Every device gets the source's x.", pbroadcast});
   in.define({"axis_index", "axis_index(along)", "Where this device is along a mesh axis, counted from 0; over several axes, row-major.", axis_index});
   in.define({"axis_size", "axis_size(along)", "How many devices there are along a mesh axis.", axis_size});
+  in.define({"shard_map", "shard_map(f, in = none, out = none, axes = none, mesh = none, check = true)",
+             "f as the program of one device, as `manual fn` is: `in:` and `out:` are specs (trees, prefixes), `axes:` the mesh axes that become manual.", shard_map});
   in.define({"pcast", "pcast(x, along, to = \"varying\")",
              "x typed as a value that may differ between devices; moves nothing. Its gradient is the sum over the devices.", pcast});
 }
