@@ -1,0 +1,172 @@
+// Joining, parting and repeating arrays: concat, stack, flip, roll, repeat, tile and the parts of split. Composites of slice.cpp's and
+// shape.cpp's rows. Axes that may not be split in explicit mode are refused here, since the parts alone would allow them.
+#include <algorithm>
+
+#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace {
+
+using ir::kWhole;
+
+std::int64_t rank_of(const Builder& b, Var x) { return static_cast<std::int64_t>(b.type(x).shape.size()); }
+
+Var part(Builder& b, Var x, std::int64_t axis, std::int64_t from, std::int64_t to) {
+  auto count = static_cast<std::size_t>(-axis);
+  Ints start(count, 0), limit(count, kWhole), step(count, 1);
+  start[0] = from;
+  limit[0] = to;
+  return b.call("slice", {x}, {{"start", start}, {"limit", limit}, {"step", step}});
+}
+
+Vars join(Builder& b, std::span<const Var> in, std::int64_t axis) {
+  if (in.empty()) fail("shape", "nothing to join: the list is empty");
+  if (in.size() == 1) return {in[0]};
+  return b.emit(*b.core().concat, in, {{"axis", axis}});
+}
+
+Vars concat(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  if (in.empty()) fail("shape", "concat of an empty list");
+  return join(b, in, from_end(integer_or(attrs, "axis", 0), rank_of(b, in[0]), "concat"));
+}
+
+Vars stack(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  if (in.empty()) fail("shape", "stack of an empty list");
+  std::int64_t rank = rank_of(b, in[0]) + 1, axis = from_end(integer_or(attrs, "axis", 0), rank, "stack");
+  Vars grown;
+  for (Var x : in) {
+    Shape shape = b.type(x).shape;
+    if (shape != b.type(in[0]).shape)
+      fail("shape", "stack: arrays must have one shape, got " + runtime::to_string(b.type(in[0])) + " and " + runtime::to_string(b.type(x)));
+    shape.insert(shape.begin() + from_front(axis, rank), 1);
+    grown.push_back(expand(b, x, shape));
+  }
+  return join(b, grown, axis);
+}
+
+Vars split_parts(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Var x = in[0];
+  std::int64_t rank = rank_of(b, x), axis = from_end(integer_or(attrs, "axis", 0), rank, "split");
+  std::int64_t size = b.type(x).shape[static_cast<std::size_t>(from_front(axis, rank))];
+  Ints cut = *ints_if(attrs, "n");
+  if (cut.size() == 1) {
+    std::int64_t n = cut[0];
+    if (n < 1 || size % n)
+      fail("shape", "split: dimension " + std::to_string(from_front(axis, rank)) + " of " + runtime::to_string(b.type(x)) + " has size " +
+                        std::to_string(size) + ", which does not divide into " + std::to_string(n) + " equal parts");
+    cut.clear();
+    for (std::int64_t i = 1; i < n; ++i) cut.push_back(i * (size / n));
+  }
+  cut.push_back(size);
+  Vars made;
+  std::int64_t from = 0;
+  for (auto to : cut) {
+    to = std::clamp(to, from, size);
+    made.push_back(part(b, x, axis, from, to));
+    from = to;
+  }
+  return made;
+}
+
+void refuse_split(const Builder& b, Var x, std::int64_t axis, std::string_view op, std::string_view way_out) {
+  const Type& t = b.type(x);
+  int d = from_front(axis, t.rank());
+  if (laid_out(t) && is_split(t, d))
+    fail("layout", std::string(op) + " along dimension " + std::to_string(d) + " of " + runtime::to_string(t) + ", which is split over " + axes_text(t, d) +
+                       ": " + std::string(way_out));
+}
+
+Vars flip(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Ints axes = axes_from_end(ints_if(attrs, "axis"), rank_of(b, in[0]), "flip");
+  return {axes.empty() ? in[0] : b.call("rev", {in[0]}, {{"axes", axes}})};
+}
+
+Vars roll(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Ints shifts = *ints_if(attrs, "shift");
+  Var x = in[0];
+  Shape shape = b.type(x).shape;
+  auto given = ints_if(attrs, "axis");
+  if (!given) {
+    x = expand(b, x, {runtime::numel(shape)});
+    given = Ints{0};
+  }
+  if (given->size() != shifts.size() && shifts.size() != 1 && given->size() != 1) fail("shape", "roll: as many shifts as axes, or one of either");
+  std::size_t turns = std::max(given->size(), shifts.size());
+  for (std::size_t i = 0; i < turns; ++i) {
+    std::int64_t axis = from_end((*given)[given->size() == 1 ? 0 : i], rank_of(b, x), "roll"), shift = shifts[shifts.size() == 1 ? 0 : i];
+    std::int64_t n = b.type(x).shape[static_cast<std::size_t>(from_front(axis, rank_of(b, x)))];
+    refuse_split(b, x, axis, "roll", "`shard` the array so that this dimension is whole first");
+    if (n == 0 || (shift = ((shift % n) + n) % n) == 0) continue;
+    x = join(b, Vars{part(b, x, axis, n - shift, n), part(b, x, axis, 0, n - shift)}, axis)[0];
+  }
+  return {expand(b, x, shape)};
+}
+
+// Each element n times in a row: a new dimension behind the axis, merged with it.
+Vars repeat(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  std::int64_t n = integer_or(attrs, "n", 1);
+  if (n < 0) fail("shape", "repeat: the count cannot be negative");
+  Var x = in[0];
+  if (!attrs.has("axis")) x = expand(b, x, {runtime::numel(b.type(x).shape)});
+  Shape shape = b.type(x).shape;
+  std::int64_t rank = rank_of(b, x), axis = from_end(integer_or(attrs, "axis", 0), rank, "repeat");
+  if (!attrs.has("out")) refuse_split(b, x, axis, "repeat", "say the result's layout with `out: P(...)`");
+  auto d = static_cast<std::size_t>(from_front(axis, rank));
+  Shape one = shape, grown = shape, merged_shape = shape;
+  one.insert(one.begin() + static_cast<std::ptrdiff_t>(d) + 1, 1);
+  grown.insert(grown.begin() + static_cast<std::ptrdiff_t>(d) + 1, n);
+  if (__builtin_mul_overflow(merged_shape[d], n, &merged_shape[d])) fail("shape", "repeat: the result is too large");
+  x = ir::broadcast_to(b, expand(b, x, one), grown);
+  return {b.call("reshape_to", {x}, with_out({{"shape", merged_shape}}, attrs))};
+}
+
+// The whole array several times along each dimension: a new dimension in front of each repeated one, merged with it.
+Vars tile(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Ints reps = *ints_if(attrs, "reps");
+  Shape shape = b.type(in[0]).shape;
+  while (reps.size() < shape.size()) reps.insert(reps.begin(), 1);
+  while (shape.size() < reps.size()) shape.insert(shape.begin(), 1);
+  Var x = expand(b, in[0], shape);
+  Shape one, grown, merged_shape;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (reps[d] < 0) fail("shape", "tile: counts cannot be negative");
+    if (reps[d] != 1) {
+      refuse_split(b, x, static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size()), "tile", "`shard` the array so that it is whole first");
+      one.push_back(1);
+      grown.push_back(reps[d]);
+    }
+    one.push_back(shape[d]);
+    grown.push_back(shape[d]);
+    std::int64_t n = 0;
+    if (__builtin_mul_overflow(shape[d], reps[d], &n)) fail("shape", "tile: the result is too large");
+    merged_shape.push_back(n);
+  }
+  return {expand(b, ir::broadcast_to(b, expand(b, x, one), grown), merged_shape)};
+}
+
+}  // namespace
+
+void register_arrange(OpTable& t) {
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose, std::vector<Sample> samples) {
+    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+  };
+  constexpr std::int64_t zero = 0, one = 1, two = 2, end = -1;
+  add("concat", "concat(xs: arrays, axis: int = 0)", "Arrays one after the other along an axis.", concat,
+      {{{f32({4, 6}), f32({2, 6})}, {}}, {{f32({4, 2}), f32({4, 4}), i32({4, 2})}, {{"axis", one}}}});
+  add("stack", "stack(xs: arrays, axis: int = 0)", "Arrays side by side along a new axis.", stack,
+      {{{f32({4, 6}), f32({4, 6})}, {}}, {{f32({4}), f32({4})}, {{"axis", end}}}});
+  OpDef parts = composite_row("split_parts", "split_parts(x, n: ints, axis: int = 0)", "Equal parts along an axis, or parts cut at the positions of a list.",
+                              split_parts, {{{f32({8, 4})}, {{"n", Ints{2}}}}, {{f32({4, 6})}, {{"n", Ints{3}}, {"axis", one}}}, {{f32({6})}, {{"n", Ints{1, 4}}}}});
+  parts.internal = true;
+  t.add(std::move(parts));
+  add("flip", "flip(x, axis: ints? = none)", "The elements from last to first, along axes or all.", flip, {{{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", Ints{0}}}}});
+  add("roll", "roll(x, shift: ints, axis: ints? = none)", "The elements moved on along an axis; what falls off comes in at the front.", roll,
+      {{{f32({4, 6})}, {{"shift", Ints{2}}, {"axis", Ints{1}}}}, {{f32({4, 2})}, {{"shift", Ints{-1}}}}, {{f32({4, 6})}, {{"shift", Ints{1, 2}}, {"axis", Ints{0, 1}}}}});
+  add("repeat", "repeat(x, n: int, axis: int? = none, out: spec? = none)", "Each element n times in a row.", repeat,
+      {{{f32({4, 6})}, {{"n", two}, {"axis", one}}}, {{f32({2, 4})}, {{"n", two}, {"axis", zero}}}, {{f32({4})}, {{"n", two}}}});
+  add("tile", "tile(x, reps: ints)", "The whole array several times along each dimension.", tile,
+      {{{f32({4, 6})}, {{"reps", Ints{1, 2}}}}, {{f32({4})}, {{"reps", Ints{2, 2}}}}, {{f32({2, 4})}, {{"reps", Ints{3}}}}});
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,305 @@
+// Elementwise arithmetic, comparisons, logic and bits. Functions such as exp and sin are in math.cpp; relu, clip and other composites
+// in activation.cpp. Ties and edges follow JAX: maximum and minimum share the derivative where both are equal, x ** 0 has none.
+#include "stdlib/ops/elementwise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+
+using runtime::Code;
+
+std::vector<Sample> unary_samples(Domain d) {
+  return {{{f32({3, 4}, d.low, d.high)}, {}}, {{f32({}, d.low, d.high)}, {}}, {{of(DType::F64, {2, 2, 4}, d.low, d.high)}, {}},
+          {{of(DType::BF16, {4}, d.low, d.high)}, {}}};
+}
+
+std::vector<Sample> binary_samples(Domain d) {
+  return {{{f32({4, 6}, d.low, d.high), f32({4, 6}, d.low, d.high)}, {}},
+          {{f32({2, 4, 6}, d.low, d.high), f32({6}, d.low, d.high)}, {}},
+          {{f32({4, 1}, d.low, d.high), f32({1, 4}, d.low, d.high)}, {}},
+          {{f32({}, d.low, d.high), f32({4}, d.low, d.high)}, {}},
+          {{of(DType::F64, {2}, d.low, d.high), of(DType::F64, {2}, d.low, d.high)}, {}},
+          {{of(DType::BF16, {4}, d.low, d.high), f32({2, 4}, d.low, d.high)}, {}}};
+}
+
+ir::KindFn always(DType dtype) {
+  return [dtype](const OpCall&) { return std::vector<Kind>{{dtype, false}}; };
+}
+
+OpDef unary_row(std::string_view name, std::string_view signature, std::string_view doc, Code code, Operands operands, Partial1 partial,
+                Domain domain) {
+  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors, .dtype = {operands, {}}};
+  row.derivative = ir::Partials{[partial](Builder& b, const NodeView& n) -> Vars { return {partial({b, n.in[0]}, {b, n.out[0]})}; }};
+  row.kernel = code;
+  row.samples = unary_samples(domain);
+  return row;
+}
+
+OpDef unary_zero_row(std::string_view name, std::string_view signature, std::string_view doc, Code code, Operands operands, Domain domain) {
+  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors, .dtype = {operands, {}}};
+  row.derivative = ir::Zero{};
+  row.kernel = code;
+  row.samples = unary_samples(domain);
+  return row;
+}
+
+OpDef binary_row(std::string_view name, std::string_view signature, std::string_view doc, Code code, Operands operands,
+                 ir::Derivative derivative, Domain domain) {
+  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors, .dtype = {operands, {}}};
+  row.derivative = std::move(derivative);
+  row.kernel = code;
+  row.samples = binary_samples(domain);
+  return row;
+}
+
+OpDef composite_row(std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
+                    std::vector<Sample> samples) {
+  OpDef row{.name = name, .signature = signature, .doc = doc};
+  row.dtype.operands = Operands::AsIs;
+  row.derivative = ir::FromParts{};
+  row.kernel = std::move(compose);
+  row.samples = std::move(samples);
+  return row;
+}
+
+ir::Derivative partials2(Partial2 of) {
+  return ir::Partials{[of](Builder& b, const NodeView& n) -> Vars {
+    auto [dx, dy] = of({b, n.in[0]}, {b, n.in[1]}, {b, n.out[0]});
+    return {dx, dy};
+  }};
+}
+
+namespace {
+
+// d/dx of max(x, y): 1 where x is the chosen one, a half where both are equal.
+Expr share(const Expr& chosen, const Expr& tie, const Expr& like) {
+  return select(chosen, 1.0, select(tie, 0.5, like.number(0.0)));
+}
+
+// The value of a scalar constant of the graph under construction, where `v` is one.
+std::optional<std::int64_t> constant_integer(const Builder& b, Var v) {
+  if (!b.type(v).shape.empty() || !runtime::is_integer(b.type(v).dtype)) return std::nullopt;
+  auto& nodes = b.graph().nodes;
+  for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) {
+    if (std::find(n->outputs.begin(), n->outputs.end(), v) == n->outputs.end()) continue;
+    if (n->op != b.core().constant) return std::nullopt;
+    if (auto* i = std::get_if<std::int64_t>(n->attrs.find("value"))) return *i;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// x ** n for a known small n by multiplications, as JAX does for Python's integers: exact on integers, no logarithm on floats.
+Expr integer_power(Expr x, std::int64_t n) {
+  Expr power = x;
+  std::optional<Expr> made;
+  for (auto k = n; k > 0; k >>= 1) {
+    if (k & 1) made = made ? *made * power : power;
+    if (k > 1) power = power * power;
+  }
+  return *made;
+}
+
+void register_arithmetic(OpTable& t) {
+  // Sums and differences are linear in both operands together: a pending sum passes through them.
+  auto linear2 = [](bool negate) {
+    return Transposes{{}, true, [negate](Builder& b, const NodeView&, int operand, std::span<const Var> ct, const Type& want) {
+                        Var g = negate && operand == 1 ? ir::neg(b, ct[0]) : ct[0];
+                        return ir::unbroadcast(b, g, want);
+                      }};
+  };
+  t.add(binary_row("add", "add(x, y)", "Sum, element by element.", Code::Add, Operands::Promote, linear2(false)));
+  t.add(binary_row("sub", "sub(x, y)", "Difference, element by element.", Code::Sub, Operands::Promote, linear2(true)));
+  t.add(binary_row("mul", "mul(x, y)", "Product, element by element.", Code::Mul, Operands::Promote,
+                   Transposes{{}, false, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
+                                return ir::unbroadcast(b, ir::mul(b, ct[0], n.in[static_cast<std::size_t>(1 - operand)]), want);
+                              }}));
+  t.add(binary_row("div", "div(x, y)", "True quotient; integers give f32.", Code::Div, Operands::Inexact,
+                   partials2([](Expr, Expr y, Expr z) { return std::pair{1.0 / y, -(z / y)}; }), {0.5, 3}));
+  t.add(binary_row("floor_divide", "floor_divide(x, y)", "Quotient rounded down.", Code::FloorDiv, Operands::Promote, ir::Zero{}, {0.5, 3}));
+  t.add(binary_row("mod", "mod(x, y)", "Remainder, with the sign of the divisor.", Code::Mod, Operands::Promote,
+                   partials2([](Expr x, Expr y, Expr) { return std::pair{x.number(1.0), -call("floor_divide", {x, y})}; }), {0.5, 3}));
+  OpDef neg{.name = "neg", .signature = "neg(x)", .doc = "The negative.", .factors = broadcast_factors};
+  neg.derivative = Transposes{{}, false, [](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type&) { return ir::neg(b, ct[0]); }};
+  neg.kernel = Code::Neg;
+  neg.samples = unary_samples({});
+  t.add(std::move(neg));
+
+  // The derivative of x ** y wrt x is 0 where y is 0, and the one wrt y is 0 where x is 0 (JAX): no nan from 0 * log 0.
+  OpDef power = binary_row("power", "power(x, y)", "x to the power y, without regard to whether y is a known integer.", Code::Pow,
+                           Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
+                             Expr none = eq(y, 0.0);
+                             Expr dx = select(none, 0.0, y * call("power", {x, select(none, 1.0, y - 1.0)}));
+                             Expr dy = call("log", {select(eq(x, 0.0), 1.0, x)}) * z;
+                             return std::pair{dx, dy};
+                           }),
+                           {0.5, 2});
+  power.internal = true;
+  t.add(std::move(power));
+  t.add(composite_row("pow", "pow(x, y)", "x to the power y; a host integer keeps the type of x.",
+                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                        auto n = constant_integer(b, in[1]);
+                        if (n && *n >= 1 && *n <= 16 && b.type(in[1]).weak && b.type(in[0]).dtype != DType::Bool)
+                          return {integer_power({b, in[0]}, *n)};
+                        return {call("power", {{b, in[0]}, {b, in[1]}})};
+                      },
+                      binary_samples({0.5, 2})));
+  t.add(binary_row("maximum", "maximum(x, y)", "The larger of both; nan where one is nan.", Code::Max, Operands::Promote,
+                   partials2([](Expr x, Expr y, Expr z) {
+                     Expr tie = eq(x, y);
+                     return std::pair{share(gt(x, y), tie, z), share(lt(x, y), tie, z)};
+                   })));
+  t.add(binary_row("minimum", "minimum(x, y)", "The smaller of both; nan where one is nan.", Code::Min, Operands::Promote,
+                   partials2([](Expr x, Expr y, Expr z) {
+                     Expr tie = eq(x, y);
+                     return std::pair{share(lt(x, y), tie, z), share(gt(x, y), tie, z)};
+                   })));
+  t.add(binary_row("atan2", "atan2(y, x)", "The angle of the point (x, y), in radians.", Code::Atan2, Operands::Inexact,
+                   partials2([](Expr y, Expr x, Expr) {
+                     Expr r = x * x + y * y;
+                     return std::pair{x / r, -(y / r)};
+                   }),
+                   {0.5, 2}));
+}
+
+void register_comparisons(OpTable& t) {
+  auto compare = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
+    OpDef row = binary_row(name, signature, doc, code, Operands::Promote, ir::Zero{});
+    row.dtype.result = always(DType::Bool);
+    row.samples.push_back({{i32({8}, 0, 3), i32({8}, 0, 3)}, {}});
+    t.add(std::move(row));
+  };
+  compare("eq", "eq(x, y)", "Whether elements are equal.", Code::Eq);
+  compare("ne", "ne(x, y)", "Whether elements differ.", Code::Ne);
+  compare("lt", "lt(x, y)", "Whether x is smaller.", Code::Lt);
+  compare("le", "le(x, y)", "Whether x is smaller or equal.", Code::Le);
+  compare("gt", "gt(x, y)", "Whether x is larger.", Code::Gt);
+  compare("ge", "ge(x, y)", "Whether x is larger or equal.", Code::Ge);
+  auto test = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
+    OpDef row = unary_zero_row(name, signature, doc, code, Operands::Inexact);
+    row.dtype.result = always(DType::Bool);
+    t.add(std::move(row));
+  };
+  test("isnan", "isnan(x)", "Whether elements are not a number.", Code::IsNan);
+  test("isinf", "isinf(x)", "Whether elements are infinite.", Code::IsInf);
+  test("isfinite", "isfinite(x)", "Whether elements are neither infinite nor nan.", Code::IsFinite);
+}
+
+// Result kinds that refuse element types an operation is not made for.
+ir::KindFn only(std::string_view op, std::string_view what, bool (*fits)(DType)) {
+  return [=](const OpCall& call) {
+    for (auto& type : call.in)
+      if (!fits(type.dtype)) fail("type", std::string(op) + " is for " + std::string(what) + ", got " + runtime::to_string(type));
+    return std::vector<Kind>{call.in[0].kind()};
+  };
+}
+
+void register_bits(OpTable& t) {
+  auto bits = [](DType d) { return d == DType::Bool || runtime::is_integer(d); };
+  auto truth = [](DType d) { return d == DType::Bool; };
+  std::vector<Sample> whole = {{{i32({4, 6}, -8, 8), i32({4, 6}, 0, 5)}, {}},
+                               {{of(DType::U8, {4}, 0, 200), of(DType::U8, {2, 4}, 0, 5)}, {}}};
+  std::vector<Sample> bools = {{{of(DType::Bool, {4, 6}, 0, 2), of(DType::Bool, {4, 6}, 0, 2)}, {}},
+                               {{of(DType::Bool, {}, 0, 2), of(DType::Bool, {4}, 0, 2)}, {}}};
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code, ir::KindFn kinds,
+                 std::vector<Sample> samples) {
+    OpDef row = binary_row(name, signature, doc, code, Operands::Promote, ir::Zero{});
+    row.dtype.result = std::move(kinds);
+    row.samples = std::move(samples);
+    t.add(std::move(row));
+  };
+  std::vector<Sample> all_bits = whole;
+  all_bits.insert(all_bits.end(), bools.begin(), bools.end());
+  add("bit_and", "bit_and(x, y)", "Bits set in both, or both true.", Code::BitAnd, only("bit_and", "integers and bools", bits), all_bits);
+  add("bit_or", "bit_or(x, y)", "Bits set in one of both, or one true.", Code::BitOr, only("bit_or", "integers and bools", bits), all_bits);
+  add("bit_xor", "bit_xor(x, y)", "Bits that differ.", Code::BitXor, only("bit_xor", "integers and bools", bits), all_bits);
+  add("logical_and", "logical_and(x, y)", "Whether both are true.", Code::BitAnd, only("logical_and", "bools", truth), bools);
+  add("logical_or", "logical_or(x, y)", "Whether one is true.", Code::BitOr, only("logical_or", "bools", truth), bools);
+  auto integers = [](DType d) { return runtime::is_integer(d); };
+  add("shift_left", "shift_left(x, y)", "Bits moved up.", Code::Shl, only("shift_left", "integers", integers), whole);
+  add("shift_right", "shift_right(x, y)", "Bits moved down; signed numbers keep their sign.", Code::Shr, only("shift_right", "integers", integers),
+      whole);
+
+  OpDef flip = unary_zero_row("bit_flip", "bit_flip(x)", "All bits of integers turned over.", Code::BitNot, Operands::Promote);
+  flip.dtype.result = only("bit_flip", "integers", integers);
+  flip.samples = {{{i32({4, 6}, -8, 8)}, {}}};
+  flip.internal = true;
+  t.add(std::move(flip));
+  OpDef negate = unary_zero_row("logical_not", "logical_not(x)", "Whether it is not true.", Code::Not, Operands::AsIs);
+  negate.dtype.result = only("logical_not", "bools", truth);
+  negate.samples = {{{of(DType::Bool, {4, 6}, 0, 2)}, {}}, {{of(DType::Bool, {}, 0, 2)}, {}}};
+  t.add(std::move(negate));
+  t.add(composite_row("bit_not", "bit_not(x)", "All bits turned over, or the opposite truth.",
+                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                        return {b.call(b.type(in[0]).dtype == DType::Bool ? "logical_not" : "bit_flip", {in[0]})};
+                      },
+                      {{{i32({4}, -8, 8)}, {}}, {{of(DType::Bool, {4}, 0, 2)}, {}}}));
+}
+
+void register_select(OpTable& t) {
+  OpDef select{.name = "select", .signature = "select(c, x, y)", .doc = "x where c is true, else y; x and y of one element type.",
+               .factors = broadcast_factors};
+  select.dtype = {Operands::AsIs, [](const OpCall& call) {
+                    if (call.in[0].dtype != DType::Bool) fail("type", "select chooses by bools, got " + runtime::to_string(call.in[0]));
+                    if (call.in[1].dtype != call.in[2].dtype)
+                      fail("type", "select takes cases of one element type, got " + runtime::to_string(call.in[1]) + " and " +
+                                       runtime::to_string(call.in[2]));
+                    return std::vector<Kind>{{call.in[1].dtype, call.in[1].weak && call.in[2].weak}};
+                  }};
+  select.derivative = Transposes{{1, 2}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
+                                   Expr c{b, n.in[0]}, g{b, ct[0]};
+                                   return ir::unbroadcast(b, operand == 1 ? stdlib::select(c, g, 0.0) : stdlib::select(c, 0.0, g), want);
+                                 }};
+  select.kernel = Code::Select;
+  select.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
+    const Type &x = call.in[1], &y = call.in[2];
+    if (x.shape.empty() || y.shape.empty() || !laid_out(x) || !laid_out(y) || x.shape != y.shape || same_layout(x, y)) return std::nullopt;
+    return "the two cases of `where` must have one layout, got " + runtime::to_string(x) + " and " + runtime::to_string(y) +
+           "; `shard` one of them first";
+  };
+  select.internal = true;
+  select.samples = {{{of(DType::Bool, {4, 6}, 0, 2), f32({4, 6}), f32({4, 6})}, {}},
+                    {{of(DType::Bool, {4, 1}, 0, 2), f32({4, 6}), f32({})}, {}},
+                    {{of(DType::Bool, {}, 0, 2), i32({4}), i32({4})}, {}}};
+  t.add(std::move(select));
+
+  OpDef convert{.name = "convert", .signature = "convert(x, dtype: dtype, weak: bool = false)",
+                .doc = "Another element type; fractions are cut off.", .factors = broadcast_factors};
+  convert.dtype = {Operands::AsIs, [](const OpCall& call) {
+                     DType to = call.attrs.dtype("dtype");
+                     if ((call.in[0].dtype == DType::Key) != (to == DType::Key))
+                       fail("type", "a key is not converted: " + runtime::to_string(call.in[0]) + " to " + std::string(runtime::name(to)));
+                     return std::vector<Kind>{{to, flag_or(call.attrs, "weak", false)}};
+                   }};
+  convert.derivative = Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+                                    // Through integers nothing flows.
+                                    bool flows = runtime::is_float(want.dtype) && runtime::is_float(n.call.attrs.dtype("dtype"));
+                                    return flows ? ir::convert(b, ct[0], want.dtype, want.weak) : ir::zeros(b, want);
+                                  }};
+  convert.kernel = Code::Convert;
+  convert.internal = true;
+  convert.samples = {{{f32({4, 6}, -3, 3)}, {{"dtype", DType::F64}}}, {{f32({4, 6}, -3, 3)}, {{"dtype", DType::I32}}},
+                     {{i32({4})}, {{"dtype", DType::F32}}}, {{of(DType::F64, {4})}, {{"dtype", DType::F32}}}};
+  t.add(std::move(convert));
+
+  OpDef stop{.name = "stop_gradient", .signature = "stop_gradient(x)", .doc = "The value itself, through which no derivative flows.",
+             .factors = broadcast_factors};
+  stop.derivative = ir::Zero{};
+  stop.kernel = Code::Identity;
+  stop.samples = {{{f32({4, 6})}, {}}, {{i32({4})}, {}}};
+  t.add(std::move(stop));
+}
+
+}  // namespace
+
+void register_elementwise(OpTable& table) {
+  register_arithmetic(table);
+  register_comparisons(table);
+  register_bits(table);
+  register_select(table);
+}
+
+}  // namespace shard::stdlib

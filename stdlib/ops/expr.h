@@ -1,0 +1,63 @@
+// Values of a graph under construction, written as formulas: `0.5 * x * (1.0 + tanh(y))`. A thin pair of builder and variable, for
+// the rows' derivatives and composites. Numbers become constants of the other side's element type, so they never promote.
+#pragma once
+#include <initializer_list>
+#include <string_view>
+
+#include "interpreter/ir/builder.h"
+
+namespace shard::stdlib {
+
+class Expr {
+ public:
+  Expr(ir::Builder& b, ir::Var v) : b_(&b), v_(v) {}
+  ir::Builder& builder() const { return *b_; }
+  ir::Var var() const { return v_; }
+  operator ir::Var() const { return v_; }  // so that an Expr can stand wherever a row wants a variable
+  const ir::Type& type() const { return b_->type(v_); }
+  Expr number(double value) const { return {*b_, ir::constant(*b_, value, type().dtype, type().weak)}; }  // of this element type
+
+ private:
+  ir::Builder* b_;
+  ir::Var v_;
+};
+
+inline Expr call(std::string_view name, std::initializer_list<Expr> xs, ir::Attrs attrs = {}) {
+  ir::Vars vars(xs.begin(), xs.end());
+  ir::Builder& b = xs.begin()->builder();
+  return {b, b.emit(b.table().at(name), vars, std::move(attrs)).at(0)};
+}
+
+inline Expr operator+(const Expr& x, const Expr& y) { return call("add", {x, y}); }
+inline Expr operator-(const Expr& x, const Expr& y) { return call("sub", {x, y}); }
+inline Expr operator*(const Expr& x, const Expr& y) { return call("mul", {x, y}); }
+inline Expr operator/(const Expr& x, const Expr& y) { return call("div", {x, y}); }
+inline Expr operator-(const Expr& x) { return call("neg", {x}); }
+inline Expr operator+(const Expr& x, double y) { return x + x.number(y); }
+inline Expr operator-(const Expr& x, double y) { return x - x.number(y); }
+inline Expr operator*(const Expr& x, double y) { return x * x.number(y); }
+inline Expr operator/(const Expr& x, double y) { return x / x.number(y); }
+inline Expr operator+(double x, const Expr& y) { return y.number(x) + y; }
+inline Expr operator-(double x, const Expr& y) { return y.number(x) - y; }
+inline Expr operator*(double x, const Expr& y) { return y.number(x) * y; }
+inline Expr operator/(double x, const Expr& y) { return y.number(x) / y; }
+
+inline Expr eq(const Expr& x, const Expr& y) { return call("eq", {x, y}); }
+inline Expr eq(const Expr& x, double y) { return call("eq", {x, x.number(y)}); }
+inline Expr lt(const Expr& x, const Expr& y) { return call("lt", {x, y}); }
+inline Expr lt(const Expr& x, double y) { return call("lt", {x, x.number(y)}); }
+inline Expr gt(const Expr& x, const Expr& y) { return call("gt", {x, y}); }
+inline Expr gt(const Expr& x, double y) { return call("gt", {x, x.number(y)}); }
+inline Expr ge(const Expr& x, const Expr& y) { return call("ge", {x, y}); }
+inline Expr ge(const Expr& x, double y) { return call("ge", {x, x.number(y)}); }
+inline Expr select(const Expr& c, const Expr& x, const Expr& y) { return call("select", {c, x, y}); }
+inline Expr select(const Expr& c, const Expr& x, double y) { return call("select", {c, x, x.number(y)}); }
+inline Expr select(const Expr& c, double x, const Expr& y) { return call("select", {c, y.number(x), y}); }
+inline Expr both(const Expr& x, const Expr& y) { return call("logical_and", {x, y}); }
+inline Expr maximum(const Expr& x, const Expr& y) { return call("maximum", {x, y}); }
+inline Expr minimum(const Expr& x, const Expr& y) { return call("minimum", {x, y}); }
+inline Expr cast_to(const Expr& x, runtime::DType dtype, bool weak = false) {
+  return {x.builder(), ir::convert(x.builder(), x, dtype, weak)};
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,77 @@
+// Elementwise functions of one number: exponentials, circular and hyperbolic functions, rounding. Derivatives are written as JAX
+// writes them (through the result where that is cheaper); domains keep the samples away from edges.
+#include <cmath>
+#include <numbers>
+
+#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace {
+
+using runtime::Code;
+constexpr auto kInexact = Operands::Inexact;
+constexpr auto kPromote = Operands::Promote;
+
+Expr rsqrt(const Expr& x) { return call("rsqrt", {x}); }
+
+void register_exponentials(OpTable& t) {
+  t.add(unary_row("exp", "exp(x)", "e to the power x.", Code::Exp, kInexact, [](Expr, Expr y) { return y; }));
+  t.add(unary_row("expm1", "expm1(x)", "exp(x) - 1, exact near 0.", Code::Expm1, kInexact, [](Expr, Expr y) { return y + 1.0; }));
+  t.add(unary_row("log", "log(x)", "Natural logarithm.", Code::Log, kInexact, [](Expr x, Expr) { return 1.0 / x; }, {0.3, 3}));
+  t.add(unary_row("log1p", "log1p(x)", "log(1 + x), exact near 0.", Code::Log1p, kInexact, [](Expr x, Expr) { return 1.0 / (x + 1.0); },
+                  {-0.5, 3}));
+  t.add(unary_row("sqrt", "sqrt(x)", "Square root.", Code::Sqrt, kInexact, [](Expr, Expr y) { return 0.5 / y; }, {0.3, 3}));
+  t.add(unary_row("rsqrt", "rsqrt(x)", "1 / sqrt(x).", Code::Rsqrt, kInexact, [](Expr x, Expr y) { return -0.5 * (y / x); }, {0.3, 3}));
+  t.add(unary_row("square", "square(x)", "x * x.", Code::Square, kPromote, [](Expr x, Expr) { return 2.0 * x; }));
+  t.add(unary_row("sigmoid", "sigmoid(x)", "1 / (1 + exp(-x)).", Code::Sigmoid, kInexact, [](Expr, Expr y) { return y * (1.0 - y); }));
+  t.add(unary_row("erf", "erf(x)", "The error function.", Code::Erf, kInexact,
+                  [](Expr x, Expr) { return 2.0 * std::numbers::inv_sqrtpi * call("exp", {-(x * x)}); }));
+  t.add(unary_row("erf_inv", "erf_inv(x)", "The inverse of the error function, infinite at -1 and 1.", Code::ErfInv, kInexact,
+                  [](Expr, Expr y) { return (0.5 / std::numbers::inv_sqrtpi) * call("exp", {y * y}); }, {-0.9, 0.9}));
+}
+
+void register_circular(OpTable& t) {
+  t.add(unary_row("sin", "sin(x)", "Sine of an angle in radians.", Code::Sin, kInexact, [](Expr x, Expr) { return call("cos", {x}); }));
+  t.add(unary_row("cos", "cos(x)", "Cosine of an angle in radians.", Code::Cos, kInexact, [](Expr x, Expr) { return -call("sin", {x}); }));
+  t.add(unary_row("tan", "tan(x)", "Tangent of an angle in radians.", Code::Tan, kInexact, [](Expr, Expr y) { return y * y + 1.0; },
+                  {-1, 1}));
+  t.add(unary_row("asin", "asin(x)", "The angle whose sine is x.", Code::Asin, kInexact, [](Expr x, Expr) { return rsqrt(1.0 - x * x); },
+                  {-0.9, 0.9}));
+  t.add(unary_row("acos", "acos(x)", "The angle whose cosine is x.", Code::Acos, kInexact, [](Expr x, Expr) { return -rsqrt(1.0 - x * x); },
+                  {-0.9, 0.9}));
+  t.add(unary_row("atan", "atan(x)", "The angle whose tangent is x.", Code::Atan, kInexact, [](Expr x, Expr) { return 1.0 / (x * x + 1.0); }));
+  t.add(unary_row("sinh", "sinh(x)", "Hyperbolic sine.", Code::Sinh, kInexact, [](Expr x, Expr) { return call("cosh", {x}); }));
+  t.add(unary_row("cosh", "cosh(x)", "Hyperbolic cosine.", Code::Cosh, kInexact, [](Expr x, Expr) { return call("sinh", {x}); }));
+  t.add(unary_row("tanh", "tanh(x)", "Hyperbolic tangent.", Code::Tanh, kInexact, [](Expr, Expr y) { return 1.0 - y * y; }));
+  t.add(unary_row("asinh", "asinh(x)", "Inverse hyperbolic sine.", Code::Asinh, kInexact, [](Expr x, Expr) { return rsqrt(x * x + 1.0); }));
+  t.add(unary_row("acosh", "acosh(x)", "Inverse hyperbolic cosine.", Code::Acosh, kInexact,
+                  [](Expr x, Expr) { return rsqrt((x - 1.0) * (x + 1.0)); }, {1.5, 3}));
+  t.add(unary_row("atanh", "atanh(x)", "Inverse hyperbolic tangent.", Code::Atanh, kInexact,
+                  [](Expr x, Expr) { return 1.0 / ((1.0 - x) * (x + 1.0)); }, {-0.9, 0.9}));
+}
+
+void register_rounding(OpTable& t) {
+  t.add(unary_row("abs", "abs(x)", "The size of x, without its sign.", Code::Abs, kPromote, [](Expr x, Expr) { return call("sign", {x}); }));
+  t.add(unary_zero_row("sign", "sign(x)", "-1, 0 or 1.", Code::Sign, kPromote));
+  t.add(unary_zero_row("floor", "floor(x)", "The whole number below.", Code::Floor, kInexact));
+  t.add(unary_zero_row("ceil", "ceil(x)", "The whole number above.", Code::Ceil, kInexact));
+  OpDef nearest = unary_zero_row("round_even", "round_even(x)", "The nearest whole number, halves to the even one; floats.", Code::Round, kInexact);
+  nearest.internal = true;
+  t.add(std::move(nearest));
+  t.add(composite_row("round", "round(x)", "The nearest whole number, halves to the even one.",
+                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                        return {runtime::is_float(b.type(in[0]).dtype) ? b.call("round_even", {in[0]}) : in[0]};
+                      },
+                      unary_samples({})));
+}
+
+}  // namespace
+
+void register_math(OpTable& table) {
+  register_exponentials(table);
+  register_circular(table);
+  register_rounding(table);
+}
+
+}  // namespace shard::stdlib

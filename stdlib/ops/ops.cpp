@@ -1,0 +1,27 @@
+// The table of contents of stdlib/ops: every family, in the order in which help lists them.
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+
+void register_all(ir::OpTable& table) {
+  register_elementwise(table);
+  register_math(table);
+  register_activation(table);
+  register_reduce(table);
+  register_statistics(table);
+  register_contract(table);
+  register_einsum(table);
+  register_shape(table);
+  register_arrange(table);
+  register_slice(table);
+  register_index(table);
+  register_window(table);
+  register_make(table);
+  register_random(table);
+  register_sample(table);
+  register_order(table);
+  register_control(table);
+  register_collective(table);
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,165 @@
+// The reductions that a graph holds: over `axes` (counted from the end), which vanish. Internal: users call sum, mean, ... of
+// statistics.cpp, which settle axes and element types. A split reduced dimension leaves a pending sum, product, maximum, ...
+#include <cstdint>
+
+#include "runtime/kernels/kernels.h"
+#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace {
+
+using runtime::Reduce;
+
+ir::FactorFn reduce_factors(FactorReduce how) {
+  return [how](const OpCall& call) {
+    RuleBuilder r;
+    const Shape& shape = call.in[0].shape;
+    auto dims = r.dims(shape);
+    std::vector<bool> gone(shape.size(), false);
+    for (int a : from_front(call.attrs.ints("axes"), call.in[0].rank())) {
+      gone.at(static_cast<std::size_t>(a)) = true;
+      auto& f = r.rule.factors[static_cast<std::size_t>(dims[static_cast<std::size_t>(a)][0])];
+      f.kind = FactorKind::Reduced;
+      f.reduce = how;
+    }
+    ir::ValueFactors kept;
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      if (!gone[d]) kept.push_back(dims[d]);
+    r.rule.operands = {dims};
+    r.rule.results = {kept};
+    return r.rule;
+  };
+}
+
+ir::KernelFn reduce_kernel(Reduce op) {
+  return [op](const KernelCall& c) -> BoundKernel {
+    View in = c.in[0], out = c.out[0];
+    auto axes = from_front(c.attrs.ints("axes"), in.rank());
+    return [=](void* const* i, void* const* o) { runtime::reduce(op, at(in, i[0]), axes, at(out, o[0])); };
+  };
+}
+
+// Sums over the first `terms` dimensions as well: the devices of a sum that follows.
+BoundKernel sum_kernel(const KernelCall& c, int terms) {
+  View in = c.in[0], out = c.out[0];
+  std::vector<int> axes = from_front(c.attrs.ints("axes"), in.rank()), all;
+  for (int d = 0; d < terms; ++d) all.push_back(d);
+  all.insert(all.end(), axes.begin(), axes.end());
+  return [=](void* const* i, void* const* o) { runtime::reduce(Reduce::Sum, at(in, i[0]), all, at(out, o[0])); };
+}
+
+// The largest or smallest shares its derivative equally among ties (JAX).
+Vars extreme_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
+  if (!tangents[0].valid()) return {Var{}};
+  const Ints& axes = n.call.attrs.ints("axes");
+  Expr x{b, n.in[0]}, y{b, expand(b, n.out[0], ones_at(x.type().shape, axes))};
+  Expr chosen = cast_to(eq(x, y), x.type().dtype, x.type().weak);
+  Expr count{b, ir::reduce_sum(b, chosen, axes)}, sum{b, ir::reduce_sum(b, Expr{b, tangents[0]} * chosen, axes)};
+  return {sum / count};
+}
+
+// d prod / d x_i is the product of the others: of the elements that are not 0 where x_i is the only 0, 0 where another one is.
+Vars product_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
+  if (!tangents[0].valid()) return {Var{}};
+  const Attrs& attrs = n.call.attrs;
+  const Ints& axes = attrs.ints("axes");
+  Expr x{b, n.in[0]};
+  Shape one = ones_at(x.type().shape, axes);
+  Expr is_zero = eq(x, 0.0), filled = select(is_zero, 1.0, x);
+  Expr zeros{b, expand(b, ir::reduce_sum(b, cast_to(is_zero, DType::I32), axes), one)};
+  Expr rest{b, expand(b, b.call("reduce_prod", {filled}, attrs), one)};
+  Expr none = select(eq(zeros, 0.0), rest / filled, 0.0);
+  Expr lone = select(eq(zeros, 1.0), rest, 0.0);
+  return {ir::reduce_sum(b, Expr{b, tangents[0]} * select(is_zero, lone, none), axes)};
+}
+
+std::vector<Sample> reduce_samples(DType dtype, double low, double high) {
+  return {{{of(dtype, {4, 6}, low, high)}, {{"axes", Ints{-1}}}}, {{of(dtype, {4, 6}, low, high)}, {{"axes", Ints{-2}}}},
+          {{of(dtype, {2, 4, 6}, low, high)}, {{"axes", Ints{-3, -1}}}}, {{of(dtype, {2, 4}, low, high)}, {{"axes", Ints{-2, -1}}}},
+          {{of(dtype, {4}, low, high)}, {{"axes", Ints{}}}}};
+}
+
+OpDef reduce_row(std::string_view name, std::string_view signature, std::string_view doc, Reduce op, FactorReduce how, ir::Derivative derivative) {
+  bool truth = op == Reduce::And || op == Reduce::Or;
+  OpDef row{.name = name, .signature = signature, .doc = doc, .factors = reduce_factors(how)};
+  row.dtype.operands = Operands::AsIs;
+  row.derivative = std::move(derivative);
+  row.kernel = reduce_kernel(op);
+  if (op == Reduce::Sum) row.kernel_sum = sum_kernel;
+  row.samples = truth ? reduce_samples(DType::Bool, 0, 2) : reduce_samples(DType::F32, op == Reduce::Prod ? 0.5 : -2, 2);
+  if (!truth) row.samples.push_back({{i32({4, 6})}, {{"axes", Ints{-2}}}});
+  row.internal = true;
+  return row;
+}
+
+// Split along the axis: every device that has the extreme gives the position of its first one, the others a position behind all; the
+// smallest, still pending, is the answer.
+Vars arg_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, bool largest) {
+  auto a = static_cast<std::size_t>(from_front(c.call.attrs.integer("axis"), c.call.in[0].rank()));
+  auto& axes = c.axes[static_cast<std::size_t>(c.rule.operands[0][a][0])];
+  Expr local{b, b.emit(c.call.op, in, c.attrs).at(0)};
+  if (axes.empty()) return {local};
+  std::int64_t size = b.type(in[0]).shape[a];
+  Expr mine{b, b.call(largest ? "reduce_max" : "reduce_min", {in[0]}, {{"axes", Ints{c.call.attrs.integer("axis")}}})};
+  Attrs over{{"axes", Ints(axes.begin(), axes.end())}, {"mesh", Layout{b.graph().mesh, {}}}, {"written", false}};
+  bool truth = mine.type().dtype == DType::Bool;   // collectives compare numbers
+  if (truth) mine = cast_to(mine, DType::I32);
+  Expr best{b, b.call(largest ? "pmax" : "pmin", {mine}, over)};
+  Expr has = call("logical_or", {eq(mine, best), call("isnan", {mine})});
+  Expr first{b, ir::mul(b, device_position(b, axes), scalar_i32(b, size))};
+  Expr behind{b, scalar_i32(b, INT32_MAX)};
+  return {select(has, local + first, behind)};
+}
+
+OpDef arg_row(std::string_view name, std::string_view signature, std::string_view doc, bool largest) {
+  OpDef row{.name = name, .signature = signature, .doc = doc};
+  row.factors = [](const OpCall& call) {
+    RuleBuilder r;
+    auto dims = r.dims(call.in[0].shape);
+    auto a = static_cast<std::size_t>(from_front(call.attrs.integer("axis"), call.in[0].rank()));
+    auto& along = r.rule.factors[static_cast<std::size_t>(dims.at(a)[0])];
+    along.kind = FactorKind::Masked;
+    along.reduce = FactorReduce::Min;
+    auto kept = dims;
+    kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(a));
+    r.rule.operands = {dims};
+    r.rule.results = {kept};
+    return r.rule;
+  };
+  row.dtype = {Operands::AsIs, always(DType::I32)};
+  row.derivative = ir::Zero{};
+  row.kernel = [largest](const KernelCall& c) -> BoundKernel {
+    View in = c.in[0], out = c.out[0];
+    int axis = from_front(c.attrs.integer("axis"), in.rank());
+    return [=](void* const* i, void* const* o) { runtime::arg_reduce(largest, at(in, i[0]), axis, at(out, o[0])); };
+  };
+  row.partition = [largest](Builder& b, const ir::LocalCall& c, std::span<const Var> in) { return arg_locally(b, c, in, largest); };
+  row.samples = {{{f32({4, 6})}, {{"axis", std::int64_t{-1}}}}, {{f32({2, 4, 6})}, {{"axis", std::int64_t{-2}}}},
+                 {{i32({8, 4}, 0, 3)}, {{"axis", std::int64_t{-2}}}}};
+  row.internal = true;
+  return row;
+}
+
+}  // namespace
+
+void register_reduce(OpTable& t) {
+  t.add(reduce_row("reduce_sum", "reduce_sum(x, axes: ints, out: spec? = none)", "Sums over the axes, which vanish.", Reduce::Sum, FactorReduce::Sum,
+                   Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+                                return spread(b, ct[0], n.call.attrs.ints("axes"), want.shape);
+                              }}));
+  t.add(reduce_row("reduce_prod", "reduce_prod(x, axes: ints)", "Products over the axes, which vanish.", Reduce::Prod, FactorReduce::Prod,
+                   ir::Custom{product_jvp, {}}));
+  t.add(reduce_row("reduce_max", "reduce_max(x, axes: ints, out: spec? = none)", "The largest over the axes, which vanish.", Reduce::Max,
+                   FactorReduce::Max, ir::Custom{extreme_jvp, {}}));
+  t.add(reduce_row("reduce_min", "reduce_min(x, axes: ints, out: spec? = none)", "The smallest over the axes, which vanish.", Reduce::Min,
+                   FactorReduce::Min, ir::Custom{extreme_jvp, {}}));
+  t.add(reduce_row("reduce_and", "reduce_and(x, axes: ints)", "Whether all are true over the axes, which vanish.", Reduce::And, FactorReduce::And,
+                   ir::Zero{}));
+  t.add(reduce_row("reduce_or", "reduce_or(x, axes: ints)", "Whether one is true over the axes, which vanish.", Reduce::Or, FactorReduce::Or,
+                   ir::Zero{}));
+  t.add(arg_row("arg_max", "arg_max(x, axis: int)", "The position of the largest along the axis, the first of equals.", true));
+  t.add(arg_row("arg_min", "arg_min(x, axis: int)", "The position of the smallest along the axis, the first of equals.", false));
+}
+
+}  // namespace shard::stdlib

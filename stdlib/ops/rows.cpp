@@ -1,0 +1,268 @@
+#include "stdlib/ops/rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shard::stdlib {
+
+using runtime::AxisKind;
+using runtime::Sharding;
+
+void fail(std::string_view code, const std::string& facts) { throw RuntimeError(std::string(code), facts); }
+
+// ---- attributes
+
+bool flag_or(const Attrs& attrs, std::string_view name, bool otherwise) { return attrs.has(name) ? attrs.flag(name) : otherwise; }
+
+std::int64_t integer_or(const Attrs& attrs, std::string_view name, std::int64_t otherwise) {
+  if (!attrs.has(name)) return otherwise;
+  if (auto* list = std::get_if<Ints>(attrs.find(name)); list && list->size() == 1) return list->front();
+  return attrs.integer(name);
+}
+
+std::optional<Ints> ints_if(const Attrs& attrs, std::string_view name) {
+  if (!attrs.has(name)) return std::nullopt;
+  if (auto* one = std::get_if<std::int64_t>(attrs.find(name))) return Ints{*one};
+  return attrs.ints(name);
+}
+
+std::optional<DType> dtype_if(const Attrs& attrs, std::string_view name) {
+  if (!attrs.has(name)) return std::nullopt;
+  return attrs.dtype(name);
+}
+
+std::optional<double> number_if(const Attrs& attrs, std::string_view name) {
+  if (!attrs.has(name)) return std::nullopt;
+  return attrs.number(name);
+}
+
+bool is_whole_number(const Attrs& attrs, std::string_view name) {
+  return !attrs.has(name) || std::holds_alternative<std::int64_t>(*attrs.find(name));
+}
+
+std::string text_or(const Attrs& attrs, std::string_view name, std::string_view otherwise) {
+  return attrs.has(name) ? attrs.text(name) : std::string(otherwise);
+}
+
+Attrs with_out(Attrs attrs, const Attrs& from) {
+  if (from.has("out")) attrs.set("out", *from.find("out"));
+  return attrs;
+}
+
+Attrs with_leading_out(const Attrs& attrs) {
+  Attrs made = attrs;
+  if (attrs.has("out")) {
+    Layout out = attrs.layout("out");
+    out.sharding.dims.insert(out.sharding.dims.begin(), runtime::DimSharding{});
+    made.set("out", out);
+  }
+  return made;
+}
+
+// ---- axes
+
+std::int64_t from_end(std::int64_t axis, std::int64_t rank, std::string_view op) {
+  if (axis < -rank || axis >= rank)
+    fail("shape", std::string(op) + ": axis " + std::to_string(axis) + " is out of range for an array of rank " + std::to_string(rank));
+  return axis < 0 ? axis : axis - rank;
+}
+
+Ints axes_from_end(const std::optional<Ints>& axes, std::int64_t rank, std::string_view op) {
+  if (!axes) return last(rank);
+  Ints made;
+  for (auto a : *axes) made.push_back(from_end(a, rank, op));
+  std::sort(made.begin(), made.end());
+  auto twice = std::adjacent_find(made.begin(), made.end());
+  if (twice != made.end()) fail("shape", std::string(op) + ": axis " + std::to_string(*twice + rank) + " is named twice");
+  return made;
+}
+
+int from_front(std::int64_t negative, std::int64_t rank) { return static_cast<int>(negative + rank); }
+
+std::vector<int> from_front(const Ints& negative, std::int64_t rank) {
+  std::vector<int> made;
+  for (auto a : negative) made.push_back(from_front(a, rank));
+  return made;
+}
+
+Shape shape_of(const Ints& sizes, std::string_view op) {
+  for (auto n : sizes)
+    if (n < 0) fail("shape", std::string(op) + ": a size cannot be negative, got " + std::to_string(n));
+  if (static_cast<int>(sizes.size()) > runtime::kMaxRank)
+    fail("shape", std::string(op) + ": rank " + std::to_string(sizes.size()) + " is more than " + std::to_string(runtime::kMaxRank));
+  return sizes;
+}
+
+Shape erase_axes(const Shape& shape, const Ints& negative) {
+  auto rank = static_cast<std::int64_t>(shape.size());
+  Shape made;
+  for (std::int64_t d = 0; d < rank; ++d)
+    if (std::find(negative.begin(), negative.end(), d - rank) == negative.end()) made.push_back(shape[static_cast<std::size_t>(d)]);
+  return made;
+}
+
+Shape ones_at(const Shape& shape, const Ints& negative) {
+  Shape made = shape;
+  for (auto a : negative) made.at(static_cast<std::size_t>(a + static_cast<std::int64_t>(shape.size()))) = 1;
+  return made;
+}
+
+Ints last(std::int64_t count) {
+  Ints made;
+  for (std::int64_t i = -count; i < 0; ++i) made.push_back(i);
+  return made;
+}
+
+// ---- factor rules
+
+int RuleBuilder::factor(std::int64_t size, FactorKind kind, FactorReduce reduce) {
+  rule.factors.push_back({"d" + std::to_string(next_++), size, kind, reduce});
+  return static_cast<int>(rule.factors.size()) - 1;
+}
+
+ir::ValueFactors RuleBuilder::dims(const Shape& shape) {
+  ir::ValueFactors made;
+  for (auto n : shape) made.push_back({factor(n)});
+  return made;
+}
+
+std::vector<Shape> shapes_of(const OpCall& call) {
+  std::vector<Shape> made;
+  for (auto& t : call.in) made.push_back(t.shape);
+  return made;
+}
+
+FactorRule broadcast_factors(const OpCall& call) { return ir::broadcast_rule(shapes_of(call)); }
+
+bool is_split(const Type& t, int dim) {
+  auto d = static_cast<std::size_t>(dim);
+  return d < t.sharding.dims.size() && !t.sharding.dims[d].axes.empty();
+}
+
+std::string axes_text(const Type& t, int dim) {
+  if (!is_split(t, dim) || !t.mesh) return "";
+  auto& axes = t.sharding.dims[static_cast<std::size_t>(dim)].axes;
+  std::string made;
+  for (auto a : axes) made += (made.empty() ? "" : ", ") + t.mesh->axes[a].name;
+  return axes.size() == 1 ? "@" + made : "@(" + made + ")";
+}
+
+bool laid_out(const Type& t) { return t.mesh && !t.mesh->of_kind(AxisKind::Explicit).empty(); }
+
+bool same_layout(const Type& a, const Type& b) {
+  if (a.sharding.dims.size() != b.sharding.dims.size()) return a.sharding.is_replicated() && b.sharding.is_replicated();
+  for (std::size_t d = 0; d < a.sharding.dims.size(); ++d)
+    if (a.sharding.dims[d].axes != b.sharding.dims[d].axes) return false;
+  return true;
+}
+
+std::optional<Layout> wanted_layout(const Builder& b, const Type& want, std::span<const Var> others) {
+  runtime::MeshRef mesh = want.mesh;
+  for (auto v : others)
+    if (!mesh) mesh = b.type(v).mesh;
+  if (!mesh || mesh->of_kind(AxisKind::Explicit).empty()) return std::nullopt;
+  Layout made{mesh, Sharding::replicated(want.shape.size())};
+  if (want.sharding.dims.size() == want.shape.size()) made.sharding.dims = want.sharding.dims;
+  // A cotangent is never `reduced`: that of a reduced value is pending, whichever of the two the caller wrote.
+  made.sharding.unreduced = want.sharding.unreduced | want.sharding.reduced;
+  if (!mesh->of_kind(AxisKind::Auto).empty())
+    for (auto& d : made.sharding.dims) d.open = true;
+  return made;
+}
+
+std::optional<std::string> size_change_refuses(std::string_view op, const Type& from, const Shape& to) {
+  if (std::all_of(to.begin(), to.end(), [](auto n) { return n == 1; })) return std::nullopt;
+  for (std::size_t d = 0; d < to.size(); ++d) {
+    if (from.shape[d] == to[d] || !is_split(from, static_cast<int>(d))) continue;
+    std::int64_t n = runtime::parts(*from.mesh, from.sharding.dims[d]);
+    if (to[d] % n == 0) continue;
+    return std::string(op) + " of " + runtime::to_string(from) + " gives dimension " + std::to_string(d) + " the size " + std::to_string(to[d]) +
+           ", which " + axes_text(from, static_cast<int>(d)) + " of size " + std::to_string(n) + " does not divide: `shard` the array first";
+  }
+  return std::nullopt;
+}
+
+// ---- values
+
+Var promote_to(Builder& b, Var x, Kind kind) { return ir::convert(b, x, kind.dtype, kind.weak); }
+
+Kind promoted(const Builder& b, std::span<const Var> xs) {
+  Kind kind = b.type(xs[0]).kind();
+  for (auto v : xs) {
+    auto next = runtime::promote(kind, b.type(v).kind());
+    if (!next) fail("type", "a key does not combine with " + runtime::to_string(b.type(v)));
+    kind = *next;
+  }
+  return kind;
+}
+
+Var expand(Builder& b, Var x, const Shape& kept) { return b.type(x).shape == kept ? x : ir::reshape(b, x, kept); }
+
+Var spread(Builder& b, Var x, const Ints& axes, const Shape& full) {
+  return ir::broadcast_to(b, expand(b, x, ones_at(full, axes)), full);
+}
+
+Var scalar_i32(Builder& b, std::int64_t value) { return ir::constant_int(b, value, DType::I32); }
+
+Var device_position(Builder& b, std::span<const runtime::AxisId> axes) {
+  if (axes.empty()) return scalar_i32(b, 0);
+  Attrs attrs{{"axes", Ints(axes.begin(), axes.end())}, {"mesh", Layout{b.graph().mesh, {}}}, {"written", false}};
+  return b.emit(*b.core().axis_index, std::span<const Var>{}, attrs).at(0);
+}
+
+Var require_integer_index(Builder& b, Var index, std::string_view op) {
+  DType t = b.type(index).dtype;
+  if (!runtime::is_integer(t)) fail("type", std::string(op) + ": an index is of an integer type, got " + runtime::to_string(b.type(index)));
+  if (t == DType::I64 || t == DType::I32) return ir::convert(b, index, t);
+  return ir::convert(b, index, t == DType::U32 || t == DType::U64 ? DType::I64 : DType::I32);
+}
+
+Var wrap_negative(Builder& b, Var index, std::int64_t n) {
+  DType t = b.type(index).dtype;
+  Var zero = ir::constant_int(b, 0, t);
+  Var below = b.emit1(*b.core().lt, {index, zero});
+  return ir::select(b, below, ir::add(b, index, ir::constant_int(b, n, t)), index);
+}
+
+static Var moved(Builder& b, Var x, std::int64_t from, std::int64_t to) {
+  auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
+  std::vector<std::int64_t> perm;
+  for (std::int64_t d = 0; d < rank; ++d) perm.push_back(d);
+  std::int64_t axis = perm[static_cast<std::size_t>(from + rank)];
+  perm.erase(perm.begin() + from + rank);
+  perm.insert(perm.begin() + to + rank, axis);
+  return ir::transpose(b, x, perm);
+}
+
+Var axis_to_end(Builder& b, Var x, std::int64_t negative) { return negative == -1 ? x : moved(b, x, negative, -1); }
+Var axis_from_end(Builder& b, Var x, std::int64_t negative) { return negative == -1 ? x : moved(b, x, -1, negative); }
+
+// ---- kernels
+
+std::optional<View> merged(const View& v, std::span<const int> groups) {
+  View made{v.dtype, {}, {}, v.data};
+  std::size_t d = 0;
+  for (int count : groups) {
+    std::int64_t size = 1, stride = 0;
+    bool any = false;
+    for (int i = 0; i < count; ++i, ++d) {
+      std::int64_t n = v.shape[d], s = v.strides[d];
+      if (n == 1) continue;
+      if (any && stride != s * n) return std::nullopt;
+      size = any ? size * n : n;
+      stride = s;
+      any = true;
+    }
+    made.shape.push_back(size);
+    made.strides.push_back(stride);
+  }
+  return made;
+}
+
+// ---- samples
+
+SampleOperand f32(Shape shape, double low, double high) { return {DType::F32, std::move(shape), low, high}; }
+SampleOperand i32(Shape shape, double low, double high) { return {DType::I32, std::move(shape), low, high}; }
+SampleOperand of(DType dtype, Shape shape, double low, double high) { return {dtype, std::move(shape), low, high}; }
+
+}  // namespace shard::stdlib

@@ -1,0 +1,338 @@
+// Rows that cut, extend, reverse and join along dimensions by constant amounts: slice, pad_with, rev, concatenate, and `pad` as users
+// call it. What a dimension loses or gains needs neighbours (factors of kind halo); dimensions taken whole pass.
+#include <algorithm>
+
+#include "runtime/kernels/kernels.h"
+#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace {
+
+using ir::kWhole;
+
+// ---- slice
+
+struct Cut { std::int64_t start, count, step; };
+
+// What is cut of each dimension of an array; dimensions in front of those that the attributes cover are whole.
+std::vector<Cut> cuts(const Attrs& attrs, const Shape& shape) {
+  const Ints &start = attrs.ints("start"), &limit = attrs.ints("limit"), &step = attrs.ints("step");
+  std::vector<Cut> made;
+  std::size_t lead = shape.size() - std::min(shape.size(), start.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d < lead || limit[d - lead] == kWhole) {
+      made.push_back({0, shape[d], 1});
+      continue;
+    }
+    std::size_t i = d - lead;
+    if (start[i] < 0 || start[i] > limit[i] || limit[i] > shape[d] || step[i] < 1)
+      fail("shape", "slice " + std::to_string(start[i]) + ":" + std::to_string(limit[i]) + ":" + std::to_string(step[i]) + " of a dimension of size " +
+                        std::to_string(shape[d]));
+    made.push_back({start[i], (limit[i] - start[i] + step[i] - 1) / step[i], step[i]});
+  }
+  return made;
+}
+
+bool taken_whole(const Attrs& attrs, std::string_view name, std::size_t rank, std::size_t d) {
+  const Ints& of = attrs.ints(name);
+  std::size_t lead = rank - of.size();
+  return d < lead || of[d - lead] == kWhole;
+}
+
+// Dimensions that change their size share a halo factor; where the whole result is single elements no layout passes to it.
+FactorRule changed_sizes(const Shape& from, const Shape& to, const std::vector<bool>& changes) {
+  RuleBuilder r;
+  auto dims = r.dims(from), out = dims;
+  bool single = std::all_of(to.begin(), to.end(), [](auto n) { return n == 1; });
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    if (!changes[d]) continue;
+    r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = FactorKind::Halo;
+    if (single) out[d] = {r.factor(1)};
+  }
+  r.rule.operands = {dims};
+  r.rule.results = {out};
+  return r.rule;
+}
+
+Shape sliced_shape(const OpCall& call) {
+  Shape made;
+  for (auto& c : cuts(call.attrs, call.in[0].shape)) made.push_back(c.count);
+  return made;
+}
+
+// The cotangent of a slice: zeros around it, and between its elements where it had a step.
+Var slice_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+  Pairs widths;
+  Ints interior;
+  for (auto& c : cuts(n.call.attrs, want.shape)) {
+    std::size_t d = widths.size();
+    std::int64_t reach = c.count == 0 ? 0 : c.start + (c.count - 1) * c.step + 1;
+    widths.emplace_back(c.count == 0 ? 0 : c.start, want.shape[d] - reach);
+    interior.push_back(c.step - 1);
+  }
+  Expr g{b, ct[0]};
+  return b.call("pad_with", {g, g.number(0)}, {{"widths", widths}, {"interior", interior}});
+}
+
+void register_cut(OpTable& t) {
+  OpDef row{.name = "slice", .signature = "slice(x, start: ints, limit: ints, step: ints)", .doc = "Part of each of the last dimensions: start up to limit, every step-th."};
+  row.factors = [](const OpCall& call) {
+    const Shape& from = call.in[0].shape;
+    if (call.attrs.ints("start").size() > from.size()) fail("shape", "slice of more dimensions than " + runtime::to_string(call.in[0]) + " has");
+    std::vector<bool> changes;
+    for (std::size_t d = 0; d < from.size(); ++d) changes.push_back(!taken_whole(call.attrs, "limit", from.size(), d));
+    return changed_sizes(from, sliced_shape(call), changes);
+  };
+  row.shape = [](const OpCall& call) { return std::vector<Shape>{sliced_shape(call)}; };
+  row.dtype.operands = Operands::AsIs;
+  row.derivative = Transposes{{}, false, slice_transpose};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    View from = c.in[0], out = c.out[0];
+    std::int64_t offset = 0;
+    auto parts = cuts(c.attrs, from.shape);
+    for (std::size_t d = 0; d < parts.size(); ++d) {
+      offset += parts[d].start * from.strides[d];
+      from.shape[d] = parts[d].count;
+      from.strides[d] *= parts[d].step;
+    }
+    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+    return [=](void* const* i, void* const* o) { runtime::copy(shifted(at(from, i[0]), offset), at(out, o[0])); };
+  };
+  row.flops = 0;
+  row.explicit_refuses = [](const OpCall& call, const FactorRule&) { return size_change_refuses("slice", call.in[0], sliced_shape(call)); };
+  row.internal = true;
+  auto cut = [](SampleOperand x, Ints start, Ints limit, Ints step) {
+    return Sample{{std::move(x)}, {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}}};
+  };
+  row.samples = {cut(f32({8, 6}), {2, 0}, {6, kWhole}, {1, 1}), cut(f32({4, 6}), {1}, {6}, {2}), cut(f32({2, 4, 6}), {0, 1, 0}, {kWhole, 2, kWhole}, {1, 1, 1}),
+                 cut(i32({8}), {3}, {4}, {1}), cut(f32({8}), {4}, {4}, {1})};
+  t.add(std::move(row));
+}
+
+// ---- pad
+
+Shape padded_shape(const Attrs& attrs, const Shape& from) {
+  const Pairs& widths = attrs.pairs("widths");
+  auto interior = ints_if(attrs, "interior");
+  Shape made = from;
+  std::size_t lead = from.size() - std::min(from.size(), widths.size());
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    std::int64_t& n = made.at(lead + i);
+    std::int64_t between = interior && n > 1 ? (n - 1) * (*interior)[i] : 0;
+    n += widths[i].first + widths[i].second + between;
+  }
+  return made;
+}
+
+Var pad_transpose(Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
+  const Attrs& attrs = n.call.attrs;
+  const Pairs& widths = attrs.pairs("widths");
+  auto interior = ints_if(attrs, "interior");
+  const Shape from = n.call.in[0].shape;
+  std::size_t lead = from.size() - widths.size();
+  Ints start, limit, step;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    std::int64_t by = interior ? (*interior)[i] + 1 : 1, count = from[lead + i];
+    bool whole = widths[i].first == 0 && widths[i].second == 0 && by == 1;
+    start.push_back(whole ? 0 : widths[i].first);
+    limit.push_back(whole ? kWhole : count == 0 ? widths[i].first : widths[i].first + (count - 1) * by + 1);
+    step.push_back(by);
+  }
+  Var inner = b.call("slice", {ct[0]}, {{"start", start}, {"limit", limit}, {"step", step}});
+  if (operand == 0) return inner;
+  return ir::unbroadcast(b, ir::sub(b, ir::reduce_sum(b, ct[0], last(b.type(ct[0]).rank())), ir::reduce_sum(b, inner, last(b.type(inner).rank()))), want);
+}
+
+// A mapped value to pad with is filled in afterwards, where the padding is.
+std::vector<Mapped> pad_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
+  if (!in[1].mapped) return {{b.emit1(call.op, {in[0].var, in[1].var}, call.attrs), true}};
+  Expr x{b, in[0].var};
+  Var inside = b.emit1(call.op, {x, x.number(0)}, call.attrs);
+  Var yes = ir::broadcast_to(b, ir::constant(b, 1, DType::Bool), x.type().shape);
+  Var mask = b.emit1(call.op, {yes, ir::constant(b, 0, DType::Bool)}, call.attrs);
+  Shape one(b.type(inside).shape.size() + (in[0].mapped ? 0 : 1), 1);
+  one[0] = size;
+  return {{ir::select(b, mask, inside, expand(b, in[1].var, one)), true}};
+}
+
+void register_pad(OpTable& t) {
+  OpDef row{.name = "pad_with", .signature = "pad_with(x, value, widths: pairs, interior: ints? = none)",
+            .doc = "A value before, behind and (interior) between the elements of the last dimensions."};
+  row.factors = [](const OpCall& call) {
+    const Shape& from = call.in[0].shape;
+    const Pairs& widths = call.attrs.pairs("widths");
+    auto interior = ints_if(call.attrs, "interior");
+    if (widths.size() > from.size())
+      fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " + runtime::to_string(call.in[0]));
+    if (!call.in[1].shape.empty()) fail("shape", "pad takes one number to fill with, got " + runtime::to_string(call.in[1]));
+    for (auto& [low, high] : widths)
+      if (low < 0 || high < 0) fail("shape", "pad: widths cannot be negative; slice the array");
+    std::vector<bool> changes(from.size(), false);
+    std::size_t lead = from.size() - widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      changes[lead + i] = widths[i].first != 0 || widths[i].second != 0 || (interior && (*interior)[i] != 0);
+    auto rule = changed_sizes(from, {2}, changes);
+    rule.operands.emplace_back();
+    return rule;
+  };
+  row.shape = [](const OpCall& call) { return std::vector<Shape>{padded_shape(call.attrs, call.in[0].shape)}; };
+  row.derivative = Transposes{{}, true, pad_transpose};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    View from = c.in[0], value = c.in[1], out = c.out[0], inner = out;
+    const Pairs& widths = c.attrs.pairs("widths");
+    auto interior = ints_if(c.attrs, "interior");
+    std::size_t lead = from.shape.size() - widths.size();
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      offset += widths[i].first * out.strides[lead + i];
+      if (interior) inner.strides[lead + i] *= (*interior)[i] + 1;
+    }
+    inner.shape = from.shape;
+    View everywhere = value;   // the value over all of the result, of the same blocks
+    everywhere.shape = out.shape;
+    everywhere.strides.resize(out.shape.size(), 0);
+    for (std::size_t d = static_cast<std::size_t>(c.batch); d < out.shape.size(); ++d) everywhere.strides[d] = 0;
+    bool nothing = runtime::numel(from.shape) == 0;
+    return [=](void* const* i, void* const* o) {
+      runtime::copy(at(everywhere, i[1]), at(out, o[0]));
+      if (!nothing) runtime::copy(at(from, i[0]), shifted(at(inner, o[0]), offset));
+    };
+  };
+  row.flops = 0;
+  row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
+    return size_change_refuses("pad", call.in[0], padded_shape(call.attrs, call.in[0].shape));
+  };
+  row.batch = pad_batch;
+  row.internal = true;
+  auto pad = [](SampleOperand x, Pairs widths) { return Sample{{std::move(x), f32({})}, {{"widths", std::move(widths)}}}; };
+  row.samples = {pad(f32({4, 6}), {{2, 2}, {0, 0}}), pad(f32({2, 4}), {{1, 0}}), pad(f32({4}), {{3, 1}}),
+                 {{f32({4, 2}), f32({})}, {{"widths", Pairs{{1, 1}, {0, 1}}}, {"interior", Ints{1, 0}}}}};
+  t.add(std::move(row));
+  t.add(composite_row("pad", "pad(x, widths: pairs, value: number = 0)", "A value before and behind the elements of each dimension: [(before, behind), ...].",
+                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+                        const Type& type = b.type(in[0]);
+                        Pairs widths = attrs.pairs("widths");
+                        if (widths.size() == 1) widths.resize(type.shape.size(), widths[0]);
+                        if (widths.size() != type.shape.size())
+                          fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " + runtime::to_string(type));
+                        if (widths.empty()) return {in[0]};
+                        Var value = ir::constant(b, number_if(attrs, "value").value_or(0), type.dtype, type.weak);
+                        return {b.call("pad_with", {in[0], value}, {{"widths", widths}})};
+                      },
+                      {{{f32({4})}, {{"widths", Pairs{{2, 1}}}}}, {{f32({2, 4})}, {{"widths", Pairs{{1, 0}, {0, 1}}}, {"value", 0.5}}}}));
+}
+
+// ---- reverse
+
+void register_reverse(OpTable& t) {
+  OpDef row{.name = "rev", .signature = "rev(x, axes: ints)", .doc = "The elements along the axes from last to first."};
+  row.factors = [](const OpCall& call) {
+    RuleBuilder r;
+    auto dims = r.dims(call.in[0].shape);
+    for (int a : from_front(call.attrs.ints("axes"), call.in[0].rank()))
+      r.rule.factors[static_cast<std::size_t>(dims.at(static_cast<std::size_t>(a))[0])].kind = FactorKind::Halo;
+    r.rule.operands = {dims};
+    r.rule.results = {dims};
+    return r.rule;
+  };
+  row.dtype.operands = Operands::AsIs;
+  row.derivative = Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type&) {
+                                return b.emit1(n.call.op, {ct[0]}, n.call.attrs);
+                              }};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    View from = c.in[0], out = c.out[0];
+    std::int64_t offset = 0;
+    for (int a : from_front(c.attrs.ints("axes"), from.rank())) {
+      auto d = static_cast<std::size_t>(a);
+      if (from.shape[d] > 0) offset += (from.shape[d] - 1) * from.strides[d];
+      from.strides[d] = -from.strides[d];
+    }
+    return [=](void* const* i, void* const* o) { runtime::copy(shifted(at(from, i[0]), offset), at(out, o[0])); };
+  };
+  row.flops = 0;
+  row.internal = true;
+  row.samples = {{{f32({4, 6})}, {{"axes", Ints{-1}}}}, {{f32({2, 4, 6})}, {{"axes", Ints{-3, -2}}}}, {{i32({4})}, {{"axes", Ints{-1}}}}};
+  t.add(std::move(row));
+}
+
+// ---- concatenate
+
+void register_concatenate(OpTable& t) {
+  OpDef row{.name = "concatenate", .signature = "concatenate(xs: arrays, axis: int)", .doc = "Arrays one after the other along an axis."};
+  row.factors = [](const OpCall& call) {
+    RuleBuilder r;
+    auto rank = static_cast<std::int64_t>(call.in[0].shape.size());
+    auto dims = r.dims(call.in[0].shape);
+    auto a = static_cast<std::size_t>(from_front(call.attrs.integer("axis"), rank));
+    r.rule.factors[static_cast<std::size_t>(dims.at(a)[0])].kind = FactorKind::Whole;
+    for (auto& type : call.in) {
+      bool fits = static_cast<std::int64_t>(type.shape.size()) == rank;
+      for (std::size_t d = 0; fits && d < type.shape.size(); ++d) fits = d == a || type.shape[d] == call.in[0].shape[d];
+      if (!fits)
+        fail("shape", "arrays to join must agree in all but dimension " + std::to_string(a) + ", got " + runtime::to_string(call.in[0]) + " and " +
+                          runtime::to_string(type));
+      r.rule.operands.push_back(dims);
+    }
+    r.rule.results = {dims};
+    return r.rule;
+  };
+  row.shape = [](const OpCall& call) {
+    Shape made = call.in[0].shape;
+    auto a = static_cast<std::size_t>(from_front(call.attrs.integer("axis"), call.in[0].rank()));
+    made[a] = 0;
+    for (auto& type : call.in)
+      if (__builtin_add_overflow(made[a], type.shape.at(a), &made[a])) fail("shape", "the joined dimension is too large");
+    return std::vector<Shape>{made};
+  };
+  row.derivative = Transposes{{}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
+                                auto rank = static_cast<std::int64_t>(want.shape.size());
+                                std::int64_t axis = n.call.attrs.integer("axis"), from = 0;
+                                auto a = static_cast<std::size_t>(from_front(axis, rank));
+                                for (int i = 0; i < operand; ++i) from += n.call.in[static_cast<std::size_t>(i)].shape[a];
+                                Ints start(want.shape.size(), 0), limit(want.shape.size(), kWhole), step(want.shape.size(), 1);
+                                start[a] = from;
+                                limit[a] = from + want.shape[a];
+                                return b.call("slice", {ct[0]}, {{"start", start}, {"limit", limit}, {"step", step}});
+                              }};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    std::vector<View> from(c.in.begin(), c.in.end()), to;
+    std::vector<std::int64_t> offsets;
+    View out = c.out[0];
+    auto a = static_cast<std::size_t>(from_front(c.attrs.integer("axis"), out.rank()));
+    std::int64_t offset = 0;
+    for (auto& v : from) {
+      View part = out;
+      part.shape[a] = v.shape[a];
+      to.push_back(part);
+      offsets.push_back(offset);
+      offset += v.shape[a] * out.strides[a];
+    }
+    return [=](void* const* i, void* const* o) {
+      for (std::size_t k = 0; k < from.size(); ++k)
+        if (from[k].shape[a] > 0) runtime::copy(at(from[k], i[k]), shifted(at(to[k], o[0]), offsets[k]));
+    };
+  };
+  row.flops = 0;
+  row.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
+    for (auto& type : call.in)
+      if (!same_layout(type, call.in[0]) || laid_out(type) != laid_out(call.in[0]))
+        return "arrays to join must have one layout, got " + runtime::to_string(call.in[0]) + " and " + runtime::to_string(type) + ": `shard` one of them first";
+    return std::nullopt;
+  };
+  row.internal = true;
+  auto join = [](std::vector<SampleOperand> xs, std::int64_t axis) { return Sample{std::move(xs), {{"axis", axis}}}; };
+  row.samples = {join({f32({4, 6}), f32({2, 6})}, -2), join({f32({4, 2}), f32({4, 2}), f32({4, 4})}, -1), join({f32({4})}, -1), join({i32({2, 2}), i32({2, 2})}, -1)};
+  t.add(std::move(row));
+}
+
+}  // namespace
+
+void register_slice(OpTable& t) {
+  register_cut(t);
+  register_pad(t);
+  register_reverse(t);
+  register_concatenate(t);
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,196 @@
+// Reductions as users call them, `axis` (an integer, a list, none for all) and `keepdims`: made of those in reduce.cpp.
+// Element types are JAX's: sums of small integers are i32 or u32, means and norms of integers are f32, f16 and bf16 are averaged in f32.
+#include <cmath>
+
+#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace {
+
+constexpr std::int64_t kLast = -1;
+
+// The axes of a call, the shape of its result, and the pieces to get there.
+struct Reduction {
+  Builder& b;
+  const Attrs& attrs;
+  Shape full;
+  Ints axes;
+  bool keep;
+
+  Reduction(Builder& builder, Var x, const Attrs& a, std::string_view op, std::optional<Ints> otherwise = std::nullopt)
+      : b(builder), attrs(a), full(builder.type(x).shape), keep(flag_or(a, "keepdims", false)) {
+    auto given = ints_if(a, "axis");
+    axes = axes_from_end(given ? given : otherwise, static_cast<std::int64_t>(full.size()), op);
+  }
+  std::int64_t count() const {
+    std::int64_t n = 1;
+    for (auto a : axes) n *= full[static_cast<std::size_t>(from_front(a, static_cast<std::int64_t>(full.size())))];
+    return n;
+  }
+  // `row` over the axes. With `out` the reduction itself is laid out so, where dimensions are not kept.
+  Expr run(std::string_view row, Var x) const {
+    if (axes.empty()) return {b, x};
+    Attrs a{{"axes", axes}};
+    return {b, b.call(row, {x}, keep ? a : with_out(a, attrs))};
+  }
+  Expr kept(std::string_view row, Var x) const { return {b, expand(b, run(row, x), ones_at(full, axes))}; }
+  Var finish(Var reduced) const {
+    if (!keep) return reduced;
+    Shape shape = ones_at(full, axes);
+    if (attrs.has("out")) return b.call("reshape_to", {reduced}, with_out({{"shape", shape}}, attrs));
+    return expand(b, reduced, shape);
+  }
+};
+
+void need_elements(const Reduction& r, std::string_view op) {
+  if (r.count() == 0) fail("shape", std::string(op) + " of no elements is not defined: the shape is " + runtime::to_string(r.full));
+}
+
+Expr as_float(Builder& b, Var x) {
+  const Type& t = b.type(x);
+  return {b, ir::convert(b, x, runtime::to_inexact(t.dtype), t.weak)};
+}
+
+// f16 and bf16 are averaged in f32.
+Expr wide(const Expr& x) {
+  DType t = x.type().dtype;
+  return t == DType::F16 || t == DType::BF16 ? cast_to(x, DType::F32) : x;
+}
+
+DType summed(DType t) {
+  if (t == DType::Bool || t == DType::I8 || t == DType::I16) return DType::I32;
+  if (t == DType::U8 || t == DType::U16) return DType::U32;
+  return t;
+}
+
+ir::Compose plain(std::string_view op, std::string_view row, bool promote, bool nonempty) {
+  return [=](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    Reduction r{b, in[0], attrs, op};
+    if (nonempty) need_elements(r, op);
+    const Type& t = b.type(in[0]);
+    Var x = promote ? ir::convert(b, in[0], summed(t.dtype), t.weak && summed(t.dtype) == t.dtype) : in[0];
+    return {r.finish(r.run(row, x))};
+  };
+}
+
+Vars truth(Builder& b, std::span<const Var> in, const Attrs& attrs, std::string_view op, std::string_view row) {
+  Var x = in[0];
+  if (b.type(x).dtype != DType::Bool) x = b.call("ne", {x, ir::constant(b, 0, b.type(x).dtype)});
+  Reduction r{b, x, attrs, op};
+  return {r.finish(r.run(row, x))};
+}
+
+Expr mean_of(const Reduction& r, const Expr& x) { return r.run("reduce_sum", x) / static_cast<double>(r.count()); }
+
+Vars mean(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Reduction r{b, in[0], attrs, "mean"};
+  Expr x = as_float(b, in[0]);
+  return {r.finish(cast_to(mean_of(r, wide(x)), x.type().dtype, x.type().weak))};
+}
+
+// The mean squared distance from the mean; divides by the number of elements less `ddof`.
+Expr variance(const Reduction& r, const Expr& x) {
+  Expr w = wide(x);
+  Expr centre{r.b, expand(r.b, mean_of(r, w), ones_at(r.full, r.axes))};
+  Expr squares = call("square", {w - centre});
+  auto left = static_cast<double>(r.count() - integer_or(r.attrs, "ddof", 0));
+  return r.run("reduce_sum", squares) / left;
+}
+
+Vars spread_of(Builder& b, std::span<const Var> in, const Attrs& attrs, bool root) {
+  Reduction r{b, in[0], attrs, root ? "std" : "var"};
+  Expr x = as_float(b, in[0]), v = variance(r, x);
+  if (root) v = call("sqrt", {v});
+  return {r.finish(cast_to(v, x.type().dtype, x.type().weak))};
+}
+
+Vars norm(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Reduction r{b, in[0], attrs, "norm"};
+  Expr x = as_float(b, in[0]);
+  return {r.finish(call("sqrt", {r.run("reduce_sum", x * x)}))};
+}
+
+// The largest element, finite, and without a derivative: it only keeps exponentials in range.
+Expr safe_peak(const Reduction& r, const Expr& x) {
+  Expr peak = r.kept("reduce_max", x);
+  return call("stop_gradient", {select(call("isfinite", {peak}), peak, 0.0)});
+}
+
+Vars logsumexp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Reduction r{b, in[0], attrs, "logsumexp"};
+  need_elements(r, "logsumexp");
+  Expr x = as_float(b, in[0]), peak = safe_peak(r, x);
+  Expr sum = r.kept("reduce_sum", call("exp", {x - peak}));
+  Expr y = call("log", {sum}) + peak;
+  return {r.keep ? y.var() : expand(b, y, erase_axes(r.full, r.axes))};
+}
+
+Vars softmax(Builder& b, std::span<const Var> in, const Attrs& attrs, bool logarithm) {
+  Reduction r{b, in[0], attrs, logarithm ? "log_softmax" : "softmax", Ints{kLast}};
+  Expr x = as_float(b, in[0]);
+  if (r.count() == 0) return {x};
+  Expr shifted = x - call("stop_gradient", {r.kept("reduce_max", x)}), e = call("exp", {shifted});
+  Expr sum = r.kept("reduce_sum", e);
+  return {logarithm ? shifted - call("log", {sum}) : e / sum};
+}
+
+Vars arg_extreme(Builder& b, std::span<const Var> in, const Attrs& attrs, std::string_view op, std::string_view row) {
+  Var x = in[0];
+  auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
+  bool keep = flag_or(attrs, "keepdims", false), all = !attrs.has("axis");
+  Shape full = b.type(x).shape;
+  if (all) x = expand(b, x, {runtime::numel(full)});
+  std::int64_t axis = all ? -1 : from_end(integer_or(attrs, "axis", 0), rank, op);
+  const Shape& now = b.type(x).shape;
+  if (now[static_cast<std::size_t>(from_front(axis, static_cast<std::int64_t>(now.size())))] == 0)
+    fail("shape", std::string(op) + " of no elements is not defined: the shape is " + runtime::to_string(full));
+  Var y = b.call(row, {x}, {{"axis", axis}});
+  return {keep ? expand(b, y, all ? Shape(full.size(), 1) : ones_at(full, {axis})) : y};
+}
+
+std::vector<Sample> axis_samples(double low, double high, bool one_axis = false) {
+  std::vector<Sample> made = {{{f32({4, 6}, low, high)}, {}}, {{f32({4, 6}, low, high)}, {{"axis", Ints{0}}}},
+                              {{f32({2, 4, 6}, low, high)}, {{"axis", Ints{-2}}, {"keepdims", true}}}};
+  if (!one_axis) made.push_back({{f32({2, 4, 6}, low, high)}, {{"axis", Ints{0, 2}}}});
+  made.push_back({{i32({4, 2}, 1, 5)}, {}});
+  return made;
+}
+
+}  // namespace
+
+void register_statistics(OpTable& t) {
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose, std::vector<Sample> samples) {
+    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+  };
+  add("sum", "sum(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)", "The sum of all elements, or along axes.",
+      plain("sum", "reduce_sum", true, false), axis_samples(-2, 2));
+  add("prod", "prod(x, axis: ints? = none, keepdims: bool = false)", "The product of all elements, or along axes.",
+      plain("prod", "reduce_prod", true, false), axis_samples(0.5, 2));
+  add("max", "max(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)", "The largest element, or along axes; ties share the derivative.",
+      plain("max", "reduce_max", false, true), axis_samples(-2, 2));
+  add("min", "min(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)", "The smallest element, or along axes; ties share the derivative.",
+      plain("min", "reduce_min", false, true), axis_samples(-2, 2));
+  add("mean", "mean(x, axis: ints? = none, keepdims: bool = false)", "The mean of all elements, or along axes.", mean, axis_samples(-2, 2));
+  add("var", "var(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)",
+      "The mean squared distance from the mean; ddof: how many degrees of freedom are given up.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return spread_of(b, in, a, false); }, axis_samples(-2, 2));
+  add("std", "std(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)", "The root of the variance.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return spread_of(b, in, a, true); }, axis_samples(-2, 2));
+  add("norm", "norm(x, axis: ints? = none, keepdims: bool = false)", "The root of the sum of squares.", norm, axis_samples(-2, 2));
+  add("logsumexp", "logsumexp(x, axis: ints? = none, keepdims: bool = false)", "log(sum(exp(x))) without overflow.", logsumexp, axis_samples(-2, 2));
+  add("softmax", "softmax(x, axis: ints = -1)", "exp(x) divided by its sum along an axis.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return softmax(b, in, a, false); }, axis_samples(-2, 2));
+  add("log_softmax", "log_softmax(x, axis: ints = -1)", "The logarithm of softmax.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return softmax(b, in, a, true); }, axis_samples(-2, 2));
+  add("any", "any(x, axis: ints? = none, keepdims: bool = false)", "Whether one element is true (not 0).",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return truth(b, in, a, "any", "reduce_or"); }, axis_samples(-2, 2));
+  add("all", "all(x, axis: ints? = none, keepdims: bool = false)", "Whether all elements are true (not 0).",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return truth(b, in, a, "all", "reduce_and"); }, axis_samples(-2, 2));
+  add("argmax", "argmax(x, axis: int? = none, keepdims: bool = false)", "The position of the largest element, of equals the first.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return arg_extreme(b, in, a, "argmax", "arg_max"); }, axis_samples(-2, 2, true));
+  add("argmin", "argmin(x, axis: int? = none, keepdims: bool = false)", "The position of the smallest element, of equals the first.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return arg_extreme(b, in, a, "argmin", "arg_min"); }, axis_samples(-2, 2, true));
+}
+
+}  // namespace shard::stdlib
