@@ -10,10 +10,12 @@ namespace shard::grammar {
 
 // The diagnostic for a parse that could not go on at state.furthest, where a known form explains it.
 std::optional<Diagnostic> advise(State& state);
+// The same for an error that a rule itself gave: only a loop in the manner of C hides behind those.
+std::optional<Diagnostic> advise_loop(State& state, Span where);
 
 void check_digit_after_dot(State& state, const char* begin, const char* end);  // `1.` and `1.f`
 [[noreturn]] void fail_number_runs_on(State& state, const char* begin, const char* end);
-void check_after_shard(State& state, const char* at);                          // `shard x as P(@X) @ w`
+void check_after_shard(State& state, const Shard& shard, const char* at);      // `shard x as P(@X) @ w`
 void check_lambda(State& state, const Function& function);                     // a function in an expression has no name
 
 }  // namespace shard::grammar

@@ -32,7 +32,7 @@ const auto size_def = size_chain[climbed_expr];
 
 const auto spec_literal_def = kw("P") > args[all];
 const auto spec_def = as_expr[spec_literal][all] | postfix[([](auto& c) { x3::_val(c) = std::move(x3::_attr(c).expr); })];
-const auto alone = [](auto& c) { check_after_shard(state_of(c), here(c)); };
+const auto alone = [](auto& c) { check_after_shard(state_of(c), x3::_val(c), here(c)); };
 const auto sharding_def = kw("shard") > expression[set(&Shard::value)] > need("as") > spec[set(&Shard::spec)] >
                           -(kw("on") > postfix[set_expr(&Shard::mesh)]) > x3::eps[alone];
 

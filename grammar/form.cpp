@@ -1,8 +1,252 @@
 // One walk over the tree; its height is bounded (state.h), so the walk may recurse.
 #include "grammar/form.h"
 
-namespace shard::grammar {
+#include <algorithm>
+#include <set>
+#include <utility>
 
-std::vector<Diagnostic> check_form(const Module&, const State&) { return {}; }
+#include "grammar/parse.h"
+
+namespace shard::grammar {
+namespace {
+
+template <class... F> struct Overloaded : F... { using F::operator()...; };
+template <class... F> Overloaded(F...) -> Overloaded<F...>;
+
+class Walk {
+ public:
+  Walk(const State& state, std::vector<Diagnostic>& errors) : state_(state), errors_(errors) {}
+
+  void statement(const Stmt& s) {
+    std::visit(Overloaded{
+                   [&](const LetStmt& x) { std::set<std::string> names; pattern(*x.pattern, names); see(x.value); },
+                   [&](const FnStmt& x) { function(*x.function); },
+                   [&](const MeshStmt& x) { for (auto& a : x.axes) see(a.size); see(x.devices); },
+                   [&](const UseStmt& x) { see(x.mesh); },
+                   [&](const RulesStmt& x) { see(x.rules); },
+                   [&](const TestStmt& x) { const Inside save = inside_; inside_ = {}; body(*x.body, false); inside_ = save; },
+                   [](const ImportStmt&) {},
+                   [&](const ForStmt& x) { std::set<std::string> names; pattern(*x.pattern, names); see(x.sequence); loop(x.body); },
+                   [&](const WhileStmt& x) { see(x.condition); loop(x.body); },
+                   [&](const BreakStmt&) { in_loop(s, "break"); },
+                   [&](const ContinueStmt&) { in_loop(s, "continue"); },
+                   [&](const ReturnStmt& x) {
+                     if (!inside_.function) error(s.span, "`return` stands outside of any function");
+                     see(x.value);
+                   },
+                   [&](const AssignStmt& x) { assign(x); },
+                   [&](const ExprStmt& x) { see(x.value); },
+               },
+               s.node);
+  }
+
+  void finish() {
+    for (Diagnostic& d : constants_) {
+      if (!declared_.count(std::string(state_.text(d.span)))) errors_.push_back(std::move(d));
+    }
+  }
+
+ private:
+  struct Inside { bool function = false, loop = false; };
+
+  void error(Span at, std::string message, std::vector<std::string> notes = {}, std::vector<Fix> fixes = {}) {
+    errors_.push_back({"syntax", at, std::move(message), std::move(notes), std::move(fixes), {}});
+  }
+  std::string text(Span s) const { return std::string(state_.text(s)); }
+
+  void in_loop(const Stmt& s, const std::string& word) {
+    if (inside_.loop) return;
+    error(s.span, "`" + word + "` stands outside of any loop");
+    if (inside_.function) errors_.back().notes.push_back("a loop around a function is not the function's own");
+  }
+
+  void loop(const ExprPtr& block) {
+    const bool save = std::exchange(inside_.loop, true);
+    body(*block, false);
+    inside_.loop = save;
+  }
+
+  // `gives`: the block's last expression is its value.
+  void body(const Expr& block, bool gives) {
+    const auto* b = std::get_if<Block>(&block.node);
+    if (!b) return expr(block);
+    for (std::size_t i = 0; i < b->body.size(); ++i) {
+      const bool last = i + 1 == b->body.size();
+      const auto* e = std::get_if<ExprStmt>(&b->body[i]->node);
+      if (e && !(last && gives) && !acts(*e->value)) unused(*e->value, last);
+      statement(*b->body[i]);
+    }
+  }
+  static bool acts(const Expr& e) {
+    return std::holds_alternative<Call>(e.node) || std::holds_alternative<Pipe>(e.node) || std::holds_alternative<IfExpr>(e.node) ||
+           std::holds_alternative<Block>(e.node) || std::holds_alternative<UseExpr>(e.node);
+  }
+  void unused(const Expr& e, bool last) {
+    std::vector<std::string> notes{last ? "a loop or a test gives no value: pass it to a call, or assign it to a variable"
+                                        : "give it a name with `let`, pass it to a call, or make it the last expression of the block"};
+    std::vector<Fix> fixes;
+    const auto* b = std::get_if<Binary>(&e.node);
+    if (b && b->op == BinaryOp::Eq && target_kind(*b->left)) fixes.push_back({"assign with one `=`", b->op_span, "="});
+    error(e.span, "nothing uses the value of this expression", std::move(notes), std::move(fixes));
+  }
+
+  // ---- assignments --------------------------------------------------------------------------------------------------
+  static bool target_kind(const Expr& e) {
+    return std::visit(Overloaded{[](const NameRef& n) { return !is_keyword(n.name); }, [](const Index& x) { return target_kind(*x.object); },
+                                 [](const Field& x) { return target_kind(*x.object); }, [](const auto&) { return false; }},
+                      e.node);
+  }
+  void target(const Expr& e) {
+    if (target_kind(e)) return;
+    if (auto* t = std::get_if<TupleLit>(&e.node)) return targets(t->elements);
+    if (auto* l = std::get_if<ListLit>(&e.node)) return targets(l->elements);
+    if (std::holds_alternative<HoleLit>(e.node)) return error(e.span, "`_` is no variable", {"name what is assigned, or declare with `let (a, _) = ...`"});
+    const std::string word = text(e.span);
+    if (is_keyword(word)) return error(e.span, "`" + word + "` is a keyword and cannot be redefined");
+    error(e.span, "this cannot be assigned to", {"assign to a variable, an element `x[i]`, a field `p.w`, or a tuple of these"});
+  }
+  void targets(const std::vector<Element>& elements) {
+    for (const Element& x : elements) {
+      if (x.spread) error(x.value->span, "`...` cannot be assigned to");
+      else target(*x.value);
+    }
+  }
+  void assign(const AssignStmt& x) {
+    const bool several = std::holds_alternative<TupleLit>(x.target->node) || std::holds_alternative<ListLit>(x.target->node);
+    if (several && x.op != AssignOp::Set) error(x.target->span, "only `=` assigns to several variables at once");
+    else target(*x.target);
+    see(x.target);
+    see(x.value);
+  }
+
+  void pattern(const Pattern& p, std::set<std::string>& names) {
+    std::visit(Overloaded{[&](const NamePattern& n) {
+                            declared_.insert(n.name);
+                            if (n.name != "_" && !names.insert(n.name).second) error(p.span, "the name `" + n.name + "` stands here twice");
+                          },
+                          [&](const TuplePattern& t) { for (auto& e : t.elements) pattern(*e, names); },
+                          [&](const ListPattern& l) { for (auto& e : l.elements) pattern(*e, names); },
+                          [&](const RecordPattern& r) { for (auto& f : r.fields) pattern(*f.target, names); }},
+               p.node);
+  }
+
+  // ---- functions and calls ------------------------------------------------------------------------------------------
+  void function(const Function& f) {
+    std::set<std::string> names;
+    for (const Param& p : f.params) {
+      pattern(*p.pattern, names);
+      annot(p.annot);
+      see(p.default_value);
+    }
+    annot(f.result);
+    const Inside save = std::exchange(inside_, {true, false});
+    body(*f.body, true);
+    inside_ = save;
+  }
+  void annot(const AnnotPtr& a) {
+    if (!a) return;
+    std::visit(Overloaded{[&](const TypeAnnot& x) { see(x.type); },
+                          [&](const SpecAnnot& x) {
+                            if (auto* d = std::get_if<DTypeLit>(&x.spec->node)) {
+                              error(x.spec->span, "a type has a shape: `" + d->name + "[]` is one number, `" + d->name + "[_]` a vector, `" + d->name + "[...]` any array");
+                            }
+                            see(x.spec);
+                          },
+                          [&](const TupleAnnot& x) { for (auto& e : x.elements) annot(e); },
+                          [&](const ListAnnot& x) { for (auto& e : x.elements) annot(e); },
+                          [&](const RecordAnnot& x) { for (auto& f : x.fields) annot(f.annot); }},
+               a->node);
+  }
+  void args(const std::vector<Arg>& all, bool values = true) {
+    std::set<std::string> names;
+    const Arg* named = nullptr;
+    for (const Arg& a : all) {
+      if (a.name) {
+        named = &a;
+        if (!names.insert(a.name->text).second) error(a.name->span, "the argument `" + a.name->text + "` is given twice");
+      } else if (named) {
+        error(a.value->span, "a positional argument stands after the named argument `" + named->name->text + "`",
+              {"put positional arguments first, or name this one too"});
+        named = nullptr;  // one message a call
+      }
+      if (values || a.name || a.spread) see(a.value);
+    }
+  }
+
+  // ---- expressions --------------------------------------------------------------------------------------------------
+  void see(const ExprPtr& e) { if (e) expr(*e); }
+  void see_all(const std::vector<Element>& elements) { for (auto& x : elements) see(x.value); }
+  void expr(const Expr& e) {
+    std::visit(Overloaded{
+                   [&](const StringLit& s) { for (auto& p : s.pieces) see(p.value); },
+                   [&](const NameRef& n) { foreign_constant(n.name, e.span); },
+                   [&](const SpecLit& s) { spec(s); },
+                   [&](const TypeLit& t) { for (auto& d : t.dims) see(d.size); },
+                   [&](const TupleLit& t) { see_all(t.elements); },
+                   [&](const ListLit& t) { see_all(t.elements); },
+                   [&](const RecordLit& r) { record(r); },
+                   [&](const Block&) { body(e, true); },
+                   [&](const IfExpr& x) { see(x.condition); see(x.then); see(x.otherwise); },
+                   [&](const UseExpr& x) { see(x.mesh); see(x.body); },
+                   [&](const FunctionLit& x) { function(*x.function); },
+                   [&](const Unary& x) { see(x.operand); },
+                   [&](const Binary& x) { see(x.left); see(x.right); },
+                   [&](const Call& x) { see(x.callee); args(x.args); },
+                   [&](const Index& x) { see(x.object); for (auto& i : x.items) { see(i.value); see(i.start); see(i.stop); see(i.step); } },
+                   [&](const Field& x) { see(x.object); },
+                   [&](const Pipe& x) { see(x.value); see(x.target); },
+                   [&](const Shard& x) { see(x.value); see(x.spec); see(x.mesh); },
+                   [](const auto&) {},
+               },
+               e.node);
+  }
+  void record(const RecordLit& r) {
+    std::set<std::string> names;
+    for (const Entry& x : r.entries) {
+      if (x.name && !names.insert(x.name->text).second) error(x.name->span, "the field `" + x.name->text + "` stands here twice");
+      see(x.value);
+    }
+  }
+
+  // ---- forms of other languages that are good syntax here -------------------------------------------------------------
+  void foreign_constant(const std::string& name, Span at) {
+    const char* here = name == "None" || name == "null" || name == "nil" ? "none" : name == "True" ? "true" : name == "False" ? "false" : nullptr;
+    if (here) constants_.push_back({"syntax", at, "`" + name + "` is written `" + here + "` here", {}, {{"write `" + std::string(here) + "`", at, here}}, {}});
+  }
+  void spec(const SpecLit& s) {
+    for (const Arg& a : s.args) {
+      if (a.name || a.spread) continue;
+      const auto* text = std::get_if<StringLit>(&a.value->node);
+      const auto* name = std::get_if<NameRef>(&a.value->node);
+      if (text && text->pieces.size() == 1 && !text->pieces[0].value) {
+        const std::string axis = "@" + text->pieces[0].text;
+        error(a.value->span, "an axis is written with `@`: `" + axis + "`", {}, {{"write the axis", a.value->span, axis}});
+      } else if (std::holds_alternative<NoneLit>(a.value->node) || (name && name->name == "None")) {
+        error(a.value->span, "a dimension that is not split is written `_` in a spec", {}, {{"write `_`", a.value->span, "_"}});
+        continue;
+      }
+      see(a.value);
+    }
+    args(s.args, false);
+  }
+
+  const State& state_;
+  std::vector<Diagnostic>& errors_;
+  Inside inside_;
+  std::set<std::string> declared_;      // anywhere in the text
+  std::vector<Diagnostic> constants_;   // `None` and the like, which are errors where the text declares no such name
+};
+
+}  // namespace
+
+std::vector<Diagnostic> check_form(const Module& module, const State& state) {
+  std::vector<Diagnostic> errors;
+  Walk walk(state, errors);
+  for (const StmtPtr& s : module.body) walk.statement(*s);
+  walk.finish();
+  std::stable_sort(errors.begin(), errors.end(), [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+  if (errors.size() > 20) errors.resize(20);
+  return errors;
+}
 
 }  // namespace shard::grammar

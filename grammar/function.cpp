@@ -30,7 +30,7 @@ const auto draft_def = *spanned<Modifier>[modifier][push(&Function::modifiers)] 
 constexpr auto as_function = maker<FunctionPtr>([](State& s, Span span, Function&& f) {
   const Iterator header_end = s.place(f.header.end);
   f.header = s.span(s.place(span.begin), header_end);
-  f.doc = s.layout.doc_above(span.begin);
+  if (!f.name.empty()) f.doc = s.layout.doc_above(span.begin);
   return s.make(span, std::move(f));
 });
 const auto function_def = as_function[draft][all];

@@ -71,7 +71,8 @@ ParseResult parse(const SourceMap& sources, std::uint32_t source) {
     }
   } catch (const x3::expectation_failure<Iterator>&) {
   } catch (const Error& e) {
-    result.diagnostics.push_back(e.diagnostic);
+    std::optional<Diagnostic> advice = advise_loop(state, e.diagnostic.span);
+    result.diagnostics.push_back(advice ? std::move(*advice) : e.diagnostic);
     return result;
   }
   result.incomplete = state.furthest >= state.end;
