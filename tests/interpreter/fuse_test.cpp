@@ -1,0 +1,151 @@
+// Fusion: what becomes one instruction and what must not, and random graphs of chains, broadcasts, sums and rearrangements that give
+// the same as one operation after another does, on one device and on meshes.
+#include "interpreter/exec/distinct.h"
+#include "interpreter/exec/fuse.h"
+#include "tests/interpreter/execute.h"
+
+using namespace shard;
+using namespace shard::testing;
+
+namespace {
+
+std::vector<exec::Unit> units(const Graph& g) {
+  std::vector<AxisSet> none(g.params.size());
+  return exec::units_of(g, exec::distinct_axes(g, none, nullptr), nullptr);
+}
+std::size_t programs(const Graph& g) {
+  std::size_t n = 0;
+  for (const auto& u : units(g)) n += u.elementwise;
+  return n;
+}
+
+// No unit may need what a later one makes.
+void check_order(const Graph& g) {
+  std::vector<char> made(g.types.size(), 0);
+  for (Var p : g.params) made[static_cast<std::size_t>(p.id)] = 1;
+  for (const auto& u : units(g)) {
+    std::vector<Var> mine;
+    for (int i : u.nodes)
+      for (Var v : g.nodes[static_cast<std::size_t>(i)].outputs) mine.push_back(v);
+    for (int i : u.nodes)
+      for (Var v : g.nodes[static_cast<std::size_t>(i)].inputs)
+        REQUIRE((made[static_cast<std::size_t>(v.id)] || std::find(mine.begin(), mine.end(), v) != mine.end()));
+    for (Var v : mine) made[static_cast<std::size_t>(v.id)] = 1;
+  }
+}
+
+struct Random {
+  std::uint64_t s;
+  std::uint64_t next() { return s = s * 6364136223846793005ull + 1442695040888963407ull, s >> 33; }
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(next() % n); }
+};
+
+// A graph over arrays of 4 x 6 and what they reduce and spread to.
+Graph random_graph(Random& r, int nodes) {
+  return graph({f32({4, 6}), f32({4, 6}), f32({6}), f32({4, 1})}, [&](Builder& b, const Vars& in) {
+    Vars have = in;
+    auto any = [&] { return have[r.below(have.size())]; };
+    auto like = [&](Var x) {                    // another value of that shape, or x
+      Vars same;
+      for (Var v : have)
+        if (b.type(v).shape == b.type(x).shape) same.push_back(v);
+      return same[r.below(same.size())];
+    };
+    for (int i = 0; i < nodes; ++i) {
+      Var x = any();
+      runtime::Shape s = b.type(x).shape;
+      switch (r.below(11)) {
+        case 0: have.push_back(ir::add(b, x, like(x))); break;
+        case 1: have.push_back(b.call("tanh", {ir::mul(b, x, like(x))})); break;
+        case 2: have.push_back(b.call("tanh", {x})); break;
+        case 3: have.push_back(ir::neg(b, x)); break;
+        case 4: have.push_back(ir::select(b, b.call("lt", {x, like(x)}), x, like(x))); break;
+        case 5: have.push_back(ir::convert(b, ir::convert(b, b.call("lt", {x, like(x)}), DType::I32), DType::F32)); break;
+        case 6:
+          if (!s.empty()) have.push_back(b.call("tanh", {ir::reduce_sum(b, x, {static_cast<std::int64_t>(r.below(s.size()))})}));
+          break;
+        case 7:
+          if (s == runtime::Shape{6} || s == runtime::Shape{4, 1} || s.empty()) have.push_back(ir::broadcast_to(b, x, {4, 6}));
+          break;
+        case 8:
+          if (s.size() == 2) have.push_back(ir::transpose(b, x, {1, 0}));
+          break;
+        case 9:
+          if (s == runtime::Shape{4, 6}) have.push_back(ir::reshape(b, x, {6, 4}));
+          else if (s == runtime::Shape{6, 4}) have.push_back(ir::reshape(b, x, {4, 6}));
+          break;
+        default:
+          if (s == runtime::Shape{4, 6}) {
+            Var y = like(x);
+            Var p = b.emit1(*b.core().contract, {x, y}, {{"spec", std::string("mk,nk->mn")}});
+            have.push_back(b.call("tanh", {b.emit1(*b.core().contract, {p, y}, {{"spec", std::string("mk,kn->mn")}})}));
+          }
+      }
+    }
+    Vars out = {have.back()};
+    for (int i = 0; i < 4; ++i) out.push_back(any());
+    return out;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a chain is one program, whatever feeds it") {
+  CHECK(programs(graph({f32({8, 4}), f32({4}), f32()}, [](Builder& b, const Vars& in) {
+          Var x = ir::mul(b, in[0], ir::constant(b, 2, DType::F32));
+          x = ir::add(b, x, ir::broadcast_to(b, in[1], {8, 4}));
+          return Vars{b.call("tanh", {ir::mul(b, x, in[2])})};
+        })) == 1);
+}
+
+TEST_CASE("an optimizer's update of one array is one program with three results") {
+  Graph g = graph({f32({8, 4}), f32({8, 4}), f32({8, 4}), f32({8, 4})}, [](Builder& b, const Vars& in) {
+    auto c = [&](double v) { return ir::constant(b, v, DType::F32); };
+    Var m = ir::add(b, ir::mul(b, c(0.9), in[1]), ir::mul(b, c(0.1), in[3]));
+    Var v = ir::add(b, ir::mul(b, c(0.999), in[2]), ir::mul(b, ir::mul(b, c(0.001), in[3]), in[3]));
+    Var p = ir::sub(b, in[0], ir::div(b, ir::mul(b, c(0.01), m), ir::add(b, b.call("sqrt", {v}), c(1e-8))));
+    return Vars{p, m, v};
+  });
+  CHECK(programs(g) == 1);
+}
+
+TEST_CASE("what needs a sum in between is two programs") {
+  Graph g = graph({f32({8, 4})}, [](Builder& b, const Vars& in) {
+    Var e = b.call("exp", {in[0]});
+    Var s = ir::reshape(b, ir::reduce_sum(b, e, {1}), {8, 1});
+    return Vars{ir::div(b, e, ir::broadcast_to(b, s, {8, 4}))};
+  });
+  CHECK(programs(g) == 2);
+  check_order(g);
+}
+
+TEST_CASE("two groups that need each other by turns stay apart") {
+  // a -> sum -> c and b -> c, a feeds b: {a, b, c} would need the sum of its own value.
+  Graph g = graph({f32({4, 4})}, [](Builder& b, const Vars& in) {
+    Var a = ir::neg(b, in[0]);
+    Var q = ir::add(b, a, in[0]);
+    Var s = ir::broadcast_to(b, ir::reduce_sum(b, a, {0, 1}), {4, 4});
+    Var t = ir::reshape(b, ir::neg(b, ir::reshape(b, q, {16})), {4, 4});
+    return Vars{ir::add(b, ir::mul(b, q, s), t)};
+  });
+  check_order(g);
+  Arrays args = {numbers(f32({4, 4}), 3)};
+  check_close(flat(execute(g, args, nullptr, {})), run(g, args));
+}
+
+TEST_CASE("random graphs are ordered soundly and give the same fused") {
+  Random r{4711};
+  MeshRef m = mesh({{"X", 2}, {"Y", 2}});
+  const std::vector<Sharding> wide = {spec({{}, {}}), spec({{0}, {}}), spec({{}, {1}}), spec({{0}, {1}}), spec({{0, 1}, {}})};
+  const std::vector<Sharding> row = {spec({{}}), spec({{0}}), spec({{1}})}, column = {spec({{}, {}}), spec({{0}, {}}), spec({{1, 0}, {}})};
+  for (int round = 0; round < 120; ++round) {
+    INFO("round " << round);
+    Graph g = random_graph(r, 4 + static_cast<int>(r.below(40)));
+    check_order(g);
+    Arrays args;
+    for (Var p : g.params) args.push_back(numbers(g.type(p), static_cast<unsigned>(round) + static_cast<unsigned>(p.id)));
+    auto want = run(g, args);
+    check_close(flat(execute(g, args, nullptr, {})), want, 1e-4);
+    check_close(flat(execute(g, args, m, {wide[r.below(5)], wide[r.below(5)], row[r.below(3)], column[r.below(3)]})), want, 1e-4);
+  }
+}
