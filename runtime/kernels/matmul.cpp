@@ -103,7 +103,7 @@ void blocks(const Product& p) {
   const bool small = p.m * p.n * p.k <= 512;
   std::int64_t rows = p.m, cols = p.n;
   if (p.m * p.n * p.k > std::int64_t{1} << 18) {
-    rows = std::clamp(up(p.m / 16, 8), std::int64_t{64}, std::int64_t{256});
+    rows = std::clamp(up(p.m / 8, 8), std::int64_t{64}, std::int64_t{512});  // each block packs all of w: not too few rows
     if (p.m < 128) cols = std::clamp(up(p.n / 16, 48), std::int64_t{192}, std::int64_t{6144});  // 48 columns: whole tiles of every kernel
     rows = std::min(rows, p.m);
     cols = std::min(cols, p.n);

@@ -120,6 +120,11 @@ void reduce_lines(const Job& job) {
   if (leaves <= kSubtree || outputs * 4 >= leaves) {
     spread(outputs, std::max<std::int64_t>(1, kWork / each), [&](std::int64_t lo, std::int64_t hi) {
       Position<1> at(job.kept, job.kept.rank, lo);
+      const std::int64_t item = static_cast<std::int64_t>(job.p.item);
+      if (leaves == 1 && !job.p.load) {  // short lines: one run each, straight into place
+        for (std::int64_t i = lo; i < hi; ++i, at.next()) job.p.run(job.data + at.offset[0] * item, n, job.out + i * item);
+        return;
+      }
       for (std::int64_t i = lo; i < hi; ++i, at.next()) {
         alignas(16) unsigned char result[8];
         lines_tree(job, at.offset[0], 0, leaves, result);

@@ -1,11 +1,12 @@
-// The inner loops of reductions. A run is summed in 64 lanes (element i in lane i mod 64), the lanes by halves: the same order
+// The inner loops of reductions. A run is summed in 64 lanes (short ones in 8), element i in lane i mod 64,
+// the lanes by halves: the same order
 // for every instruction set, so sums agree bit for bit between them.
 #include "runtime/kernels/vector/math_f32.h"
 
 namespace shard::runtime::SHARD_ISA {
 namespace {
 
-constexpr std::int64_t kLanes = 64;
+constexpr std::int64_t kLanes = 64, kFew = 8;
 
 template <class T> struct Unsigned { using type = T; };
 template <> struct Unsigned<std::int8_t> { using type = std::uint8_t; };
@@ -48,25 +49,29 @@ struct Or {
   template <class T> SHARD_LOOP T apply(T x, T y) { return static_cast<T>(x | y); }
 };
 
+// All of n elements in `Lanes` lanes; n >= Lanes, a power of two.
+template <std::int64_t Lanes, class Op, class T>
+SHARD_LOOP T in_lanes(const T* x, std::int64_t n) {
+  T lane[Lanes];
+  for (std::int64_t j = 0; j < Lanes; ++j) lane[j] = x[j];
+  std::int64_t i = Lanes;
+  for (; i + Lanes <= n; i += Lanes)
+    for (std::int64_t j = 0; j < Lanes; ++j) lane[j] = Op::template apply<T>(lane[j], x[i + j]);
+  for (std::int64_t j = 0; i + j < n; ++j) lane[j] = Op::template apply<T>(lane[j], x[i + j]);
+  for (std::int64_t half = Lanes / 2; half >= 1; half /= 2)
+    for (std::int64_t j = 0; j < half; ++j) lane[j] = Op::template apply<T>(lane[j], lane[j + half]);
+  return lane[0];
+}
+
 // n >= 1.
 template <class Op, class T>
 void run_of(const void* data, std::int64_t n, void* result) {
   const T* x = static_cast<const T*>(data);
-  if (n < kLanes) {
-    T r = x[0];
-    for (std::int64_t i = 1; i < n; ++i) r = Op::template apply<T>(r, x[i]);
-    *static_cast<T*>(result) = r;
-    return;
-  }
-  T lane[kLanes];
-  for (std::int64_t j = 0; j < kLanes; ++j) lane[j] = x[j];
-  std::int64_t i = kLanes;
-  for (; i + kLanes <= n; i += kLanes)
-    for (std::int64_t j = 0; j < kLanes; ++j) lane[j] = Op::template apply<T>(lane[j], x[i + j]);
-  for (std::int64_t j = 0; i + j < n; ++j) lane[j] = Op::template apply<T>(lane[j], x[i + j]);
-  for (std::int64_t half = kLanes / 2; half >= 1; half /= 2)
-    for (std::int64_t j = 0; j < half; ++j) lane[j] = Op::template apply<T>(lane[j], lane[j + half]);
-  *static_cast<T*>(result) = lane[0];
+  T r = x[0];
+  if (n >= kLanes) r = in_lanes<kLanes, Op, T>(x, n);
+  else if (n >= kFew) r = in_lanes<kFew, Op, T>(x, n);
+  else for (std::int64_t i = 1; i < n; ++i) r = Op::template apply<T>(r, x[i]);
+  *static_cast<T*>(result) = r;
 }
 
 template <class Op, class T>
