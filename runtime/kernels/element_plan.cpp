@@ -34,6 +34,17 @@ class Renamer {
   std::vector<std::uint16_t> name_;
 };
 
+// Registers must be as wide as the code takes and gives them, or a step would write beyond its slot.
+void check(const ElementProgram& p, const Instr& i) {
+  const bool truth = i.code == Code::Not || (i.code >= Code::IsNan && i.code <= Code::IsFinite) || (i.code >= Code::Eq && i.code <= Code::Ge);
+  const std::size_t width = held_bytes(i.type);
+  const auto holds = [&](std::uint16_t r, std::size_t bytes) { return r < p.registers.size() && held_bytes(p.registers[r]) == bytes; };
+  bool good = i.code == Code::Convert ? i.dst < p.registers.size() : holds(i.dst, truth ? 1 : width);
+  if (i.code == Code::Select) good = good && holds(i.a, 1) && holds(i.b, width) && holds(i.c, width);
+  else good = good && holds(i.a, width) && (operands(i.code) < 2 || holds(i.b, width));
+  if (!good) throw RuntimeError("kernel", "elementwise code " + std::to_string(static_cast<int>(i.code)) + " of " + std::string(name(i.type)) + " has registers of other types");
+}
+
 // x ** 2 and x ** -1 by a constant have cheaper codes of the same bits.
 Code cheaper(const ElementProgram& p, const Instr& i) {
   if (i.code != Code::Pow) return i.code;
@@ -66,6 +77,14 @@ ElementPlan::ElementPlan(const ElementProgram& p, std::span<const View> in, std:
   if (in.size() != p.inputs.size() || out.size() != p.outputs.size() || out.empty())
     throw RuntimeError("kernel", "an elementwise program was given a wrong number of arrays");
   count = numel(out[0].shape);
+  const auto fits = [&](std::uint16_t r, const View& v) {
+    return r < p.registers.size() && held_bytes(p.registers[r]) == held_bytes(v.dtype) && numel(v.shape) == count;
+  };
+  bool good = true;
+  for (std::size_t i = 0; i < in.size(); ++i) good = good && fits(p.inputs[i], in[i]);
+  for (std::size_t i = 0; i < out.size(); ++i) good = good && fits(p.outputs[i], out[i]);
+  for (const ElementProgram::Constant& c : p.constants) good = good && c.reg < p.registers.size();
+  if (!good) throw RuntimeError("kernel", "an elementwise program was given arrays of other types or sizes than its registers");
   Renamer names(p);
   for (std::size_t i = 0; i < in.size(); ++i) inputs.push_back(make_input(in[i], names.write(p.inputs[i])));
   for (const ElementProgram::Constant& c : p.constants) {
@@ -80,6 +99,7 @@ ElementPlan::ElementPlan(const ElementProgram& p, std::span<const View> in, std:
     constants.push_back(k);
   }
   for (Instr i : p.code) {
+    check(p, i);
     i.code = cheaper(p, i);
     const DType to = p.registers[i.dst];
     const int n = operands(i.code);

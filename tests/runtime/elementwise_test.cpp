@@ -373,6 +373,9 @@ TEST_CASE("wrong programs are refused", "[elementwise]") {
   CHECK_THROWS_AS(make({{DType::Key, DType::Key}, {0}, {}, {{Code::Exp, DType::Key, 1, 0}}, {1}}, DType::Key), RuntimeError);
   CHECK_THROWS_AS(make({{DType::F32, DType::F32}, {0}, {}, {{Code::BitAnd, DType::F32, 1, 0, 0}}, {1}}, DType::F32), RuntimeError);
   CHECK_THROWS_AS(make({{DType::F32}, {}, {}, {}, {0}}, DType::F32), RuntimeError);
+  CHECK_THROWS_AS(make({{DType::F32, DType::F32}, {0}, {}, {{Code::IsNan, DType::F32, 1, 0}}, {1}}, DType::F32), RuntimeError);  // gives bool
+  CHECK_THROWS_AS(make({{DType::F32, DType::F32}, {0}, {}, {{Code::Neg, DType::F64, 1, 0}}, {1}}, DType::F32), RuntimeError);
+  CHECK_THROWS_AS(make({{DType::F32, DType::F32}, {0}, {}, {{Code::Neg, DType::F32, 9, 0}}, {1}}, DType::F32), RuntimeError);
 }
 
 TEST_CASE("selects and keys", "[elementwise]") {
