@@ -14,7 +14,8 @@ namespace {
 using Advice = std::optional<Diagnostic>;
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> words) { return std::find(words.begin(), words.end(), word) != words.end(); }
-std::string quote(std::string_view text) { return "`" + std::string(text) + "`"; }
+// Long texts are cut: a message is a sentence. The fixes have them whole.
+std::string quote(std::string_view text) { return "`" + shortened(text) + "`"; }
 
 Diagnostic say(Span span, std::string message, std::vector<Fix> fixes = {}, std::vector<std::string> notes = {}) {
   return {"syntax", span, std::move(message), std::move(notes), std::move(fixes), {}};
@@ -186,7 +187,7 @@ Advice c_style_for(NearText& t) {
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 Advice block_place(NearText& t) {
-  if (!t.expects("`{`")) return {};
+  if (!t.expects("{")) return {};
   if (t.text[t.at] == '\n') {
     std::size_t next = t.at;
     while (next < t.text.size() && (t.text[next] == '\n' || t.text[next] == ' ' || t.text[next] == '\t' || t.text[next] == '\r')) ++next;
@@ -206,7 +207,7 @@ Advice block_place(NearText& t) {
 }
 
 Advice lone_else(NearText& t) {
-  if (t.token != "else" || t.expects("`{`")) return {};
+  if (t.token != "else" || t.expects("{")) return {};
   return say(t.span(t.at, t.at + 4), "this `else` belongs to no `if`: it follows the `}` of the `if`'s block");
 }
 
@@ -265,7 +266,7 @@ Advice axis_sign(NearText& t) {
 }
 
 Advice in_parentheses(NearText& t) {
-  if (t.word_before(t.at) == "P" && t.expects("`(`")) return say(t.span(t.begin_of(t.word_before(t.at)), t.at), "a spec is written with parentheses: `P(@X, _)`, or `P()` for whole copies");
+  if (t.word_before(t.at) == "P" && t.expects("(")) return say(t.span(t.begin_of(t.word_before(t.at)), t.at), "a spec is written with parentheses: `P(@X, _)`, or `P()` for whole copies");
   const bool function = one_of(t.token, {"fn", "manual"}) || (t.token == "jit" && t.expects("an expression"));
   if (t.token != "shard" && !function) return {};
   const std::size_t before = t.back(t.at);
@@ -275,7 +276,7 @@ Advice in_parentheses(NearText& t) {
 }
 
 Advice annotated_let(NearText& t) {
-  if (t.token != ":" || !t.expects("`=`") || !t.is_word(t.statement, 3) || t.text.substr(t.statement, 3) != "let") return {};
+  if (t.token != ":" || !t.expects("=") || !t.is_word(t.statement, 3) || t.text.substr(t.statement, 3) != "let") return {};
   return say(t.span(t.at, t.at + 1), "a `let` has no annotation: a variable takes its type from its value");
 }
 

@@ -264,13 +264,12 @@ Layout lay_out(std::string_view source, std::uint32_t id) {
 std::string Layout::doc_above(std::uint32_t offset) const {
   std::uint32_t line = offset;  // where the line of `offset` begins
   while (line > 0 && is_blank(text[line - 1])) --line;
-  std::string doc;
   auto last = std::upper_bound(docs.begin(), docs.end(), line, [](std::uint32_t at, const DocLine& d) { return at < d.end; });
   while (last != docs.begin() && (last - 1)->end == line) {
-    --last;
-    doc = doc.empty() ? last->text : last->text + '\n' + doc;
-    line = last->begin;
+    line = (--last)->begin;
   }
+  std::string doc;
+  for (auto d = last; d != docs.end() && d->end <= offset; ++d) doc += (d == last ? "" : "\n") + d->text;
   return doc;
 }
 

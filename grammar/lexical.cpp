@@ -79,13 +79,13 @@ bool take_symbol(State& s, Iterator& at, std::string_view symbol, bool quiet, bo
     if (blanks) skip_blanks(s, at);
     return true;
   }
-  if (!quiet) s.expect(at, "`" + std::string(symbol) + "`");
+  if (!quiet) s.expect(at, symbol, true);
   return false;
 }
 
 bool take_keyword(State& s, Iterator& at, std::string_view word, bool quiet) {
   if (word_at(s, at) != word) {
-    if (!quiet) s.expect(at, "`" + std::string(word) + "`");
+    if (!quiet) s.expect(at, word, true);
     return false;
   }
   at += word.size();

@@ -18,6 +18,12 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+std::string shortened(std::string_view text) {
+  std::size_t end = std::min<std::size_t>(text.size(), 100);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // no half characters
+  return std::string(text.substr(0, end)) + (end < text.size() ? "..." : "");
+}
+
 NearText::NearText(State& s, std::size_t where)
     : state(s), text(s.begin, static_cast<std::size_t>(s.end - s.begin)), at(std::min(where, text.size())), token(found(s, s.begin + at)) {
   struct Level { std::size_t open, statement; };
@@ -65,7 +71,7 @@ Span NearText::span(std::size_t begin, std::size_t end) const {
 }
 
 bool NearText::expects(std::string_view what) const {
-  return std::find(state.expected.begin(), state.expected.end(), what) != state.expected.end();
+  return std::any_of(state.expected.begin(), state.expected.end(), [&](const State::Expected& e) { return e.what == what; });
 }
 
 bool NearText::is_word(std::size_t where, std::size_t length) const {

@@ -5,6 +5,7 @@
 
 #include "grammar/advice.h"
 #include "grammar/form.h"
+#include "grammar/near_text.h"
 #include "grammar/rules.h"
 
 namespace shard::grammar {
@@ -24,17 +25,18 @@ Diagnostic unexpected(State& s) {
   const std::string token(found(s, at));
   std::vector<std::string> expected;
   bool ended = false;  // a whole statement stands before this place
-  const bool statement = std::find(s.expected.begin(), s.expected.end(), "a statement") != s.expected.end();
-  for (const std::string& e : s.expected) {
-    if (e.empty()) ended = true;
-    else if (!(statement && e == "an expression")) expected.push_back(e);
+  const bool statement = std::any_of(s.expected.begin(), s.expected.end(), [](const State::Expected& e) { return e.what == "a statement"; });
+  for (const State::Expected& e : s.expected) {
+    if (e.what.empty()) ended = true;
+    else if (e.token) expected.push_back("`" + std::string(e.what) + "`");
+    else if (!(statement && e.what == "an expression")) expected.emplace_back(e.what);
   }
   std::string message;
   if (expected.empty()) message = ended ? "expected the end of the statement" : "this cannot stand here";
   else message = "expected " + listed_words(expected);
   if (end) message += ", but the text ends here";
   else if (*at == '\n') message += ", but the line ends here";
-  else message += ", found " + std::string(!token.empty() && is_keyword(token) ? "the keyword " : "") + "`" + token + "`";
+  else message += ", found " + std::string(!token.empty() && is_keyword(token) ? "the keyword " : "") + "`" + shortened(token) + "`";
   const Span span = line_end ? s.span(at, std::size_t{0}) : s.span(at, token.size());
   return {"syntax", span, message, {}, {}, {}};
 }

@@ -112,12 +112,6 @@ PatternPtr State::make(Span where, decltype(Pattern::node) node) {
   return p;
 }
 
-void State::expect(const char* at, std::string_view what) {
-  if (at < furthest) return;
-  if (at > furthest) { furthest = at; expected.clear(); }
-  if (std::find(expected.begin(), expected.end(), what) == expected.end()) expected.emplace_back(what);
-}
-
 void State::fail(Span span, std::string message, std::vector<std::string> notes, std::vector<Fix> fixes) const {
   throw Error(Diagnostic{"syntax", span, std::move(message), std::move(notes), std::move(fixes), {}});
 }

@@ -17,7 +17,7 @@ using Node = decltype(Expr::node);
 // An expression and what it covers in the text: more than the node's own span where it stands in parentheses.
 struct Operand { ExprPtr expr; Span span; };
 
-constexpr int recursion_limit = 400;  // expressions within expressions; brackets take at most half of it
+constexpr int recursion_limit = 500;  // expressions and blocks within each other; 200 brackets take at most 400
 constexpr int height_limit = 1000;    // levels of the tree: whoever walks it may recurse
 
 class State {
@@ -38,7 +38,13 @@ class State {
   std::int32_t next_id() { heights.push_back(0); return static_cast<std::int32_t>(heights.size()) - 1; }
 
   // A token in the user's words that would have fitted at `at`; only those at the furthest place are kept.
-  void expect(const char* at, std::string_view what);
+  // `what` must be text that stays (a literal); a token is shown between back quotes.
+  void expect(const char* at, std::string_view what, bool token = false) {
+    if (at < furthest) return;
+    if (at > furthest) { furthest = at; expected.clear(); }
+    for (const Expected& e : expected) if (e.what == what) return;
+    expected.push_back({what, token});
+  }
 
   [[noreturn]] void fail(Span span, std::string message, std::vector<std::string> notes = {}, std::vector<Fix> fixes = {}) const;
 
@@ -47,7 +53,8 @@ class State {
   const char* const begin;
   const char* const end;
   const char* furthest;
-  std::vector<std::string> expected;
+  struct Expected { std::string_view what; bool token; };
+  std::vector<Expected> expected;
   std::vector<int> heights;   // by id
   int depth = 0;              // of the recursion of the rules: see guard in lexical.h
 
