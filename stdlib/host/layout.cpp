@@ -115,26 +115,6 @@ Value devices(Interpreter& in, BoundArgs&) {
   return Value::list(std::move(out));
 }
 
-Value axis_size(Interpreter& in, BoundArgs& a) {
-  std::vector<std::string> axes;
-  const auto add = [&](const Value& v) {
-    const auto* axis = v.get<std::shared_ptr<const lang::Axis>>();
-    if (!axis) in.fail("type", a.args[0].span, "axis_size takes a mesh axis such as @X, this is a " + lang::kind_name(v));
-    axes.insert(axes.end(), (*axis)->names.begin(), (*axis)->names.end());
-  };
-  if (const auto* items = a[0].items()) for (const Value& v : *items) add(v);
-  else add(a[0]);
-  const runtime::MeshRef& mesh = in.context().mesh();
-  if (!mesh) in.fail("mesh", a.span, "axis_size asks the current mesh, and there is none", {"declare one first: mesh m = (@X: 8)"});
-  std::int64_t n = 1;
-  for (const std::string& name : axes) {
-    const auto id = mesh->find(name);
-    if (!id) in.fail("mesh", a.args[0].span, "the current mesh has no axis @" + name, {"it is " + runtime::to_string(*mesh)});
-    n *= mesh->size_of(*id);
-  }
-  return Value(n);
-}
-
 Value memory_stats(Interpreter& in, BoundArgs&) {
   const runtime::PoolStats s = in.context().pool().stats();
   return Value::record({{"bytes_in_use", Value(s.live)}, {"peak_bytes_in_use", Value(s.peak)}, {"bytes_cached", Value(s.cached)}});
@@ -159,7 +139,6 @@ void register_layout(Interpreter& in) {
   number("device_count", "How many devices there are.", in.context().devices());
   number("process_index", "Which process this is, from 0.", 0);
   number("process_count", "How many processes run the program.", 1);
-  in.define({"axis_size", "axis_size(axis)", "How many devices lie along an axis, or along several together, of the current mesh.", axis_size});
   in.define({"memory_stats", "memory_stats()", "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse.", memory_stats});
 }
 
