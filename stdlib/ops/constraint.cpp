@@ -1,0 +1,80 @@
+// `shard`: the layout of a value. A constraint for the partitioner on auto axes, a type on explicit axes. The value is the same.
+#include "stdlib/ops/collective.h"
+
+namespace shard::stdlib {
+namespace {
+
+using runtime::AxisId;
+using runtime::AxisSet;
+
+std::vector<Type> infer_shard(const OpCall& call) {
+  const Type& x = call.in[0];
+  const Layout& layout = call.attrs.layout("layout");
+  if (!layout.mesh) fail("mesh", "`shard` needs a mesh: declare one");
+  const runtime::Mesh& mesh = *layout.mesh;
+  if (x.mesh && !runtime::same_devices(*x.mesh, mesh))
+    fail("mesh", "`shard` in traced code keeps the mesh: " + runtime::to_string(x) + " lives on " + runtime::to_string(*x.mesh) + ", the spec means " +
+                     runtime::to_string(mesh));
+  const auto& dims = layout.sharding.dims;
+  if (dims.size() > x.shape.size())
+    fail("shape", "a spec of " + std::to_string(dims.size()) + " entries, " + runtime::to_string(mesh, layout.sharding) + ", does not fit " + runtime::to_string(x));
+  Type out = x;
+  out.mesh = layout.mesh;
+  out.sharding = runtime::Sharding::replicated(x.shape.size());
+  AxisSet typed = mesh.of_kind(runtime::AxisKind::Explicit) | mesh.of_kind(runtime::AxisKind::Manual);
+  std::size_t leading = x.shape.size() - dims.size();   // further leading dimensions keep what they have
+  for (std::size_t d = 0; d < x.shape.size(); ++d) {
+    const auto& axes = d < leading ? x.sharding.dims[d].axes : dims[d - leading].axes;
+    std::int64_t n = 1;
+    for (AxisId a : axes) {
+      n *= mesh.size_of(a);
+      if (typed.has(a)) out.sharding.dims[d].axes.push_back(a);
+    }
+    if (n == 0 || x.shape[d] % n != 0) {
+      std::string names;
+      for (AxisId a : axes) names += (names.empty() ? "@" : ", @") + mesh.axes[a].name;
+      fail("layout", "dimension " + std::to_string(d) + " of " + runtime::to_string(x) + " has size " + std::to_string(x.shape[d]) + ", which " + names + " of size " +
+                         std::to_string(n) + " does not divide");
+    }
+  }
+  out.sharding.unreduced = layout.sharding.unreduced & typed;
+  out.sharding.reduced = layout.sharding.reduced & typed;
+  out.sharding.pending = layout.sharding.pending;
+  if (out.sharding.used_axes().empty() && out.varying.empty()) out.mesh = nullptr;   // nothing shows in the type
+  return {out};
+}
+
+// On auto axes the cotangent's layout is open; on explicit axes it has the layout that its type says.
+Var shard_back(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+  (void)n;
+  std::optional<Layout> layout = wanted_layout(b, want, ct);
+  if (!layout) return ct[0];
+  const Type& now = b.type(ct[0]);
+  bool same = same_layout(now, want) && now.sharding.unreduced == layout->sharding.unreduced;
+  return same ? ct[0] : b.emit1(*b.core().shard, {ct[0]}, {{"layout", *layout}});
+}
+
+std::vector<Mapped> batch_shard(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t) {
+  if (!in[0].mapped) return {{b.emit1(call.op, {in[0].var}, call.attrs), false}};
+  Layout layout = call.attrs.layout("layout");
+  while (layout.sharding.dims.size() < call.in[0].shape.size()) layout.sharding.dims.insert(layout.sharding.dims.begin(), runtime::DimSharding{{}, true});
+  layout.sharding.dims.insert(layout.sharding.dims.begin(), runtime::DimSharding{b.type(in[0].var).sharding.dims[0].axes, true});
+  Attrs attrs = call.attrs;
+  attrs.set("layout", layout);
+  return {{b.emit1(call.op, {in[0].var}, std::move(attrs)), true}};
+}
+
+}  // namespace
+
+OpDef shard_row() {
+  OpDef row{.name = "shard", .signature = "shard(x, layout: spec)", .doc = "The same value in another layout."};
+  row.dtype = {Operands::AsIs, {}};
+  row.derivative = Transposes{{}, false, shard_back};
+  row.kernel = ir::Structure::Shard;
+  row.batch = batch_shard;
+  row.internal = true;
+  row.infer = infer_shard;
+  return row;
+}
+
+}  // namespace shard::stdlib
