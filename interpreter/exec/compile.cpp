@@ -8,6 +8,7 @@
 
 #include "interpreter/exec/comm.h"
 #include "interpreter/exec/lowering.h"
+#include "interpreter/exec/sums.h"
 #include "interpreter/transform/pipeline.h"
 
 namespace shard::exec {
@@ -119,11 +120,13 @@ ArgInfo arg_info(const runtime::DeviceArray& a) { return {a.type, a.layout, a.di
 std::shared_ptr<const Executable> compile_local(const ir::OpTable& table, ir::Graph local, std::span<const ArgInfo> args, const std::vector<ir::Type>& types,
                                                 std::vector<runtime::Sharding> layouts, runtime::MeshRef mesh, runtime::Pool& pool) {
   auto out = std::make_shared<Compiled>(std::move(local), pool);
-  const ir::Graph& g = out->graph;
-  if (args.size() != g.params.size()) throw std::logic_error("a graph of " + std::to_string(g.params.size()) + " parameters was given " + std::to_string(args.size()));
-  Surroundings around{table, mesh.get(), mesh, pool, {}};
   std::vector<AxisSet> distinct;
   for (const ArgInfo& a : args) distinct.push_back(a.distinct);
+  ir::Graph rewritten;
+  if (mesh) rewritten = with_early_sums(table, out->graph, distinct, *mesh, {});
+  const ir::Graph& g = mesh ? rewritten : out->graph;
+  if (args.size() != g.params.size()) throw std::logic_error("a graph of " + std::to_string(g.params.size()) + " parameters was given " + std::to_string(args.size()));
+  Surroundings around{table, mesh.get(), mesh, pool, {}};
   Lowering lowering(g, around, distinct);
   for (std::size_t i = 0; i < args.size(); ++i) {
     AxisSet real = distinct[i];
@@ -176,7 +179,7 @@ std::shared_ptr<const Executable> compile_local(const ir::OpTable& table, ir::Gr
     }
   }
   out->layouts = std::move(layouts);
-  out->account_ = account(g, mesh.get());
+  out->account_ = account(out->graph, mesh.get());
   out->use.temporaries = done.peak_device_bytes;
   return out;
 }

@@ -7,6 +7,7 @@
 #include "interpreter/exec/control.h"
 #include "interpreter/exec/distinct.h"
 #include "interpreter/exec/lowering.h"
+#include "interpreter/exec/sums.h"
 
 namespace shard::exec {
 
@@ -58,7 +59,9 @@ std::size_t count(const Node& n, const char* name) { return static_cast<std::siz
 }  // namespace
 
 Body compile_body(const BodyCall& call, const Surroundings& around) {
-  Lowering lowering(*call.region, around, call.distinct);
+  ir::Graph rewritten;
+  if (around.mesh) rewritten = with_early_sums(around.table, *call.region, call.distinct, *around.mesh, around.frozen);
+  Lowering lowering(around.mesh ? rewritten : *call.region, around, call.distinct);
   for (std::size_t i = 0; i < call.params.size(); ++i) lowering.bind(i, call.params[i], call.whole[i]);
   lowering.run();
   lowering.finish_results(call.results, &call.wanted);

@@ -218,6 +218,25 @@ TEST_CASE("a sum over devices joins the contraction that it alone uses") {
       }
 }
 
+TEST_CASE("a sum over devices moves through linear operations to the contractions behind them") {
+  for (const Axes& axes : kAxes)
+    for (const Axes& dx : kDiffer)
+      for (const Axes& dc : kDiffer) {
+        Local l(cube());
+        Var x = l.b.param(f32({4, 24})), y = l.b.param(f32({4, 5})), c = l.b.param(f32());
+        auto contraction = [&](Var p) { return l.make(*l.b.core().contract, {p, y}, {{"spec", std::string("bm,bn->mn")}}, f32({24, 5})); };
+        Var scaled = ir::mul(l.b, contraction(x), c);
+        Var both = ir::sub(l.b, ir::neg(l.b, contraction(x)), ir::mul(l.b, ir::constant(l.b, 3, DType::F32), contraction(x)));
+        Var turned = ir::transpose(l.b, ir::reshape(l.b, ir::div(l.b, contraction(x), c), {24, 5}), {1, 0});
+        Var kept = contraction(x);
+        Var shared = ir::add(l.b, kept, c);
+        const auto& core = l.b.core();
+        check(l, {l.reduce(core.psum, scaled, axes), l.reduce(core.psum, both, axes), l.reduce(core.psum, turned, axes), l.reduce(core.psum, shared, axes), kept,
+                  l.part(core.psum_scatter, ir::mul(l.b, contraction(x), c), axes, 0), l.part(core.psum_scatter, contraction(x), axes, 0)},
+              {set(dx), {}, set(dc)});
+      }
+}
+
 TEST_CASE("a branch and a loop whose condition differs run block by block") {
   for (const Axes& differ : std::vector<Axes>{{0}, {1, 2}, {0, 1, 2}})
     for (const Axes& value : kDiffer) {

@@ -1,0 +1,151 @@
+// A sum over devices commutes with everything linear, as long as what else the operation takes is the same on all of them. Which
+// operations are linear in what is read from the derivative column.
+#include "interpreter/exec/sums.h"
+
+#include <algorithm>
+
+#include "interpreter/exec/distinct.h"
+#include "interpreter/ir/builder.h"
+
+namespace shard::exec {
+namespace {
+
+using ir::Comm;
+using ir::Node;
+using ir::Var;
+using ir::Vars;
+using runtime::AxisSet;
+using runtime::Mesh;
+
+class EarlySums {
+ public:
+  EarlySums(const ir::OpTable& table, const ir::Graph& g, std::span<const AxisSet> params, const Mesh& mesh, AxisSet frozen)
+      : g_(g), mesh_(mesh), b_(table), distinct_(distinct_axes(g, params, &mesh, frozen)), uses_(g.types.size(), 0), producer_(g.types.size(), nullptr),
+        now_(g.types.size()) {
+    for (const Node& n : g.nodes) {
+      for (Var v : n.inputs) ++uses_[at(v)];
+      for (Var v : n.outputs) producer_[at(v)] = &n;
+    }
+    for (Var v : g.results) uses_[at(v)] += 2;   // kept as it is
+    if (g.local) b_.set_local(g.mesh);
+  }
+
+  ir::Graph run() {
+    std::vector<char> replaced(g_.types.size(), 0);   // values that only exist within a rewritten sum
+    for (const Node& n : g_.nodes)
+      if (sums(n) && moves(n)) mark(n.inputs[0], axes(n), replaced);
+    for (Var p : g_.params) now_[at(p)] = b_.param(g_.type(p));
+    for (const Node& n : g_.nodes) {
+      if (!n.outputs.empty() && replaced[at(n.outputs[0])]) continue;
+      ir::SpanScope scope(b_, n.span);
+      if (sums(n) && (moves(n) || n.op->comm == Comm::ScatterSum)) {
+        Var whole = moves(n) ? pushed(n.inputs[0], n) : sum(n.inputs[0], n);
+        if (n.op->comm == Comm::ScatterSum) {
+          ir::Attrs attrs = n.attrs;
+          attrs.erase("tiled");
+          whole = b_.append(*b_.core().own_slice, {whole}, std::move(attrs), {}, {g_.type(n.outputs[0])}).at(0);
+        }
+        now_[at(n.outputs[0])] = whole;
+        continue;
+      }
+      Vars outputs = b_.append(*n.op, mapped(n.inputs), n.attrs, n.regions, types(n.outputs));
+      for (std::size_t i = 0; i < outputs.size(); ++i) now_[at(n.outputs[i])] = outputs[i];
+    }
+    return b_.finish(mapped(g_.results));
+  }
+
+ private:
+  static std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
+  Vars mapped(const Vars& vars) const {
+    Vars out;
+    for (Var v : vars) out.push_back(now_[at(v)]);
+    return out;
+  }
+  std::vector<ir::Type> types(const Vars& vars) const {
+    std::vector<ir::Type> out;
+    for (Var v : vars) out.push_back(g_.type(v));
+    return out;
+  }
+  AxisSet axes(const Node& n) const {
+    AxisSet s;
+    for (auto a : axes_of(n, mesh_, true)) s.add(a);
+    return s;
+  }
+  static bool sums(const Node& n) {
+    bool part = n.op->comm == Comm::ScatterSum && n.attrs.has("tiled") && n.attrs.flag("tiled");
+    return (n.op->comm == Comm::Sum || part) && !n.attrs.has("groups");
+  }
+  bool differs(Var v, AxisSet over) const { return !(distinct_[at(v)] & over).empty(); }
+
+  // Operands of the node that makes v through which a sum over these axes passes; empty where it does not pass.
+  Vars passes(const Node& n, AxisSet over) const {
+    const auto* linear = std::get_if<ir::Transposes>(&n.op->derivative);
+    const auto& core = b_.core();
+    bool simple = std::holds_alternative<runtime::Code>(n.op->kernel) || std::holds_alternative<ir::Alias>(n.op->kernel) || n.op == core.transpose ||
+                  n.op == core.broadcast_to;
+    if (!linear || !simple || n.outputs.size() != 1) return {};
+    Vars out;
+    for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+      if (!linear->jointly && !differs(n.inputs[i], over)) continue;
+      bool in = linear->operands.empty() || std::find(linear->operands.begin(), linear->operands.end(), static_cast<int>(i)) != linear->operands.end();
+      if (!in || g_.type(n.inputs[i]).dtype != g_.type(n.outputs[0]).dtype) return {};
+      out.push_back(n.inputs[i]);
+    }
+    if (!linear->jointly && out.size() != 1) return {};
+    return out;
+  }
+
+  // Whether a sum of v over these axes can be moved to contractions.
+  bool reaches(Var v, AxisSet over, int depth = 0) const {
+    const Node* n = producer_[at(v)];
+    if (!n || uses_[at(v)] != 1 || depth > 32) return false;
+    if (n->op->kernel_sum) return true;
+    Vars through = passes(*n, over);
+    if (through.empty()) return false;
+    for (Var x : through)
+      if (differs(x, over) && !reaches(x, over, depth + 1)) return false;
+    return true;
+  }
+  bool moves(const Node& n) const {
+    Var x = n.inputs[0];
+    const Node* made = producer_[at(x)];
+    return differs(x, axes(n)) && made && !made->op->kernel_sum && reaches(x, axes(n));
+  }
+
+  void mark(Var v, AxisSet over, std::vector<char>& replaced) const {
+    const Node* n = producer_[at(v)];
+    if (n->op->kernel_sum) return;
+    replaced[at(v)] = 1;
+    for (Var x : passes(*n, over))
+      if (differs(x, over)) mark(x, over, replaced);
+  }
+
+  Var sum(Var v, const Node& like) {
+    ir::Attrs attrs = like.attrs;
+    for (const char* name : {"axis", "tiled"}) attrs.erase(name);
+    return b_.append(*b_.core().psum, {now_[at(v)]}, std::move(attrs), {}, {g_.type(v)}).at(0);
+  }
+  Var pushed(Var v, const Node& like) {
+    const Node* n = producer_[at(v)];
+    if (!differs(v, axes(like)) || n->op->kernel_sum) return sum(v, like);
+    Vars through = passes(*n, axes(like)), inputs;
+    for (Var x : n->inputs) inputs.push_back(std::find(through.begin(), through.end(), x) != through.end() ? pushed(x, like) : now_[at(x)]);
+    return b_.append(*n->op, std::move(inputs), n->attrs, n->regions, types(n->outputs)).at(0);
+  }
+
+  const ir::Graph& g_;
+  const Mesh& mesh_;
+  ir::Builder b_;
+  std::vector<AxisSet> distinct_;
+  std::vector<int> uses_;
+  std::vector<const Node*> producer_;
+  Vars now_;
+};
+
+}  // namespace
+
+ir::Graph with_early_sums(const ir::OpTable& table, const ir::Graph& g, std::span<const AxisSet> params, const Mesh& mesh, AxisSet frozen) {
+  return EarlySums(table, g, params, mesh, frozen).run();
+}
+
+}  // namespace shard::exec
