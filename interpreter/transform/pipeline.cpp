@@ -1,5 +1,6 @@
 #include "interpreter/transform/pipeline.h"
 
+#include "interpreter/transform/loops.h"
 #include "interpreter/transform/prepare.h"
 #include "interpreter/transform/simplify.h"
 
@@ -18,6 +19,8 @@ Partitioned lower(const ir::OpTable& table, const ir::Graph& graph, const runtim
   after("inline calls", whole);
   whole = simplify(table, whole);
   after("simplify", whole);
+  whole = hoist_invariants(table, trim_loops(table, whole));
+  after("loops", whole);
   Partitioned out;
   if (!mesh) {
     out.local = on_one_device(table, whole);
