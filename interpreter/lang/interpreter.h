@@ -26,6 +26,13 @@ struct Options {
   std::function<void(const std::string& name, grammar::Span span, const std::function<void()>& body)> test;
 };
 
+// What `run` and `enter` throw for a text with several errors of form or names: the first is the Error itself.
+class Errors : public grammar::Error {
+ public:
+  explicit Errors(std::vector<grammar::Diagnostic> diagnostics) : Error(diagnostics.at(0)), all(std::move(diagnostics)) {}
+  std::vector<grammar::Diagnostic> all;
+};
+
 class Interpreter {
  public:
   Interpreter(trace::Context& context, Options options);
@@ -46,6 +53,7 @@ class Interpreter {
   Value call(const Value& f, std::vector<Value> args, grammar::Span span = {});
   std::optional<Value> global(const std::string& name);    // of the last module run, or the REPL's scope
   void set_global(const std::string& name, Value v);
+  void interrupt();                                        // from a signal handler or another thread: the run stops with Error("interrupt")
 
   // ---- what host functions ask
   // Opens a trace (Context::trace) in which variables from outside may be read but not assigned.

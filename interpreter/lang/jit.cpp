@@ -92,20 +92,23 @@ class Outsiders : public ReadObserver {
 
 class ReadScope {   // installs an observer, and the floor that says which cells are outside
  public:
-  ReadScope(Interpreter::Impl& impl, ReadObserver* observer) : impl_(impl), old_observer_(impl.observer), old_floor_(impl.trace_floor) {
+  ReadScope(Interpreter::Impl& impl, ReadObserver* observer)
+      : impl_(impl), old_observer_(impl.observer), old_floor_(impl.trace_floor), old_observer_floor_(impl.observer_floor) {
+    if (observer != impl.observer) impl.observer_floor = impl.next_serial;
     impl.observer = observer;
     impl.trace_floor = impl.next_serial;
   }
   ~ReadScope() {
     impl_.observer = old_observer_;
     impl_.trace_floor = old_floor_;
+    impl_.observer_floor = old_observer_floor_;
   }
   ReadScope(const ReadScope&) = delete;
 
  private:
   Interpreter::Impl& impl_;
   ReadObserver* old_observer_;
-  std::uint64_t old_floor_;
+  std::uint64_t old_floor_, old_observer_floor_;
 };
 
 class JitFunction {

@@ -20,6 +20,7 @@ struct CallArgs {
 };
 
 // Arguments bound to the parameters of a native's signature, in order. Left-out ones have `given` false and their default (or none).
+// A trailing `xs...` takes further positional arguments and all named ones that no parameter has.
 struct BoundArg { Value value; bool given = false; grammar::Span span; };
 struct BoundArgs {
   std::vector<BoundArg> args;
@@ -29,12 +30,15 @@ struct BoundArgs {
   bool given(std::size_t i) const { return args[i].given; }
 };
 
+struct NativeSignature;                          // bind_native.cpp: `signature`, parsed
+
 struct Native {
   std::string name;
   std::string signature;                         // "grad(f, wrt = 0, aux = false)": names, `= literal` defaults, a last `xs...`
   std::string doc;
   std::function<Value(Interpreter&, BoundArgs&)> call;
   bool compiled = false;                         // made by make_jit (jit.cpp), which knows what is behind it
+  mutable std::shared_ptr<const NativeSignature> parsed = {};   // filled at the first call
 };
 
 struct Loader {                                  // something a `for` can walk that is not in memory

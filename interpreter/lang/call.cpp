@@ -1,0 +1,316 @@
+// Calls: of functions of the script here, of natives and operation rows in bind_native.cpp and bind_row.cpp.
+// An argument that the statement assigns anew (see kMove in resolve.h) is moved out of its variable into the call, so that the callee
+// holds the only reference; where the call fails before using it, the variable gets it back.
+#include "interpreter/lang/impl.h"
+#include "interpreter/lang/items.h"
+#include "interpreter/lang/modes.h"
+#include "interpreter/lang/operators.h"
+
+namespace shard::lang {
+
+using namespace grammar;
+using Impl = Interpreter::Impl;
+using ClosureRef = std::shared_ptr<const Closure>;
+using NativeRef = std::shared_ptr<const Native>;
+
+namespace {
+
+constexpr int kDepth = 1000;                     // calls of functions of the script that may be open
+
+std::string name_of(const Function& f) { return f.name.empty() ? "this function" : "`" + f.name + "`"; }
+std::string frame_name(const Function& f) { return f.name.empty() ? "fn" : f.name; }
+
+const std::string* parameter_name(const Param& p) {
+  auto* n = std::get_if<NamePattern>(&p.pattern->node);
+  return n ? &n->name : nullptr;
+}
+
+std::vector<std::string> parameter_names(const Function& f) {
+  std::vector<std::string> out;
+  for (const Param& p : f.params) {
+    const std::string* n = parameter_name(p);
+    out.push_back(n ? *n : "(...)");
+  }
+  return out;
+}
+
+// "takes 2 arguments (a, b)"
+std::string takes(const Function& f) {
+  std::size_t least = 0;
+  for (const Param& p : f.params) least += p.default_value == nullptr;
+  const std::size_t most = f.params.size();
+  std::string n = least == most ? std::to_string(most) : std::to_string(least) + " to " + std::to_string(most);
+  return name_of(f) + " takes " + n + (most == 1 && least == 1 ? " argument" : " arguments") +
+         (most ? " (" + joined(parameter_names(f)) + ")" : "");
+}
+
+class Depth {
+ public:
+  Depth(Impl& m, Span span) : m_(m) {
+    const bool no_stack = m_.stack_end && static_cast<char*>(__builtin_frame_address(0)) < m_.stack_end;
+    if (++m_.depth > kDepth || no_stack) {
+      --m_.depth;
+      m_.fail("recursion", span, "calls nest deeper than 1,000", {"a function calls itself without end, or too often: use a loop"});
+    }
+  }
+  ~Depth() { --m_.depth; }
+  Depth(const Depth&) = delete;
+
+ private:
+  Impl& m_;
+};
+
+}  // namespace
+
+void add_frame(Error& e, const Function& f, Span call) { e.diagnostic.calls.push_back({frame_name(f), call}); }
+
+Value Impl::run_body(ActiveFrame& f, const Closure& closure, Span span) {
+  FrameScope scope(*this, f);
+  Value out;
+  Flow flow;
+  try {
+    flow = eval_flow(*closure.function->body, out);
+  } catch (const FlowSignal& s) {
+    flow = s.flow;
+  }
+  if (flow == Flow::Return) out = std::move(returned);
+  if (closure.function->result && !closure.bare) return on_result(closure, std::move(out), span);
+  return out;
+}
+
+// Arguments are evaluated straight into the new frame.
+static bool simple_call(const Closure& f, const Call& c) {
+  if (!f.information().simple || c.args.size() != f.function->params.size()) return false;
+  for (const Arg& a : c.args)
+    if (a.name || a.spread) return false;
+  return true;
+}
+
+Value Impl::eval_call(const Expr& e, const Call& c) {
+  Value scratch;
+  const Value* callee = nullptr;
+  std::vector<CallArg> args;
+  struct Moved { std::size_t arg; Slot slot; };
+  std::vector<Moved> moved;
+  auto take = [&](const Expr& x, bool movable) -> Value {
+    if (movable && std::holds_alternative<NameRef>(x.node) && (flags(x.id) & kMove)) {
+      const Slot s = slot(x.id);
+      CellRef cell = cell_of(s);
+      if (!cell || (cell->set && cell->serial >= trace_floor)) {
+        moved.push_back({args.size(), s});
+        return std::exchange(cell ? cell->value : frame->locals[s.index], Value());
+      }
+    }
+    return eval(x);
+  };
+  if (auto* f = std::get_if<Field>(&c.callee->node)) {
+    const Value* object = peek(*f->object);
+    Value evaluated;
+    if (!object) evaluated = eval(*f->object), object = &evaluated;
+    if (const Record* r = object->fields())
+      if (const Value* v = r->find(f->name.text)) scratch = *v, callee = &scratch;
+    if (!callee) {
+      callee = method(*c.callee, f->name.text, scratch);
+      if (!callee) {
+        if (find_field(*object, f->name.text)) fail("type", c.callee->span, "the field `" + f->name.text + "` of " + kind_name(*object) + " is no function");
+        std::vector<std::string> notes, names = builtin_names();
+        if (auto near = near_miss(f->name.text, names)) notes.push_back("did you mean `" + *near + "`?");
+        if (object->fields()) {
+          std::vector<std::string> fields;
+          for (auto& x : object->fields()->fields) fields.push_back(x.first);
+          notes.push_back("its fields: " + joined(fields));
+        }
+        fail("name", f->name.span, (object->fields() ? "the record" : kind_name(*object)) + " has no field `" + f->name.text + "`, and there is no function of that name",
+             std::move(notes));
+      }
+      Value receiver = object == &evaluated ? std::move(evaluated) : take(*f->object, !callee->is<ClosureRef>());
+      args.push_back({"", std::move(receiver), f->object->span});
+    }
+  } else {
+    callee = peek(*c.callee);
+    if (!callee) scratch = eval(*c.callee), callee = &scratch;
+    if (auto* direct = callee->get<ClosureRef>(); direct && simple_call(**direct, c)) {
+      const ClosureRef keep = *direct;
+      const Closure& closure = *keep;
+      FrameMemory memory(*this, closure.information());
+      memory.frame.captured = closure.captured.data();
+      memory.frame.unit = closure.unit.get();
+      memory.frame.module = closure.module.get();
+      memory.frame.closure = &closure;
+      const auto& params = closure.function->params;
+      for (std::size_t i = 0; i < params.size(); ++i) {
+        const Slot s = closure.unit->slots[static_cast<std::size_t>(params[i].pattern->id)];
+        if (s.where == Where::Local) {
+          memory.frame.locals[s.index] = eval(*c.args[i].value);
+        } else {
+          Value v = eval(*c.args[i].value);
+          CellRef& cell = memory.frame.cells[s.index];
+          cell = new_cell();
+          cell->value = std::move(v);
+          cell->set = true;
+        }
+      }
+      poll(e.span);
+      Depth depth_guard(*this, e.span);
+      try {
+        return run_body(memory.frame, closure, e.span);
+      } catch (Error& err) {
+        add_frame(err, *closure.function, e.span);
+        throw;
+      }
+    }
+  }
+  const Value function = *callee;                 // the variable may change while arguments are evaluated
+  args.reserve(args.size() + c.args.size());
+  const bool movable = !function.is<ClosureRef>();
+  for (const Arg& a : c.args) {
+    if (!a.spread) {
+      Value v = take(*a.value, movable);
+      args.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
+      continue;
+    }
+    Value v = eval(*a.value);
+    if (auto* items = v.items()) {
+      for (const Value& x : *items) args.push_back({"", x, a.value->span});
+    } else if (auto* r = v.fields()) {
+      for (const auto& [name, x] : r->fields) args.push_back({name, x, a.value->span});
+    } else {
+      fail("type", a.value->span, "`...` in a call spreads a list, a tuple or a record, and this is " + kind_name(v));
+    }
+  }
+  if (moved.empty()) return call(function, args, e.span);
+  try {
+    return call(function, args, e.span);
+  } catch (...) {
+    for (const Moved& m : moved) {
+      if (args[m.arg].value.is_none()) continue;
+      CellRef cell = cell_of(m.slot);
+      (cell ? cell->value : frame->locals[m.slot.index]) = std::move(args[m.arg].value);
+    }
+    throw;
+  }
+}
+
+const Value* Impl::method(const Expr& callee, const std::string& name, Value& scratch) {
+  const std::int32_t index = extra(callee.id);
+  if (index < 0) {
+    if (int b = builtin(name); b >= 0) return &builtins[static_cast<std::size_t>(b)];
+    return nullptr;
+  }
+  for (const Slot& s : frame->unit->methods[static_cast<std::size_t>(index)]) {
+    if (s.where == Where::Builtin) return &builtins[static_cast<std::size_t>(s.index)];
+    if (s.where == Where::Local) {
+      if (frame->locals[s.index].callable()) return &frame->locals[s.index];
+      continue;
+    }
+    CellRef c = cell_of(s);
+    if (!c || !c->set || !c->value.callable()) continue;
+    scratch = read(s, callee);
+    return &scratch;
+  }
+  return nullptr;
+}
+
+Value Impl::eval_pipe(const Expr& e, const Pipe& p) {
+  std::vector<CallArg> args;
+  args.push_back({"", eval(*p.value), p.value->span});
+  auto* c = std::get_if<Call>(&p.target->node);
+  if (!c) {
+    Value f = eval(*p.target);
+    return call(f, args, e.span);
+  }
+  Value f = eval(*c->callee);
+  for (const Arg& a : c->args) {
+    Value v = eval(*a.value);
+    if (!a.spread) {
+      args.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
+    } else if (auto* items = v.items()) {
+      for (const Value& x : *items) args.push_back({"", x, a.value->span});
+    } else {
+      fail("type", a.value->span, "`...` in a call spreads a list or a tuple, and this is " + kind_name(v));
+    }
+  }
+  return call(f, args, e.span);
+}
+
+Value Impl::call(const Value& f, std::vector<CallArg>& args, Span span) {
+  if (auto* c = f.get<ClosureRef>()) return call_closure(*c, args, span);
+  if (auto* n = f.get<NativeRef>()) return call_native(*n, args, span);
+  if (auto* op = f.get<const ir::OpDef*>()) return call_row(**op, args, span);
+  if (auto* t = f.get<runtime::DType>()) {
+    if (args.size() != 1 || !args[0].name.empty())
+      fail("call", span, "`" + std::string(runtime::name(*t)) + "` takes 1 argument, the array to cast, and " + std::to_string(args.size()) + " were given");
+    args.push_back({"", *t, span});
+    return call_row(ctx.table().at(kCastRow), args, span);
+  }
+  fail("type", span, kind_name(f) + " is no function and cannot be called");
+}
+
+Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span span) {
+  const Function& fn = *f->function;
+  const std::size_t n = fn.params.size();
+  std::vector<CallArg*> given(n, nullptr);
+  std::size_t positional = 0;
+  for (CallArg& a : args) positional += a.name.empty();
+  if (positional > n)
+    fail("call", span, takes(fn) + ", and " + std::to_string(positional) + (positional == 1 ? " was" : " were") + " given");
+  std::size_t next = 0;
+  for (CallArg& a : args) {
+    if (a.name.empty()) {
+      given[next++] = &a;
+      continue;
+    }
+    std::size_t i = 0;
+    while (i < n && !(parameter_name(fn.params[i]) && *parameter_name(fn.params[i]) == a.name)) ++i;
+    if (i == n) {
+      std::vector<std::string> notes{takes(fn)};
+      if (auto near = near_miss(a.name, parameter_names(fn))) notes.push_back("did you mean `" + *near + ":`?");
+      fail("call", a.span, name_of(fn) + " has no parameter `" + a.name + "`", std::move(notes));
+    }
+    if (given[i]) fail("call", a.span, "the argument `" + a.name + "` of " + name_of(fn) + " is given twice");
+    given[i] = &a;
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    if (!given[i] && !fn.params[i].default_value)
+      fail("call", span, takes(fn) + ", and " + std::to_string(args.size()) + (args.size() == 1 ? " was" : " were") + " given",
+           {"missing: " + parameter_names(fn)[i]});
+  FrameMemory memory(*this, f->information());
+  ActiveFrame& frame_of = memory.frame;
+  frame_of.captured = f->captured.data();
+  frame_of.unit = f->unit.get();
+  frame_of.module = f->module.get();
+  frame_of.closure = f.get();
+  poll(span);
+  Depth depth_guard(*this, span);
+  try {
+    {
+      FrameScope scope(*this, frame_of);
+      for (std::size_t i = 0; i < n; ++i) {
+        const Param& p = fn.params[i];
+        Value v = given[i] ? std::move(given[i]->value) : eval(*p.default_value);
+        if (p.annot && !f->bare) v = on_entry(*f, i, std::move(v), given[i] && given[i]->span.known() ? given[i]->span : span);
+        bind(*p.pattern, std::move(v), true);
+      }
+    }
+    return run_body(frame_of, *f, span);
+  } catch (Error& e) {
+    add_frame(e, fn, span);
+    throw;
+  }
+}
+
+Value Impl::eval_function(const FunctionPtr& f) {
+  auto closure = std::make_shared<Closure>();
+  closure->function = f;
+  closure->unit = frame->unit->shared_from_this();
+  closure->module = frame->module->shared_from_this();
+  closure->info = extra(f->id);
+  const FunctionInfo& info = closure->information();
+  closure->captured.reserve(info.captures.size());
+  for (const Slot& s : info.captures) closure->captured.push_back(s.where == Where::Cell ? frame->cells[s.index] : frame->captured[s.index]);
+  closure->annotations = annotation_values(*f);
+  if (f->modifiers.empty()) return Value(ClosureRef(std::move(closure)));
+  return with_modifiers(in, std::move(closure));
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,128 @@
+// x[items] = v and its kin: windows are replaced, index arrays scatter (duplicates add up, out of range is dropped), masks select.
+#include <algorithm>
+
+#include "interpreter/ir/core_ops.h"
+#include "interpreter/lang/index_plan.h"
+
+namespace shard::lang {
+
+using grammar::Span;
+using trace::Tensor;
+
+namespace {
+
+Tensor combined(ArrayOps& ops, std::string_view op, const Tensor& old, const Tensor& v) {
+  return op == "set" ? v : op == "add" ? ops.add(old, v) : ops.mul(old, v);
+}
+
+Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, std::string_view op, const Tensor& v, Span span);
+
+// x[mask] = v where v is the same for every element that the mask picks.
+std::optional<Tensor> by_mask(ArrayOps& ops, const Tensor& x, const IndexItem& item, std::string_view op, const Tensor& v) {
+  const Tensor& mask = item.value.tensor();
+  const runtime::Shape &shape = x.type().shape, &picked = mask.type().shape;
+  if (picked.size() > shape.size() || !std::equal(picked.begin(), picked.end(), shape.begin())) return std::nullopt;
+  const runtime::Shape rest(shape.begin() + static_cast<std::ptrdiff_t>(picked.size()), shape.end());
+  auto fits = runtime::broadcast(v.type().shape, rest);
+  if (!fits || *fits != rest) return std::nullopt;
+  runtime::Shape spread = picked;
+  spread.resize(shape.size(), 1);
+  Tensor full = ops.broadcast(ops.reshape(mask, spread), shape);
+  Tensor value = ops.broadcast(v, shape);
+  return ops.select(full, combined(ops, op, x, value), x);
+}
+
+// Integers and slices of step 1: one window, written back as a whole.
+Tensor put(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, std::string_view op, const Tensor& v) {
+  const auto rank = static_cast<std::int64_t>(plan.dims.size());
+  ir::Ints axes, sizes;
+  std::vector<Tensor> starts;
+  runtime::Shape window;
+  for (std::int64_t d = 0; d < rank; ++d) {
+    const DimIndex& i = plan.dims[static_cast<std::size_t>(d)];
+    window.push_back(i.count);
+    if (i.whole()) continue;
+    axes.push_back(d - rank);
+    sizes.push_back(i.count);
+    starts.push_back(ops.scalar(i.start));
+  }
+  Tensor value = ops.reshape(ops.broadcast(v, plan.result), window);
+  if (axes.empty()) return combined(ops, op, x, value);
+  if (op != "set") value = combined(ops, op, ops.window(x, starts, axes, sizes), value);
+  return ops.put_window(x, value, starts, axes);
+}
+
+Tensor scatter(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, std::string_view op, const Tensor& v) {
+  Tensor value = ops.reshape(ops.broadcast(v, plan.result), plan.placed);
+  if (plan.arrays.size() == 1) {
+    const IndexArray& a = plan.arrays[0];
+    const std::int64_t rank = x.type().rank();
+    return ops.scatter(x, ops.wrapped(a.index, x.type().shape[static_cast<std::size_t>(a.dim)]), value, a.dim - rank, op);
+  }
+  const Merged m = merge(ops, plan, x, true);
+  Tensor out = ops.reshape(ops.scatter(m.x, m.index, value, m.axis - m.x.type().rank(), op), m.moved);
+  std::vector<std::int64_t> back(m.perm.size());
+  for (std::size_t i = 0; i < m.perm.size(); ++i) back[static_cast<std::size_t>(m.perm[i])] = static_cast<std::int64_t>(i);
+  return ops.transpose(out, back);
+}
+
+// The array of positions start, start + step, ...
+Tensor positions(ArrayOps& ops, const DimIndex& i) {
+  std::vector<std::int32_t> at;
+  for (std::int64_t k = 0; k < i.count; ++k) at.push_back(static_cast<std::int32_t>(i.start + k * i.step));
+  return Tensor(runtime::from_host(ops.in().context().pool(), runtime::DType::I32, {i.count}, at.data()));
+}
+
+Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, std::string_view op, const Tensor& v, Span span) {
+  if (items.size() == 1 && is_mask(items[0]))
+    if (auto out = by_mask(ops, x, items[0], op, v)) return *out;
+  IndexPlan plan = plan_index(ops, x, items, span);
+  if (runtime::numel(plan.result) == 0) {
+    ops.broadcast(v, plan.result);               // only looks whether it would fit
+    return x;
+  }
+  bool basic = plan.arrays.empty(), whole = true, strided = false;
+  for (const DimIndex& i : plan.dims) {
+    whole = whole && (i.kind == DimIndex::Array || i.whole());
+    strided = strided || (i.kind == DimIndex::Slice && i.step != 1);
+  }
+  if (basic && !strided) return put(ops, plan, x, op, v);
+  if (whole) return scatter(ops, plan, x, op, v);
+  // Slices beside index arrays, or slices with steps: the slices' part is read, updated and written back, one dimension at a time.
+  const auto rank = static_cast<std::int64_t>(plan.dims.size());
+  for (std::int64_t d = 0; d < rank; ++d) {
+    const DimIndex& i = plan.dims[static_cast<std::size_t>(d)];
+    if (i.kind != DimIndex::Slice || i.whole()) continue;
+    Tensor at = positions(ops, i);
+    Tensor part = ops.take(x, at, d - rank);
+    // The same items with this slice whole. Items and dimensions are matched by expanding the ellipsis.
+    std::vector<IndexItem> rest;
+    std::int64_t seen = 0, consumed = 0;
+    for (const IndexItem& item : items)
+      if (!item.ellipsis && !(!item.slice && item.value.is_none())) consumed += is_mask(item) ? item.value.tensor().type().rank() : 1;
+    for (const IndexItem& item : items) {
+      IndexItem all;
+      all.slice = true;
+      all.span = item.span;
+      if (item.ellipsis) {
+        for (std::int64_t k = consumed; k < rank; ++k) rest.push_back(all), ++seen;
+      } else if (!item.slice && item.value.is_none()) {
+        rest.push_back(item);
+      } else {
+        rest.push_back(seen == d ? all : item);
+        seen += is_mask(item) ? item.value.tensor().type().rank() : 1;
+      }
+    }
+    return ops.scatter(x, at, update(ops, part, rest, op, v, span), d - rank, "set");
+  }
+  return scatter(ops, plan, x, op, v);
+}
+
+}  // namespace
+
+Tensor update_array(Interpreter& in, Tensor x, const std::vector<IndexItem>& items, std::string_view op, const Tensor& v, Span span) {
+  ArrayOps ops(in, span);
+  return update(ops, x, items, op, ops.convert(v, x.type().dtype), span);
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,149 @@
+#include "interpreter/lang/value.h"
+
+#include "interpreter/lang/closure.h"
+#include "interpreter/lang/native.h"
+
+namespace shard::lang {
+namespace {
+
+// Types as users compare them: weakness is hidden, and a mesh counts only where one of its axes appears.
+std::string type_text(runtime::Type t) {
+  t.weak = false;
+  return runtime::to_string(t);
+}
+
+bool equal_specs(const Spec& a, const Spec& b) {
+  auto trimmed = [](const Spec& s) {
+    Spec t = s;
+    while (!t.dims.empty() && t.dims.back() == SpecEntry{}) t.dims.pop_back();
+    return t;
+  };
+  return trimmed(a) == trimmed(b);
+}
+
+bool equal_arrays(const trace::Tensor& a, const trace::Tensor& b) {
+  if (a.traced() || b.traced()) return a.traced() && b.traced() && a.frame() == b.frame() && a.var() == b.var();
+  if (a.array() == b.array()) return true;
+  const runtime::Type &x = a.type(), &y = b.type();
+  if (x.dtype != y.dtype || x.shape != y.shape) return false;
+  runtime::Pool pool;
+  runtime::ArrayRef l = runtime::to_host(pool, a.array()), r = runtime::to_host(pool, b.array());
+  const std::int64_t n = runtime::numel(x.shape);
+  for (std::int64_t i = 0; i < n; ++i) {
+    bool same = runtime::is_float(x.dtype) ? runtime::element_double(*l, i) == runtime::element_double(*r, i)
+                                           : runtime::element_int(*l, i) == runtime::element_int(*r, i);
+    if (!same) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const Value* Record::find(std::string_view name) const {
+  for (const auto& [field, value] : fields)
+    if (field == name) return &value;
+  return nullptr;
+}
+
+Value Value::list(std::vector<Value> items) { return Value(std::make_shared<List>(List{std::move(items)})); }
+Value Value::tuple(std::vector<Value> items) { return Value(std::make_shared<Tuple>(Tuple{std::move(items)})); }
+Value Value::record(std::vector<std::pair<std::string, Value>> fields) {
+  return Value(std::make_shared<Record>(Record{std::move(fields)}));
+}
+
+const std::vector<Value>* Value::items() const {
+  if (auto* l = get<std::shared_ptr<List>>()) return &(*l)->items;
+  if (auto* t = get<std::shared_ptr<Tuple>>()) return &(*t)->items;
+  return nullptr;
+}
+
+const Record* Value::fields() const {
+  auto* r = get<std::shared_ptr<Record>>();
+  return r ? r->get() : nullptr;
+}
+
+bool Value::callable() const {
+  return is<std::shared_ptr<const Closure>>() || is<std::shared_ptr<const Native>>() || is<const ir::OpDef*>() || is<runtime::DType>();
+}
+
+std::string kind_name(const Value& v) {
+  struct Names {
+    std::string operator()(const None&) const { return "none"; }
+    std::string operator()(bool) const { return "bool"; }
+    std::string operator()(std::int64_t) const { return "int"; }
+    std::string operator()(double) const { return "float"; }
+    std::string operator()(const std::shared_ptr<const std::string>&) const { return "string"; }
+    std::string operator()(const trace::Tensor& t) const { return t.valid() ? type_text(t.type()) : "array"; }
+    std::string operator()(const std::shared_ptr<List>& l) const { return "list of " + std::to_string(l->items.size()); }
+    std::string operator()(const std::shared_ptr<Tuple>& t) const { return "tuple of " + std::to_string(t->items.size()); }
+    std::string operator()(const std::shared_ptr<Record>&) const { return "record"; }
+    std::string operator()(const std::shared_ptr<const Closure>&) const { return "function"; }
+    std::string operator()(const std::shared_ptr<const Native>&) const { return "function"; }
+    std::string operator()(const ir::OpDef*) const { return "function"; }
+    std::string operator()(const std::shared_ptr<const Axis>&) const { return "axis"; }
+    std::string operator()(const std::shared_ptr<const Spec>&) const { return "spec"; }
+    std::string operator()(const std::shared_ptr<const MeshValue>&) const { return "mesh"; }
+    std::string operator()(runtime::DType) const { return "dtype"; }
+    std::string operator()(const std::shared_ptr<const runtime::Type>&) const { return "type"; }
+    std::string operator()(const Range&) const { return "range"; }
+    std::string operator()(const Device&) const { return "device"; }
+    std::string operator()(const std::shared_ptr<const DeferredString>&) const { return "string"; }
+    std::string operator()(const std::shared_ptr<Loader>&) const { return "loader"; }
+  };
+  return std::visit(Names{}, v.variant());
+}
+
+bool equal(const Value& a, const Value& b) {
+  if (a.is_host_number() && b.is_host_number()) {
+    auto *i = a.get<std::int64_t>(), *j = b.get<std::int64_t>();
+    if (i && j) return *i == *j;
+    // An int and a float are equal where the float is that integer exactly (Python's rule: no rounding of large integers).
+    auto exact = [](std::int64_t n, double d) {
+      return d >= -9223372036854775808.0 && d < 9223372036854775808.0 && static_cast<double>(static_cast<std::int64_t>(d)) == d &&
+             static_cast<std::int64_t>(d) == n;
+    };
+    if (i) return exact(*i, *b.get<double>());
+    if (j) return exact(*j, *a.get<double>());
+    return *a.get<double>() == *b.get<double>();
+  }
+  if (a.variant().index() != b.variant().index()) return false;
+  if (auto* x = a.get<std::shared_ptr<const std::string>>()) return **x == b.str();
+  if (auto* x = a.get<trace::Tensor>()) return equal_arrays(*x, b.tensor());
+  if (auto* x = a.items()) {
+    auto& y = *b.items();
+    if (x->size() != y.size()) return false;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (!equal((*x)[i], y[i])) return false;
+    return true;
+  }
+  if (auto* x = a.fields()) {                    // records are equal whatever the order of their fields
+    auto* y = b.fields();
+    if (x->fields.size() != y->fields.size()) return false;
+    for (const auto& [name, value] : x->fields) {
+      const Value* other = y->find(name);
+      if (!other || !equal(value, *other)) return false;
+    }
+    return true;
+  }
+  if (auto* x = a.get<std::shared_ptr<const Axis>>()) return **x == **b.get<std::shared_ptr<const Axis>>();
+  if (auto* x = a.get<std::shared_ptr<const Spec>>()) return equal_specs(**x, **b.get<std::shared_ptr<const Spec>>());
+  if (auto* x = a.get<std::shared_ptr<const runtime::Type>>())
+    return type_text(**x) == type_text(**b.get<std::shared_ptr<const runtime::Type>>());
+  if (auto* x = a.get<std::shared_ptr<const MeshValue>>()) {
+    auto* y = b.get<std::shared_ptr<const MeshValue>>();
+    return (*x)->mesh == (*y)->mesh || ((*x)->mesh && (*y)->mesh && *(*x)->mesh == *(*y)->mesh);
+  }
+  if (auto* x = a.get<bool>()) return *x == *b.get<bool>();
+  if (a.is_none()) return true;
+  if (auto* x = a.get<runtime::DType>()) return *x == *b.get<runtime::DType>();
+  if (auto* x = a.get<Range>()) return *x == *b.get<Range>();
+  if (auto* x = a.get<Device>()) return *x == *b.get<Device>();
+  if (auto* x = a.get<const ir::OpDef*>()) return *x == *b.get<const ir::OpDef*>();
+  if (auto* x = a.get<std::shared_ptr<const Closure>>()) return *x == *b.get<std::shared_ptr<const Closure>>();
+  if (auto* x = a.get<std::shared_ptr<const Native>>()) return *x == *b.get<std::shared_ptr<const Native>>();
+  if (auto* x = a.get<std::shared_ptr<const DeferredString>>()) return *x == *b.get<std::shared_ptr<const DeferredString>>();
+  if (auto* x = a.get<std::shared_ptr<Loader>>()) return *x == *b.get<std::shared_ptr<Loader>>();
+  return false;
+}
+
+}  // namespace shard::lang
