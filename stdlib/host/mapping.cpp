@@ -2,6 +2,7 @@
 #include "interpreter/transform/batch.h"
 #include "stdlib/host/traced_call.h"
 #include "stdlib/host/transforms.h"
+#include "stdlib/ops/control.h"
 
 namespace shard::stdlib {
 namespace {
@@ -174,7 +175,7 @@ Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_
     return in.context().apply1(*in.context().table().core().convert, {got}, {{"dtype", want.dtype}, {"weak", want.weak}});
   in.fail("type", span, "the carry of scan must keep its type: leaf " + std::to_string(leaf) + " starts as " + runtime::to_string(want) + " and comes back as " +
                             runtime::to_string(t),
-          {"cast the initial value or the result, e.g. `" + std::string(runtime::name(t.dtype)) + "(init)`"});
+          {way_out(want, t, "the initial value")});
 }
 
 Value scan(Interpreter& in, BoundArgs& a) {
