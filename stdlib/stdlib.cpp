@@ -23,6 +23,9 @@ void install(lang::Interpreter& in) {
   register_help(in);
   register_files(in);
   register_batches(in);
+  register_from_blocks(in);
+  register_gradients_check(in);
+  register_keys(in);
   register_collectives(in);
   register_derivatives(in);
   register_mapping(in);

@@ -1,5 +1,6 @@
 #include "interpreter/lang/jit.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "interpreter/lang/impl.h"
@@ -190,6 +191,7 @@ class JitFunction {
     e.rules = in.impl().rules();
     Gathered leaves;
     Pattern::gather(tree, leaves);
+    for (const auto& a : leaves.arrays) check_devices(ctx, a, span);
     std::vector<runtime::Type> types;
     std::vector<std::optional<trace::HostNumber>> known = leaves.numbers;
     for (std::size_t i = 0; i < leaves.arrays.size(); ++i)
@@ -244,6 +246,18 @@ class JitFunction {
     }
     e.plan = ctx.plans().get(ctx.table(), traced.graph, infos, exec::mesh_of(*traced.graph, infos));
     return e;
+  }
+
+  // A compiled function runs on the devices of the current mesh.
+  static void check_devices(trace::Context& ctx, const runtime::ArrayRef& a, grammar::Span span) {
+    if (!a || !a->type.mesh || !ctx.mesh()) return;
+    std::vector<int> have = a->type.mesh->devices, want = ctx.mesh()->devices;
+    std::sort(have.begin(), have.end());
+    std::sort(want.begin(), want.end());
+    if (have != want)
+      throw grammar::Error("mesh", span, "an argument lives on the mesh " + runtime::to_string(*a->type.mesh) + ", the current mesh " + runtime::to_string(*ctx.mesh()) +
+                                             " has other devices",
+                           {"call it under that mesh, `use m { ... }`, or move the argument: `shard x as P(...)`"});
   }
 
   static bool has_names(const std::vector<CallArg>& args) {
