@@ -69,7 +69,7 @@ ir::Pullback pull_custom_vjp(Builder& b, const OpCall& call, const Vars& in, std
 
 ir::Pushed push_custom_vjp(Builder& b, const OpCall&, const Vars&, std::span<const Var>) {
   throw grammar::Error("not_differentiable", b.span(), "a function made by custom_vjp has a rule for reverse mode only",
-                       {"use `grad` or `vjp`; forward mode over them works"});
+                       {"use `grad` or `vjp`, whose results may be differentiated forward"});
 }
 
 std::vector<Mapped> batch_custom_vjp(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
