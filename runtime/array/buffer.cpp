@@ -1,5 +1,5 @@
-// The pool: freed memory is kept by size class and handed out again, because fresh pages cost ten times what reused ones do.
-// Large blocks are aligned to huge pages. What is kept never exceeds the most that was ever in use at once.
+// The pool: freed memory is kept by size class and handed out again, because fresh pages cost ten times what reused
+// ones do. Large blocks are aligned to huge pages. What is kept never exceeds the most that was ever in use at once.
 #include "runtime/array/buffer.h"
 
 #include <sys/mman.h>
@@ -21,13 +21,14 @@ namespace {
 constexpr std::size_t kAlign = 64;
 constexpr std::size_t kHuge = std::size_t{2} << 20;
 constexpr std::size_t kHugeFrom = std::size_t{4} << 20;
-constexpr std::int64_t kAlwaysKeep = std::int64_t{32} << 20;  // small programs keep their few buffers whatever their peak
+constexpr std::int64_t kAlwaysKeep = std::int64_t{32}
+                                     << 20;  // small programs keep their few buffers whatever their peak
 
 // Four classes a power of two, so at most a quarter is wasted; above 4 MB whole huge pages.
 std::size_t capacity_for(std::size_t bytes) {
   if (bytes <= kAlign) return kAlign;
-  const std::size_t step = bytes >= kHugeFrom ? std::max(kHuge, std::bit_floor(bytes) / 8)
-                                              : std::max(kAlign, std::bit_floor(bytes - 1) / 4);
+  const std::size_t step =
+      bytes >= kHugeFrom ? std::max(kHuge, std::bit_floor(bytes) / 8) : std::max(kAlign, std::bit_floor(bytes - 1) / 4);
   return (bytes + step - 1) / step * step;
 }
 
@@ -143,8 +144,9 @@ BufferRef Pool::allocate(std::size_t bytes) {
     p = books_->take(bytes, capacity);
   }
   if (!p)
-    throw RuntimeError("memory", "no memory for " + std::to_string(bytes) + " bytes: " + std::to_string(books_->stats().live) +
-                                     " bytes are in use of the " + std::to_string(limit) + " that this machine has");
+    throw RuntimeError("memory", "no memory for " + std::to_string(bytes) +
+                                     " bytes: " + std::to_string(books_->stats().live) + " bytes are in use of the " +
+                                     std::to_string(limit) + " that this machine has");
   try {
     return BufferRef(new Buffer(books_, p, bytes, capacity));
   } catch (...) {

@@ -1,5 +1,5 @@
-// Shortest digits: by std::to_chars for f32 and f64; for the 16-bit types, whose spacing is coarse, by trying one digit more
-// until the text reads back as the same bits.
+// Shortest digits: by std::to_chars for f32 and f64; for the 16-bit types, whose spacing is coarse, by trying one digit
+// more until the text reads back as the same bits.
 #include "runtime/array/digits.h"
 
 #include <charconv>
@@ -21,9 +21,11 @@ std::string to_text(double x, std::chars_format format, int places) {
 
 std::string shortest_scientific(double x, DType type) {
   Text buffer;
-  if (type == DType::F64) return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::scientific).ptr};
+  if (type == DType::F64)
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::scientific).ptr};
   const float f = static_cast<float>(x);
-  if (type == DType::F32) return {buffer, std::to_chars(buffer, buffer + sizeof buffer, f, std::chars_format::scientific).ptr};
+  if (type == DType::F32)
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, f, std::chars_format::scientific).ptr};
   const auto bits = [type](float v) { return type == DType::F16 ? f32_to_f16(v) : f32_to_bf16(v); };
   for (int places = 0; places < 8; ++places) {
     std::string text = to_text(x, std::chars_format::scientific, places);
@@ -70,7 +72,8 @@ std::string positional(double x, DType type, int places) {
 std::string scientific(double x, DType type, int places) {
   Digits d = shortest_digits(x, type);
   const bool negative = d.negative;
-  if (static_cast<int>(d.digits.size()) > places + 1) d = parse(to_text(std::fabs(x), std::chars_format::scientific, places));
+  if (static_cast<int>(d.digits.size()) > places + 1)
+    d = parse(to_text(std::fabs(x), std::chars_format::scientific, places));
   const int e = d.point - 1;
   std::string power = std::to_string(std::abs(e));
   if (power.size() < 2) power.insert(0, "0");

@@ -1,5 +1,5 @@
-// The shortest decimal digits that name a float of its own type, as a digit string and an exponent, and the two ways of laying
-// them out. Used by format.cpp only.
+// The shortest decimal digits that name a float of its own type, as a digit string and an exponent, and the two ways of
+// laying them out. Used by format.cpp only.
 #pragma once
 #include <string>
 
@@ -16,11 +16,14 @@ struct Digits {
 
 Digits shortest_digits(double x, DType type);  // x is a value of `type` (f16, bf16, f32 or f64)
 
-// Positional, at most `places` digits after the point (rounded exactly, ties to even), trailing zeros trimmed; always has the point: "-1.", "0.25".
+// Positional, at most `places` digits after the point (rounded exactly, ties to even), trailing zeros trimmed; always
+// has the point: "-1.", "0.25".
 std::string positional(double x, DType type, int places);
-// Scientific, at most `places` digits after the point, trailing zeros trimmed: "1.e+10", "-2.5e-07"; the exponent has two digits or more.
+// Scientific, at most `places` digits after the point, trailing zeros trimmed: "1.e+10", "-2.5e-07"; the exponent has
+// two digits or more.
 std::string scientific(double x, DType type, int places);
-// Scientific with exactly `places` digits after the point (no point where there are none), of the exact value, ties to even.
+// Scientific with exactly `places` digits after the point (no point where there are none), of the exact value, ties to
+// even.
 std::string rounded_scientific(double x, int places);
 
 }  // namespace shard::runtime

@@ -1,6 +1,6 @@
-// Names and sizes of element types, and the promotion lattice. The lattice is JAX's (bool -> weak int -> u8..., i8... -> weak
-// float -> bf16, f16 -> f32 -> f64) with JAX's default widths: no operation gives a 64-bit type unless an operand has one, so
-// i8 with u32 is i32 and a 64-bit integer with a weak float is a weak f32.
+// Names and sizes of element types, and the promotion lattice. The lattice is JAX's (bool -> weak int -> u8..., i8...
+// -> weak float -> bf16, f16 -> f32 -> f64) with JAX's default widths: no operation gives a 64-bit type unless an
+// operand has one, so i8 with u32 is i32 and a 64-bit integer with a weak float is a weak f32.
 #include "runtime/array/dtype.h"
 
 #include <array>
@@ -8,9 +8,24 @@
 namespace shard::runtime {
 namespace {
 
-struct Row { std::string_view name; std::uint8_t size; };
-constexpr std::array<Row, kDTypes> kRows{{{"bool", 1}, {"i8", 1}, {"i16", 2}, {"i32", 4}, {"i64", 8}, {"u8", 1}, {"u16", 2},
-  {"u32", 4}, {"u64", 8}, {"f16", 2}, {"bf16", 2}, {"f32", 4}, {"f64", 8}, {"key", 8}}};
+struct Row {
+  std::string_view name;
+  std::uint8_t size;
+};
+constexpr std::array<Row, kDTypes> kRows{{{"bool", 1},
+                                          {"i8", 1},
+                                          {"i16", 2},
+                                          {"i32", 4},
+                                          {"i64", 8},
+                                          {"u8", 1},
+                                          {"u16", 2},
+                                          {"u32", 4},
+                                          {"u64", 8},
+                                          {"f16", 2},
+                                          {"bf16", 2},
+                                          {"f32", 4},
+                                          {"f64", 8},
+                                          {"key", 8}}};
 
 constexpr Kind kWeakFloat{DType::F32, true};
 constexpr Kind kWeakInt{DType::I32, true};
@@ -26,7 +41,7 @@ Kind promote_integers(DType a, DType b) {
   if (u == DType::U64) return kWeakFloat;  // no integer type holds both: JAX's lattice goes on to its weak float
   if (size_of(s) > size_of(u)) return {s, false};
   const DType wide = signed_of(size_of(u) * 2);
-  const bool asked = s == DType::I64;      // 64 bits only where an operand has them
+  const bool asked = s == DType::I64;  // 64 bits only where an operand has them
   return {wide == DType::I64 && !asked ? DType::I32 : wide, false};
 }
 
@@ -63,7 +78,7 @@ std::optional<Kind> promote(Kind a, Kind b) {
     if (a.weak != b.weak) return a.weak ? b : a;
     return a.weak ? std::optional<Kind>(kWeakInt) : promote_integers(a.dtype, b.dtype);
   }
-  if (fa != fb) return fa ? a : b;           // a weak float stays weak: it stands above every integer
+  if (fa != fb) return fa ? a : b;  // a weak float stays weak: it stands above every integer
   if (a.weak != b.weak) return a.weak ? b : a;
   return Kind{promote_floats(a.dtype, b.dtype), a.weak};
 }

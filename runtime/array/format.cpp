@@ -1,6 +1,6 @@
-// NumPy's array printing (array2string with its defaults: precision 8, threshold 1000, three edge items, lines of 75), from
-// the published behaviour of NumPy 2. All elements of an array share one format: positional unless the range of magnitudes
-// asks for exponents, padded so that columns align.
+// NumPy's array printing (array2string with its defaults: precision 8, threshold 1000, three edge items, lines of 75),
+// from the published behaviour of NumPy 2. All elements of an array share one format: positional unless the range of
+// magnitudes asks for exponents, padded so that columns align.
 #include "runtime/array/format.h"
 
 #include <algorithm>
@@ -46,7 +46,8 @@ double rounded(double x, DType t) {
   return t == DType::F32 ? static_cast<double>(static_cast<float>(x)) : x;
 }
 
-// From where on whole numbers get exponents: NumPy's min(8, decimal digits of the type); bf16, which NumPy lacks, as f16.
+// From where on whole numbers get exponents: NumPy's min(8, decimal digits of the type); bf16, which NumPy lacks, as
+// f16.
 double cutoff(DType t) { return t == DType::F64 ? 1e8 : t == DType::F32 ? 1e6 : 1e3; }
 
 std::string pad_left(const std::string& s, std::size_t width) {
@@ -159,7 +160,8 @@ class Layout {
   }
 
  private:
-  static void extend(std::string& s, std::string& line, const std::string& word, std::size_t width, const std::string& indent) {
+  static void extend(std::string& s, std::string& line, const std::string& word, std::size_t width,
+                     const std::string& indent) {
     if (line.size() + word.size() > width && line.size() > indent.size()) {
       while (!line.empty() && line.back() == ' ') line.pop_back();
       s += line + '\n';

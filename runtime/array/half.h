@@ -1,5 +1,6 @@
-// f16 and bf16 as their bits: conversions to and from f32 and f64, rounding to nearest, ties to even; nan stays (quiet) nan.
-// The functions are static so that files compiled for different instruction sets never share one. Scalar and exact everywhere; the vector kernels use F16C where they are compiled for it and agree with these bit for bit.
+// f16 and bf16 as their bits: conversions to and from f32 and f64, rounding to nearest, ties to even; nan stays (quiet)
+// nan. The functions are static so that files compiled for different instruction sets never share one. Scalar and exact
+// everywhere; the vector kernels use F16C where they are compiled for it and agree with these bit for bit.
 #pragma once
 #include <cstdint>
 
@@ -15,7 +16,8 @@ static inline std::uint16_t f32_to_bf16(float f) {
 
 static inline float f16_to_f32(std::uint16_t h) {
   const std::uint32_t sign = (h & 0x8000u) << 16, mag = h & 0x7fffu;
-  if (mag >= 0x7c00u) return __builtin_bit_cast(float, sign | 0x7f800000u | ((mag & 0x3ffu) << 13) | (mag > 0x7c00u ? 0x400000u : 0u));
+  if (mag >= 0x7c00u)
+    return __builtin_bit_cast(float, sign | 0x7f800000u | ((mag & 0x3ffu) << 13) | (mag > 0x7c00u ? 0x400000u : 0u));
   if (mag >= 0x400u) return __builtin_bit_cast(float, sign | ((mag << 13) + (112u << 23)));
   const float tiny = static_cast<float>(mag) * 0x1p-24f;  // subnormal: exact
   return __builtin_bit_cast(float, sign | __builtin_bit_cast(std::uint32_t, tiny));

@@ -10,8 +10,12 @@ std::int64_t numel(const Shape& shape) {
   std::int64_t n = 1;
   for (const std::int64_t d : shape) {
     if (d < 0) throw RuntimeError("shape", "a size is negative in the shape " + to_string(shape));
-    if (d == 0) zero = true;
-    else if (__builtin_mul_overflow(n, d, &n)) { overflow = true; n = 1; }
+    if (d == 0)
+      zero = true;
+    else if (__builtin_mul_overflow(n, d, &n)) {
+      overflow = true;
+      n = 1;
+    }
   }
   if (zero) return 0;
   if (overflow) throw RuntimeError("shape", "the shape " + to_string(shape) + " has more elements than 64 bits count");
@@ -20,15 +24,16 @@ std::int64_t numel(const Shape& shape) {
 
 std::int64_t checked_bytes(const Shape& shape, std::size_t item) {
   if (shape.size() > static_cast<std::size_t>(kMaxRank))
-    throw RuntimeError("shape", "an array has at most " + std::to_string(kMaxRank) + " dimensions, this one would have " +
-                                    std::to_string(shape.size()));
+    throw RuntimeError("shape", "an array has at most " + std::to_string(kMaxRank) +
+                                    " dimensions, this one would have " + std::to_string(shape.size()));
   const std::int64_t n = numel(shape);
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(n, static_cast<std::int64_t>(item), &bytes))
     throw RuntimeError("memory", "an array of shape " + to_string(shape) + " needs more bytes than 64 bits count");
   if (bytes > kMaxBytes)
     throw RuntimeError("memory", "an array of shape " + to_string(shape) + " needs " + std::to_string(bytes) +
-                                     " bytes, more than the largest array may have (" + std::to_string(kMaxBytes) + ")");
+                                     " bytes, more than the largest array may have (" + std::to_string(kMaxBytes) +
+                                     ")");
   return bytes;
 }
 
@@ -37,7 +42,8 @@ Strides row_major(const Shape& shape) {
   std::int64_t step = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
     strides[i] = step;
-    if (__builtin_mul_overflow(step, std::max<std::int64_t>(shape[i], 1), &step)) step = 0;  // numel() refuses such a shape
+    if (__builtin_mul_overflow(step, std::max<std::int64_t>(shape[i], 1), &step))
+      step = 0;  // numel() refuses such a shape
   }
   return strides;
 }

@@ -1,7 +1,9 @@
-// The index of the largest or smallest element along an axis: the first of equals, and nan is more extreme than any number.
+// The index of the largest or smallest element along an axis: the first of equals, and nan is more extreme than any
+// number.
+#include "runtime/kernels/kernels.h"
+
 #include <algorithm>
 
-#include "runtime/kernels/kernels.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/types.h"
@@ -9,7 +11,8 @@
 namespace shard::runtime {
 namespace {
 
-template <bool Largest, class C> bool beats(C x, C best) {
+template <bool Largest, class C>
+bool beats(C x, C best) {
   if constexpr (std::is_floating_point_v<C>)
     if (best != best) return false;
   return (Largest ? x > best : x < best) || x != x;
@@ -79,10 +82,13 @@ void arg_reduce_typed(const View& in, std::size_t axis, std::int32_t* out) {
 void arg_reduce(bool largest, const View& in, int axis, const View& out) {
   if (numel(out.shape) == 0) return;
   const std::size_t a = static_cast<std::size_t>(axis);
-  if (in.shape[a] == 0) throw RuntimeError("shape", "no element is the largest or smallest of none: dimension " + std::to_string(axis) + " has size 0");
+  if (in.shape[a] == 0)
+    throw RuntimeError(
+        "shape", "no element is the largest or smallest of none: dimension " + std::to_string(axis) + " has size 0");
   visit(in.dtype, [&](auto t) {
     using T = decltype(t);
-    largest ? arg_reduce_typed<true, T>(in, a, out.as<std::int32_t>()) : arg_reduce_typed<false, T>(in, a, out.as<std::int32_t>());
+    largest ? arg_reduce_typed<true, T>(in, a, out.as<std::int32_t>())
+            : arg_reduce_typed<false, T>(in, a, out.as<std::int32_t>());
   });
 }
 

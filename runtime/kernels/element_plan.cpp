@@ -18,11 +18,13 @@ class Renamer {
  public:
   explicit Renamer(const ElementProgram& p) : p_(p), name_(p.registers.size(), kNone) {}
   std::uint16_t read(std::uint16_t r) const {
-    if (r >= name_.size() || name_[r] == kNone) throw RuntimeError("kernel", "an elementwise program reads a register before it is written");
+    if (r >= name_.size() || name_[r] == kNone)
+      throw RuntimeError("kernel", "an elementwise program reads a register before it is written");
     return name_[r];
   }
   std::uint16_t write(std::uint16_t r) {
-    if (r >= name_.size() || types.size() >= kNone) throw RuntimeError("kernel", "an elementwise program has too many registers");
+    if (r >= name_.size() || types.size() >= kNone)
+      throw RuntimeError("kernel", "an elementwise program has too many registers");
     types.push_back(p_.registers[r]);
     return name_[r] = static_cast<std::uint16_t>(types.size() - 1);
   }
@@ -36,13 +38,20 @@ class Renamer {
 
 // Registers must be as wide as the code takes and gives them, or a step would write beyond its slot.
 void check(const ElementProgram& p, const Instr& i) {
-  const bool truth = i.code == Code::Not || (i.code >= Code::IsNan && i.code <= Code::IsFinite) || (i.code >= Code::Eq && i.code <= Code::Ge);
+  const bool truth = i.code == Code::Not || (i.code >= Code::IsNan && i.code <= Code::IsFinite) ||
+                     (i.code >= Code::Eq && i.code <= Code::Ge);
   const std::size_t width = held_bytes(i.type);
-  const auto holds = [&](std::uint16_t r, std::size_t bytes) { return r < p.registers.size() && held_bytes(p.registers[r]) == bytes; };
+  const auto holds = [&](std::uint16_t r, std::size_t bytes) {
+    return r < p.registers.size() && held_bytes(p.registers[r]) == bytes;
+  };
   bool good = i.code == Code::Convert ? i.dst < p.registers.size() : holds(i.dst, truth ? 1 : width);
-  if (i.code == Code::Select) good = good && holds(i.a, 1) && holds(i.b, width) && holds(i.c, width);
-  else good = good && holds(i.a, width) && (operands(i.code) < 2 || holds(i.b, width));
-  if (!good) throw RuntimeError("kernel", "elementwise code " + std::to_string(static_cast<int>(i.code)) + " of " + std::string(name(i.type)) + " has registers of other types");
+  if (i.code == Code::Select)
+    good = good && holds(i.a, 1) && holds(i.b, width) && holds(i.c, width);
+  else
+    good = good && holds(i.a, width) && (operands(i.code) < 2 || holds(i.b, width));
+  if (!good)
+    throw RuntimeError("kernel", "elementwise code " + std::to_string(static_cast<int>(i.code)) + " of " +
+                                     std::string(name(i.type)) + " has registers of other types");
 }
 
 // x ** 2 and x ** -1 by a constant have cheaper codes of the same bits.
@@ -63,9 +72,12 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
   ElementPlan::Input in{ElementPlan::Way::Gather, false, false, v.dtype, reg, {}};
   for (std::size_t d = 0; d < v.shape.size(); ++d) in.nest.add(v.shape[d], {v.strides[d]});
   const Nest<1>& n = in.nest;
-  if (n.rank == 0 || (n.rank == 1 && n.stride[0][0] == 0)) in.way = ElementPlan::Way::Scalar;
-  else if (n.rank == 1 && n.stride[0][0] == 1) in.way = ElementPlan::Way::Direct;
-  else in.fits = n.stride[0][n.rank - 1] == 1 && !is_half(v.dtype);
+  if (n.rank == 0 || (n.rank == 1 && n.stride[0][0] == 0))
+    in.way = ElementPlan::Way::Scalar;
+  else if (n.rank == 1 && n.stride[0][0] == 1)
+    in.way = ElementPlan::Way::Direct;
+  else
+    in.fits = n.stride[0][n.rank - 1] == 1 && !is_half(v.dtype);
   return in;
 }
 
@@ -84,7 +96,8 @@ ElementPlan::ElementPlan(const ElementProgram& p, std::span<const View> in, std:
   for (std::size_t i = 0; i < in.size(); ++i) good = good && fits(p.inputs[i], in[i]);
   for (std::size_t i = 0; i < out.size(); ++i) good = good && fits(p.outputs[i], out[i]);
   for (const ElementProgram::Constant& c : p.constants) good = good && c.reg < p.registers.size();
-  if (!good) throw RuntimeError("kernel", "an elementwise program was given arrays of other types or sizes than its registers");
+  if (!good)
+    throw RuntimeError("kernel", "an elementwise program was given arrays of other types or sizes than its registers");
   Renamer names(p);
   for (std::size_t i = 0; i < in.size(); ++i) inputs.push_back(make_input(in[i], names.write(p.inputs[i])));
   for (const ElementProgram::Constant& c : p.constants) {
@@ -103,13 +116,20 @@ ElementPlan::ElementPlan(const ElementProgram& p, std::span<const View> in, std:
     i.code = cheaper(p, i);
     const DType to = p.registers[i.dst];
     const int n = operands(i.code);
-    Step s{i.code == Code::Convert ? table.convert(i.type, to) : table.loop(i.code, i.type), nullptr, names.read(i.a), 0, 0, 0};
+    Step s{i.code == Code::Convert ? table.convert(i.type, to) : table.loop(i.code, i.type),
+           nullptr,
+           names.read(i.a),
+           0,
+           0,
+           0};
     if (!s.run)
-      throw RuntimeError("kernel", "elementwise code " + std::to_string(static_cast<int>(i.code)) + " does not exist for " + std::string(name(i.type)));
+      throw RuntimeError("kernel", "elementwise code " + std::to_string(static_cast<int>(i.code)) +
+                                       " does not exist for " + std::string(name(i.type)));
     s.b = n > 1 ? names.read(i.b) : s.a;
     s.c = n > 2 ? names.read(i.c) : s.a;
     s.dst = names.write(i.dst);
-    if (is_half(to) && i.code != Code::Identity && i.code != Code::Select) s.round = to == DType::F16 ? table.round_f16 : table.round_bf16;
+    if (is_half(to) && i.code != Code::Identity && i.code != Code::Select)
+      s.round = to == DType::F16 ? table.round_f16 : table.round_bf16;
     cost += weight(i.code);
     steps.push_back(s);
   }
@@ -127,7 +147,7 @@ ElementPlan::ElementPlan(const ElementProgram& p, std::span<const View> in, std:
     use(steps[s].a, s + 1), use(steps[s].b, s + 1), use(steps[s].c, s + 1);
     born[steps[s].dst] = dies[steps[s].dst] = s + 1;
   }
-  for (const Constant& c : constants) dies[c.reg] = end;    // filled once for many tiles
+  for (const Constant& c : constants) dies[c.reg] = end;  // filled once for many tiles
   for (const Input& i : inputs)
     if (i.way == Way::Scalar) dies[i.reg] = end;
   for (Output& o : outputs) {
@@ -140,11 +160,14 @@ ElementPlan::ElementPlan(const ElementProgram& p, std::span<const View> in, std:
     o.early = born[o.reg] < last_input_read;
     placed[o.reg] = true;
   }
-  struct Slot { std::size_t offset, width, busy; };
+  struct Slot {
+    std::size_t offset, width, busy;
+  };
   std::vector<Slot> slots;
   for (std::size_t r = 0; r < registers; ++r) {  // in the order of their births
     const std::size_t width = held_bytes(names.types[r]);
-    auto it = std::find_if(slots.begin(), slots.end(), [&](const Slot& s) { return s.width == width && s.busy < born[r]; });
+    auto it =
+        std::find_if(slots.begin(), slots.end(), [&](const Slot& s) { return s.width == width && s.busy < born[r]; });
     if (it == slots.end()) {
       slots.push_back({slot_bytes, width, 0});
       slot_bytes += width;

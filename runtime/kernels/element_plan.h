@@ -1,5 +1,6 @@
-// What an elementwise program becomes when it is prepared for fixed shapes: steps over slots of a scratch that is reused by
-// registers never alive together, and for each input and output how it reaches memory. Made once, run often (elementwise.cpp).
+// What an elementwise program becomes when it is prepared for fixed shapes: steps over slots of a scratch that is
+// reused by registers never alive together, and for each input and output how it reaches memory. Made once, run often
+// (elementwise.cpp).
 #pragma once
 #include <array>
 #include <memory>
@@ -20,8 +21,8 @@ struct ElementPlan {
   enum class Way : std::uint8_t { Direct, Scalar, Gather };  // dense; one element for all; anything else
   struct Input {
     Way way = Way::Gather;
-    bool fits = false;         // Gather with dense lines: a tile inside one line is used in place
-    bool kept = false;         // also an output: copied first where outputs alias inputs
+    bool fits = false;  // Gather with dense lines: a tile inside one line is used in place
+    bool kept = false;  // also an output: copied first where outputs alias inputs
     DType type;
     std::uint16_t reg;
     Nest<1> nest;
@@ -32,25 +33,25 @@ struct ElementPlan {
     alignas(8) std::array<unsigned char, 8> value;
   };
   struct Step {
-    Loop run, round;           // `round` for halves, else null
+    Loop run, round;  // `round` for halves, else null
     std::uint16_t a, b, c, dst;
   };
   struct Output {
     std::uint16_t reg;
     DType type;
-    bool in_place = false;     // computed straight into memory
-    bool early = false;        // written while inputs are still to be read: not in place where it may alias one
+    bool in_place = false;  // computed straight into memory
+    bool early = false;     // written while inputs are still to be read: not in place where it may alias one
   };
-  static constexpr std::int64_t kTile = 512;            // elements at most; tiles of a dozen f32 registers fit the first cache
-  static constexpr std::size_t kScratch = 128 * 1024;   // bytes of slots that the stack is asked for
+  static constexpr std::int64_t kTile = 512;  // elements at most; tiles of a dozen f32 registers fit the first cache
+  static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
 
   std::int64_t count = 1, tile = kTile;
-  std::int64_t cost = 1;               // of an element, in additions
+  std::int64_t cost = 1;  // of an element, in additions
   std::vector<Input> inputs;
   std::vector<Constant> constants;
   std::vector<Step> steps;
   std::vector<Output> outputs;
-  std::vector<std::size_t> slot;       // of each register: bytes before it, for each element of the tile
+  std::vector<std::size_t> slot;  // of each register: bytes before it, for each element of the tile
   std::size_t slot_bytes = 0;
   Loop load_f16, load_bf16, store_f16, store_bf16;
   Loop load(DType half) const { return half == DType::F16 ? load_f16 : load_bf16; }

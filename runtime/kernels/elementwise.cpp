@@ -1,4 +1,5 @@
-// Runs prepared elementwise programs tile by tile. Nothing is allocated while running, but for programs of very many registers.
+// Runs prepared elementwise programs tile by tile. Nothing is allocated while running, but for programs of very many
+// registers.
 #include "runtime/kernels/elementwise.h"
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace shard::runtime {
 namespace {
 
-constexpr std::int64_t kSpreadFrom = 64 * 1024;   // work (elements times cost) that is worth a task of its own
-constexpr std::size_t kRegisters = 64;            // more than this go through the heap
+constexpr std::int64_t kSpreadFrom = 64 * 1024;  // work (elements times cost) that is worth a task of its own
+constexpr std::size_t kRegisters = 64;           // more than this go through the heap
 
 // Elements [from, from + n) of the broadcast array, in order.
 template <class T>
@@ -23,8 +24,10 @@ void gather_lines(const Nest<1>& nest, const T* in, std::int64_t from, std::int6
   for (std::int64_t skip = from % length; n > 0; skip = 0, at.next()) {
     const std::int64_t w = std::min(n, length - skip);
     const T* line = in + at.offset[0] + skip * step;
-    if (step == 0) std::fill_n(out, w, *line);
-    else for (std::int64_t i = 0; i < w; ++i) out[i] = line[i * step];
+    if (step == 0)
+      std::fill_n(out, w, *line);
+    else
+      for (std::int64_t i = 0; i < w; ++i) out[i] = line[i * step];
     out += w;
     n -= w;
   }
@@ -41,17 +44,21 @@ void by_width(std::size_t item, F f) {
 }
 
 void gather(const Nest<1>& nest, std::size_t item, const void* in, std::int64_t from, std::int64_t n, void* out) {
-  by_width(item, [&](auto t) { gather_lines(nest, static_cast<const decltype(t)*>(in), from, n, static_cast<decltype(t)*>(out)); });
+  by_width(item, [&](auto t) {
+    gather_lines(nest, static_cast<const decltype(t)*>(in), from, n, static_cast<decltype(t)*>(out));
+  });
 }
 
 void fill_slot(std::size_t item, const void* value, std::int64_t n, void* out) {
-  by_width(item, [&](auto t) { std::fill_n(static_cast<decltype(t)*>(out), n, *static_cast<const decltype(t)*>(value)); });
+  by_width(item,
+           [&](auto t) { std::fill_n(static_cast<decltype(t)*>(out), n, *static_cast<const decltype(t)*>(value)); });
 }
 
 // One run over elements [from, to) in one thread.
 class Run {
  public:
-  Run(const ElementPlan& plan, void* const* inputs, void* const* outputs, bool aliased, void** reg, unsigned char* scratch)
+  Run(const ElementPlan& plan, void* const* inputs, void* const* outputs, bool aliased, void** reg,
+      unsigned char* scratch)
       : p_(plan), inputs_(inputs), outputs_(outputs), aliased_(aliased), reg_(reg), scratch_(scratch) {}
 
   void range(std::int64_t from, std::int64_t to) {
@@ -84,7 +91,8 @@ class Run {
     } else if (in.fits) {
       const std::int64_t length = in.nest.size[in.nest.rank - 1], skip = at % length;
       if (skip + n <= length)
-        dense = data + (Position<1>(in.nest, in.nest.rank - 1, at / length).offset[0] + skip) * static_cast<std::int64_t>(item);
+        dense = data + (Position<1>(in.nest, in.nest.rank - 1, at / length).offset[0] + skip) *
+                           static_cast<std::int64_t>(item);
     }
     if (dense && !is_half(in.type) && !(in.kept && aliased_)) {
       reg_[in.reg] = const_cast<unsigned char*>(dense);  // read only: no step writes an input's register
@@ -92,8 +100,10 @@ class Run {
     }
     reg_[in.reg] = home(in.reg);
     if (!is_half(in.type)) {
-      if (dense) std::memcpy(reg_[in.reg], dense, static_cast<std::size_t>(n) * item);
-      else gather(in.nest, item, data, at, n, reg_[in.reg]);
+      if (dense)
+        std::memcpy(reg_[in.reg], dense, static_cast<std::size_t>(n) * item);
+      else
+        gather(in.nest, item, data, at, n, reg_[in.reg]);
       return;
     }
     std::uint16_t narrow[ElementPlan::kTile];
@@ -119,8 +129,10 @@ class Run {
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
       unsigned char* to = target(i, at);
-      if (is_half(o.type)) p_.store(o.type)(reg_[o.reg], nullptr, nullptr, to, n);
-      else if (reg_[o.reg] != to) std::memmove(to, reg_[o.reg], static_cast<std::size_t>(n) * size_of(o.type));
+      if (is_half(o.type))
+        p_.store(o.type)(reg_[o.reg], nullptr, nullptr, to, n);
+      else if (reg_[o.reg] != to)
+        std::memmove(to, reg_[o.reg], static_cast<std::size_t>(n) * size_of(o.type));
     }
   }
 

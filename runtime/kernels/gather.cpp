@@ -1,10 +1,11 @@
-// Rows taken by an index, and rows scattered by one. Negative indices are out of range here: counting from the end is the
-// business of whoever makes the index.
+// Rows taken by an index, and rows scattered by one. Negative indices are out of range here: counting from the end is
+// the business of whoever makes the index.
+#include "runtime/kernels/kernels.h"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
-#include "runtime/kernels/kernels.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/types.h"
 
@@ -20,18 +21,26 @@ std::int64_t index_at(const View& index, std::int64_t batch, std::int64_t j) {
 
 template <class T>
 T missing() {  // what Bounds::Nan gives
-  if constexpr (std::is_same_v<T, Bool8>) return {1};
-  else if constexpr (std::is_same_v<T, Half>) return {0x7e00};
-  else if constexpr (std::is_same_v<T, Brain>) return {0x7fc0};
-  else if constexpr (std::is_same_v<T, KeyWord>) return {~std::uint64_t{0}};
-  else if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
-  else return std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+  if constexpr (std::is_same_v<T, Bool8>)
+    return {1};
+  else if constexpr (std::is_same_v<T, Half>)
+    return {0x7e00};
+  else if constexpr (std::is_same_v<T, Brain>)
+    return {0x7fc0};
+  else if constexpr (std::is_same_v<T, KeyWord>)
+    return {~std::uint64_t{0}};
+  else if constexpr (std::is_floating_point_v<T>)
+    return std::numeric_limits<T>::quiet_NaN();
+  else
+    return std::is_signed_v<T> ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
 }
 
 template <class T>
 void move_row(const T* from, std::int64_t step, T* to, std::int64_t n) {
-  if (step == 1) std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
-  else for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
+  if (step == 1)
+    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
+  else
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i * step];
 }
 
 template <class T>
@@ -39,20 +48,21 @@ void take_typed(const View& x, const View& index, const View& out, Bounds bounds
   const std::int64_t n = x.shape[1], inner = x.shape[2], m = out.shape[1];
   const T* data = x.as<const T>();
   T* o = out.as<T>();
-  spread(out.shape[0] * m, std::max<std::int64_t>(1, kWork / std::max<std::int64_t>(inner, 1)), [&](std::int64_t lo, std::int64_t hi) {
-    for (std::int64_t r = lo; r < hi; ++r) {
-      std::int64_t i = index_at(index, r / m, r % m);
-      if (i < 0 || i >= n) {
-        if (n > 0 && bounds == Bounds::Clamp) {
-          i = std::clamp<std::int64_t>(i, 0, n - 1);
-        } else {
-          std::fill_n(o + r * inner, inner, bounds == Bounds::Nan ? missing<T>() : T{});
-          continue;
-        }
-      }
-      move_row(data + r / m * x.strides[0] + i * x.strides[1], x.strides[2], o + r * inner, inner);
-    }
-  });
+  spread(out.shape[0] * m, std::max<std::int64_t>(1, kWork / std::max<std::int64_t>(inner, 1)),
+         [&](std::int64_t lo, std::int64_t hi) {
+           for (std::int64_t r = lo; r < hi; ++r) {
+             std::int64_t i = index_at(index, r / m, r % m);
+             if (i < 0 || i >= n) {
+               if (n > 0 && bounds == Bounds::Clamp) {
+                 i = std::clamp<std::int64_t>(i, 0, n - 1);
+               } else {
+                 std::fill_n(o + r * inner, inner, bounds == Bounds::Nan ? missing<T>() : T{});
+                 continue;
+               }
+             }
+             move_row(data + r / m * x.strides[0] + i * x.strides[1], x.strides[2], o + r * inner, inner);
+           }
+         });
 }
 
 template <class T>
@@ -75,7 +85,8 @@ void scatter_typed(Scatter op, const View& index, const View& v, const View& out
   const std::int64_t n = out.shape[1], inner = out.shape[2], m = index.shape[1];
   const T* data = v.as<const T>();
   T* o = out.as<T>();
-  const std::int64_t width = std::max<std::int64_t>(64, inner / 8), strips = inner == 0 ? 0 : (inner + width - 1) / width;
+  const std::int64_t width = std::max<std::int64_t>(64, inner / 8),
+                     strips = inner == 0 ? 0 : (inner + width - 1) / width;
   const std::int64_t work = std::max<std::int64_t>(1, m * std::min(width, inner));
   spread(out.shape[0] * strips, std::max<std::int64_t>(1, kWork / work), [&](std::int64_t lo, std::int64_t hi) {
     for (std::int64_t unit = lo; unit < hi; ++unit) {
@@ -83,7 +94,8 @@ void scatter_typed(Scatter op, const View& index, const View& v, const View& out
       for (std::int64_t j = 0; j < m; ++j) {
         const std::int64_t i = index_at(index, b, j);
         if (i < 0 || i >= n) continue;
-        combine(op, o + (b * n + i) * inner + from, data + b * v.strides[0] + j * v.strides[1] + from * v.strides[2], v.strides[2], w);
+        combine(op, o + (b * n + i) * inner + from, data + b * v.strides[0] + j * v.strides[1] + from * v.strides[2],
+                v.strides[2], w);
       }
     }
   });
@@ -96,7 +108,8 @@ void take(const View& x, const View& index, const View& out, Bounds bounds) {
 }
 
 void scatter(Scatter op, const View& x, const View& index, const View& v, const View& out) {
-  if (op != Scatter::Set && x.dtype == DType::Key) throw RuntimeError("kernel", "keys can be set, not added or compared");
+  if (op != Scatter::Set && x.dtype == DType::Key)
+    throw RuntimeError("kernel", "keys can be set, not added or compared");
   if (x.data != out.data || !is_contiguous(x)) copy(x, out);
   visit(x.dtype, [&](auto t) { scatter_typed<decltype(t)>(op, index, v, out); });
 }

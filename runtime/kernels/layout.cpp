@@ -1,12 +1,13 @@
-// Moving elements: copies between any strides, fills and ramps. Runs are copied as blocks of bytes, transpositions go through
-// small square tiles so that both sides are touched by whole cache lines, and large copies spread over threads.
+// Moving elements: copies between any strides, fills and ramps. Runs are copied as blocks of bytes, transpositions go
+// through small square tiles so that both sides are touched by whole cache lines, and large copies spread over threads.
+#include "runtime/kernels/kernels.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "runtime/array/half.h"
-#include "runtime/kernels/kernels.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 
@@ -44,10 +45,12 @@ void copy_line(const T* in, std::int64_t in_step, T* out, std::int64_t out_step,
   }
 }
 
-// out[i * out_step + j] = in[i + j * in_step] for i < rows, j < columns: one side is walked by lines, the other by columns. In
-// squares of kTile, whose lines fill cache lines, and these in blocks, so that neighbouring lines of a page are used together.
+// out[i * out_step + j] = in[i + j * in_step] for i < rows, j < columns: one side is walked by lines, the other by
+// columns. In squares of kTile, whose lines fill cache lines, and these in blocks, so that neighbouring lines of a page
+// are used together.
 template <class T>
-void transpose(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std::int64_t rows, std::int64_t columns) {
+void transpose(const T* in, std::int64_t in_step, T* out, std::int64_t out_step, std::int64_t rows,
+               std::int64_t columns) {
   constexpr std::int64_t kTile = sizeof(T) >= 4 ? 16 : 32, kBlock = 64;
   T tile[kTile][kTile];
   const auto square = [&](std::int64_t i, std::int64_t j) {
@@ -109,7 +112,8 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
       for (std::int64_t i = lo; i < hi; ++i) {
         const Position<2> at(outer, outer.rank, i / strips);
         const std::int64_t row = i % strips * strip;
-        transpose(in + at.offset[kIn] + row, in_step, out + at.offset[kOut] + row * row_step, row_step, std::min(strip, rows - row), n);
+        transpose(in + at.offset[kIn] + row, in_step, out + at.offset[kOut] + row * row_step, row_step,
+                  std::min(strip, rows - row), n);
       }
     });
     return;

@@ -1,11 +1,12 @@
-// Matrix products. The work is cut into blocks of rows (multiples of 8) and, where rows are few, of columns; a block is one call
-// of the vector kernels, or of plain loops where the product is tiny. Cuts depend on sizes alone. Equal matrices of a batch that
-// lie one after the other are one larger product.
+// Matrix products. The work is cut into blocks of rows (multiples of 8) and, where rows are few, of columns; a block is
+// one call of the vector kernels, or of plain loops where the product is tiny. Cuts depend on sizes alone. Equal
+// matrices of a batch that lie one after the other are one larger product.
+#include "runtime/kernels/kernels.h"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
-#include "runtime/kernels/kernels.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/types.h"
 #include "runtime/kernels/vector/table.h"
@@ -53,7 +54,8 @@ Memory pack(Operand& x, DType type, std::int64_t groups, std::int64_t batches, s
     });
     dense = std::move(wide);
   }
-  x = {dense.get(), x.group == 0 ? 0 : batches * rows * cols, x.batch == 0 ? 0 : rows * cols, by_columns ? 1 : cols, by_columns ? rows : 1};
+  x = {dense.get(), x.group == 0 ? 0 : batches * rows * cols, x.batch == 0 ? 0 : rows * cols, by_columns ? 1 : cols,
+       by_columns ? rows : 1};
   return dense;
 }
 
@@ -76,21 +78,22 @@ template <class T>
 void plain(const Product& p) {
   using C = Compute<T>;
   const std::int64_t rows = p.batches * p.m;
-  spread(rows, std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, p.n * p.k * p.groups)), [&](std::int64_t lo, std::int64_t hi) {
-    for (std::int64_t r = lo; r < hi; ++r) {
-      T* c = reinterpret_cast<T*>(p.out) + r * p.n;
-      const T* a = reinterpret_cast<const T*>(p.a.data) + r / p.m * p.a.batch + r % p.m * p.a.row;
-      const T* w = reinterpret_cast<const T*>(p.w.data) + r / p.m * p.w.batch;
-      std::fill_n(c, p.n, T{});
-      for (std::int64_t g = 0; g < p.groups; ++g)
-        for (std::int64_t i = 0; i < p.k; ++i) {
-          const C x = to_compute(a[g * p.a.group + i * p.a.col]);
-          const T* row = w + g * p.w.group + i * p.w.row;
-          for (std::int64_t j = 0; j < p.n; ++j)
-            c[j] = from_compute<T>(add_wrapped(to_compute(c[j]), mul_wrapped(x, to_compute(row[j * p.w.col]))));
-        }
-    }
-  });
+  spread(rows, std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, p.n * p.k * p.groups)),
+         [&](std::int64_t lo, std::int64_t hi) {
+           for (std::int64_t r = lo; r < hi; ++r) {
+             T* c = reinterpret_cast<T*>(p.out) + r * p.n;
+             const T* a = reinterpret_cast<const T*>(p.a.data) + r / p.m * p.a.batch + r % p.m * p.a.row;
+             const T* w = reinterpret_cast<const T*>(p.w.data) + r / p.m * p.w.batch;
+             std::fill_n(c, p.n, T{});
+             for (std::int64_t g = 0; g < p.groups; ++g)
+               for (std::int64_t i = 0; i < p.k; ++i) {
+                 const C x = to_compute(a[g * p.a.group + i * p.a.col]);
+                 const T* row = w + g * p.w.group + i * p.w.row;
+                 for (std::int64_t j = 0; j < p.n; ++j)
+                   c[j] = from_compute<T>(add_wrapped(to_compute(c[j]), mul_wrapped(x, to_compute(row[j * p.w.col]))));
+               }
+           }
+         });
 }
 
 std::int64_t up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
@@ -103,24 +106,40 @@ void blocks(const Product& p) {
   const bool small = p.m * p.n * p.k <= 512;
   std::int64_t rows = p.m, cols = p.n;
   if (p.m * p.n * p.k > std::int64_t{1} << 18) {
-    rows = std::clamp(up(p.m / 8, 8), std::int64_t{64}, std::int64_t{512});  // each block packs all of w: not too few rows
-    if (p.m < 128) cols = std::clamp(up(p.n / 16, 48), std::int64_t{192}, std::int64_t{6144});  // 48 columns: whole tiles of every kernel
+    rows =
+        std::clamp(up(p.m / 8, 8), std::int64_t{64}, std::int64_t{512});  // each block packs all of w: not too few rows
+    if (p.m < 128)
+      cols = std::clamp(up(p.n / 16, 48), std::int64_t{192},
+                        std::int64_t{6144});  // 48 columns: whole tiles of every kernel
     rows = std::min(rows, p.m);
     cols = std::min(cols, p.n);
   }
   const std::int64_t down = (p.m + rows - 1) / rows, across = (p.n + cols - 1) / cols, each = down * across;
-  const std::int64_t grain = std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, rows * cols * p.k * p.groups));
+  const std::int64_t grain =
+      std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, rows * cols * p.k * p.groups));
   spread(p.batches * each, grain, [&](std::int64_t lo, std::int64_t hi) {
     for (std::int64_t unit = lo; unit < hi; ++unit) {
       const std::int64_t b = unit / each, i = unit % each / across * rows, j = unit % across * cols;
-      Gemm g{std::min(rows, p.m - i), std::min(cols, p.n - j), p.k, nullptr, p.a.row, p.a.col, nullptr, p.w.row, p.w.col,
-             p.out + ((b * p.m + i) * p.n + j) * item, p.n, false};
+      Gemm g{std::min(rows, p.m - i),
+             std::min(cols, p.n - j),
+             p.k,
+             nullptr,
+             p.a.row,
+             p.a.col,
+             nullptr,
+             p.w.row,
+             p.w.col,
+             p.out + ((b * p.m + i) * p.n + j) * item,
+             p.n,
+             false};
       for (std::int64_t t = 0; t < p.groups; ++t) {
         g.a = p.a.data + (t * p.a.group + b * p.a.batch + i * p.a.row) * item;
         g.w = p.w.data + (t * p.w.group + b * p.w.batch + j * p.w.col) * item;
         g.add = t > 0;
-        if (small) wide ? tiny<double>(g) : tiny<float>(g);
-        else kernel(g);
+        if (small)
+          wide ? tiny<double>(g) : tiny<float>(g);
+        else
+          kernel(g);
       }
     }
   });
@@ -158,8 +177,10 @@ void multiply(Product p) {
   if (!is_float(p.type)) {
     visit(p.type, [&](auto t) {
       using T = decltype(t);
-      if constexpr (std::is_integral_v<T> || std::is_same_v<T, Bool8>) plain<T>(p);
-      else throw RuntimeError("kernel", "no matrix product of " + std::string(name(p.type)));
+      if constexpr (std::is_integral_v<T> || std::is_same_v<T, Bool8>)
+        plain<T>(p);
+      else
+        throw RuntimeError("kernel", "no matrix product of " + std::string(name(p.type)));
     });
     return;
   }
@@ -168,8 +189,10 @@ void multiply(Product p) {
   Memory a, w, wide;
   const auto usable = [](const Operand& x) { return (x.row == 1 || x.col == 1) && x.row > 0 && x.col > 0; };
   // Eigen wants the other stride to be at least the length of a line, or the views would overlap (broadcasts do).
-  if (half || !usable(p.a) || (p.a.col == 1 ? p.a.row < p.k : p.a.col < p.m)) a = pack(p.a, p.type, p.groups, p.batches, p.m, p.k);
-  if (half || !usable(p.w) || (p.w.col == 1 ? p.w.row < p.n : p.w.col < p.k)) w = pack(p.w, p.type, p.groups, p.batches, p.k, p.n);
+  if (half || !usable(p.a) || (p.a.col == 1 ? p.a.row < p.k : p.a.col < p.m))
+    a = pack(p.a, p.type, p.groups, p.batches, p.m, p.k);
+  if (half || !usable(p.w) || (p.w.col == 1 ? p.w.row < p.n : p.w.col < p.k))
+    w = pack(p.w, p.type, p.groups, p.batches, p.k, p.n);
   if (!half) return blocks(p);
   const DType type = p.type;
   unsigned char* const out = p.out;
@@ -187,16 +210,28 @@ void multiply(Product p) {
 
 void matmul(const View& a, const View& w, const View& out) {
   const auto stride = [](const View& v, std::size_t d) { return v.shape[d] == 1 ? 0 : v.strides[d]; };
-  multiply({out.dtype, 1, out.shape[0], out.shape[1], out.shape[2], a.shape[2],
+  multiply({out.dtype,
+            1,
+            out.shape[0],
+            out.shape[1],
+            out.shape[2],
+            a.shape[2],
             {a.as<const unsigned char>(), 0, stride(a, 0), a.strides[1], a.strides[2]},
-            {w.as<const unsigned char>(), 0, stride(w, 0), w.strides[1], w.strides[2]}, out.as<unsigned char>()});
+            {w.as<const unsigned char>(), 0, stride(w, 0), w.strides[1], w.strides[2]},
+            out.as<unsigned char>()});
 }
 
 void matmul_sum(const View& a, const View& w, const View& out) {
   const auto stride = [](const View& v, std::size_t d) { return v.shape[d] == 1 ? 0 : v.strides[d]; };
-  multiply({out.dtype, std::max(a.shape[0], w.shape[0]), out.shape[0], out.shape[1], out.shape[2], a.shape[3],
+  multiply({out.dtype,
+            std::max(a.shape[0], w.shape[0]),
+            out.shape[0],
+            out.shape[1],
+            out.shape[2],
+            a.shape[3],
             {a.as<const unsigned char>(), stride(a, 0), stride(a, 1), a.strides[2], a.strides[3]},
-            {w.as<const unsigned char>(), stride(w, 0), stride(w, 1), w.strides[2], w.strides[3]}, out.as<unsigned char>()});
+            {w.as<const unsigned char>(), stride(w, 0), stride(w, 1), w.strides[2], w.strides[3]},
+            out.as<unsigned char>()});
 }
 
 const char* matmul_isa() { return vector_table().isa; }

@@ -1,5 +1,5 @@
-// Loop nests over several views of one shape: dimensions of size 1 dropped, neighbours merged where every view allows it, and a
-// position that walks the outer dimensions. No allocation.
+// Loop nests over several views of one shape: dimensions of size 1 dropped, neighbours merged where every view allows
+// it, and a position that walks the outer dimensions. No allocation.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace shard::runtime {
 
-inline constexpr int kNest = 64;  // a physical array has up to 32 axes in front of 16 dimensions; splitting may add some
+inline constexpr int kNest =
+    64;  // a physical array has up to 32 axes in front of 16 dimensions; splitting may add some
 
 template <int N>
 struct Nest {
@@ -19,7 +20,8 @@ struct Nest {
 
   void add(std::int64_t n, const std::array<std::int64_t, N>& s) {
     if (n == 1) return;
-    if (rank == kNest) throw RuntimeError("shape", "an operation would need more than " + std::to_string(kNest) + " nested loops");
+    if (rank == kNest)
+      throw RuntimeError("shape", "an operation would need more than " + std::to_string(kNest) + " nested loops");
     if (rank > 0) {
       bool joins = true;
       for (int v = 0; v < N; ++v) joins = joins && stride[v][rank - 1] == s[v] * n;

@@ -1,10 +1,11 @@
-// Sorting and scans along the last dimension. Order is JAX's: zeros of both signs are equal, every nan is equal to every other and
-// larger than any number (so last, or first when descending), equals keep their order.
+// Sorting and scans along the last dimension. Order is JAX's: zeros of both signs are equal, every nan is equal to
+// every other and larger than any number (so last, or first when descending), equals keep their order.
+#include "runtime/kernels/kernels.h"
+
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "runtime/kernels/kernels.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/types.h"
@@ -12,9 +13,12 @@
 namespace shard::runtime {
 namespace {
 
-template <class C> bool before(C a, C b) {
-  if constexpr (std::is_floating_point_v<C>) return a < b || (b != b && a == a);
-  else return a < b;
+template <class C>
+bool before(C a, C b) {
+  if constexpr (std::is_floating_point_v<C>)
+    return a < b || (b != b && a == a);
+  else
+    return a < b;
 }
 
 // Calls f(line of in, step of in, first index of the line in `out`) for each line; views of rank 0 are a line of one.
@@ -24,10 +28,11 @@ void each_line(const View& in, std::int64_t n, F f) {
   for (std::size_t i = 0; i + 1 < in.shape.size(); ++i) outer.add(in.shape[i], {in.strides[i]});
   const std::int64_t step = in.shape.empty() ? 1 : in.strides.back();
   const T* data = in.as<const T>();
-  spread(outer.count(outer.rank), std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(n, 1)), [&](std::int64_t lo, std::int64_t hi) {
-    Position<1> at(outer, outer.rank, lo);
-    for (std::int64_t i = lo; i < hi; ++i, at.next()) f(data + at.offset[0], step, i * n);
-  });
+  spread(outer.count(outer.rank), std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(n, 1)),
+         [&](std::int64_t lo, std::int64_t hi) {
+           Position<1> at(outer, outer.rank, lo);
+           for (std::int64_t i = lo; i < hi; ++i, at.next()) f(data + at.offset[0], step, i * n);
+         });
 }
 
 std::int64_t line_length(const View& v) { return v.shape.empty() ? 1 : v.shape.back(); }
@@ -38,27 +43,35 @@ void sort_typed(const View& in, T* out, bool descending) {
   each_line<T>(in, n, [=](const T* x, std::int64_t step, std::int64_t at) {
     T* o = out + at;
     for (std::int64_t i = 0; i < n; ++i) o[i] = x[i * step];
-    if (descending) std::stable_sort(o, o + n, [](T a, T b) { return before(to_compute(b), to_compute(a)); });
-    else std::stable_sort(o, o + n, [](T a, T b) { return before(to_compute(a), to_compute(b)); });
+    if (descending)
+      std::stable_sort(o, o + n, [](T a, T b) { return before(to_compute(b), to_compute(a)); });
+    else
+      std::stable_sort(o, o + n, [](T a, T b) { return before(to_compute(a), to_compute(b)); });
   });
 }
 
 template <class T>
 void argsort_typed(const View& in, std::int32_t* out, bool descending) {
-  struct Item { Compute<T> key; std::int32_t index; };
+  struct Item {
+    Compute<T> key;
+    std::int32_t index;
+  };
   const std::int64_t n = line_length(in);
   each_line<T>(in, n, [=](const T* x, std::int64_t step, std::int64_t at) {
     const std::unique_ptr<Item[]> items(new Item[static_cast<std::size_t>(n)]);
     for (std::int64_t i = 0; i < n; ++i) items[i] = {to_compute(x[i * step]), static_cast<std::int32_t>(i)};
     Item* end = items.get() + n;
-    if (descending) std::stable_sort(items.get(), end, [](const Item& a, const Item& b) { return before(b.key, a.key); });
-    else std::stable_sort(items.get(), end, [](const Item& a, const Item& b) { return before(a.key, b.key); });
+    if (descending)
+      std::stable_sort(items.get(), end, [](const Item& a, const Item& b) { return before(b.key, a.key); });
+    else
+      std::stable_sort(items.get(), end, [](const Item& a, const Item& b) { return before(a.key, b.key); });
     for (std::int64_t i = 0; i < n; ++i) out[at + i] = items[i].index;
   });
 }
 
 // f32 accumulates in f64 and halves in f32, so that long scans stay as exact as sums.
-template <class C> using Accumulator = std::conditional_t<std::is_same_v<C, float>, double, C>;
+template <class C>
+using Accumulator = std::conditional_t<std::is_same_v<C, float>, double, C>;
 
 template <class T, class Op>
 void scan_typed(const View& in, T* out, bool reverse, Op op) {

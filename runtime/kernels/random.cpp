@@ -1,8 +1,9 @@
-// Random bits and keys. Element i of a whole array is made of the key and the counter i alone, so a block of the array can be
-// made where it lies, and equals what one device would have made.
+// Random bits and keys. Element i of a whole array is made of the key and the counter i alone, so a block of the array
+// can be made where it lies, and equals what one device would have made.
+#include "runtime/kernels/kernels.h"
+
 #include <algorithm>
 
-#include "runtime/kernels/kernels.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/vector/table.h"
@@ -12,14 +13,19 @@ namespace {
 
 constexpr std::int64_t kTile = 1024;
 
-struct Words { const std::uint32_t* first; std::int64_t step; };
+struct Words {
+  const std::uint32_t* first;
+  std::int64_t step;
+};
 Words words_of(const View& key) { return {key.as<const std::uint32_t>(), key.shape.empty() ? 0 : key.strides[0] * 2}; }
 
 template <class T>
 void combine(const std::uint32_t* o0, const std::uint32_t* o1, std::int64_t n, T* out) {
   for (std::int64_t i = 0; i < n; ++i) {
-    if constexpr (sizeof(T) == 8) out[i] = (std::uint64_t{o0[i]} << 32) | o1[i];
-    else out[i] = static_cast<T>(o0[i] ^ o1[i]);
+    if constexpr (sizeof(T) == 8)
+      out[i] = (std::uint64_t{o0[i]} << 32) | o1[i];
+    else
+      out[i] = static_cast<T>(o0[i] ^ o1[i]);
   }
 }
 
@@ -43,7 +49,8 @@ void bits(const std::uint32_t* key, std::uint64_t counter, std::int64_t n, DType
 
 }  // namespace
 
-void random_bits(const View& key, const Shape& whole, std::span<const std::int64_t> start, const Shape& block, const View& out) {
+void random_bits(const View& key, const Shape& whole, std::span<const std::int64_t> start, const Shape& block,
+                 const View& out) {
   const std::int64_t count = numel(block);
   if (count == 0) return;
   const std::int64_t batch = key.shape.empty() ? 1 : key.shape[0];
@@ -65,7 +72,8 @@ void random_bits(const View& key, const Shape& whole, std::span<const std::int64
     for (std::int64_t unit = lo; unit < hi; ++unit) {
       const std::int64_t b = unit / (lines * cuts), l = unit / cuts % lines, from = unit % cuts * cut;
       const Position<1> at(nest, outer, l);
-      bits(words.first + b * words.step, base + static_cast<std::uint64_t>(at.offset[0] + from), std::min(cut, line - from), out.dtype,
+      bits(words.first + b * words.step, base + static_cast<std::uint64_t>(at.offset[0] + from),
+           std::min(cut, line - from), out.dtype,
            out.as<unsigned char>() + static_cast<std::size_t>(b * count + l * line + from) * item);
     }
   });
@@ -82,19 +90,20 @@ void split_keys(const View& key, std::int64_t start, const View& out) {
   const Words words = words_of(key);
   const VectorTable& t = vector_table();
   const std::int64_t cuts = (n + kTile - 1) / kTile;
-  spread(batch * cuts, std::max<std::int64_t>(1, kTile / std::max<std::int64_t>(n, 1)), [&](std::int64_t lo, std::int64_t hi) {
-    std::uint32_t o0[kTile], o1[kTile];
-    for (std::int64_t unit = lo; unit < hi; ++unit) {
-      const std::int64_t b = unit / cuts, from = unit % cuts * kTile, w = std::min(kTile, n - from);
-      const std::uint32_t* k = words.first + b * words.step;
-      t.threefry(k[0], k[1], static_cast<std::uint64_t>(start + from), w, o0, o1);
-      std::uint32_t* to = out.as<std::uint32_t>() + 2 * (b * n + from);
-      for (std::int64_t i = 0; i < w; ++i) {
-        to[2 * i] = o0[i];
-        to[2 * i + 1] = o1[i];
-      }
-    }
-  });
+  spread(batch * cuts, std::max<std::int64_t>(1, kTile / std::max<std::int64_t>(n, 1)),
+         [&](std::int64_t lo, std::int64_t hi) {
+           std::uint32_t o0[kTile], o1[kTile];
+           for (std::int64_t unit = lo; unit < hi; ++unit) {
+             const std::int64_t b = unit / cuts, from = unit % cuts * kTile, w = std::min(kTile, n - from);
+             const std::uint32_t* k = words.first + b * words.step;
+             t.threefry(k[0], k[1], static_cast<std::uint64_t>(start + from), w, o0, o1);
+             std::uint32_t* to = out.as<std::uint32_t>() + 2 * (b * n + from);
+             for (std::int64_t i = 0; i < w; ++i) {
+               to[2 * i] = o0[i];
+               to[2 * i + 1] = o1[i];
+             }
+           }
+         });
 }
 
 void fold_in(const View& key, const View& data, const View& out) {

@@ -1,6 +1,8 @@
-// Reductions and the index of the extreme. The order of a reduction is a fixed tree: runs of 1,024 elements (or blocks of 16
-// rows), joined two by two, a whole subtree to a task. It depends on the shape alone, so bits do not depend on the threads.
-// Inputs whose inner dimension is not dense are packed first.
+// Reductions and the index of the extreme. The order of a reduction is a fixed tree: runs of 1,024 elements (or blocks
+// of 16 rows), joined two by two, a whole subtree to a task. It depends on the shape alone, so bits do not depend on
+// the threads. Inputs whose inner dimension is not dense are packed first.
+#include "runtime/kernels/kernels.h"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "runtime/array/half.h"
-#include "runtime/kernels/kernels.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/vector/table.h"
@@ -16,18 +17,18 @@
 namespace shard::runtime {
 namespace {
 
-constexpr std::int64_t kColumns = 256;      // a tile of columns: accumulators of all tree levels stay in the first cache
-constexpr std::int64_t kRows = 16;          // rows added one after the other
-constexpr std::int64_t kSubtree = 64;       // leaves that one task joins; a power of two, so that tasks are whole subtrees
-constexpr std::int64_t kWork = 32 * 1024;   // elements a task should have at least
+constexpr std::int64_t kColumns = 256;  // a tile of columns: accumulators of all tree levels stay in the first cache
+constexpr std::int64_t kRows = 16;      // rows added one after the other
+constexpr std::int64_t kSubtree = 64;   // leaves that one task joins; a power of two, so that tasks are whole subtrees
+constexpr std::int64_t kWork = 32 * 1024;  // elements a task should have at least
 constexpr int kLevels = 64;
 
 struct Plan {
-  DType type;                // of memory
-  std::size_t item, wide;    // bytes in memory, and of the accumulating type
-  Loop load = nullptr;       // for halves: memory -> f32
-  Loop store = nullptr;      // f32 -> memory
-  Loop join = nullptr;       // acc = op(a, b) in the accumulating type
+  DType type;              // of memory
+  std::size_t item, wide;  // bytes in memory, and of the accumulating type
+  Loop load = nullptr;     // for halves: memory -> f32
+  Loop store = nullptr;    // f32 -> memory
+  Loop join = nullptr;     // acc = op(a, b) in the accumulating type
   void (*run)(const void*, std::int64_t, void*) = nullptr;
 };
 
@@ -43,11 +44,14 @@ Plan plan_for(Reduce op, DType type) {
   return p;
 }
 
-// Joins equal subtrees as they are completed: level i holds the join of 2^i leaves. Every level is `width` elements apart.
+// Joins equal subtrees as they are completed: level i holds the join of 2^i leaves. Every level is `width` elements
+// apart.
 class Tree {
  public:
-  Tree(const Plan& p, unsigned char* levels, std::size_t width, std::int64_t n) : p_(p), levels_(levels), width_(width), n_(n) {}
-  unsigned char* leaf() { return levels_ + width_ * static_cast<std::size_t>(depth_); }  // where the next leaf is to be put
+  Tree(const Plan& p, unsigned char* levels, std::size_t width, std::int64_t n)
+      : p_(p), levels_(levels), width_(width), n_(n) {}
+  // Where the next leaf is to be put.
+  unsigned char* leaf() { return levels_ + width_ * static_cast<std::size_t>(depth_); }
   void push() {
     std::uint64_t c = count_++;
     ++depth_;
@@ -72,7 +76,7 @@ class Tree {
   int depth_ = 0;
 };
 
-struct Job {                 // kept and reduced dimensions of an input, merged
+struct Job {  // kept and reduced dimensions of an input, merged
   Plan p;
   const unsigned char* data;
   Nest<1> kept, reduced;
@@ -80,8 +84,10 @@ struct Job {                 // kept and reduced dimensions of an input, merged
 };
 
 void store_result(const Job& job, const unsigned char* wide, std::int64_t at, std::int64_t n) {
-  if (job.p.store) job.p.store(wide, nullptr, nullptr, job.out + static_cast<std::size_t>(at) * job.p.item, n);
-  else std::memcpy(job.out + static_cast<std::size_t>(at) * job.p.item, wide, static_cast<std::size_t>(n) * job.p.item);
+  if (job.p.store)
+    job.p.store(wide, nullptr, nullptr, job.out + static_cast<std::size_t>(at) * job.p.item, n);
+  else
+    std::memcpy(job.out + static_cast<std::size_t>(at) * job.p.item, wide, static_cast<std::size_t>(n) * job.p.item);
 }
 
 // ---- the reduced elements lie in dense lines
@@ -102,7 +108,8 @@ void lines_tree(const Job& job, std::int64_t base, std::int64_t lo, std::int64_t
   std::int64_t run = lo % runs;
   for (std::int64_t i = lo; i < hi; ++i) {
     const std::int64_t from = run * kReduceRun;
-    run_leaf(job.p, job.data + (base + line.offset[0] + from) * static_cast<std::int64_t>(job.p.item), std::min(kReduceRun, n - from), tree.leaf());
+    run_leaf(job.p, job.data + (base + line.offset[0] + from) * static_cast<std::int64_t>(job.p.item),
+             std::min(kReduceRun, n - from), tree.leaf());
     tree.push();
     if (++run == runs) {
       run = 0;
@@ -122,7 +129,8 @@ void reduce_lines(const Job& job) {
       Position<1> at(job.kept, job.kept.rank, lo);
       const std::int64_t item = static_cast<std::int64_t>(job.p.item);
       if (leaves == 1 && !job.p.load) {  // short lines: one run each, straight into place
-        for (std::int64_t i = lo; i < hi; ++i, at.next()) job.p.run(job.data + at.offset[0] * item, n, job.out + i * item);
+        for (std::int64_t i = lo; i < hi; ++i, at.next())
+          job.p.run(job.data + at.offset[0] * item, n, job.out + i * item);
         return;
       }
       for (std::int64_t i = lo; i < hi; ++i, at.next()) {
@@ -152,7 +160,8 @@ void reduce_lines(const Job& job) {
 }
 
 // ---- the kept elements lie in dense lines: whole rows are joined
-void rows_tree(const Job& job, std::int64_t base, std::int64_t width, std::int64_t lo, std::int64_t hi, unsigned char* result) {
+void rows_tree(const Job& job, std::int64_t base, std::int64_t width, std::int64_t lo, std::int64_t hi,
+               unsigned char* result) {
   alignas(64) unsigned char levels[26 * kColumns * 8];  // reduce() sends at most 2^27 rows here, 2^23 blocks
   alignas(64) float buffer[kColumns];
   const std::size_t stride = kColumns * job.p.wide;
@@ -208,11 +217,13 @@ void reduce_rows(const Job& job) {
     const std::int64_t w = place(unit, base, from);
     spread(tasks, std::max<std::int64_t>(1, kWork / (kSubtree * kRows * w)), [&](std::int64_t lo, std::int64_t hi) {
       for (std::int64_t i = lo; i < hi; ++i)
-        rows_tree(job, base, w, i * kSubtree, std::min(blocks, (i + 1) * kSubtree), part.data() + static_cast<std::size_t>(i) * stride);
+        rows_tree(job, base, w, i * kSubtree, std::min(blocks, (i + 1) * kSubtree),
+                  part.data() + static_cast<std::size_t>(i) * stride);
     });
     Tree tree(job.p, levels.data(), stride, w);
     for (std::int64_t i = 0; i < tasks; ++i) {
-      std::memcpy(tree.leaf(), part.data() + static_cast<std::size_t>(i) * stride, static_cast<std::size_t>(w) * job.p.wide);
+      std::memcpy(tree.leaf(), part.data() + static_cast<std::size_t>(i) * stride,
+                  static_cast<std::size_t>(w) * job.p.wide);
       tree.push();
     }
     store_result(job, tree.finish(), unit / tiles * n + from, w);
@@ -227,7 +238,8 @@ void fill_identity(Reduce op, const View& out) {
   const std::int64_t top = t == DType::Bool ? 1 : is_signed(t) ? INT64_MAX >> (64 - width) : -1;  // unsigned: all ones
   const std::int64_t low = is_signed(t) ? INT64_MIN >> (64 - width) : 0;
   switch (op) {
-    case Reduce::Sum: case Reduce::Or: return fill(out, 0, 0);
+    case Reduce::Sum:
+    case Reduce::Or: return fill(out, 0, 0);
     case Reduce::Prod: return fill(out, 1, 1);
     case Reduce::Max: return fill(out, -inf, low);
     case Reduce::Min: return fill(out, inf, top);
@@ -264,7 +276,8 @@ void reduce(Reduce op, const View& in, std::span<const int> axes, const View& ou
   const auto dense = [](const Nest<1>& n) { return n.rank > 0 && n.stride[0][n.rank - 1] == 1; };
   if (inner >= 0 && in.strides[static_cast<std::size_t>(inner)] == 1) {
     if (gone[static_cast<std::size_t>(inner)] && dense(job.reduced)) return reduce_lines(job);
-    if (!gone[static_cast<std::size_t>(inner)] && dense(job.kept) && reduced_count <= std::int64_t{1} << 27) return reduce_rows(job);
+    if (!gone[static_cast<std::size_t>(inner)] && dense(job.kept) && reduced_count <= std::int64_t{1} << 27)
+      return reduce_rows(job);
   } else if (dense(job.kept) && job.kept.size[job.kept.rank - 1] >= 16 && reduced_count <= std::int64_t{1} << 27) {
     return reduce_rows(job);  // a transposed view: its dense dimension is kept
   } else if (dense(job.reduced) && job.reduced.size[job.reduced.rank - 1] >= 16) {
@@ -280,7 +293,8 @@ void reduce(Reduce op, const View& in, std::span<const int> axes, const View& ou
       }
   packed.shape = source.shape;
   packed.strides = row_major(packed.shape);
-  const std::unique_ptr<unsigned char[]> memory(new unsigned char[static_cast<std::size_t>(kept_count * reduced_count) * p.item]);
+  const std::unique_ptr<unsigned char[]> memory(
+      new unsigned char[static_cast<std::size_t>(kept_count * reduced_count) * p.item]);
   packed.data = memory.get();
   copy(source, packed);
   Job flat{p, memory.get(), {}, {}, job.out};

@@ -8,7 +8,8 @@
 
 namespace shard::runtime {
 
-void spread_pieces(std::int64_t count, std::int64_t grain, void (*piece)(void*, std::int64_t, std::int64_t), void* context) {
+void spread_pieces(std::int64_t count, std::int64_t grain, void (*piece)(void*, std::int64_t, std::int64_t),
+                   void* context) {
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t pieces = (count + grain - 1) / grain;
   tbb::parallel_for(

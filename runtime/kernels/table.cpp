@@ -1,5 +1,5 @@
-// Which set of vector kernels runs: the widest that the machine has, or less where SHARD_ISA (sse2, avx2) asks for it, so that
-// matrix products can be replayed bit for bit as another machine computes them. Decided once.
+// Which set of vector kernels runs: the widest that the machine has, or less where SHARD_ISA (sse2, avx2) asks for it,
+// so that matrix products can be replayed bit for bit as another machine computes them. Decided once.
 #include "runtime/kernels/vector/table.h"
 
 #include <cstdlib>

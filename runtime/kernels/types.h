@@ -1,5 +1,5 @@
-// From an element type to C++: visit(dtype, f) calls f with a value of the type that holds an element. Halves are wrapped, so
-// that they differ from u16; keys are one 64-bit word. Arithmetic happens in `Compute`.
+// From an element type to C++: visit(dtype, f) calls f with a value of the type that holds an element. Halves are
+// wrapped, so that they differ from u16; keys are one 64-bit word. Arithmetic happens in `Compute`.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -9,25 +9,40 @@
 
 namespace shard::runtime {
 
-struct Bool8 { std::uint8_t bits; };
-struct Half { std::uint16_t bits; };
-struct Brain { std::uint16_t bits; };
-struct KeyWord { std::uint64_t bits; };
+struct Bool8 {
+  std::uint8_t bits;
+};
+struct Half {
+  std::uint16_t bits;
+};
+struct Brain {
+  std::uint16_t bits;
+};
+struct KeyWord {
+  std::uint64_t bits;
+};
 
 inline bool to_compute(Bool8 x) { return x.bits != 0; }
 inline float to_compute(Half x) { return f16_to_f32(x.bits); }
 inline float to_compute(Brain x) { return bf16_to_f32(x.bits); }
 inline std::uint64_t to_compute(KeyWord x) { return x.bits; }
-template <class T> requires std::is_arithmetic_v<T> T to_compute(T x) { return x; }
-template <class T> using Compute = decltype(to_compute(T{}));
+template <class T>
+requires std::is_arithmetic_v<T> T to_compute(T x) { return x; }
+template <class T>
+using Compute = decltype(to_compute(T{}));
 
 template <class T>
 T from_compute(Compute<T> x) {
-  if constexpr (std::is_same_v<T, Bool8>) return {static_cast<std::uint8_t>(x)};
-  else if constexpr (std::is_same_v<T, Half>) return {f32_to_f16(x)};
-  else if constexpr (std::is_same_v<T, Brain>) return {f32_to_bf16(x)};
-  else if constexpr (std::is_same_v<T, KeyWord>) return {x};
-  else return x;
+  if constexpr (std::is_same_v<T, Bool8>)
+    return {static_cast<std::uint8_t>(x)};
+  else if constexpr (std::is_same_v<T, Half>)
+    return {f32_to_f16(x)};
+  else if constexpr (std::is_same_v<T, Brain>)
+    return {f32_to_bf16(x)};
+  else if constexpr (std::is_same_v<T, KeyWord>)
+    return {x};
+  else
+    return x;
 }
 
 template <class F>
@@ -51,17 +66,31 @@ decltype(auto) visit(DType t, F&& f) {
 }
 
 // Sums and products that wrap (integers) or saturate to truth values, whatever the type.
-template <class C> C add_wrapped(C a, C b) {
-  if constexpr (std::is_same_v<C, bool>) return a || b;
-  else if constexpr (std::is_integral_v<C>) return static_cast<C>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  else return a + b;
+template <class C>
+C add_wrapped(C a, C b) {
+  if constexpr (std::is_same_v<C, bool>)
+    return a || b;
+  else if constexpr (std::is_integral_v<C>)
+    return static_cast<C>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  else
+    return a + b;
 }
-template <class C> C mul_wrapped(C a, C b) {
-  if constexpr (std::is_same_v<C, bool>) return a && b;
-  else if constexpr (std::is_integral_v<C>) return static_cast<C>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  else return a * b;
+template <class C>
+C mul_wrapped(C a, C b) {
+  if constexpr (std::is_same_v<C, bool>)
+    return a && b;
+  else if constexpr (std::is_integral_v<C>)
+    return static_cast<C>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  else
+    return a * b;
 }
-template <class C> C max_nan(C a, C b) { return a > b || a != a ? a : b; }
-template <class C> C min_nan(C a, C b) { return a < b || a != a ? a : b; }
+template <class C>
+C max_nan(C a, C b) {
+  return a > b || a != a ? a : b;
+}
+template <class C>
+C min_nan(C a, C b) {
+  return a < b || a != a ? a : b;
+}
 
 }  // namespace shard::runtime

@@ -28,8 +28,9 @@ std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position) {
   return at;
 }
 
-// The physical array seen in global order: for each dimension its axes, major to minor, then the local size. `pending` gets the
-// dimensions of the view (in front) that hold terms of an unreduced value. Other distinct axes hold the same value: index 0.
+// The physical array seen in global order: for each dimension its axes, major to minor, then the local size. `pending`
+// gets the dimensions of the view (in front) that hold terms of an unreduced value. Other distinct axes hold the same
+// value: index 0.
 View global_order(const DeviceArray& a, std::vector<int>& pending) {
   const View v = a.view();
   const std::vector<AxisId> distinct = a.distinct.list();
@@ -77,7 +78,8 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a) {
   if (a->distinct.empty()) return a;
   std::vector<int> pending;
   const View blocks = global_order(*a, pending);
-  if (pending.empty() && is_contiguous(blocks) && a->distinct == a->layout.split_axes()) {  // memory is in order already
+  if (pending.empty() && is_contiguous(blocks) &&
+      a->distinct == a->layout.split_axes()) {  // memory is in order already
     auto out = std::make_shared<DeviceArray>();
     out->type = Type::of(a->type.dtype, a->type.shape, a->type.weak);
     out->layout = out->type.sharding;
@@ -92,7 +94,10 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a) {
   } else {
     const Pending p = a->layout.pending;
     const bool truth = a->type.dtype == DType::Bool;
-    const Reduce op = p == Pending::Max ? Reduce::Max : p == Pending::Min ? Reduce::Min : truth ? Reduce::Or : Reduce::Sum;
+    const Reduce op = p == Pending::Max   ? Reduce::Max
+                      : p == Pending::Min ? Reduce::Min
+                      : truth             ? Reduce::Or
+                                          : Reduce::Sum;
     reduce(op, blocks, pending, target);
   }
   return out;
@@ -107,7 +112,9 @@ ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position) {
     for (const AxisId axis : a->distinct.list()) block = block * a->type.mesh->size_of(axis) + at[axis];
   }
   const std::size_t bytes = out->buffer->bytes();
-  if (bytes > 0) std::memcpy(out->buffer->data(), static_cast<const char*>(a->buffer->data()) + static_cast<std::size_t>(block) * bytes, bytes);
+  if (bytes > 0)
+    std::memcpy(out->buffer->data(),
+                static_cast<const char*>(a->buffer->data()) + static_cast<std::size_t>(block) * bytes, bytes);
   return out;
 }
 
@@ -139,13 +146,16 @@ double element_double(const DeviceArray& a, std::int64_t flat) {
 std::int64_t element_int(const DeviceArray& a, std::int64_t flat) {
   const void* p = a.buffer->data();
   switch (a.type.dtype) {
-    case DType::Bool: case DType::U8: return static_cast<const std::uint8_t*>(p)[flat];
+    case DType::Bool:
+    case DType::U8: return static_cast<const std::uint8_t*>(p)[flat];
     case DType::I8: return static_cast<const std::int8_t*>(p)[flat];
     case DType::I16: return static_cast<const std::int16_t*>(p)[flat];
     case DType::U16: return static_cast<const std::uint16_t*>(p)[flat];
     case DType::I32: return static_cast<const std::int32_t*>(p)[flat];
     case DType::U32: return static_cast<const std::uint32_t*>(p)[flat];
-    case DType::I64: case DType::U64: case DType::Key: return static_cast<const std::int64_t*>(p)[flat];
+    case DType::I64:
+    case DType::U64:
+    case DType::Key: return static_cast<const std::int64_t*>(p)[flat];
     default: break;
   }
   const double x = element_double(a, flat);  // a float is cut off and clamped, nan is 0

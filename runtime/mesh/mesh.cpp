@@ -6,7 +6,8 @@ namespace shard::runtime {
 std::vector<AxisId> AxisSet::list() const {
   std::vector<AxisId> out;
   out.reserve(static_cast<std::size_t>(count()));
-  for (std::uint32_t rest = bits_; rest != 0; rest &= rest - 1) out.push_back(static_cast<AxisId>(std::countr_zero(rest)));
+  for (std::uint32_t rest = bits_; rest != 0; rest &= rest - 1)
+    out.push_back(static_cast<AxisId>(std::countr_zero(rest)));
   return out;
 }
 

@@ -7,7 +7,9 @@ namespace shard::runtime {
 namespace {
 
 std::string names(const MeshRef& mesh, const std::vector<AxisId>& axes) {
-  const auto name_of = [&](AxisId a) { return mesh && a < mesh->axes.size() ? mesh->axes[a].name : "#" + std::to_string(a); };
+  const auto name_of = [&](AxisId a) {
+    return mesh && a < mesh->axes.size() ? mesh->axes[a].name : "#" + std::to_string(a);
+  };
   if (axes.size() == 1) return name_of(axes[0]);
   std::string s = "(";
   for (std::size_t i = 0; i < axes.size(); ++i) s += (i ? "," : "") + name_of(axes[i]);
@@ -26,7 +28,8 @@ Type Type::of(DType dtype, Shape shape, bool weak) {
 }
 
 bool operator==(const Type& a, const Type& b) {
-  if (a.dtype != b.dtype || a.weak != b.weak || a.shape != b.shape || !(a.sharding == b.sharding) || !(a.varying == b.varying))
+  if (a.dtype != b.dtype || a.weak != b.weak || a.shape != b.shape || !(a.sharding == b.sharding) ||
+      !(a.varying == b.varying))
     return false;
   if (a.mesh == b.mesh) return true;
   return a.mesh && b.mesh && *a.mesh == *b.mesh;
@@ -44,7 +47,8 @@ std::size_t hash(const Type& t) {
   h = mixed(h, static_cast<std::size_t>(t.sharding.pending));
   h = mixed(h, t.varying.bits());
   if (t.mesh)
-    for (const MeshAxis& a : t.mesh->axes) h = mixed(mixed(h, std::hash<std::string>{}(a.name)), static_cast<std::size_t>(a.size));
+    for (const MeshAxis& a : t.mesh->axes)
+      h = mixed(mixed(h, std::hash<std::string>{}(a.name)), static_cast<std::size_t>(a.size));
   return h;
 }
 
@@ -52,7 +56,8 @@ std::string to_string(const Type& t) {
   std::string s = std::string(name(t.dtype)) + "[";
   for (std::size_t i = 0; i < t.shape.size(); ++i) {
     s += (i ? "," : "") + std::to_string(t.shape[i]);
-    if (i < t.sharding.dims.size() && !t.sharding.dims[i].axes.empty()) s += "@" + names(t.mesh, t.sharding.dims[i].axes);
+    if (i < t.sharding.dims.size() && !t.sharding.dims[i].axes.empty())
+      s += "@" + names(t.mesh, t.sharding.dims[i].axes);
   }
   s += "]";
   std::string groups;

@@ -14,23 +14,29 @@ struct Array {
   DType dtype;
   Shape shape;
   std::vector<unsigned char> bytes;
-  Array(DType t, Shape s) : dtype(t), shape(std::move(s)), bytes(static_cast<std::size_t>(numel(shape)) * size_of(t) + 64) {}
+  Array(DType t, Shape s)
+      : dtype(t), shape(std::move(s)), bytes(static_cast<std::size_t>(numel(shape)) * size_of(t) + 64) {}
   View view() { return contiguous(dtype, shape, bytes.data()); }
   void* data() { return bytes.data(); }
   std::int64_t size() const { return numel(shape); }
-  template <class T> T* as() { return reinterpret_cast<T*>(bytes.data()); }
+  template <class T>
+  T* as() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
 };
 
 inline double get(const View& v, std::int64_t at) {
   switch (v.dtype) {
-    case DType::Bool: case DType::U8: return v.as<std::uint8_t>()[at];
+    case DType::Bool:
+    case DType::U8: return v.as<std::uint8_t>()[at];
     case DType::I8: return v.as<std::int8_t>()[at];
     case DType::I16: return v.as<std::int16_t>()[at];
     case DType::U16: return v.as<std::uint16_t>()[at];
     case DType::I32: return v.as<std::int32_t>()[at];
     case DType::U32: return v.as<std::uint32_t>()[at];
     case DType::I64: return static_cast<double>(v.as<std::int64_t>()[at]);
-    case DType::U64: case DType::Key: return static_cast<double>(v.as<std::uint64_t>()[at]);
+    case DType::U64:
+    case DType::Key: return static_cast<double>(v.as<std::uint64_t>()[at]);
     case DType::F16: return f16_to_f32(v.as<std::uint16_t>()[at]);
     case DType::BF16: return bf16_to_f32(v.as<std::uint16_t>()[at]);
     case DType::F32: return v.as<float>()[at];
@@ -48,7 +54,8 @@ inline void set(const View& v, std::int64_t at, double x) {
     case DType::I32: v.as<std::int32_t>()[at] = static_cast<std::int32_t>(x); return;
     case DType::U32: v.as<std::uint32_t>()[at] = static_cast<std::uint32_t>(x); return;
     case DType::I64: v.as<std::int64_t>()[at] = static_cast<std::int64_t>(x); return;
-    case DType::U64: case DType::Key: v.as<std::uint64_t>()[at] = static_cast<std::uint64_t>(x); return;
+    case DType::U64:
+    case DType::Key: v.as<std::uint64_t>()[at] = static_cast<std::uint64_t>(x); return;
     case DType::F16: v.as<std::uint16_t>()[at] = f32_to_f16(f64_to_f32_odd(x)); return;
     case DType::BF16: v.as<std::uint16_t>()[at] = f32_to_bf16(f64_to_f32_odd(x)); return;
     case DType::F32: v.as<float>()[at] = static_cast<float>(x); return;
@@ -80,13 +87,15 @@ inline Array random_array(DType t, Shape shape, unsigned seed, double scale = 1)
   std::normal_distribution<double> normal(0, scale);
   std::uniform_int_distribution<int> small(is_signed(t) ? -9 : 0, 9);
   const View v = a.view();
-  for (std::int64_t i = 0; i < a.size(); ++i) set(v, i, is_float(t) ? normal(rng) : t == DType::Bool ? small(rng) % 2 : small(rng));
+  for (std::int64_t i = 0; i < a.size(); ++i)
+    set(v, i, is_float(t) ? normal(rng) : t == DType::Bool ? small(rng) % 2 : small(rng));
   return a;
 }
 
 inline const std::vector<DType>& number_types() {
-  static const std::vector<DType> all{DType::Bool, DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16,
-                                      DType::U32, DType::U64, DType::F16, DType::BF16, DType::F32, DType::F64};
+  static const std::vector<DType> all{DType::Bool, DType::I8,  DType::I16, DType::I32, DType::I64,
+                                      DType::U8,   DType::U16, DType::U32, DType::U64, DType::F16,
+                                      DType::BF16, DType::F32, DType::F64};
   return all;
 }
 

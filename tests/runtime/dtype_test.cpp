@@ -1,5 +1,6 @@
-// Element types: names, sizes, promotion. The table is jax.eval_shape of jax.numpy.add (JAX 0.10) for each pair: with 64-bit types
-// enabled where an operand has one, without elsewhere; JAX's default float is f32 here also beside 64-bit integers.
+// Element types: names, sizes, promotion. The table is jax.eval_shape of jax.numpy.add (JAX 0.10) for each pair: with
+// 64-bit types enabled where an operand has one, without elsewhere; JAX's default float is f32 here also beside 64-bit
+// integers.
 #include <catch2/catch.hpp>
 
 #include <sstream>
@@ -33,7 +34,8 @@ f32* f32* f32* f32* f32* f32* f32* f32* f32* f32* f16 bf16 f32 f64 f32* f32*
     if (weak) s.pop_back();
     return Kind{*dtype_named(s), weak};
   };
-  const std::vector<std::string> columns{"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "i32*", "f32*"};
+  const std::vector<std::string> columns{"bool", "i8",  "i16",  "i32", "i64", "u8",   "u16", "u32",
+                                         "u64",  "f16", "bf16", "f32", "f64", "i32*", "f32*"};
   std::istringstream in(table);
   std::string row, cell;
   for (int r = 0; r < 15; ++r) {

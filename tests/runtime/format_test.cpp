@@ -30,7 +30,8 @@ TEST_CASE("arrays print as NumPy prints them", "[format]") {
     std::istringstream body(line);
     std::vector<unsigned char> data(static_cast<std::size_t>(numel(shape)) * size_of(t) + 8);
     std::size_t at = 0;
-    for (std::uint64_t bits; body >> std::hex >> bits; at += size_of(t)) std::memcpy(data.data() + at, &bits, size_of(t));
+    for (std::uint64_t bits; body >> std::hex >> bits; at += size_of(t))
+      std::memcpy(data.data() + at, &bits, size_of(t));
     std::string expected;
     while (std::getline(in, line) && line[0] == '|') expected += (expected.empty() ? "" : "\n") + line.substr(1);
     ++cases;

@@ -1,4 +1,5 @@
-// Rows taken and scattered, against plain loops; what happens out of range is JAX's (take: nan, integers the extreme value).
+// Rows taken and scattered, against plain loops; what happens out of range is JAX's (take: nan, integers the extreme
+// value).
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -10,7 +11,8 @@ using namespace shard::runtime;
 using namespace shard::runtime::test;
 
 namespace {
-template <class T> Array indices(DType t, Shape shape, std::vector<T> values) {
+template <class T>
+Array indices(DType t, Shape shape, std::vector<T> values) {
   Array a(t, std::move(shape));
   std::copy(values.begin(), values.end(), a.as<T>());
   return a;
@@ -24,19 +26,26 @@ TEST_CASE("take", "[gather]") {
     for (const DType it : {DType::I32, DType::I64}) {
       Array x = random_array(t, {2, 5, 3}, 1);
       const std::vector<int> at_{4, 0, 0, -1, 5, 2, 1, 3};
-      Array index = it == DType::I32 ? indices<std::int32_t>(it, {2, 4}, {4, 0, 0, -1, 5, 2, 1, 3}) : indices<std::int64_t>(it, {2, 4}, {4, 0, 0, -1, 5, 2, 1, 3});
+      Array index = it == DType::I32 ? indices<std::int32_t>(it, {2, 4}, {4, 0, 0, -1, 5, 2, 1, 3})
+                                     : indices<std::int64_t>(it, {2, 4}, {4, 0, 0, -1, 5, 2, 1, 3});
       for (const Bounds bounds : {Bounds::Clamp, Bounds::Nan}) {
         Array out(t, {2, 4, 3});
         take(x.view(), index.view(), out.view(), bounds);
         each_index(out.shape, [&](const Shape& k) {
           const int i = at_[static_cast<std::size_t>(k[0] * 4 + k[1])];
           const double got = at(out.view(), k);
-          if (i >= 0 && i < 5) CHECK(got == at(x.view(), {k[0], i, k[2]}));
-          else if (bounds == Bounds::Clamp) CHECK(got == at(x.view(), {k[0], i < 0 ? 0 : 4, k[2]}));
-          else if (is_float(t)) CHECK(std::isnan(got));
-          else if (t == DType::Bool) CHECK(got == 1);
-          else if (is_signed(t)) CHECK(got == -std::ldexp(1, static_cast<int>(size_of(t)) * 8 - 1));
-          else CHECK(got == (size_of(t) == 8 ? 0x1p64 : std::ldexp(1, static_cast<int>(size_of(t)) * 8) - 1));
+          if (i >= 0 && i < 5)
+            CHECK(got == at(x.view(), {k[0], i, k[2]}));
+          else if (bounds == Bounds::Clamp)
+            CHECK(got == at(x.view(), {k[0], i < 0 ? 0 : 4, k[2]}));
+          else if (is_float(t))
+            CHECK(std::isnan(got));
+          else if (t == DType::Bool)
+            CHECK(got == 1);
+          else if (is_signed(t))
+            CHECK(got == -std::ldexp(1, static_cast<int>(size_of(t)) * 8 - 1));
+          else
+            CHECK(got == (size_of(t) == 8 ? 0x1p64 : std::ldexp(1, static_cast<int>(size_of(t)) * 8) - 1));
         });
       }
     }
@@ -46,16 +55,19 @@ TEST_CASE("take from strided and shared arrays", "[gather]") {
   Array x = random_array(DType::F32, {6, 4}, 2);
   Array index = indices<std::int32_t>(DType::I32, {3}, {2, 0, 3});
   Array out(DType::F32, {2, 3, 6});
-  take({DType::F32, {2, 4, 6}, {0, 1, 4}, x.data()}, {DType::I32, {2, 3}, {0, 1}, index.data()}, out.view(), Bounds::Clamp);
+  take({DType::F32, {2, 4, 6}, {0, 1, 4}, x.data()}, {DType::I32, {2, 3}, {0, 1}, index.data()}, out.view(),
+       Bounds::Clamp);
   each_index(out.shape, [&](const Shape& k) {
     CHECK(at(out.view(), k) == x.as<float>()[k[2] * 4 + index.as<std::int32_t>()[k[1]]]);
   });
   Array big = random_array(DType::F32, {1, 1000, 64}, 3), many(DType::I32, {1, 5000}), rows(DType::F32, {1, 5000, 64});
   for (std::int64_t i = 0; i < 5000; ++i) many.as<std::int32_t>()[i] = static_cast<std::int32_t>(i * 7919 % 1000);
   take(big.view(), many.view(), rows.view(), Bounds::Clamp);
-  for (std::int64_t i = 0; i < 5000; i += 97) CHECK(std::memcmp(rows.as<float>() + i * 64, big.as<float>() + i * 7919 % 1000 * 64, 256) == 0);
+  for (std::int64_t i = 0; i < 5000; i += 97)
+    CHECK(std::memcmp(rows.as<float>() + i * 64, big.as<float>() + i * 7919 % 1000 * 64, 256) == 0);
   Array none(DType::F32, {1, 0, 3}), two(DType::F32, {1, 3, 3});
-  take(none.view(), View{DType::I32, {1, 3}, {3, 1}, index.data()}, two.view(), Bounds::Clamp);  // nothing to take: zeros, no crash
+  take(none.view(), View{DType::I32, {1, 3}, {3, 1}, index.data()}, two.view(),
+       Bounds::Clamp);  // nothing to take: zeros, no crash
   CHECK(two.as<float>()[0] == 0);
 }
 
@@ -79,7 +91,11 @@ TEST_CASE("scatter", "[gather]") {
             double& w = want[static_cast<std::size_t>((b * 4 + i) * 3 + c)];
             const double y = get(v.view(), (b * 5 + j) * 3 + c);
             const bool truth = t == DType::Bool;
-            w = op == Scatter::Set ? y : op == Scatter::Add ? (truth ? w + y > 0 : w + y) : op == Scatter::Mul ? w * y : op == Scatter::Min ? std::min(w, y) : std::max(w, y);
+            w = op == Scatter::Set   ? y
+                : op == Scatter::Add ? (truth ? w + y > 0 : w + y)
+                : op == Scatter::Mul ? w * y
+                : op == Scatter::Min ? std::min(w, y)
+                                     : std::max(w, y);
           }
         }
       for (std::int64_t i = 0; i < out.size(); ++i) CHECK(get(out.view(), i) == want[static_cast<std::size_t>(i)]);

@@ -34,8 +34,10 @@ TEST_CASE("copies of every layout", "[layout]") {
   types.push_back(DType::Key);
   for (const DType t : types) {
     Array a(t, {3, 70, 5, 41});
-    for (std::int64_t i = 0; i < a.size(); ++i) set(a.view(), i, static_cast<double>(t == DType::Bool ? i % 2 : i % 120));
-    for (const auto& order : std::vector<std::vector<std::size_t>>{{0, 1, 2, 3}, {3, 2, 1, 0}, {0, 3, 2, 1}, {1, 0, 2, 3}, {2, 0, 3, 1}, {0, 2, 1, 3}}) {
+    for (std::int64_t i = 0; i < a.size(); ++i)
+      set(a.view(), i, static_cast<double>(t == DType::Bool ? i % 2 : i % 120));
+    for (const auto& order : std::vector<std::vector<std::size_t>>{
+             {0, 1, 2, 3}, {3, 2, 1, 0}, {0, 3, 2, 1}, {1, 0, 2, 3}, {2, 0, 3, 1}, {0, 2, 1, 3}}) {
       const View in = permuted(a.view(), order);
       Array b(t, in.shape);
       check_copy(in, b.view());

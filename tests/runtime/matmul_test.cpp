@@ -1,5 +1,5 @@
-// Matrix products against sums in f64, over sizes, batches, transposed and broadcast operands; and that bits are the same for any
-// number of threads, and for rows computed alone in eights.
+// Matrix products against sums in f64, over sizes, batches, transposed and broadcast operands; and that bits are the
+// same for any number of threads, and for rows computed alone in eights.
 #include <catch2/catch.hpp>
 
 #include <tbb/global_control.h>
@@ -22,7 +22,10 @@ View grouped(View v) {
   return v;
 }
 void check_product(const View& a, const View& w, const View& out) {
-  const double eps = out.dtype == DType::F64 ? 1e-14 : out.dtype == DType::F32 ? 1e-6 : out.dtype == DType::F16 ? 1e-3 : 8e-3;
+  const double eps = out.dtype == DType::F64   ? 1e-14
+                     : out.dtype == DType::F32 ? 1e-6
+                     : out.dtype == DType::F16 ? 1e-3
+                                               : 8e-3;
   int wrong = 0;
   each_index(out.shape, [&](const Shape& i) {
     double sum = 0, scale = 0;
@@ -35,7 +38,8 @@ void check_product(const View& a, const View& w, const View& out) {
     const double got = at(out, i);
     if (out.dtype == DType::Bool) sum = sum != 0;
     if (!(std::fabs(got - sum) <= (is_float(out.dtype) ? eps * scale + 1e-30 : 0)) && ++wrong < 4) {
-      INFO(name(out.dtype) << " " << to_string(a.shape) << " " << to_string(w.shape) << " at " << to_string(i) << " got " << got << " want " << sum);
+      INFO(name(out.dtype) << " " << to_string(a.shape) << " " << to_string(w.shape) << " at " << to_string(i)
+                           << " got " << got << " want " << sum);
       CHECK(false);
     }
   });
@@ -58,9 +62,25 @@ View turned(View v) {  // the same matrices, stored by columns
 }  // namespace
 
 TEST_CASE("products of every size and order", "[matmul]") {
-  for (const std::vector<std::int64_t>& s : std::vector<std::vector<std::int64_t>>{
-           {1, 1, 1, 1}, {1, 2, 3, 4}, {1, 1, 50, 7}, {1, 50, 1, 7}, {1, 5, 6, 1}, {3, 4, 5, 6}, {1, 33, 17, 65}, {2, 70, 70, 70}, {1, 130, 9, 200},
-           {1, 1, 300, 300}, {1, 300, 1, 300}, {1, 1, 1, 500}, {5, 1, 9, 9}, {5, 9, 1, 9}, {4, 8, 8, 8}, {1, 8, 700, 100}, {1, 0, 3, 3}, {2, 3, 0, 3}, {2, 3, 3, 0}}) {
+  for (const std::vector<std::int64_t>& s : std::vector<std::vector<std::int64_t>>{{1, 1, 1, 1},
+                                                                                   {1, 2, 3, 4},
+                                                                                   {1, 1, 50, 7},
+                                                                                   {1, 50, 1, 7},
+                                                                                   {1, 5, 6, 1},
+                                                                                   {3, 4, 5, 6},
+                                                                                   {1, 33, 17, 65},
+                                                                                   {2, 70, 70, 70},
+                                                                                   {1, 130, 9, 200},
+                                                                                   {1, 1, 300, 300},
+                                                                                   {1, 300, 1, 300},
+                                                                                   {1, 1, 1, 500},
+                                                                                   {5, 1, 9, 9},
+                                                                                   {5, 9, 1, 9},
+                                                                                   {4, 8, 8, 8},
+                                                                                   {1, 8, 700, 100},
+                                                                                   {1, 0, 3, 3},
+                                                                                   {2, 3, 0, 3},
+                                                                                   {2, 3, 3, 0}}) {
     const std::int64_t b = s[0], m = s[1], n = s[2], k = s[3];
     for (const DType t : {DType::F32, DType::F64, DType::BF16, DType::F16, DType::I32, DType::U8, DType::Bool}) {
       if (m * n * k > 20000 && t != DType::F32) continue;
@@ -79,15 +99,15 @@ TEST_CASE("operands with other strides", "[matmul]") {
   Array x = random_array(DType::F32, {40, 40, 40}, 3), y = random_array(DType::F32, {40, 40, 40}, 4);
   float *p = x.as<float>(), *q = y.as<float>();
   const View w{DType::F32, {3, 6, 7}, {42, 7, 1}, q};
-  check_matmul({DType::F32, {3, 5, 6}, {0, 6, 1}, p}, w);                // one left matrix for all
+  check_matmul({DType::F32, {3, 5, 6}, {0, 6, 1}, p}, w);  // one left matrix for all
   check_matmul({DType::F32, {3, 5, 6}, {30, 6, 1}, p}, {DType::F32, {3, 6, 7}, {0, 7, 1}, q});
-  check_matmul({DType::F32, {3, 5, 6}, {30, 12, 2}, p}, w);              // no stride is 1
-  check_matmul({DType::F32, {3, 5, 6}, {6, 18, 1}, p}, w);               // batch in the middle
+  check_matmul({DType::F32, {3, 5, 6}, {30, 12, 2}, p}, w);  // no stride is 1
+  check_matmul({DType::F32, {3, 5, 6}, {6, 18, 1}, p}, w);   // batch in the middle
   check_matmul({DType::F32, {3, 5, 6}, {-30, -6, -1}, p + 200}, w);
-  check_matmul({DType::F32, {3, 5, 6}, {30, 0, 1}, p}, w);               // one row for all
+  check_matmul({DType::F32, {3, 5, 6}, {30, 0, 1}, p}, w);  // one row for all
   check_matmul({DType::F32, {3, 5, 6}, {30, 6, 0}, p}, w);
   check_matmul({DType::F32, {3, 5, 6}, {0, 0, 0}, p}, {DType::F32, {3, 6, 7}, {0, 0, 0}, q});
-  check_matmul({DType::F32, {3, 5, 6}, {30, 1, 1}, p}, w);               // overlapping windows
+  check_matmul({DType::F32, {3, 5, 6}, {30, 1, 1}, p}, w);  // overlapping windows
   check_matmul({DType::F32, {3, 1, 6}, {1, 99, 5}, p}, {DType::F32, {3, 6, 7}, {0, 1, 6}, q});
   check_matmul({DType::F32, {3, 5, 1}, {77, 3, 99}, p}, {DType::F32, {3, 1, 7}, {0, 99, 4}, q});
   check_matmul({DType::F32, {30, 4, 6}, {24, 6, 1}, p}, {DType::F32, {30, 6, 1}, {0, 2, 5}, q});
@@ -121,8 +141,10 @@ TEST_CASE("sums over devices", "[matmul]") {
 }
 
 TEST_CASE("bits depend neither on threads nor on how rows are cut", "[matmul]") {
-  for (const auto& [m, n, k] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{{256, 200, 300}, {1, 5000, 400}, {5000, 1, 400}, {40, 3000, 100}, {1000, 64, 64}}) {
-    Array a = random_array(DType::F32, {1, m, k}, 11), w = random_array(DType::F32, {1, k, n}, 12), one(DType::F32, {1, m, n}), four(DType::F32, {1, m, n});
+  for (const auto& [m, n, k] : std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{
+           {256, 200, 300}, {1, 5000, 400}, {5000, 1, 400}, {40, 3000, 100}, {1000, 64, 64}}) {
+    Array a = random_array(DType::F32, {1, m, k}, 11), w = random_array(DType::F32, {1, k, n}, 12),
+          one(DType::F32, {1, m, n}), four(DType::F32, {1, m, n});
     {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
       matmul(a.view(), w.view(), one.view());

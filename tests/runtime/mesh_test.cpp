@@ -1,5 +1,5 @@
-// Meshes, layouts and types as text (expectations: the notation of JAX's jax.typeof, and the language's own specs), and where
-// the blocks of device arrays lie.
+// Meshes, layouts and types as text (expectations: the notation of JAX's jax.typeof, and the language's own specs), and
+// where the blocks of device arrays lie.
 #include <catch2/catch.hpp>
 
 #include <numeric>
@@ -26,7 +26,8 @@ AxisSet set_of(std::initializer_list<AxisId> axes) {
 }
 
 // A device array of the given blocks' values: f(position, index in the block).
-std::shared_ptr<DeviceArray> place(Pool& pool, const MeshRef& mesh, Shape shape, Sharding layout, AxisSet distinct, const std::vector<float>& physical) {
+std::shared_ptr<DeviceArray> place(Pool& pool, const MeshRef& mesh, Shape shape, Sharding layout, AxisSet distinct,
+                                   const std::vector<float>& physical) {
   auto a = std::make_shared<DeviceArray>();
   a->type = Type::of(DType::F32, std::move(shape));
   a->type.mesh = mesh;
@@ -78,12 +79,18 @@ TEST_CASE("layouts as written", "[sharding]") {
   CHECK(s.split_axes() == set_of({1, 2}));
   CHECK(s.used_axes() == set_of({0, 1, 2}));
   CHECK(local_shape(*m, {3, 8, 5}, s) == Shape{3, 2, 5});
-  CHECK_THROWS_WITH(local_shape(*m, {3, 6, 5}, s), Catch::Contains("dimension 1 of size 6") && Catch::Contains("4 parts"));
+  CHECK_THROWS_WITH(local_shape(*m, {3, 6, 5}, s),
+                    Catch::Contains("dimension 1 of size 6") && Catch::Contains("4 parts"));
 }
 
 TEST_CASE("types as written", "[type]") {
-  const MeshRef m = mesh_of({{"X", 2, AxisKind::Explicit}, {"Y", 2, AxisKind::Explicit}, {"Z", 2, AxisKind::Explicit},
-                             {"i", 2, AxisKind::Manual}, {"a", 2, AxisKind::Explicit}, {"b", 2, AxisKind::Explicit}, {"c", 2, AxisKind::Explicit}});
+  const MeshRef m = mesh_of({{"X", 2, AxisKind::Explicit},
+                             {"Y", 2, AxisKind::Explicit},
+                             {"Z", 2, AxisKind::Explicit},
+                             {"i", 2, AxisKind::Manual},
+                             {"a", 2, AxisKind::Explicit},
+                             {"b", 2, AxisKind::Explicit},
+                             {"c", 2, AxisKind::Explicit}});
   Type t = Type::of(DType::F32, {8, 4});
   CHECK(to_string(t) == "f32[8,4]");
   CHECK(to_string(Type::of(DType::I32, {})) == "i32[]");
@@ -149,12 +156,14 @@ TEST_CASE("blocks come together", "[device_array]") {
   const auto u = place(pool, m, {3}, pending, set_of({0, 1}), {1, 2, 3, 10, 0, -30});
   CHECK(values(*to_host(pool, u)) == std::vector<float>{11, 2, -27});
   pending.pending = Pending::Max;
-  CHECK(values(*to_host(pool, place(pool, m, {3}, pending, set_of({0, 1}), {1, 2, 3, 10, 0, -30}))) == std::vector<float>{10, 2, 3});
+  CHECK(values(*to_host(pool, place(pool, m, {3}, pending, set_of({0, 1}), {1, 2, 3, 10, 0, -30}))) ==
+        std::vector<float>{10, 2, 3});
 
   // Blocks that are stored for an axis that splits nothing hold the same value.
   Sharding rows = Sharding::replicated(1);
   rows.dims[0].axes = {0};
-  CHECK(values(*to_host(pool, place(pool, m, {2}, rows, set_of({0, 1}), {7, 7, 7, 8, 8, 8}))) == std::vector<float>{7, 8});
+  CHECK(values(*to_host(pool, place(pool, m, {2}, rows, set_of({0, 1}), {7, 7, 7, 8, 8, 8}))) ==
+        std::vector<float>{7, 8});
 }
 
 TEST_CASE("host data in and elements out", "[device_array]") {

@@ -1,4 +1,5 @@
-// Sorting and scans. nan is larger than every number, as in jax.numpy.sort and argsort (also when descending: nan first).
+// Sorting and scans. nan is larger than every number, as in jax.numpy.sort and argsort (also when descending: nan
+// first).
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -18,8 +19,11 @@ TEST_CASE("sorts of every type and layout", "[order]") {
   for (const DType t : number_types())
     for (const bool descending : {false, true}) {
       Array a = random_array(t, {3, 40}, 1);
-      if (is_float(t)) set(a.view(), 41, NAN), set(a.view(), 50, NAN), set(a.view(), 3, 0.0), set(a.view(), 9, -0.0), set(a.view(), 11, INFINITY);
-      for (const View& in : {a.view(), View{t, {40, 3}, {1, 40}, a.data()}, View{t, {3, 20}, {40, 2}, a.data()}, View{t, {40}, {0}, a.data()}}) {
+      if (is_float(t))
+        set(a.view(), 41, NAN), set(a.view(), 50, NAN), set(a.view(), 3, 0.0), set(a.view(), 9, -0.0),
+            set(a.view(), 11, INFINITY);
+      for (const View& in : {a.view(), View{t, {40, 3}, {1, 40}, a.data()}, View{t, {3, 20}, {40, 2}, a.data()},
+                             View{t, {40}, {0}, a.data()}}) {
         Array s(t, in.shape), o(DType::I32, in.shape);
         sort(in, s.view(), descending);
         argsort(in, o.view(), descending);
@@ -29,15 +33,22 @@ TEST_CASE("sorts of every type and layout", "[order]") {
         each_index(lines, [&](const Shape& line) {
           std::vector<int> want(static_cast<std::size_t>(n));
           std::iota(want.begin(), want.end(), 0);
-          const auto value = [&](int i) { Shape k = line; k.back() = i; return at(in, k); };
-          std::stable_sort(want.begin(), want.end(), [&](int x, int y) { return descending ? before(value(y), value(x)) : before(value(x), value(y)); });
+          const auto value = [&](int i) {
+            Shape k = line;
+            k.back() = i;
+            return at(in, k);
+          };
+          std::stable_sort(want.begin(), want.end(), [&](int x, int y) {
+            return descending ? before(value(y), value(x)) : before(value(x), value(y));
+          });
           for (std::int64_t i = 0; i < n; ++i) {
             Shape k = line;
             k.back() = i;
             const int w = want[static_cast<std::size_t>(i)];
             CHECK(at(o.view(), k) == w);
             const double got = at(s.view(), k), expected = value(w);
-            CHECK((std::isnan(expected) ? std::isnan(got) : got == expected && std::signbit(got) == std::signbit(expected)));
+            CHECK((std::isnan(expected) ? std::isnan(got)
+                                        : got == expected && std::signbit(got) == std::signbit(expected)));
           }
         });
       }
@@ -58,7 +69,11 @@ TEST_CASE("scans", "[order]") {
           for (std::int64_t k = 0; k < 9; ++k) {
             const std::int64_t i = r * 9 + (reverse ? 8 - k : k);
             const double x = get(a.view(), i);
-            acc = k == 0 ? x : op == Scan::Sum ? acc + x : op == Scan::Prod ? acc * x : op == Scan::Max ? std::max(acc, x) : std::min(acc, x);
+            acc = k == 0             ? x
+                  : op == Scan::Sum  ? acc + x
+                  : op == Scan::Prod ? acc * x
+                  : op == Scan::Max  ? std::max(acc, x)
+                                     : std::min(acc, x);
             CHECK(get(out.view(), i) == acc);
           }
         }

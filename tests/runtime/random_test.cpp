@@ -14,8 +14,11 @@ Array key_of(std::int64_t seed) {
   key_from_seed(seed, k.as<std::uint32_t>());
   return k;
 }
-std::vector<std::uint32_t> words(Array& keys) { return {keys.as<std::uint32_t>(), keys.as<std::uint32_t>() + 2 * keys.size()}; }
-template <class T> std::vector<T> draw(std::int64_t seed, DType type, std::int64_t n) {
+std::vector<std::uint32_t> words(Array& keys) {
+  return {keys.as<std::uint32_t>(), keys.as<std::uint32_t>() + 2 * keys.size()};
+}
+template <class T>
+std::vector<T> draw(std::int64_t seed, DType type, std::int64_t n) {
   Array k = key_of(seed), out(type, {1, n});
   const std::int64_t start[] = {0};
   random_bits(k.view(), {n}, start, {n}, out.view());
@@ -44,7 +47,8 @@ TEST_CASE("keys as jax.random makes them", "[random]") {
   CHECK(words(two) == std::vector<std::uint32_t>{1832780943, 270669613, 64467757, 2916123636});
   Array k1701 = key_of(1701), four(DType::Key, {1, 4});
   split_keys(k1701.view(), 0, four.view());
-  CHECK(words(four) == std::vector<std::uint32_t>{741045208, 1847055613, 85238482, 2594297577, 56197195, 961309823, 927208350, 676898860});
+  CHECK(words(four) == std::vector<std::uint32_t>{741045208, 1847055613, 85238482, 2594297577, 56197195, 961309823,
+                                                  927208350, 676898860});
   Array tail(DType::Key, {1, 2});
   split_keys(k1701.view(), 2, tail.view());
   CHECK(words(tail) == std::vector<std::uint32_t>{56197195, 961309823, 927208350, 676898860});
@@ -52,7 +56,8 @@ TEST_CASE("keys as jax.random makes them", "[random]") {
   Array zero = key_of(0), data(DType::U32, {4}), out(DType::Key, {4});
   for (std::uint32_t i = 0; i < 4; ++i) data.as<std::uint32_t>()[i] = i;
   fold_in(View{DType::Key, {4}, {0}, zero.data()}, data.view(), out.view());
-  CHECK(words(out) == std::vector<std::uint32_t>{1797259609, 2579123966, 928981903, 3453687069, 4146024105, 2718843009, 2467461003, 3840466878});
+  CHECK(words(out) == std::vector<std::uint32_t>{1797259609, 2579123966, 928981903, 3453687069, 4146024105, 2718843009,
+                                                 2467461003, 3840466878});
   Array twins(DType::Key, {2}), split(DType::Key, {2, 3000}), one(DType::Key, {1, 3000});
   twins.as<std::uint32_t>()[0] = 5, twins.as<std::uint32_t>()[1] = 6;
   twins.as<std::uint32_t>()[3] = 42;
@@ -62,10 +67,12 @@ TEST_CASE("keys as jax.random makes them", "[random]") {
 }
 
 TEST_CASE("bits as jax.random makes them", "[random]") {
-  CHECK(draw<std::uint32_t>(0, DType::U32, 4) == std::vector<std::uint32_t>{4070199207, 4202968722, 1427181096, 2012915765});
+  CHECK(draw<std::uint32_t>(0, DType::U32, 4) ==
+        std::vector<std::uint32_t>{4070199207, 4202968722, 1427181096, 2012915765});
   CHECK(draw<std::uint8_t>(0, DType::U8, 4) == std::vector<std::uint8_t>{167, 146, 40, 53});
   CHECK(draw<std::uint16_t>(0, DType::U16, 4) == std::vector<std::uint16_t>{20391, 13970, 3624, 43061});
-  CHECK(draw<std::uint64_t>(0, DType::U64, 2) == std::vector<std::uint64_t>{7719171245655871230u, 3989946895414531357u});
+  CHECK(draw<std::uint64_t>(0, DType::U64, 2) ==
+        std::vector<std::uint64_t>{7719171245655871230u, 3989946895414531357u});
   CHECK(draw<std::uint32_t>(1701, DType::U32, 3) == std::vector<std::uint32_t>{1111271205, 2679469115, 974515252});
 }
 
@@ -74,8 +81,12 @@ TEST_CASE("a block holds what the whole array holds there", "[random]") {
   Array k = key_of(9), all(DType::U32, {1, 240});
   const std::int64_t zero[] = {0, 0, 0};
   random_bits(k.view(), whole, zero, whole, all.view());
-  for (const auto& [start, block] : std::vector<std::pair<Shape, Shape>>{
-           {{0, 0, 0}, {6, 5, 4}}, {{2, 1, 4}, {3, 2, 4}}, {{5, 4, 7}, {1, 1, 1}}, {{3, 0, 0}, {3, 5, 8}}, {{1, 1, 0}, {2, 0, 8}}, {{0, 2, 3}, {6, 1, 1}}}) {
+  for (const auto& [start, block] : std::vector<std::pair<Shape, Shape>>{{{0, 0, 0}, {6, 5, 4}},
+                                                                         {{2, 1, 4}, {3, 2, 4}},
+                                                                         {{5, 4, 7}, {1, 1, 1}},
+                                                                         {{3, 0, 0}, {3, 5, 8}},
+                                                                         {{1, 1, 0}, {2, 0, 8}},
+                                                                         {{0, 2, 3}, {6, 1, 1}}}) {
     Array part(DType::U32, {1, numel(block)});
     random_bits(k.view(), whole, start, block, part.view());
     std::int64_t j = 0;

@@ -1,4 +1,5 @@
-// Reductions against plain sums in f64 (integers: exact), for every layout; and that bits depend neither on threads nor layout's path.
+// Reductions against plain sums in f64 (integers: exact), for every layout; and that bits depend neither on threads nor
+// layout's path.
 #include <catch2/catch.hpp>
 
 #include <tbb/global_control.h>
@@ -40,17 +41,23 @@ void check_reduce(Reduce op, const View& in, const std::vector<int>& axes) {
     const Shape k = kept_of(i, axes);
     const double x = at(in, i);
     const auto it = expected.find(k);
-    if (it == expected.end()) expected[k] = x, magnitude[k] = std::fabs(x);
-    else it->second = slow(op, it->second, x), magnitude[k] += std::fabs(x);
+    if (it == expected.end())
+      expected[k] = x, magnitude[k] = std::fabs(x);
+    else
+      it->second = slow(op, it->second, x), magnitude[k] += std::fabs(x);
   });
-  const double eps = in.dtype == DType::F64 ? 1e-14 : in.dtype == DType::F32 ? 2e-6 : in.dtype == DType::F16 ? 1e-3 : 8e-3;
+  const double eps = in.dtype == DType::F64   ? 1e-14
+                     : in.dtype == DType::F32 ? 2e-6
+                     : in.dtype == DType::F16 ? 1e-3
+                                              : 8e-3;
   int wrong = 0;
   each_index(out.shape, [&](const Shape& k) {
     const double got = at(out.view(), k), want = expected[k];
     const double tolerance = is_float(in.dtype) ? eps * (op == Reduce::Sum ? magnitude[k] : std::fabs(want)) : 0;
     const bool same = std::isnan(want) ? std::isnan(got) : std::fabs(got - want) <= tolerance;
     if (!same && ++wrong < 3) {
-      INFO(name(in.dtype) << " op " << static_cast<int>(op) << " in " << to_string(in.shape) << " got " << got << " want " << want);
+      INFO(name(in.dtype) << " op " << static_cast<int>(op) << " in " << to_string(in.shape) << " got " << got
+                          << " want " << want);
       CHECK(same);
     }
   });
@@ -60,16 +67,19 @@ void check_reduce(Reduce op, const View& in, const std::vector<int>& axes) {
 }  // namespace
 
 TEST_CASE("every operation and type", "[reduce]") {
-  for (const DType t : {DType::I32, DType::I64, DType::U32, DType::U64, DType::F16, DType::BF16, DType::F32, DType::F64})
+  for (const DType t :
+       {DType::I32, DType::I64, DType::U32, DType::U64, DType::F16, DType::BF16, DType::F32, DType::F64})
     for (const Reduce op : {Reduce::Sum, Reduce::Prod, Reduce::Max, Reduce::Min, Reduce::And, Reduce::Or}) {
       if (is_float(t) && (op == Reduce::And || op == Reduce::Or)) continue;
       Array a = random_array(t, {7, 9, 6}, 3);
       if (op == Reduce::Prod)
         for (std::int64_t i = 0; i < a.size(); ++i) set(a.view(), i, 1 + i % 2 * (i % 37 == 0));
-      for (const auto& axes : std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}}) check_reduce(op, a.view(), axes);
+      for (const auto& axes : std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}})
+        check_reduce(op, a.view(), axes);
     }
   for (const DType t : {DType::I8, DType::I16, DType::U8, DType::U16})  // small sums, so that none wraps
-    for (const Reduce op : {Reduce::Max, Reduce::Min, Reduce::And, Reduce::Or}) check_reduce(op, random_array(t, {5, 80}, 4).view(), {1});
+    for (const Reduce op : {Reduce::Max, Reduce::Min, Reduce::And, Reduce::Or})
+      check_reduce(op, random_array(t, {5, 80}, 4).view(), {1});
 }
 
 TEST_CASE("layouts of the reduced array", "[reduce]") {
@@ -126,7 +136,8 @@ TEST_CASE("truth values, integers that wrap, nan, and nothing", "[reduce]") {
   reduce(Reduce::Sum, none.view(), one, contiguous(DType::F32, {0}));
   Array key(DType::Key, {2}), key1(DType::Key, {});
   CHECK_THROWS_AS(reduce(Reduce::Sum, key.view(), zero, key1.view()), RuntimeError);
-  for (const auto& [t, low, high] : std::vector<std::tuple<DType, double, double>>{{DType::I8, -128, 127}, {DType::U16, 0, 65535}, {DType::I32, -2147483648.0, 2147483647.0}}) {
+  for (const auto& [t, low, high] : std::vector<std::tuple<DType, double, double>>{
+           {DType::I8, -128, 127}, {DType::U16, 0, 65535}, {DType::I32, -2147483648.0, 2147483647.0}}) {
     Array empty(t, {0}), extreme(t, {});
     reduce(Reduce::Max, empty.view(), zero, extreme.view());
     CHECK(get(extreme.view(), 0) == low);
@@ -139,8 +150,13 @@ TEST_CASE("sums do not depend on the threads, and stay exact when long", "[reduc
   Array a = random_array(DType::F32, {3000000}, 8);
   double exact = 0;
   for (std::int64_t i = 0; i < a.size(); ++i) exact += a.as<float>()[i];
-  for (const auto& [shape, axes] : std::vector<std::pair<Shape, std::vector<int>>>{
-           {{3000000}, {0}}, {{300000, 10}, {0}}, {{10, 300000}, {1}}, {{3000, 1000}, {0}}, {{3000, 1000}, {1}}, {{100, 300, 100}, {0, 2}}, {{2, 1500000}, {0, 1}}}) {
+  for (const auto& [shape, axes] : std::vector<std::pair<Shape, std::vector<int>>>{{{3000000}, {0}},
+                                                                                   {{300000, 10}, {0}},
+                                                                                   {{10, 300000}, {1}},
+                                                                                   {{3000, 1000}, {0}},
+                                                                                   {{3000, 1000}, {1}},
+                                                                                   {{100, 300, 100}, {0, 2}},
+                                                                                   {{2, 1500000}, {0, 1}}}) {
     Array one(DType::F32, kept_of(shape, axes)), two(DType::F32, kept_of(shape, axes));
     {
       const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);

@@ -9,17 +9,20 @@
 namespace shard::runtime::SHARD_ISA {
 namespace {
 
-template <class T> inline constexpr bool kFloat = false;
-template <> inline constexpr bool kFloat<float> = true;
-template <> inline constexpr bool kFloat<double> = true;
-
+template <class T>
+inline constexpr bool kFloat = false;
+template <>
+inline constexpr bool kFloat<float> = true;
+template <>
+inline constexpr bool kFloat<double> = true;
 
 // A float to an integer is cut off and clamped; nan is 0. `kTop` is 2^digits, the first value too large.
 template <class From, class To>
 SHARD_LOOP To cut(From x) {
   constexpr bool is_signed = static_cast<To>(-1) < static_cast<To>(1);
   constexpr int digits = sizeof(To) * 8 - (is_signed ? 1 : 0);
-  constexpr From top = static_cast<From>(digits == 64 ? 0x1p64 : static_cast<double>(std::uint64_t{1} << (digits & 63)));
+  constexpr From top =
+      static_cast<From>(digits == 64 ? 0x1p64 : static_cast<double>(std::uint64_t{1} << (digits & 63)));
   constexpr From low = is_signed ? -top : From{0};
   constexpr To largest = static_cast<To>(~std::uint64_t{0} >> (64 - digits));
   constexpr To lowest = is_signed ? static_cast<To>(~largest) : To{0};
@@ -28,12 +31,20 @@ SHARD_LOOP To cut(From x) {
 
 template <class From, class To>
 SHARD_LOOP To convert_one(From x) {
-  if constexpr (kFloat<From> && !kFloat<To>) return cut<From, To>(x);
-  else return static_cast<To>(x);
+  if constexpr (kFloat<From> && !kFloat<To>)
+    return cut<From, To>(x);
+  else
+    return static_cast<To>(x);
 }
 
-template <class From, class To> Loop pair() { return SHARD_UNARY(From, To, (convert_one<From, To>(x))); }
-template <class From> Loop to_bool() { return SHARD_UNARY(From, std::uint8_t, x != From{0}); }
+template <class From, class To>
+Loop pair() {
+  return SHARD_UNARY(From, To, (convert_one<From, To>(x)));
+}
+template <class From>
+Loop to_bool() {
+  return SHARD_UNARY(From, std::uint8_t, x != From{0});
+}
 
 template <class From>
 Loop from(DType to) {
@@ -47,9 +58,12 @@ Loop from(DType to) {
     case DType::U16: return pair<From, std::uint16_t>();
     case DType::U32: return pair<From, std::uint32_t>();
     case DType::U64: return pair<From, std::uint64_t>();
-    case DType::F16: case DType::BF16:
-      if constexpr (sizeof(From) == 8 && kFloat<From>) return SHARD_UNARY(double, float, f64_to_f32_odd(x));
-      else return pair<From, float>();
+    case DType::F16:
+    case DType::BF16:
+      if constexpr (sizeof(From) == 8 && kFloat<From>)
+        return SHARD_UNARY(double, float, f64_to_f32_odd(x));
+      else
+        return pair<From, float>();
     case DType::F32: return pair<From, float>();
     case DType::F64: return pair<From, double>();
     default: return nullptr;
@@ -60,7 +74,8 @@ Loop from(DType to) {
 
 Loop convert(DType source, DType to) {
   switch (source) {
-    case DType::Bool: case DType::U8: return from<std::uint8_t>(to);
+    case DType::Bool:
+    case DType::U8: return from<std::uint8_t>(to);
     case DType::I8: return from<std::int8_t>(to);
     case DType::I16: return from<std::int16_t>(to);
     case DType::I32: return from<std::int32_t>(to);
@@ -68,20 +83,25 @@ Loop convert(DType source, DType to) {
     case DType::U16: return from<std::uint16_t>(to);
     case DType::U32: return from<std::uint32_t>(to);
     case DType::U64: return from<std::uint64_t>(to);
-    case DType::F16: case DType::BF16: case DType::F32: return from<float>(to);
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32: return from<float>(to);
     case DType::F64: return from<double>(to);
     default: return nullptr;
   }
 }
 
 void round_bf16(const void* a, const void*, const void*, void* out, std::int64_t n) {
-  each<float, float>(a, out, n, [](float x) __attribute__((always_inline)) { return bf16_to_f32(f32_to_bf16(x)); });
+  each<float, float>(
+      a, out, n, [](float x) __attribute__((always_inline)) { return bf16_to_f32(f32_to_bf16(x)); });
 }
 void load_bf16(const void* a, const void*, const void*, void* out, std::int64_t n) {
-  each<std::uint16_t, float>(a, out, n, [](std::uint16_t x) __attribute__((always_inline)) { return bf16_to_f32(x); });
+  each<std::uint16_t, float>(
+      a, out, n, [](std::uint16_t x) __attribute__((always_inline)) { return bf16_to_f32(x); });
 }
 void store_bf16(const void* a, const void*, const void*, void* out, std::int64_t n) {
-  each<float, std::uint16_t>(a, out, n, [](float x) __attribute__((always_inline)) { return f32_to_bf16(x); });
+  each<float, std::uint16_t>(
+      a, out, n, [](float x) __attribute__((always_inline)) { return f32_to_bf16(x); });
 }
 
 #ifdef __F16C__

@@ -42,7 +42,8 @@ SHARD_LOOP float power(float x, float y) {
   const double e = __builtin_bit_cast(double, (biased >> 52) | 0x4330000000000000u) - 4503599627371520.0;
   const double m = __builtin_bit_cast(double, u - (biased & 0xfff0000000000000u) + (std::uint64_t{1024} << 52));
   const double s = (m - 1.0) / (m + 1.0), z = s * s;  // log m = 2 atanh(s), |s| < 0.172
-  const double series = ((((((1.0 / 13) * z + 1.0 / 11) * z + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1.0;
+  const double series =
+      ((((((1.0 / 13) * z + 1.0 / 11) * z + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1.0;
   const double exact = e + s * series * 2.8853900817779268;
   const double infinite = a == 0.0f ? -static_cast<double>(kInf) : static_cast<double>(kInf);
   double t = y * ((a == 0.0f) | (a == kInf) ? infinite : exact);
@@ -50,8 +51,16 @@ SHARD_LOOP float power(float x, float y) {
   t = t < -300.0 ? -300.0 : t;
   const double r = t + 6755399441055744.0;  // 1.5 * 2^52: the integer is in the low bits
   const double f = (t - (r - 6755399441055744.0)) * 0.69314718055994531;
-  const double p = ((((((((f * (1.0 / 362880) + 1.0 / 40320) * f + 1.0 / 5040) * f + 1.0 / 720) * f + 1.0 / 120) * f + 1.0 / 24) * f +
-                      1.0 / 6) * f + 0.5) * f + 1.0) * f + 1.0;
+  const double p =
+      ((((((((f * (1.0 / 362880) + 1.0 / 40320) * f + 1.0 / 5040) * f + 1.0 / 720) * f + 1.0 / 120) * f + 1.0 / 24) *
+             f +
+         1.0 / 6) *
+            f +
+        0.5) *
+           f +
+       1.0) *
+          f +
+      1.0;
   const std::uint64_t k = __builtin_bit_cast(std::uint64_t, r) << 52;
   const float mag = static_cast<float>(__builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, p) + k));
   // Adding 2^23 shows a fraction, and leaves the last bit of an integer below 2^23; from 2^24 on floats are even.

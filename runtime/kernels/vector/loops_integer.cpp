@@ -1,39 +1,59 @@
-// Loops of the elementwise codes over integers, truth values (bytes 0 and 1) and, for moving only, keys. Integers wrap: sums and
-// products are formed in unsigned arithmetic. Nothing here traps: a zero divisor gives -1 and the dividend, shifts by the width
-// or more (or by a negative count) shift everything out.
+// Loops of the elementwise codes over integers, truth values (bytes 0 and 1) and, for moving only, keys. Integers wrap:
+// sums and products are formed in unsigned arithmetic. Nothing here traps: a zero divisor gives -1 and the dividend,
+// shifts by the width or more (or by a negative count) shift everything out.
 #include "runtime/kernels/vector/parts.h"
 
 namespace shard::runtime::SHARD_ISA {
 namespace {
 
-template <class T> struct Wide { using type = std::uint32_t; };  // unsigned, and not promoted to int
-template <> struct Wide<std::int64_t> { using type = std::uint64_t; };
-template <> struct Wide<std::uint64_t> { using type = std::uint64_t; };
-template <class T> using U = typename Wide<T>::type;
-template <class T> inline constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(1);
-template <class T> inline constexpr T kLowest = kSigned<T> ? static_cast<T>(U<T>{1} << (sizeof(T) * 8 - 1)) : T{0};
+template <class T>
+struct Wide {
+  using type = std::uint32_t;
+};  // unsigned, and not promoted to int
+template <>
+struct Wide<std::int64_t> {
+  using type = std::uint64_t;
+};
+template <>
+struct Wide<std::uint64_t> {
+  using type = std::uint64_t;
+};
+template <class T>
+using U = typename Wide<T>::type;
+template <class T>
+inline constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(1);
+template <class T>
+inline constexpr T kLowest = kSigned<T> ? static_cast<T>(U<T>{1} << (sizeof(T) * 8 - 1)) : T{0};
 
-template <class T> SHARD_LOOP T wrap(U<T> x) { return static_cast<T>(x); }
-template <class T> SHARD_LOOP T quotient(T x, T y) {
+template <class T>
+SHARD_LOOP T wrap(U<T> x) {
+  return static_cast<T>(x);
+}
+template <class T>
+SHARD_LOOP T quotient(T x, T y) {
   if (y == 0) return static_cast<T>(-1);
   if (kSigned<T> && y == static_cast<T>(-1)) return wrap<T>(U<T>{0} - static_cast<U<T>>(x));
   return static_cast<T>(x / y);
 }
-template <class T> SHARD_LOOP T remainder(T x, T y) {
+template <class T>
+SHARD_LOOP T remainder(T x, T y) {
   if (y == 0) return x;
   if (kSigned<T> && y == static_cast<T>(-1)) return 0;
   return static_cast<T>(x % y);
 }
-template <class T> SHARD_LOOP T floor_quotient(T x, T y) {
+template <class T>
+SHARD_LOOP T floor_quotient(T x, T y) {
   const T q = quotient(x, y), r = remainder(x, y);
   return y != 0 && r != 0 && (r < 0) != (y < 0) ? static_cast<T>(q - 1) : q;
 }
-template <class T> SHARD_LOOP T modulo(T x, T y) {
+template <class T>
+SHARD_LOOP T modulo(T x, T y) {
   const T r = remainder(x, y);
   return y != 0 && r != 0 && (r < 0) != (y < 0) ? static_cast<T>(r + y) : r;
 }
 // By squaring, wrapping; a negative power is the truncated quotient (0 but for 1 and -1).
-template <class T> SHARD_LOOP T power(T x, T y) {
+template <class T>
+SHARD_LOOP T power(T x, T y) {
   if (y < 0) return x == 1 ? T{1} : x == static_cast<T>(-1) ? (y % 2 == 0 ? T{1} : x) : T{0};
   U<T> base = static_cast<U<T>>(x), result = 1;
   for (U<T> e = static_cast<U<T>>(y); e != 0; e >>= 1) {
@@ -42,11 +62,13 @@ template <class T> SHARD_LOOP T power(T x, T y) {
   }
   return wrap<T>(result);
 }
-template <class T> SHARD_LOOP T left(T x, T y) {
+template <class T>
+SHARD_LOOP T left(T x, T y) {
   const U<T> s = static_cast<U<T>>(y);
   return s < sizeof(T) * 8 ? wrap<T>(static_cast<U<T>>(x) << (s & (sizeof(U<T>) * 8 - 1))) : T{0};
 }
-template <class T> SHARD_LOOP T right(T x, T y) {
+template <class T>
+SHARD_LOOP T right(T x, T y) {
   const U<T> s = static_cast<U<T>>(y), last = sizeof(T) * 8 - 1;
   if (kSigned<T>) return static_cast<T>(x >> (s < last ? s : last));
   return s <= last ? static_cast<T>(x >> (s & last)) : T{0};
@@ -65,10 +87,14 @@ Loop integer(Code code) {
     case Code::Sign: return I1((x > 0) - (x < 0));
     case Code::Square: return I1(wrap<T>(static_cast<U<T>>(x) * static_cast<U<T>>(x)));
     case Code::BitNot: return I1(~x);
-    case Code::Floor: case Code::Ceil: case Code::Round: case Code::Identity: return I1(x);
+    case Code::Floor:
+    case Code::Ceil:
+    case Code::Round:
+    case Code::Identity: return I1(x);
     case Code::Reciprocal: return I1(quotient<T>(1, x));
     case Code::Not: return T1(x == 0);
-    case Code::IsNan: case Code::IsInf: return T1((static_cast<void>(x), 0));
+    case Code::IsNan:
+    case Code::IsInf: return T1((static_cast<void>(x), 0));
     case Code::IsFinite: return T1((static_cast<void>(x), 1));
     case Code::Add: return I2(wrap<T>(static_cast<U<T>>(x) + static_cast<U<T>>(y)));
     case Code::Sub: return I2(wrap<T>(static_cast<U<T>>(x) - static_cast<U<T>>(y)));
@@ -128,13 +154,23 @@ Loop loop_integer(Code code, DType type) {
 Loop loop_bool(Code code) {
   using T = std::uint8_t;
   switch (code) {
-    case Code::Identity: case Code::Abs: case Code::Sign: case Code::Square: return I1(x);
-    case Code::Not: case Code::BitNot: return I1(x ^ 1);
-    case Code::IsNan: case Code::IsInf: return T1((static_cast<void>(x), 0));
+    case Code::Identity:
+    case Code::Abs:
+    case Code::Sign:
+    case Code::Square: return I1(x);
+    case Code::Not:
+    case Code::BitNot: return I1(x ^ 1);
+    case Code::IsNan:
+    case Code::IsInf: return T1((static_cast<void>(x), 0));
     case Code::IsFinite: return T1((static_cast<void>(x), 1));
-    case Code::Add: case Code::Max: case Code::BitOr: return I2(x | y);
-    case Code::Mul: case Code::Min: case Code::BitAnd: return I2(x & y);
-    case Code::BitXor: case Code::Ne: return I2(x ^ y);
+    case Code::Add:
+    case Code::Max:
+    case Code::BitOr: return I2(x | y);
+    case Code::Mul:
+    case Code::Min:
+    case Code::BitAnd: return I2(x & y);
+    case Code::BitXor:
+    case Code::Ne: return I2(x ^ y);
     case Code::Eq: return I2(x ^ y ^ 1);
     case Code::Lt: return I2(x < y);
     case Code::Le: return I2(x <= y);
@@ -146,7 +182,8 @@ Loop loop_bool(Code code) {
 
 Loop loop_select(DType type) {
   switch (type) {
-    case DType::F16: case DType::BF16: return select<std::uint32_t>;  // held as f32
+    case DType::F16:
+    case DType::BF16: return select<std::uint32_t>;  // held as f32
     default: break;
   }
   switch (size_of(type)) {

@@ -1,6 +1,7 @@
-// f32 functions written without branches, so that a loop over them becomes vector code. Polynomials were fitted for this file
-// (minimax by reweighted least squares; errors in comments are relative), erf and erf_inv use the published coefficients that
-// XLA uses, so that samplers agree with it. Every function keeps nan, and handles infinities, zeros and subnormals.
+// f32 functions written without branches, so that a loop over them becomes vector code. Polynomials were fitted for
+// this file (minimax by reweighted least squares; errors in comments are relative), erf and erf_inv use the published
+// coefficients that XLA uses, so that samplers agree with it. Every function keeps nan, and handles infinities, zeros
+// and subnormals.
 #pragma once
 #include <cstdint>
 
@@ -16,22 +17,33 @@ inline constexpr float kInf = __builtin_inff(), kNan = __builtin_nanf("");
 
 // Nearest integer as float and as int, for |x| < 2^22: adding 1.5 * 2^23 leaves the integer in the low bits.
 inline constexpr float kMagic = 12582912.0f;
-struct Nearest { float f; std::int32_t i; };
+struct Nearest {
+  float f;
+  std::int32_t i;
+};
 SHARD_LOOP Nearest nearest(float x) {
   const float t = x + kMagic;
   return {t - kMagic, static_cast<std::int32_t>(bits(t) - 0x4b400000u)};
 }
 
-SHARD_LOOP float power_of_two(std::int32_t k) { return from_bits(static_cast<std::uint32_t>(k + 127) << 23); }  // -126 <= k <= 127
+SHARD_LOOP float power_of_two(std::int32_t k) {
+  return from_bits(static_cast<std::uint32_t>(k + 127) << 23);
+}  // -126 <= k <= 127
 
 // exp(r) - 1 for |r| <= ln2/2 (error 3e-10 before rounding).
 SHARD_LOOP float expm1_core(float r) {
   const float p = ((((1.991503232e-04f * r + 1.394205960e-03f) * r + 8.333271369e-03f) * r + 4.166634008e-02f) * r +
-                   1.666666716e-01f) * r + 0.5f;
+                   1.666666716e-01f) *
+                      r +
+                  0.5f;
   return r + r * r * p;
 }
-struct Reduced { float r; std::int32_t k; };
-SHARD_LOOP Reduced reduce_exp(float x) {  // x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact
+struct Reduced {
+  float r;
+  std::int32_t k;
+};
+SHARD_LOOP Reduced
+reduce_exp(float x) {  // x = k ln2 + r; ln2 in two parts, the first with 9 bits so that its multiples are exact
   const Nearest n = nearest(x * 1.44269504f);
   return {(x - n.f * 0.693359375f) - n.f * -2.12194440e-4f, n.i};
 }
@@ -56,7 +68,13 @@ SHARD_LOOP float expm1(float x) {
 // log of m * 2^e with f = m - 1, sqrt(1/2) <= m < sqrt(2) (error 7e-9).
 SHARD_LOOP float log_core(float f, float e) {
   const float q = ((((((-7.863239199e-02f * f + 1.292409748e-01f) * f - 1.314585209e-01f) * f + 1.417617798e-01f) * f -
-                     1.662245840e-01f) * f + 2.000245601e-01f) * f - 2.500086725e-01f) * f + 3.333331645e-01f;
+                     1.662245840e-01f) *
+                        f +
+                    2.000245601e-01f) *
+                       f -
+                   2.500086725e-01f) *
+                      f +
+                  3.333331645e-01f;
   const float z = f * f;
   const float tail = f * z * q + e * -2.12194440e-4f - 0.5f * z;
   return f + tail + e * 0.693359375f;
@@ -101,9 +119,17 @@ SHARD_LOOP float erf(float x) {
   c = c < -4.0f ? -4.0f : c;
   const float z = c * c;
   const float p = (((((-2.72614225801306e-10f * z + 2.77068142495902e-08f) * z - 2.10102402082508e-06f) * z -
-                     5.69250639462346e-05f) * z - 7.34990630326855e-04f) * z - 2.95459980854025e-03f) * z - 1.60960333262415e-02f;
-  const float q = (((-1.45660718464996e-05f * z - 2.13374055278905e-04f) * z - 1.68282697438203e-03f) * z -
-                   7.37332916720468e-03f) * z - 1.42647390514189e-02f;
+                     5.69250639462346e-05f) *
+                        z -
+                    7.34990630326855e-04f) *
+                       z -
+                   2.95459980854025e-03f) *
+                      z -
+                  1.60960333262415e-02f;
+  const float q =
+      (((-1.45660718464996e-05f * z - 2.13374055278905e-04f) * z - 1.68282697438203e-03f) * z - 7.37332916720468e-03f) *
+          z -
+      1.42647390514189e-02f;
   const float y = c * (p / q);
   return y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y;
 }
@@ -126,16 +152,21 @@ SHARD_LOOP float erf_inv(float x) {
 
 // Angles are reduced in f64: to an error of 1e-16 for |x| up to kAngle; beyond it the loops call the C library.
 inline constexpr float kAngle = 1.0e7f;
-struct Angle { float sine, cosine; std::uint32_t quadrant; };
+struct Angle {
+  float sine, cosine;
+  std::uint32_t quadrant;
+};
 SHARD_LOOP Angle angle(float x) {
   const double d = x;
   const double t = d * 0.63661977236758134308 + 6755399441055744.0;  // 1.5 * 2^52: the quotient is in the low bits
   const double n = t - 6755399441055744.0;
   const std::uint32_t q = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, t));
-  const float r = static_cast<float>((d - n * 1.5707963109016418) - n * 1.5893254773528196e-8);  // pi/2 in 26 bits and the rest
+  const float r =
+      static_cast<float>((d - n * 1.5707963109016418) - n * 1.5893254773528196e-8);  // pi/2 in 26 bits and the rest
   const float z = r * r;
   const float s = r + r * z * ((-1.951083832e-04f * z + 8.332131431e-03f) * z - 1.666665375e-01f);  // error 4e-9
-  const float c = (1.0f - 0.5f * z) + z * z * ((2.443120320e-05f * z - 1.388730598e-03f) * z + 4.166664556e-02f);  // 1e-10
+  const float c =
+      (1.0f - 0.5f * z) + z * z * ((2.443120320e-05f * z - 1.388730598e-03f) * z + 4.166664556e-02f);  // 1e-10
   return {s, c, q};
 }
 SHARD_LOOP float sin(float x) {

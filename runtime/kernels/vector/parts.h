@@ -20,7 +20,8 @@ void store_f16(const void* a, const void*, const void*, void* out, std::int64_t 
 void store_bf16(const void* a, const void*, const void*, void* out, std::int64_t n);
 void (*run(Reduce op, DType type))(const void*, std::int64_t, void*);
 Loop accumulate(Reduce op, DType type);
-void threefry(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0, std::uint32_t* o1);
+void threefry(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
+              std::uint32_t* o1);
 void gemm_f32(const Gemm& g);
 void gemm_f64(const Gemm& g);
 
@@ -44,11 +45,13 @@ SHARD_LOOP void each(const void* a, const void* b, void* out, std::int64_t n, F 
 }  // namespace shard::runtime::SHARD_ISA
 
 // One Loop from an expression of x (and y), elements of type T, result type R.
-#define SHARD_UNARY(T, R, expression)                                                     \
-  [](const void* a, const void*, const void*, void* out, std::int64_t n) {                \
-    each<T, R>(a, out, n, [](T x) __attribute__((always_inline)) -> R { return expression; });    \
+#define SHARD_UNARY(T, R, expression)                                                 \
+  [](const void* a, const void*, const void*, void* out, std::int64_t n) {            \
+    each<T, R>(                                                                       \
+        a, out, n, [](T x) __attribute__((always_inline))->R { return expression; }); \
   }
-#define SHARD_BINARY(T, R, expression)                                                    \
-  [](const void* a, const void* b, const void*, void* out, std::int64_t n) {              \
-    each<T, R>(a, b, out, n, [](T x, T y) __attribute__((always_inline)) -> R { return expression; }); \
+#define SHARD_BINARY(T, R, expression)                                                        \
+  [](const void* a, const void* b, const void*, void* out, std::int64_t n) {                  \
+    each<T, R>(                                                                               \
+        a, b, out, n, [](T x, T y) __attribute__((always_inline))->R { return expression; }); \
   }

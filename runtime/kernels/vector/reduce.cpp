@@ -8,45 +8,80 @@ namespace {
 
 constexpr std::int64_t kLanes = 64, kFew = 8;
 
-template <class T> struct Unsigned { using type = T; };
-template <> struct Unsigned<std::int8_t> { using type = std::uint8_t; };
-template <> struct Unsigned<std::int16_t> { using type = std::uint16_t; };
-template <> struct Unsigned<std::int32_t> { using type = std::uint32_t; };
-template <> struct Unsigned<std::int64_t> { using type = std::uint64_t; };
+template <class T>
+struct Unsigned {
+  using type = T;
+};
+template <>
+struct Unsigned<std::int8_t> {
+  using type = std::uint8_t;
+};
+template <>
+struct Unsigned<std::int16_t> {
+  using type = std::uint16_t;
+};
+template <>
+struct Unsigned<std::int32_t> {
+  using type = std::uint32_t;
+};
+template <>
+struct Unsigned<std::int64_t> {
+  using type = std::uint64_t;
+};
 
-template <class T> inline constexpr bool kFloating = static_cast<T>(0.5) != T{0};
+template <class T>
+inline constexpr bool kFloating = static_cast<T>(0.5) != T{0};
 SHARD_LOOP double larger(double x, double y) { return x > y || x != x ? x : y; }
 SHARD_LOOP double smaller(double x, double y) { return x < y || x != x ? x : y; }
 
 struct Sum {
-  template <class T> SHARD_LOOP T apply(T x, T y) {
-    if constexpr (kFloating<T>) return x + y;
-    else return static_cast<T>(static_cast<typename Unsigned<T>::type>(x) + static_cast<typename Unsigned<T>::type>(y));
+  template <class T>
+  SHARD_LOOP T apply(T x, T y) {
+    if constexpr (kFloating<T>)
+      return x + y;
+    else
+      return static_cast<T>(static_cast<typename Unsigned<T>::type>(x) + static_cast<typename Unsigned<T>::type>(y));
   }
 };
 struct Prod {
-  template <class T> SHARD_LOOP T apply(T x, T y) {
-    if constexpr (kFloating<T>) return x * y;
-    else return static_cast<T>(std::uint64_t{1} * static_cast<typename Unsigned<T>::type>(x) * static_cast<typename Unsigned<T>::type>(y));
+  template <class T>
+  SHARD_LOOP T apply(T x, T y) {
+    if constexpr (kFloating<T>)
+      return x * y;
+    else
+      return static_cast<T>(std::uint64_t{1} * static_cast<typename Unsigned<T>::type>(x) *
+                            static_cast<typename Unsigned<T>::type>(y));
   }
 };
 struct Max {
-  template <class T> SHARD_LOOP T apply(T x, T y) {
-    if constexpr (kFloating<T>) return larger(x, y);
-    else return x > y ? x : y;
+  template <class T>
+  SHARD_LOOP T apply(T x, T y) {
+    if constexpr (kFloating<T>)
+      return larger(x, y);
+    else
+      return x > y ? x : y;
   }
 };
 struct Min {
-  template <class T> SHARD_LOOP T apply(T x, T y) {
-    if constexpr (kFloating<T>) return smaller(x, y);
-    else return x < y ? x : y;
+  template <class T>
+  SHARD_LOOP T apply(T x, T y) {
+    if constexpr (kFloating<T>)
+      return smaller(x, y);
+    else
+      return x < y ? x : y;
   }
 };
 struct And {
-  template <class T> SHARD_LOOP T apply(T x, T y) { return static_cast<T>(x & y); }
+  template <class T>
+  SHARD_LOOP T apply(T x, T y) {
+    return static_cast<T>(x & y);
+  }
 };
 struct Or {
-  template <class T> SHARD_LOOP T apply(T x, T y) { return static_cast<T>(x | y); }
+  template <class T>
+  SHARD_LOOP T apply(T x, T y) {
+    return static_cast<T>(x | y);
+  }
 };
 
 // All of n elements in `Lanes` lanes; n >= Lanes, a power of two.
@@ -68,20 +103,30 @@ template <class Op, class T>
 void run_of(const void* data, std::int64_t n, void* result) {
   const T* x = static_cast<const T*>(data);
   T r = x[0];
-  if (n >= kLanes) r = in_lanes<kLanes, Op, T>(x, n);
-  else if (n >= kFew) r = in_lanes<kFew, Op, T>(x, n);
-  else for (std::int64_t i = 1; i < n; ++i) r = Op::template apply<T>(r, x[i]);
+  if (n >= kLanes)
+    r = in_lanes<kLanes, Op, T>(x, n);
+  else if (n >= kFew)
+    r = in_lanes<kFew, Op, T>(x, n);
+  else
+    for (std::int64_t i = 1; i < n; ++i) r = Op::template apply<T>(r, x[i]);
   *static_cast<T*>(result) = r;
 }
 
 template <class Op, class T>
 void rows(const void* a, const void* b, const void*, void* out, std::int64_t n) {
-  each<T, T>(a, b, out, n, [](T x, T y) __attribute__((always_inline)) { return Op::template apply<T>(x, y); });
+  each<T, T>(
+      a, b, out, n, [](T x, T y) __attribute__((always_inline)) { return Op::template apply<T>(x, y); });
 }
 
 using Run = void (*)(const void*, std::int64_t, void*);
-struct Pair { Run run; Loop rows; };
-template <class Op, class T> Pair both() { return {run_of<Op, T>, rows<Op, T>}; }
+struct Pair {
+  Run run;
+  Loop rows;
+};
+template <class Op, class T>
+Pair both() {
+  return {run_of<Op, T>, rows<Op, T>};
+}
 
 template <class T>
 Pair number(Reduce op) {
@@ -99,7 +144,8 @@ Pair number(Reduce op) {
 Pair find(Reduce op, DType type) {
   switch (type) {
     case DType::Bool:  // bytes 0 and 1
-      return op == Reduce::And || op == Reduce::Min || op == Reduce::Prod ? both<And, std::uint8_t>() : both<Or, std::uint8_t>();
+      return op == Reduce::And || op == Reduce::Min || op == Reduce::Prod ? both<And, std::uint8_t>()
+                                                                          : both<Or, std::uint8_t>();
     case DType::I8: return number<std::int8_t>(op);
     case DType::I16: return number<std::int16_t>(op);
     case DType::I32: return number<std::int32_t>(op);
@@ -108,7 +154,9 @@ Pair find(Reduce op, DType type) {
     case DType::U16: return number<std::uint16_t>(op);
     case DType::U32: return number<std::uint32_t>(op);
     case DType::U64: return number<std::uint64_t>(op);
-    case DType::F16: case DType::BF16: case DType::F32: return number<float>(op);
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32: return number<float>(op);
     case DType::F64: return number<double>(op);
     default: return {nullptr, nullptr};
   }

@@ -10,7 +10,9 @@ namespace {
 Loop loop(Code code, DType type) {
   if (code == Code::Select) return loop_select(type);
   switch (type) {
-    case DType::F16: case DType::BF16: case DType::F32: return loop_f32(code);
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32: return loop_f32(code);
     case DType::F64: return loop_f64(code);
     case DType::Bool: return loop_bool(code);
     default: return loop_integer(code, type);
@@ -20,8 +22,20 @@ Loop loop(Code code, DType type) {
 }  // namespace
 
 const VectorTable& table() {
-  static constexpr VectorTable it{SHARD_NAME(SHARD_ISA), loop, convert, round_f16, round_bf16, load_f16, load_bf16, store_f16, store_bf16,
-                                  run, accumulate, threefry, gemm_f32, gemm_f64};
+  static constexpr VectorTable it{SHARD_NAME(SHARD_ISA),
+                                  loop,
+                                  convert,
+                                  round_f16,
+                                  round_bf16,
+                                  load_f16,
+                                  load_bf16,
+                                  store_f16,
+                                  store_bf16,
+                                  run,
+                                  accumulate,
+                                  threefry,
+                                  gemm_f32,
+                                  gemm_f64};
   return it;
 }
 

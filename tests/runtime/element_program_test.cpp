@@ -1,0 +1,234 @@
+// Elementwise programs: rounding of halves, broadcasting, fusion, aliasing, what is refused, and equal bits for every
+// number of threads and every instruction set.
+#include <catch2/catch.hpp>
+
+#include <tbb/global_control.h>
+
+#include <cmath>
+#include <limits>
+
+#include "runtime/kernels/vector/table.h"
+#include "tests/runtime/element_programs.h"
+
+using namespace shard::runtime;
+using namespace shard::runtime::test;
+
+TEST_CASE("halves are rounded after every step", "[elementwise]") {
+  // (x + y) - x in bf16 loses what f32 would keep.
+  for (const DType t : {DType::F16, DType::BF16}) {
+    Array x = random_array(t, {1000}, 3, 10), y = random_array(t, {1000}, 4), out(t, {1000});
+    run({{t, t, t, t}, {0, 1}, {}, {{Code::Add, t, 2, 0, 1}, {Code::Sub, t, 3, 2, 0}}, {3}}, {x.view(), y.view()},
+        {out.view()});
+    const auto rounded = [t](float f) {
+      return t == DType::F16 ? f16_to_f32(f32_to_f16(f)) : bf16_to_f32(f32_to_bf16(f));
+    };
+    for (std::int64_t i = 0; i < 1000; ++i) {
+      const float a = static_cast<float>(get(x.view(), i)), b = static_cast<float>(get(y.view(), i));
+      CHECK(get(out.view(), i) == rounded(rounded(a + b) - a));
+    }
+  }
+  CHECK(two(Code::Add, DType::BF16, {256, 256}, {1, 3}) == std::vector<double>{256, 260});  // JAX
+  CHECK(two(Code::Div, DType::BF16, {1}, {3}) == std::vector<double>{0.333984375});
+}
+
+TEST_CASE("inputs of every layout", "[elementwise]") {
+  const Shape shape{6, 7, 90};
+  Array x = random_array(DType::F32, {6, 7, 90}, 1), out(DType::F32, shape),
+        half = random_array(DType::BF16, {6, 7, 90}, 2);
+  float* p = x.as<float>();
+  const std::vector<Strides> layouts{{630, 90, 1}, {0, 0, 0}, {0, 90, 1}, {630, 0, 1},     {90, 0, 1}, {630, 90, 0},
+                                     {0, 0, 1},    {1, 0, 0}, {1, 6, 42}, {-630, -90, -1}, {0, 1, 0},  {90, 1, 7}};
+  for (const Strides& a : layouts)
+    for (const Strides& b : layouts) {
+      const auto base = [&](const Strides& s) { return s[0] < 0 ? x.size() - 1 : 0; };
+      const View u{DType::F32, shape, a, p + base(a)}, v{DType::BF16, shape, b, half.as<std::uint16_t>() + base(b)};
+      run({{DType::F32, DType::BF16, DType::F32, DType::F32},
+           {0, 1},
+           {},
+           {{Code::Convert, DType::BF16, 2, 1}, {Code::Sub, DType::F32, 3, 0, 2}},
+           {3}},
+          {u, v}, {out.view()});
+      int wrong = 0;
+      each_index(shape, [&](const Shape& i) {
+        wrong += at(out.view(), i) != static_cast<float>(at(u, i)) - static_cast<float>(at(v, i));
+      });
+      CHECK(wrong == 0);
+    }
+  Array scalar = of(DType::F32, {3});
+  Array result(DType::F32, {});
+  run({{DType::F32, DType::F32}, {0}, {}, {{Code::Square, DType::F32, 1, 0}}, {1}},
+      {View{DType::F32, {}, {}, scalar.data()}}, {result.view()});
+  CHECK(*result.as<float>() == 9);
+  run({{DType::F32, DType::F32}, {0}, {}, {{Code::Square, DType::F32, 1, 0}}, {1}}, {contiguous(DType::F32, {0, 3})},
+      {contiguous(DType::F32, {0, 3})});
+}
+
+TEST_CASE("fused programs", "[elementwise]") {
+  // gelu(x * w + 0.5) and its sign, with a register written twice and an output that is an input.
+  const std::int64_t n = 3000;
+  Array x = random_array(DType::F32, {n}, 1), w = random_array(DType::F32, {n}, 2), y(DType::F32, {n}),
+        b(DType::Bool, {n}), copy_(DType::F32, {n});
+  const DType f = DType::F32;
+  ElementProgram p{{f, f, f, f, f, DType::Bool, f}, {0, 1}, {{3, 0.5, 0}, {6, 0.7978845608, 0}}, {}, {2, 5, 0}};
+  p.code = {{Code::Mul, f, 2, 0, 1}, {Code::Add, f, 2, 2, 3}, {Code::Mul, f, 4, 2, 6},
+            {Code::Tanh, f, 4, 4},   {Code::Gt, f, 5, 2, 3},  {Code::Select, f, 2, 5, 4, 2}};
+  run(p, {x.view(), w.view()}, {y.view(), b.view(), copy_.view()});
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float v = x.as<float>()[i] * w.as<float>()[i] + 0.5f;
+    CHECK(b.as<std::uint8_t>()[i] == (v > 0.5f));
+    CHECK(y.as<float>()[i] == Approx(v > 0.5f ? std::tanh(v * 0.7978845608f) : v).epsilon(1e-5).margin(1e-6));
+    CHECK(copy_.as<float>()[i] == x.as<float>()[i]);
+  }
+}
+
+TEST_CASE("outputs in the place of inputs", "[elementwise]") {
+  const DType f = DType::F32;
+  const std::int64_t n = 2000;
+  Array x = random_array(f, {n}, 1), y = random_array(f, {n}, 2);
+  Array a = x, b = y;
+  // a, b = a + b, a - b in place, then a swap.
+  run({{f, f, f, f}, {0, 1}, {}, {{Code::Add, f, 2, 0, 1}, {Code::Sub, f, 3, 0, 1}}, {2, 3}}, {a.view(), b.view()},
+      {a.view(), b.view()});
+  for (std::int64_t i = 0; i < n; ++i) {
+    CHECK(a.as<float>()[i] == x.as<float>()[i] + y.as<float>()[i]);
+    CHECK(b.as<float>()[i] == x.as<float>()[i] - y.as<float>()[i]);
+  }
+  a = x, b = y;
+  run({{f, f}, {0, 1}, {}, {}, {1, 0}}, {a.view(), b.view()}, {a.view(), b.view()});
+  CHECK(std::memcmp(a.data(), y.data(), static_cast<std::size_t>(n) * 4) == 0);
+  CHECK(std::memcmp(b.data(), x.data(), static_cast<std::size_t>(n) * 4) == 0);
+  a = x, b = y;
+  run({{f, f, f}, {0, 1}, {}, {{Code::Add, f, 2, 0, 1}}, {2, 1}}, {a.view(), b.view()}, {b.view(), a.view()});
+  CHECK(std::memcmp(a.data(), y.data(), static_cast<std::size_t>(n) * 4) == 0);
+  CHECK(b.as<float>()[7] == x.as<float>()[7] + y.as<float>()[7]);
+  Array h = random_array(DType::BF16, {n}, 3), g = h;
+  run({{DType::BF16, DType::BF16}, {0}, {}, {{Code::Neg, DType::BF16, 1, 0}}, {1}}, {g.view()}, {g.view()});
+  CHECK(get(g.view(), 999) == -get(h.view(), 999));
+}
+
+TEST_CASE("programs of many registers", "[elementwise]") {
+  const DType f = DType::F64;
+  Array x = random_array(f, {1000}, 1), out(f, {1000});
+  ElementProgram p{{f}, {0}, {}, {}, {}};
+  for (std::uint16_t i = 1; i <= 300; ++i) {  // 300 registers alive at once
+    p.registers.push_back(f);
+    p.code.push_back({Code::Add, f, i, static_cast<std::uint16_t>(i - 1), 0});
+  }
+  p.registers.push_back(f);
+  p.code.push_back({Code::Identity, f, 301, 0});
+  for (std::uint16_t i = 1; i <= 300; ++i) p.code.push_back({Code::Add, f, 301, 301, i});
+  p.outputs = {301};
+  run(p, {x.view()}, {out.view()});
+  CHECK(out.as<double>()[5] == Approx(x.as<double>()[5] * (1 + 301.0 * 302 / 2 - 1)));
+}
+
+TEST_CASE("wrong programs are refused", "[elementwise]") {
+  Array x(DType::F32, {4}), out(DType::F32, {4}), keys(DType::Key, {4});
+  const auto make = [&](const ElementProgram& p, DType t) {
+    const View in = t == DType::Key ? keys.view() : x.view(), o = out.view();
+    ElementKernel(p, {&in, 1}, {&o, 1});
+  };
+  CHECK_THROWS_AS(make({{DType::F32, DType::F32}, {0}, {}, {{Code::Neg, DType::F32, 1, 1}}, {1}}, DType::F32),
+                  RuntimeError);  // reads what nothing wrote
+  CHECK_THROWS_AS(make({{DType::Key, DType::Key}, {0}, {}, {{Code::Exp, DType::Key, 1, 0}}, {1}}, DType::Key),
+                  RuntimeError);
+  CHECK_THROWS_AS(make({{DType::F32, DType::F32}, {0}, {}, {{Code::BitAnd, DType::F32, 1, 0, 0}}, {1}}, DType::F32),
+                  RuntimeError);
+  CHECK_THROWS_AS(make({{DType::F32}, {}, {}, {}, {0}}, DType::F32), RuntimeError);
+  CHECK_THROWS_AS(make({{DType::F32, DType::F32}, {0}, {}, {{Code::IsNan, DType::F32, 1, 0}}, {1}}, DType::F32),
+                  RuntimeError);  // gives bool
+  CHECK_THROWS_AS(make({{DType::F32, DType::F32}, {0}, {}, {{Code::Neg, DType::F64, 1, 0}}, {1}}, DType::F32),
+                  RuntimeError);
+  CHECK_THROWS_AS(make({{DType::F32, DType::F32}, {0}, {}, {{Code::Neg, DType::F32, 9, 0}}, {1}}, DType::F32),
+                  RuntimeError);
+}
+
+TEST_CASE("selects and keys", "[elementwise]") {
+  for (const DType t : number_types()) {
+    Array c = random_array(DType::Bool, {100}, 1), x = random_array(t, {100}, 2), y = random_array(t, {100}, 3),
+          out(t, {100});
+    run({{DType::Bool, t, t, t}, {0, 1, 2}, {}, {{Code::Select, t, 3, 0, 1, 2}}, {3}}, {c.view(), x.view(), y.view()},
+        {out.view()});
+    for (std::int64_t i = 0; i < 100; ++i)
+      CHECK(get(out.view(), i) == get(c.as<std::uint8_t>()[i] ? x.view() : y.view(), i));
+  }
+  Array c(DType::Bool, {2}), k(DType::Key, {2}), l(DType::Key, {2}), out(DType::Key, {2});
+  c.as<std::uint8_t>()[1] = 1;
+  k.as<std::uint64_t>()[1] = ~std::uint64_t{0};
+  l.as<std::uint64_t>()[0] = 7;
+  run({{DType::Bool, DType::Key, DType::Key, DType::Key}, {0, 1, 2}, {}, {{Code::Select, DType::Key, 3, 0, 1, 2}}, {3}},
+      {c.view(), k.view(), l.view()}, {out.view()});
+  CHECK(out.as<std::uint64_t>()[0] == 7);
+  CHECK(out.as<std::uint64_t>()[1] == ~std::uint64_t{0});
+}
+
+TEST_CASE("bits depend neither on threads nor on the place of an element", "[elementwise]") {
+  Array x = random_array(DType::F32, {300001}, 9, 3);
+  for (const Code c : {Code::Exp, Code::Log1p, Code::Tanh, Code::Sin, Code::Erf, Code::Sigmoid, Code::Cbrt}) {
+    Array one_(DType::F32, x.shape), four(DType::F32, x.shape);
+    const ElementProgram p{{DType::F32, DType::F32}, {0}, {}, {{c, DType::F32, 1, 0}}, {1}};
+    {
+      const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+      run(p, {x.view()}, {one_.view()});
+    }
+    {
+      const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 4);
+      run(p, {x.view()}, {four.view()});
+    }
+    CHECK(one_.bytes == four.bytes);
+    for (const std::int64_t from : {1, 3, 7, 511, 299990}) {  // the same elements at another place of a vector
+      Array part(DType::F32, {11});
+      run(p, {contiguous(DType::F32, {11}, x.as<float>() + from)}, {part.view()});
+      CHECK(std::memcmp(part.data(), one_.as<float>() + from, 44) == 0);
+    }
+  }
+}
+
+TEST_CASE("instruction sets agree bit for bit", "[elementwise]") {
+  std::vector<const VectorTable*> tables{&sse2::table()};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("x86-64-v3")) tables.push_back(&avx2::table());
+  if (__builtin_cpu_supports("x86-64-v4")) tables.push_back(&avx512::table());
+#endif
+  for (const DType t : {DType::F32, DType::F64, DType::I8, DType::I32, DType::U64, DType::BF16})
+    for (int code = 0; code <= static_cast<int>(Code::Ge); ++code) {
+      const Code c = static_cast<Code>(code);
+      if (!tables[0]->loop(c, t)) continue;
+      const DType held = t == DType::BF16 ? DType::F32 : t;
+      Array x = random_array(held, {777}, 1, 2), y = random_array(held, {777}, 2, 2);
+      if (is_float(held))
+        set(x.view(), 5, kNan), set(y.view(), 9, -kInf), set(x.view(), 11, 0), set(x.view(), 12, 1e30);
+      Array first(DType::F64, {777}), other(DType::F64, {777});
+      tables[0]->loop(c, t)(x.data(), y.data(), nullptr, first.data(), 777);
+      for (const VectorTable* table : tables) {
+        table->loop(c, t)(x.data(), y.data(), nullptr, other.data(), 777);
+        INFO(table->isa << " code " << code << " of " << name(t));
+        const std::int64_t bytes = 777 * static_cast<std::int64_t>(gives_bool(c) ? 1 : size_of(held));
+        int wrong = 0;
+        if (gives_bool(c) || !is_float(held)) {
+          wrong = std::memcmp(first.data(), other.data(), static_cast<std::size_t>(bytes)) != 0;
+        } else {  // nan has many bits
+          for (std::int64_t i = 0; i < 777; ++i) {
+            const View a{held, {777}, {1}, first.data()}, b{held, {777}, {1}, other.data()};
+            wrong += std::isnan(get(a, i))
+                         ? !std::isnan(get(b, i))
+                         : get(a, i) != get(b, i) || std::signbit(get(a, i)) != std::signbit(get(b, i));
+          }
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  Array x = random_array(DType::F32, {5000}, 3);
+  for (const VectorTable* table : tables) {
+    double sum = 0, first = 0;
+    tables[0]->run(Reduce::Sum, DType::F32)(x.data(), 1000, &first);
+    table->run(Reduce::Sum, DType::F32)(x.data(), 1000, &sum);
+    CHECK(std::memcmp(&sum, &first, 4) == 0);
+    for (const Loop VectorTable::*store : {&VectorTable::store_f16, &VectorTable::store_bf16}) {
+      Array a(DType::F16, {5000}), b(DType::F16, {5000});
+      (tables[0]->*store)(x.data(), nullptr, nullptr, a.data(), 5000);
+      (table->*store)(x.data(), nullptr, nullptr, b.data(), 5000);
+      CHECK(a.bytes == b.bytes);
+    }
+  }
+}
