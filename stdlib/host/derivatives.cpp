@@ -4,6 +4,7 @@
 
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"
+#include "interpreter/transform/regions.h"
 #include "stdlib/host/traced_call.h"
 #include "stdlib/host/transforms.h"
 
@@ -194,23 +195,36 @@ std::vector<runtime::Type> result_types(const ir::Graph& g) {
   return out;
 }
 
+// The value is computed once, with what the linear part needs; that part is kept and may be applied any number of times.
+struct LinearPart {
+  ir::GraphRef graph;                // of what was kept, then its own arguments
+  std::vector<Tensor> kept;
+};
+
+Value run_first(Interpreter& in, const AllTraced& t, const ir::Graph& joint, LinearPart& linear) {
+  const std::size_t values = t.call.traced.graph->results.size();
+  auto inputs = t.inputs();
+  transform::Halves halves = transform::cut(in.context().table(), joint, inputs.size(), values);
+  linear.graph = std::make_shared<const ir::Graph>(std::move(halves.second));
+  auto results = in.context().run(std::make_shared<const ir::Graph>(std::move(halves.first)), std::move(inputs));
+  linear.kept.assign(results.begin() + static_cast<std::ptrdiff_t>(values), results.end());
+  return t.call.result.rebuild(std::span<const Tensor>(results).first(values));
+}
+
 Value vjp(Interpreter& in, BoundArgs& a) {
   auto t = std::make_shared<AllTraced>(trace_all(in, a[0], positional(in, a.rest, "vjp"), "vjp", a.span));
   for (const Tensor& leaf : t->leaves) check_float(in, leaf, "vjp", a.span);
-  auto& ctx = in.context();
-  Value value = t->call.result.rebuild(ctx.run(t->call.traced.graph, t->inputs()));
-  Native pull{"pullback", "pullback(ct)", "From a cotangent of the value to one for each argument.", [t](Interpreter& i, BoundArgs& b) {
-                const ir::Graph& f = *t->call.traced.graph;
-                auto types = result_types(f);
+  auto types = result_types(*t->call.traced.graph);
+  std::vector<bool> with_ct;
+  for (const auto& type : types) with_ct.push_back(runtime::is_float(type.dtype));
+  LinearPart linear;
+  Value value = run_first(in, *t, transform::vjp(in.context().table(), *t->call.traced.graph, iota(t->leaves.size()), with_ct, true), linear);
+  Native pull{"pullback", "pullback(ct)", "From a cotangent of the value to one for each argument.", [t, types, with_ct, linear](Interpreter& i, BoundArgs& b) {
                 auto cts = matching(i, b[0].is_none() ? Value() : b[0], t->call.result.tree, types, "the cotangent", b.span);
-                std::vector<bool> with_ct;
-                std::vector<Tensor> args = t->inputs();
-                for (std::size_t k = 0; k < types.size(); ++k) {
-                  with_ct.push_back(runtime::is_float(types[k].dtype));
-                  if (with_ct.back()) args.push_back(cts[k]);
-                }
-                auto graph = std::make_shared<const ir::Graph>(transform::vjp(i.context().table(), f, iota(t->leaves.size()), with_ct, false));
-                auto grads = i.context().run(graph, std::move(args));
+                std::vector<Tensor> args = linear.kept;
+                for (std::size_t k = 0; k < types.size(); ++k)
+                  if (with_ct[k]) args.push_back(cts[k]);
+                auto grads = i.context().run(linear.graph, std::move(args));
                 std::vector<Value> out;
                 std::size_t from = 0;
                 for (const Value& tree : t->trees) {
@@ -228,18 +242,9 @@ std::vector<Value> as_arguments(const Value& v) {
   return {v};
 }
 
-// Value and directional derivative at once.
-Value push_forward(Interpreter& in, const AllTraced& t, std::vector<Value> tangents, bool with_value, const char* who, grammar::Span span) {
-  auto args = t.inputs();
-  auto types = types_of(t.leaves);
+std::vector<Tensor> tangents_for(Interpreter& in, const AllTraced& t, std::vector<Value> tangents, const char* who, grammar::Span span) {
   for (const Tensor& leaf : t.leaves) check_float(in, leaf, who, span);
-  for (const Tensor& d : matching(in, Value::tuple(std::move(tangents)), Value::tuple(t.trees), types, "the tangent", span)) args.push_back(d);
-  auto graph = std::make_shared<const ir::Graph>(transform::jvp(in.context().table(), *t.call.traced.graph, iota(t.leaves.size())));
-  auto results = in.context().run(graph, std::move(args));
-  std::size_t n = t.call.traced.graph->results.size();
-  Value tangent = t.call.result.rebuild(std::span<const Tensor>(results).subspan(n));
-  if (!with_value) return tangent;
-  return Value::tuple({t.call.result.rebuild(std::span<const Tensor>(results).first(n)), tangent});
+  return matching(in, Value::tuple(std::move(tangents)), Value::tuple(t.trees), types_of(t.leaves), "the tangent", span);
 }
 
 Value jvp(Interpreter& in, BoundArgs& a) {
@@ -247,14 +252,24 @@ Value jvp(Interpreter& in, BoundArgs& a) {
   if (xs.size() != ds.size())
     in.fail("call", a.span, "jvp has " + std::to_string(xs.size()) + " arguments and " + std::to_string(ds.size()) + " tangents");
   AllTraced t = trace_all(in, a[0], std::move(xs), "jvp", a.span);
-  return push_forward(in, t, std::move(ds), true, "jvp", a.span);
+  auto args = t.inputs();
+  for (const Tensor& d : tangents_for(in, t, std::move(ds), "jvp", a.span)) args.push_back(d);
+  auto graph = std::make_shared<const ir::Graph>(transform::jvp(in.context().table(), *t.call.traced.graph, iota(t.leaves.size())));
+  auto results = in.context().run(graph, std::move(args));
+  std::span<const Tensor> all(results);
+  std::size_t n = t.call.traced.graph->results.size();
+  return Value::tuple({t.call.result.rebuild(all.first(n)), t.call.result.rebuild(all.subspan(n))});
 }
 
 Value linearize(Interpreter& in, BoundArgs& a) {
   auto t = std::make_shared<AllTraced>(trace_all(in, a[0], positional(in, a.rest, "linearize"), "linearize", a.span));
-  Value value = t->call.result.rebuild(in.context().run(t->call.traced.graph, t->inputs()));
-  Native push{"linear", "linear(xs...)", "The derivative at the point, applied to a direction.", [t](Interpreter& i, BoundArgs& b) {
-                return push_forward(i, *t, positional(i, b.rest, "a linearized function"), false, "linearize", b.span);
+  for (const Tensor& leaf : t->leaves) check_float(in, leaf, "linearize", a.span);
+  LinearPart linear;
+  Value value = run_first(in, *t, transform::jvp(in.context().table(), *t->call.traced.graph, iota(t->leaves.size())), linear);
+  Native push{"linear", "linear(xs...)", "The derivative at the point, applied to a direction.", [t, linear](Interpreter& i, BoundArgs& b) {
+                std::vector<Tensor> args = linear.kept;
+                for (const Tensor& d : tangents_for(i, *t, positional(i, b.rest, "a linearized function"), "linearize", b.span)) args.push_back(d);
+                return t->call.result.rebuild(i.context().run(linear.graph, std::move(args)));
               }};
   return Value::tuple({value, Value(std::make_shared<const Native>(std::move(push)))});
 }
