@@ -98,7 +98,8 @@ Advice increment(NearText& t) {
 // `x **= 2`, `a === b`, `x => e`: an operator and, touching it, a sign that cannot follow.
 Advice operator_and_more(NearText& t) {
   if (t.at == 0) return {};
-  if (t.text[t.at] == '>' && t.text[t.at - 1] == '=') return say(t.span(t.at - 1, t.at + 1), "a function is written `fn(x) = ...`");
+  const std::size_t arrow = t.text[t.at] == '>' ? t.at - 1 : t.at;
+  if (t.text.substr(arrow, 2) == "=>") return say(t.span(arrow, arrow + 2), "a function is written `fn(x) = ...`");
   if (t.text[t.at] != '=') return {};
   if (t.at > 1 && t.text.substr(t.at - 2, 3) == "===") return say(t.span(t.at - 2, t.at + 1), "`===` is written `==`", {{"write `==`", t.span(t.at - 2, t.at + 1), "=="}});
   for (std::string_view op : {"**", "//", "<<", ">>", "%", "@", "&", "|"}) {
@@ -308,7 +309,7 @@ void check_digit_after_dot(State& state, const char* begin, const char* end) {
 
 void fail_number_runs_on(State& state, const char* begin, const char* end) {
   while (end < state.end && is_word_part(*end)) ++end;
-  state.fail(state.span(begin, end), "`" + std::string(begin, end) + "` is neither a number nor a name");
+  state.fail(state.span(begin, end), quote(std::string_view(begin, static_cast<std::size_t>(end - begin))) + " is neither a number nor a name");
 }
 
 void check_after_shard(State& state, const Shard& shard, const char* at) {

@@ -98,6 +98,8 @@ constexpr auto append = [](auto& c) { x3::_val(c).push_back(std::move(x3::_attr(
 template <class C> Iterator here(const C& c) { return x3::_where(c).begin(); }
 
 // ---- directives -----------------------------------------------------------------------------------------------------
+// A directive of this kind is a call of its own: inlined, the drafts of all alternatives would lie in one frame, at every level of
+// an expression within expressions.
 // Made[rule] gives what `make(state, span, attribute of the rule)` returns.
 template <class Subject, class T, class Make> struct Made : x3::unary_parser<Subject, Made<Subject, T, Make>> {
   using base = x3::unary_parser<Subject, Made<Subject, T, Make>>;
@@ -107,7 +109,7 @@ template <class Subject, class T, class Make> struct Made : x3::unary_parser<Sub
   static bool const handles_container = false;
   Make make;
   constexpr Made(const Subject& subject, Make m) : base(subject), make(m) {}
-  template <class C, class R, class A> bool parse(Iterator& at, const Iterator& last, const C& context, R&, A& out) const {
+  template <class C, class R, class A> [[gnu::noinline]] bool parse(Iterator& at, const Iterator& last, const C& context, R&, A& out) const {
     typename Subject::attribute_type value{};
     const Iterator from = at;
     if (!this->subject.parse(at, last, context, x3::unused, value)) return false;
@@ -125,7 +127,7 @@ template <class T, class Make> struct Maker {
 };
 template <class T, class Make> constexpr Maker<T, Make> maker(Make m) { return {m}; }
 
-// expression[r]: a node of r's attribute; operand[r]: the same with what it covers; spanned: sets the member `span`.
+// as_expr[r]: a node of r's attribute; as_operand[r]: the same with what it covers; spanned: sets the member `span`.
 constexpr auto as_expr = maker<ExprPtr>([](State& s, Span span, auto&& node) { return s.make(span, std::move(node)); });
 constexpr auto as_operand = maker<Operand>([](State& s, Span span, auto&& node) { return Operand{s.make(span, std::move(node)), span}; });
 constexpr auto as_pattern = maker<PatternPtr>([](State& s, Span span, auto&& node) { return s.make(span, std::move(node)); });

@@ -41,7 +41,7 @@ constexpr std::array<UnaryRow, 4> unaries = {{
 constexpr std::array<std::string_view, 7> others = {"|>", "->", "+=", "-=", "*=", "/=", "..."};
 
 bool starts(std::string_view text, std::string_view token) {
-  if (text.substr(0, token.size()) != token) return false;
+  if (text.empty() || text[0] != token[0] || text.substr(0, token.size()) != token) return false;
   return !is_word_start(token[0]) || text.size() == token.size() || !is_word_part(text[token.size()]);
 }
 
@@ -68,7 +68,7 @@ class Climber {
     if (link.prefix->level == Level::Not && !waiting_.empty() && level(*waiting_.back()) > Level::Not) {
       const Span all = cover(link.span, chain_[end_of(at_, Level::Not) - 1]);
       const std::string text = "(" + std::string(state_.text(all)) + ")";
-      state_.fail(link.span, "`not` binds loosest here, so it needs parentheses: " + text, {}, {{"put it in parentheses", all, text}});
+      state_.fail(link.span, "`not` binds loosest here, so it needs parentheses: `" + text + "`", {}, {{"put it in parentheses", all, text}});
     }
     waiting_.push_back(&link);
   }

@@ -17,7 +17,7 @@ using Node = decltype(Expr::node);
 // An expression and what it covers in the text: more than the node's own span where it stands in parentheses.
 struct Operand { ExprPtr expr; Span span; };
 
-constexpr int recursion_limit = 500;  // expressions and blocks within each other; 200 brackets take at most 400
+constexpr int recursion_limit = 300;  // expressions within each other; 200 brackets take at most 200, and bound the blocks too
 constexpr int height_limit = 1000;    // levels of the tree: whoever walks it may recurse
 
 class State {

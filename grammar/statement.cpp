@@ -110,7 +110,7 @@ const auto statement_def = as_stmt[let][all] | as_stmt[fn][all] | as_mesh[mesh][
                            as_stmt[return_][all] | as_assignment[assignment][all] | missing("a statement");
 
 const auto statements = *newline >> -(statement[push(&Block::body)] >> *(+newline >> statement[push(&Block::body)])) >> *newline;
-const auto block_def = sym("{") >> guard[statements] > sym("}");
+const auto block_def = sym("{") >> statements > sym("}");
 const auto program_def = statements > text_end;
 
 BOOST_SPIRIT_DEFINE(let, fn, mesh, mesh_axis, using_, rules, test, import, for_, while_, return_, assignment, statement)

@@ -187,7 +187,18 @@ struct Parsed {
   ParseResult result;
 };
 
-inline std::string tree(const std::string& text) { return Parsed(text).tree(); }
+// The tree of a text. Every text that a test parses goes round the printer too: parse(print(t)) is t but for spans and ids, and
+// canonical text is printed as itself.
+inline std::string tree(const std::string& text) {
+  const Parsed first(text);
+  const std::string out = first.tree();
+  if (!first.result.module) return out;
+  const std::string printed = print(*first.result.module);
+  const Parsed second(printed);
+  if (second.tree() != out) return "printed as\n" + printed + "which is\n" + second.tree() + "\nand not\n" + out;
+  if (print(*second.result.module) != printed) return "printed as\n" + printed + "and then as\n" + print(*second.result.module);
+  return out;
+}
 inline std::string message(const std::string& text) { return Parsed(text).message(); }
 
 }  // namespace shard::grammar::testing

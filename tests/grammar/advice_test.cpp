@@ -1,0 +1,123 @@
+// Forms of other languages: each gets the form to write instead, and where the text can be mended mechanically, the mended text parses.
+#include <catch2/catch.hpp>
+
+#include "tests/grammar/tree.h"
+
+using namespace shard::grammar;
+using namespace shard::grammar::testing;
+
+namespace {
+
+void advises(const std::string& text, const std::string& what, const std::string& mended = "") {
+  INFO(text);
+  const Parsed p(text);
+  CHECK(p.message() == what);
+  CHECK_FALSE(p.result.module);
+  if (mended.empty() || p.result.diagnostics.empty()) return;
+  REQUIRE_FALSE(p.result.diagnostics[0].fixes.empty());
+  CHECK(p.fixed() == mended);
+  CHECK(message(mended) == "");
+}
+
+}  // namespace
+
+TEST_CASE("advice: arguments, strings, numbers") {
+  advises("sum(x, axis=0)", "an argument is named with a colon: `axis: 0`", "sum(x, axis: 0)");
+  advises("f(a=g(1, 2), b)", "an argument is named with a colon: `a: g(1, 2)`");
+  advises("let s = 'abc'", "a string stands in double quotes: \"abc\"", "let s = \"abc\"");
+  advises("f('say \"hi\"', 1)", "a string stands in double quotes: \"say \\\"hi\\\"\"", "f(\"say \\\"hi\\\"\", 1)");
+  advises("let s = f\"x {x}\"", "a string has no prefix: `\"loss {loss:.4f}\"` interpolates as it is", "let s = \"x {x}\"");
+  advises("let f = 1.", "a float has a digit on both sides of the dot: `1.0`", "let f = 1.0");
+  advises("let f = .5 + x", "a float has a digit on both sides of the dot: `0.5`", "let f = 0.5 + x");
+  advises("f(1., 2)", "a float has a digit on both sides of the dot: `1.0`", "f(1.0, 2)");
+  advises("let a = 3px", "`3px` is neither a number nor a name");
+}
+
+TEST_CASE("advice: functions and words") {
+  advises("let f = lambda x: x + 1", "a function is written `fn(x) = x + 1`", "let f = fn(x) = x + 1");
+  advises("map(lambda a, b: a * b, xs)", "a function is written `fn(a, b) = a * b`", "map(fn(a, b) = a * b, xs)");
+  advises("def f(x) { x }", "`def` is written `fn` here", "fn f(x) { x }");
+  advises("function f(x) { x }", "`function` is written `fn` here", "fn f(x) { x }");
+  advises("var x = 1", "`var` is written `let` here", "let x = 1");
+  advises("if a { 1 }\nelif b { 2 }", "`elif` is written `else if` here", "if a { 1 }\nelse if b { 2 }");
+  advises("if a { 1 } elif b { 2 }", "`elif` is written `else if` here", "if a { 1 } else if b { 2 }");
+  advises("print x", "a call has parentheses: `print(x)`", "print(x)");
+  advises("let t = x is none", "`is` is written `==` here", "let t = x == none");
+  advises("let g = fn f(x) = x", "a function within an expression has no name: write `fn(...)`, and name it with `let` or in a statement of its own");
+  advises("let f = x => x + 1", "a function is written `fn(x) = ...`");
+}
+
+TEST_CASE("advice: None, True, False") {
+  advises("let a = None", "`None` is written `none` here", "let a = none");
+  advises("f(x, keepdims: True)", "`True` is written `true` here", "f(x, keepdims: true)");
+  advises("while False {}", "`False` is written `false` here", "while false {}");
+  CHECK(tree("let None = 1\nlet b = None") == "(let None 1)\n(let b None)");   // a name like any other where it is declared
+}
+
+TEST_CASE("advice: conditions, loops, comprehensions") {
+  advises("let x = 1 if c else 2", "a condition comes first: `if c { 1 } else { 2 }`", "let x = if c { 1 } else { 2 }");
+  advises("f(a, b + 1 if x > 0 else g(y), z)", "a condition comes first: `if x > 0 { b + 1 } else { g(y) }`", "f(a, if x > 0 { b + 1 } else { g(y) }, z)");
+  advises("let x = c ? 1 : 2", "a condition comes first: `if c { 1 } else { 2 }`", "let x = if c { 1 } else { 2 }");
+  advises("let sq = [i * i for i in xs]", "a list made of another is written with map: `map(fn(i) = i * i, xs)`", "let sq = map(fn(i) = i * i, xs)");
+  advises("[a + b for a, b in zip(x, y) if a > 0]",
+          "a list made of another is written with map: `map(fn((a, b)) = a + b, filter(fn((a, b)) = a > 0, zip(x, y)))`",
+          "map(fn((a, b)) = a + b, filter(fn((a, b)) = a > 0, zip(x, y)))");
+  advises("sum(x for x in xs)", "a list made of another is written with map: `map(fn(x) = x, xs)`", "sum(map(fn(x) = x, xs))");
+  advises("for (i = 0; i < n; i++) { f(i) }", "a loop goes over a range: `for i in 0..n { ... }`", "for i in 0..n { f(i) }");
+  advises("for (let i = 1; i <= n; i += 1) { f(i) }", "a loop goes over a range: `for i in 1..n + 1 { ... }`", "for i in 1..n + 1 { f(i) }");
+  advises("for (int i = 0; i < 4; ++i) { f(i) }", "a loop goes over a range: `for i in 0..4 { ... }`", "for i in 0..4 { f(i) }");
+  advises("let t = a < b < c", "comparisons do not chain: write `a < b and b < c`", "let t = a < b and b < c");
+  advises("f(0 <= x + 1 < n - 1, 2)", "comparisons do not chain: write `0 <= x + 1 and x + 1 < n - 1`", "f(0 <= x + 1 and x + 1 < n - 1, 2)");
+  advises("a == b == c and d", "comparisons do not chain: write `a == b and b == c`", "a == b and b == c and d");
+  advises("let r = 0..1..2", "a range has two ends: `0..1` cannot go on with `..`");
+  advises("a == not b", "`not` binds loosest here, so it needs parentheses: `(not b)`", "a == (not b)");
+}
+
+TEST_CASE("advice: operators") {
+  advises("let c = a && b", "`&&` is written `and`; on arrays, `&`", "let c = a and b");
+  advises("let c = a || b", "`||` is written `or`; on arrays, `|`", "let c = a or b");
+  advises("if !a {}", "`!` is written `not`; on arrays, `~`", "if not a {}");
+  advises("i++", "`i++` is written `i += 1`", "i += 1");
+  advises("for j in xs {\n  i--\n  f(i)\n}", "`i--` is written `i -= 1`", "for j in xs {\n  i -= 1\n  f(i)\n}");
+  advises("while c { i++ }", "`i++` is written `i += 1`", "while c { i += 1 }");
+  advises("x **= 2", "only `+=` `-=` `*=` `/=` assign and compute: write `x = x ** ...`");
+  advises("let a = b === c", "`===` is written `==`", "let a = b == c");
+  advises("let a = b ^ c", "`^` is no operator: a power is `x ** y`");
+  advises("// a comment", "a comment starts with `#`");
+}
+
+TEST_CASE("advice: blocks and records") {
+  advises("if c:\n  f()", "a block stands in braces: `if c { ... }`");
+  advises("for i in xs:\n  f(i)", "a block stands in braces: `for i in xs { ... }`");
+  advises("while a and b: f()", "a block stands in braces: `while a and b { ... }`");
+  advises("fn f(x):\n  x", "a block stands in braces: `fn f(x) { ... }`");
+  advises("if c { 1 } else:\n  2", "a block stands in braces: `else { ... }`");
+  advises("if (c) f()", "a block stands in braces: `if (c) { ... }`");
+  advises("fn f(x)\n{\n  x\n}", "a block's `{` stands on the line of its header", "fn f(x) {\n  x\n}");
+  advises("if c  # why\n\n{ f() }", "a block's `{` stands on the line of its header");
+  advises("let p = {w, b}", "a record names each of its fields: `{w: w, b: b}`", "let p = {w: w, b: b}");
+  advises("f({a = 1, b = g(2, 3)})", "a record names each of its fields: `{a: 1, b: g(2, 3)}`", "f({a: 1, b: g(2, 3)})");
+  advises("let s = {1, 2}", "braces hold a record or a block; a list is `[1, 2]`", "let s = [1, 2]");
+  advises("fn f() { a, b }", "several values make a tuple: `(a, b)`");
+  advises("let x = 1\nelse { 2 }", "this `else` belongs to no `if`: it follows the `}` of the `if`'s block");
+  advises("let x: f32[] = 1", "a `let` has no annotation: a variable takes its type from its value");
+}
+
+TEST_CASE("advice: meshes, specs, shard") {
+  advises("mesh m = (X: 8)", "an axis is written with `@`: `@X`", "mesh m = (@X: 8)");
+  advises("mesh m = (@X: 8, Y: 2)", "an axis is written with `@`: `@Y`", "mesh m = (@X: 8, @Y: 2)");
+  advises("mesh m = (\"X\": 8)", "an axis is written with `@`: `@X`", "mesh m = (@X: 8)");
+  advises("manual(data) fn f(x) = x", "an axis is written with `@`: `@data`", "manual(@data) fn f(x) = x");
+  advises("let s = @ X", "an axis has no blank after its `@`");
+  advises("let s = P(\"X\", none)", "an axis is written with `@`: `@X`", "");
+  advises("let s = P(@X, None)", "a dimension that is not split is written `_` in a spec", "let s = P(@X, _)");
+  advises("let s = P(@X, none)", "a dimension that is not split is written `_` in a spec", "let s = P(@X, _)");
+  advises("let s = P", "a spec is written with parentheses: `P(@X, _)`, or `P()` for whole copies");
+  const std::string only = "only `|>` may follow `shard ... as ...`: put it in parentheses: ";
+  advises("let y = shard x as P(@X) @ w", only + "`(shard x as P(@X))`", "let y = (shard x as P(@X)) @ w");
+  advises("let y = shard x as P(@X).sum()", only + "`(shard x as P(@X))`", "let y = (shard x as P(@X)).sum()");
+  advises("f(shard (x) as P(@X) on m + 1)", only + "`(shard (x) as P(@X) on m)`", "f((shard (x) as P(@X) on m) + 1)");
+  advises("let y = shard x as s and t", only + "`(shard x as s)`", "let y = (shard x as s) and t");
+  advises("let y = w @ shard x as P()", "as an operand, `shard` needs parentheses: `(shard ... as ...)`");
+  advises("let y = 1 + fn(x) = x", "as an operand, `fn` needs parentheses: `(fn(x) = ...)`");
+}
