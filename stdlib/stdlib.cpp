@@ -25,6 +25,7 @@ void install(lang::Interpreter& in) {
   register_batches(in);
   register_from_blocks(in);
   register_gradients_check(in);
+  register_random_orders(in);
   register_keys(in);
   register_collectives(in);
   register_derivatives(in);

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "interpreter/lang/format.h"
-#include "interpreter/lang/report.h"
 #include "runtime/array/format.h"
 #include "stdlib/host/host.h"
 
@@ -97,7 +96,9 @@ Value assert_error(Interpreter& in, BoundArgs& a) {
     in.call(a[0], std::vector<Value>{}, a.span);
   } catch (const grammar::Error& e) {
     if (e.diagnostic.code == "interrupt") throw;
-    text = lang::report(e.diagnostic, in.sources());
+    text = e.diagnostic.message;                            // not the source line: it may hold the words themselves
+    for (const std::string& note : e.diagnostic.notes) text += "\n" + note;
+    for (const grammar::Fix& fix : e.diagnostic.fixes) text += "\n" + fix.advice + " " + fix.replacement;
   } catch (const runtime::RuntimeError& e) {
     text = e.what();
   }

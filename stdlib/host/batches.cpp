@@ -36,7 +36,8 @@ class Batches : public lang::Loader {
     const std::int64_t epoch = at_ / steps(), step = at_ % steps();
     if (shuffle && (!order_ || epoch != order_epoch_)) {
       const Value key = call_row(in, "fold_in", std::vector<Value>{Value(*shuffle), Value(epoch)}, span);
-      order_ = call_row(in, "permutation", std::vector<Value>{key, Value(rows)}, span).tensor();
+      const Value all = call_row(in, "arange", std::vector<Value>{Value(rows)}, span);
+      order_ = call_row(in, "permutation", std::vector<Value>{key, all}, span).tensor();
       order_epoch_ = epoch;
     }
     std::vector<Value> out;

@@ -17,6 +17,7 @@ void register_help(lang::Interpreter& in);        // help.cpp
 void register_files(lang::Interpreter& in);       // files.cpp: load read_text read_csv exists chars
 void register_batches(lang::Interpreter& in);     // batches.cpp: loader progress
 void register_from_blocks(lang::Interpreter& in);      // from_blocks.cpp
+void register_random_orders(lang::Interpreter& in);    // random.cpp: permutation, choice of a number of things
 void register_gradients_check(lang::Interpreter& in);  // gradients_check.cpp: check_grads
 void register_keys(lang::Interpreter& in);        // keys.cpp: key split
 void register_collectives(lang::Interpreter& in); // collectives.cpp: psum all_gather ... of per-device code

@@ -43,7 +43,7 @@ TEST_CASE("formats agree with Python's") {
       got = lang::format_value(value_of(row[0], row[1]), row[2], pool);
     } catch (const runtime::RuntimeError& e) {
       CHECK(e.code == "format");
-      got = "!";
+      got.assign(1, '!');
     }
     INFO("format(" << row[1] << ", '" << row[2] << "')");
     CHECK(got == row[3]);

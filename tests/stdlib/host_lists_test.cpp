@@ -57,7 +57,7 @@ TEST_CASE("array: default types, ranges of types, ragged lists") {
   CHECK(run("print(typeof(array(1)), typeof(array([1, 2.5])), typeof(array([true, 2])), typeof(array([])), typeof(array([[], []])), typeof(array(0..3)))") ==
         "i32[] f32[2] i32[2] f32[0] f32[2,0] i32[3]\n");
   CHECK(run("print(array([3000000000], u32), array([1.9, -1.9], i32), array([1, 0], bool), array([[array(1), 2], [3, 4]]))") ==
-        "[3000000000] [ 1 -1] [true false] [[1 2]\n [3 4]]\n");
+        "[3000000000] [ 1 -1] [ true false] [[1 2]\n [3 4]]\n");
   CHECK_THAT(error("array([1, 3000000000])"), Contains("3000000000 does not fit in i32") && Contains("i64"));
   CHECK_THAT(error("array([300], u8)"), Contains("300 does not fit in u8"));
   CHECK_THAT(error("array([[1, 2], [3]])"), Contains("at [1] has 1 items"));
