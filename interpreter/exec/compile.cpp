@@ -113,6 +113,24 @@ std::int64_t local_bytes(const runtime::Type& t, const runtime::Sharding& layout
   return runtime::checked_bytes(mesh ? runtime::local_shape(*mesh, t.shape, layout) : t.shape, runtime::size_of(t.dtype));
 }
 
+bool places(const ir::Graph& g) {
+  return std::any_of(g.nodes.begin(), g.nodes.end(), [](const ir::Node& n) {
+    const ir::Structure* s = ir::structure_of(*n.op);
+    return (s && (*s == ir::Structure::Shard || *s == ir::Structure::Manual)) || std::any_of(n.regions.begin(), n.regions.end(), [](const auto& r) { return places(*r); });
+  });
+}
+
+// Values of a global graph that live on its mesh: laid out by a constraint, or computed from such. The others stay on no mesh.
+void mark_placed(const ir::Graph& g, std::vector<char>& known) {
+  for (const ir::Node& n : g.nodes) {
+    const ir::Structure* s = ir::structure_of(*n.op);
+    bool here = s && (*s == ir::Structure::Shard || *s == ir::Structure::Manual);
+    for (ir::Var v : n.inputs) here |= known[static_cast<std::size_t>(v.id)] != 0;
+    for (const auto& r : n.regions) here |= places(*r);
+    for (ir::Var v : n.outputs) known[static_cast<std::size_t>(v.id)] = here;
+  }
+}
+
 }  // namespace
 
 ArgInfo arg_info(const runtime::DeviceArray& a) { return {a.type, a.layout, a.distinct, a.type.mesh}; }
@@ -140,7 +158,6 @@ std::shared_ptr<const Executable> compile_local(const ir::OpTable& table, ir::Gr
   lowering.run();
 
   std::vector<AxisSet> differ;
-  bool laid_out = std::any_of(args.begin(), args.end(), [](const ArgInfo& a) { return a.mesh != nullptr; });
   for (std::size_t i = 0; i < g.results.size(); ++i) {
     Compiled::Result r;
     AxisSet own = lowering.distinct()[static_cast<std::size_t>(g.results[i].id)];
@@ -149,11 +166,8 @@ std::shared_ptr<const Executable> compile_local(const ir::OpTable& table, ir::Gr
     r.like.layout = layouts[i];
     for (auto& d : r.like.layout.dims) d.open = false;
     r.like.distinct = own | layouts[i].split_axes() | layouts[i].unreduced;
-    // What came from nothing that was ever laid out stays so.
-    bool plain = r.like.distinct.empty() && layouts[i].reduced.empty() && !types[i].mesh;
-    bool typed = mesh && !mesh->of_kind(runtime::AxisKind::Explicit).empty();
-    if (!mesh || (plain && (typed || !laid_out))) r.like.type.mesh = nullptr;
-    else r.like.type.mesh = mesh;
+    bool placed = types[i].mesh || !r.like.distinct.empty() || !layouts[i].reduced.empty();
+    r.like.type.mesh = placed ? mesh : nullptr;
     differ.push_back(r.like.distinct);
     out->use.results += local_bytes(types[i], layouts[i], mesh.get());
     out->results.push_back(std::move(r));
@@ -188,8 +202,14 @@ std::shared_ptr<const Executable> compile(const ir::OpTable& table, const ir::Gr
   std::vector<runtime::Sharding> params;
   for (const ArgInfo& a : args) params.push_back(a.layout);
   transform::Partitioned low = transform::lower(table, graph, mesh, params);
+  std::vector<char> known(graph.types.size(), 0);
+  for (std::size_t i = 0; i < args.size(); ++i) known[static_cast<std::size_t>(graph.params[i].id)] = args[i].mesh != nullptr;
+  mark_placed(graph, known);
   std::vector<ir::Type> types;
-  for (ir::Var r : graph.results) types.push_back(graph.type(r));
+  for (ir::Var r : graph.results) {
+    types.push_back(graph.type(r));
+    types.back().mesh = known[static_cast<std::size_t>(r.id)] ? mesh : nullptr;
+  }
   return compile_local(table, std::move(low.local), args, types, std::move(low.results), std::move(mesh), pool);
 }
 
