@@ -43,7 +43,7 @@ class FlowBuilder {
 
  private:
   FlowValue value(Scope& s, Var v, ir::ValueFactors dims, bool result) {
-    return FlowValue{&s, v, std::move(dims), {}, result, bytes_of(s.graph->type(v))};
+    return FlowValue{&s, v, std::move(dims), {}, result, false, bytes_of(s.graph->type(v))};
   }
 
   // One value in several places. `front`: the place has one more dimension in front, which the others do not have.
@@ -160,6 +160,18 @@ class FlowBuilder {
     }
   }
 
+  // A factor that the result has and this operand has not.
+  static bool lacks(const ir::FactorRule& rule, const ir::ValueFactors& value) {
+    std::vector<bool> has(rule.factors.size(), false);
+    for (const auto& dim : value)
+      for (int f : dim) has[static_cast<std::size_t>(f)] = true;
+    for (const auto& result : rule.results)
+      for (const auto& dim : result)
+        for (int f : dim)
+          if (!has[static_cast<std::size_t>(f)] && rule.factors[static_cast<std::size_t>(f)].size > 1) return true;
+    return false;
+  }
+
   void rule(Scope& s, const Node& n, const std::vector<int>& uses) {
     std::optional<ir::FactorRule> found = rule_of(*s.graph, n);
     if (!found) return;
@@ -178,6 +190,8 @@ class FlowBuilder {
       item.values.push_back(value(s, n.outputs[i], found->results[i], true));
     }
     for (const auto& f : found->factors) pass &= f.kind == ir::FactorKind::Pass;
+    if (pass)
+      for (auto& v : item.values) v.repeated = !v.result && lacks(*found, v.dims);
     item.level = pass && !item.repeats ? (single ? 1 : 2) : 3;
     item.rule.factors = std::move(found->factors);
     if (!item.rule.factors.empty()) flow_.items.push_back(std::move(item));

@@ -22,6 +22,7 @@ struct FlowValue {
   ir::ValueFactors dims;
   std::vector<Axes> outside;   // by dimension, edges into per-device code: axes that the spec splits it over and the inside does not see
   bool result = false;
+  bool repeated = false;       // an operand of an operation of pass factors that is repeated along dimensions of the result: a bias
   std::int64_t bytes = 0;
 };
 
@@ -29,7 +30,7 @@ struct FlowItem {
   ir::FactorRule rule;         // factors only; the values' dimensions are in `values`
   std::vector<FlowValue> values;
   bool edge = false;           // one value in several places: all are sources and targets alike
-  bool repeats = false;        // a factor that only the result has: a broadcast
+  bool repeats = false;        // a factor that only the result has: all operands are repeated
   int level = 3;               // the level of propagation it joins at
 };
 

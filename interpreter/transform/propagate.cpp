@@ -104,7 +104,7 @@ class Propagation {
         for (std::size_t s = 0; s < item.values.size(); ++s) {
           const FlowValue& source = item.values[s];
           if (s == t || (from_results && !source.result)) continue;
-          if (item.repeats && level < 5 && target.result && !source.result) continue;
+          if ((item.repeats || source.repeated) && level < 5 && target.result && !source.result) continue;
           const Axes& theirs = known[s].axes[static_cast<std::size_t>(f)];
           if (theirs.size() <= mine.size() || !is_prefix(mine, theirs)) continue;
           if (best && source.bytes <= best->bytes) continue;

@@ -18,17 +18,18 @@ Var total(Builder& b, Var x) {
   return ir::reduce_sum(b, x, all);
 }
 Var laid(Builder& b, Var x, const MeshRef& m, const Sharding& s) { return b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{m, s}}}); }
-Var spread_rows(Builder& b, Var v, const runtime::Shape& shape) { return ir::broadcast_to(b, v, shape); }
+// A bias, repeated over the rows by a node of its own or by the addition.
+Var spread_rows(Builder& b, Var v, const runtime::Shape& shape, bool spread) { return spread ? ir::broadcast_to(b, v, shape) : v; }
 
 S sorted(S s) { std::sort(s.begin(), s.end()); return s; }
 
 // loss(w1, b1, w2, b2, x, y) of two layers: the squared error's mean. `around` may lay the weights and the result of a layer out.
 using Around = std::function<Var(Builder&, Var, int)>;   // 0: w1, 1: w2, 2: result
-Graph two_layers(std::int64_t batch, std::int64_t in, std::int64_t hidden, std::int64_t out, const Around& around) {
+Graph two_layers(std::int64_t batch, std::int64_t in, std::int64_t hidden, std::int64_t out, const Around& around, bool spread = true) {
   return graph({f32({in, hidden}), f32({hidden}), f32({hidden, out}), f32({out}), f32({batch, in}), f32({batch, out})}, [&](Builder& b, const Vars& p) {
-    Var h = ir::add(b, mm(b, p[4], around(b, p[0], 0)), spread_rows(b, p[1], {batch, hidden}));
+    Var h = ir::add(b, mm(b, p[4], around(b, p[0], 0)), spread_rows(b, p[1], {batch, hidden}, spread));
     h = b.call("tanh", {h});
-    Var y = around(b, ir::add(b, mm(b, h, around(b, p[2], 1)), spread_rows(b, p[3], {batch, out})), 2);
+    Var y = around(b, ir::add(b, mm(b, h, around(b, p[2], 1)), spread_rows(b, p[3], {batch, out}, spread)), 2);
     Var d = ir::sub(b, y, p[5]);
     return Vars{ir::div(b, total(b, ir::mul(b, d, d)), ir::constant(b, static_cast<double>(batch * out), DType::F32, true))};
   });
@@ -124,14 +125,15 @@ TEST_CASE("fully sharded: each weight gathered where it is used, each gradient s
   Sharding w = spec({{0}, {}}), b1 = spec({{0}}), b2 = spec({{}}), split = spec({{0}, {}});
   std::vector<Sharding> layout{w, b1, w, b2};
   auto settle = [&](Builder& b, Var v, int i) { return laid(b, v, m, layout[static_cast<std::size_t>(i)]); };
+  bool spread = GENERATE(true, false);
   SECTION("with constraints, as train_fsdp says it") {
-    Graph step = training_step(two_layers(64, 16, 32, 4, [&](Builder& b, Var v, int i) { return i == 2 ? v : laid(b, v, m, spec({{}, {}})); }), settle);
+    Graph step = training_step(two_layers(64, 16, 32, 4, [&](Builder& b, Var v, int i) { return i == 2 ? v : laid(b, v, m, spec({{}, {}})); }, spread), settle);
     auto p = check_partitioned(step, m, {w, b1, w, b2, split, split, w, b1, w, b2});
     CHECK(sorted(talk(p.local)) == sorted({"all_gather(2048)", "all_gather(128)", "all_gather(512)", "psum_scatter(2048)", "psum_scatter(128)", "psum_scatter(512)", "psum(16)", "psum(4)"}));
     for (std::size_t r = 0; r < 8; ++r) CHECK(p.results[r] == layout[r % 4]);
   }
   SECTION("from the layouts alone") {
-    Graph step = training_step(two_layers(64, 16, 32, 4, as_is), as_is);
+    Graph step = training_step(two_layers(64, 16, 32, 4, as_is, spread), as_is);
     auto p = check_partitioned(step, m, {w, b1, w, b2, split, split, w, b1, w, b2});
     CHECK(sorted(talk(p.local)) == sorted({"all_gather(2048)", "all_gather(128)", "all_gather(512)", "psum_scatter(2048)", "psum_scatter(128)", "psum_scatter(512)", "psum(16)", "psum(4)"}));
     for (std::size_t r = 0; r < 8; ++r) CHECK(p.results[r] == layout[r % 4]);
