@@ -37,8 +37,7 @@ def mlp():
     sizes = [(784, 512), (512, 512), (512, 10)]
     keys = jax.random.split(jax.random.key(0), 3)
     p = [{'w': jax.random.normal(k, s) / s[0] ** 0.5, 'b': jnp.zeros(s[1])} for k, s in zip(keys, sizes)]
-    zero = tree(jnp.zeros_like, p)
-    state = put({'p': p, 'm': zero, 'v': zero, 't': jnp.float32(0)}, P())
+    state = put({'p': p, 'm': tree(jnp.zeros_like, p), 'v': tree(jnp.zeros_like, p), 't': jnp.float32(0)}, P())
     x = jax.random.normal(jax.random.key(1), (1024, 784))
     y = jax.random.randint(jax.random.key(2), (1024,), 0, 10)
 
@@ -67,8 +66,10 @@ jax.block_until_ready(state)
 times = []
 for _ in range(5):
     start = time.perf_counter()
-    for _ in range(max(1, steps // 5)):
+    for i in range(max(1, steps // 5)):
         state, l = step(state, *data)
+        if i % 10 == 9:
+            jax.block_until_ready(l)   # many collectives in flight starve each other on few cores
     jax.block_until_ready((state, l))
     times.append((time.perf_counter() - start) / max(1, steps // 5))
 print(sorted(times)[2] * 1e3)
