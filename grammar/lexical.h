@@ -98,9 +98,8 @@ constexpr auto append = [](auto& c) { x3::_val(c).push_back(std::move(x3::_attr(
 template <class C> Iterator here(const C& c) { return x3::_where(c).begin(); }
 
 // ---- directives -----------------------------------------------------------------------------------------------------
-// A directive of this kind is a call of its own: inlined, the drafts of all alternatives would lie in one frame, at every level of
-// an expression within expressions.
-// Made[rule] gives what `make(state, span, attribute of the rule)` returns.
+// Made[rule] gives what `make(state, span, attribute of the rule)` returns. It stays a call of its own: inlined, the drafts of all
+// alternatives would lie in one frame, once at every level of an expression within expressions.
 template <class Subject, class T, class Make> struct Made : x3::unary_parser<Subject, Made<Subject, T, Make>> {
   using base = x3::unary_parser<Subject, Made<Subject, T, Make>>;
   using attribute_type = T;
