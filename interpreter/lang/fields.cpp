@@ -188,6 +188,7 @@ Value Impl::eval_index(const Expr& e, const Index& x) {
 std::optional<Value> Impl::find_field(const Value& object, const std::string& name) {
   if (auto* r = object.fields()) {
     const Value* v = r->find(name);
+    if (!v && r->unshown) v = r->unshown->find(name);
     return v ? std::optional<Value>(*v) : std::nullopt;
   }
   if (auto* t = object.get<Tensor>()) {

@@ -40,6 +40,7 @@ struct List { std::vector<Value> items; };
 struct Tuple { std::vector<Value> items; };
 struct Record {                                  // fields in order of writing; few, so looked up one by one
   std::vector<std::pair<std::string, Value>> fields;
+  std::shared_ptr<const Record> unshown;         // further fields that can be read but are not printed or counted (comm's zeros); may be null
   const Value* find(std::string_view name) const;
 };
 

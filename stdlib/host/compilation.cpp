@@ -1,4 +1,5 @@
 // jit and comm: compiled functions, and what a call of one says between the devices.
+#include "grammar/parse.h"
 #include "interpreter/lang/jit.h"
 
 #include <map>
@@ -17,7 +18,7 @@ Value jit(Interpreter& in, BoundArgs& a) {
   return lang::make_jit(in, a[0], a[1], a[2], a.span);
 }
 
-// A record that reads as {count: 0, bytes: 0} for kinds that do not occur is made by lang (field access); here only what occurs.
+// Kinds that do not occur read as {count: 0, bytes: 0} and are not shown.
 Value totals(const std::vector<exec::CommRecord>& records) {
   std::vector<std::string> order;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
@@ -30,7 +31,12 @@ Value totals(const std::vector<exec::CommRecord>& records) {
   std::vector<std::pair<std::string, Value>> fields;
   for (const auto& kind : order)
     fields.emplace_back(kind, Value::record({{"count", Value(sums[kind].first)}, {"bytes", Value(sums[kind].second)}}));
-  return Value::record(std::move(fields));
+  auto out = std::make_shared<lang::Record>(lang::Record{std::move(fields), nullptr});
+  auto zeros = std::make_shared<lang::Record>();
+  for (const std::string& kind : grammar::collective_names())
+    zeros->fields.emplace_back(kind, Value::record({{"count", Value(std::int64_t{0})}, {"bytes", Value(std::int64_t{0})}}));
+  out->unshown = std::move(zeros);
+  return Value(std::move(out));
 }
 
 Value by_line(Interpreter& in, const std::vector<exec::CommRecord>& records) {

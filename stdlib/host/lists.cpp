@@ -1,4 +1,4 @@
-// Lists, and what walks through sequences: len zip enumerate map filter append range, has_field. Lists are values: append gives a new one, in
+// Lists, and what walks through sequences: len zip enumerate map filter append range. Lists are values: append gives a new one, in
 // place where nobody else holds the old one.
 #include <algorithm>
 
@@ -36,11 +36,6 @@ Value len(Interpreter& in, BoundArgs& a) {
   if (const auto* loader = v.get<std::shared_ptr<lang::Loader>>())
     if (const auto n = (*loader)->length()) return Value(*n);
   in.fail("type", a.span, "a " + lang::kind_name(v) + " has no length", {"len takes lists, tuples, records, strings, ranges and arrays"});
-}
-
-Value has_field(Interpreter& in, BoundArgs& a) {
-  const lang::Record* r = a[0].fields();
-  return Value(r && r->find(in.text(a[1], a.args[1].span, "the name of a field")) != nullptr);
 }
 
 // map and filter take the function first; after `.` or `|>` it comes second.
@@ -166,7 +161,6 @@ Value call_row(Interpreter& in, std::string_view name, std::vector<Value> args, 
 
 void register_lists(Interpreter& in) {
   in.define({"len", "len(x)", "How many items, fields, characters or rows x has.", len});
-  in.define({"has_field", "has_field(x, name)", "Whether x is a record with a field of this name.", has_field});
   in.define({"zip", "zip(xs...)", "A list of tuples: the first items, the second items, ... Sequences must have one length.", zip});
   in.define({"enumerate", "enumerate(xs, start = 0)", "A list of (index, item).", enumerate});
   in.define({"map", "map(f, xs...)", "The list of f(x) for each x of a list, range or array; with several, of f(x, y). After `.` or `|>`: xs.map(f).", map});
