@@ -20,6 +20,7 @@ void register_all(ir::OpTable& table) {
   register_random(table);
   register_sample(table);
   register_order(table);
+  register_convolution(table);
   register_control(table);
   register_collective(table);
 }

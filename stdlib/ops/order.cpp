@@ -19,13 +19,17 @@ FactorRule whole_last(const OpCall& call) {
   return r.rule;
 }
 
+std::string split_along(std::string_view op, const Type& x, int d) {
+  return std::string(op) + " along dimension " + std::to_string(d) + " of " + runtime::to_string(x) + ", which is split over " + axes_text(x, d) +
+         ": `shard` the array so that this dimension is whole first";
+}
+
 std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> refuses_split_last(std::string_view op) {
   return [op](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
     const Type& x = call.in[0];
     int d = x.rank() - 1;
     if (!is_split(x, d)) return std::nullopt;
-    return std::string(op) + " along a dimension of " + runtime::to_string(x) + " that is split over " + axes_text(x, d) +
-           ": `shard` the array so that this dimension is whole first";
+    return split_along(op, x, d);
   };
 }
 
@@ -124,6 +128,8 @@ Vars along(Builder& b, std::span<const Var> in, const Attrs& attrs, std::string_
   auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
   if (rank == 0) fail("shape", std::string(op) + " of an array of rank 0");
   std::int64_t axis = from_end(integer_or(attrs, "axis", -1), rank, op);
+  const Type& t = b.type(x);
+  if (int d = from_front(axis, rank); laid_out(t) && is_split(t, d)) fail("layout", split_along(op, t, d));   // as users see it, before the axis moves
   return {axis_from_end(b, b.call(row, {axis_to_end(b, x, axis)}, std::move(passed)), axis)};
 }
 

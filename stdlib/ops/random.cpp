@@ -25,6 +25,15 @@ ir::KindFn keys(std::string_view op) {
   };
 }
 
+// A mapped key draws for each of its new first dimension.
+std::vector<Mapped> batch_keys(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
+  Shape shape = call.attrs.ints("shape");
+  shape.insert(shape.begin(), size);
+  Attrs attrs = with_leading_out(call.attrs);
+  attrs.set("shape", shape);
+  return {{b.emit1(call.op, {in[0].var}, attrs), true}};
+}
+
 // The view as one dimension; copied first where its strides do not allow it.
 struct Line {
   View view;
@@ -111,6 +120,7 @@ void register_bits(OpTable& t) {
   row.derivative = ir::Zero{};
   row.kernel = ir::KernelFn(bind_bits);
   row.partition = bits_locally;
+  row.batch = batch_keys;
   row.flops = 40;
   row.internal = true;
   auto draw = [](Shape key, Shape whole, DType dtype) {
@@ -162,6 +172,7 @@ void register_keys(OpTable& t) {
     Var start = ir::mul(b, device_position(b, axes), scalar_i32(b, c.attrs.ints("shape").back()));
     return b.emit(c.call.op, {in[0], start}, c.attrs);
   };
+  split.batch = batch_keys;
   split.flops = 40;
   split.internal = true;
   split.samples = {{{of(DType::Key, {})}, {{"shape", Ints{4}}}}, {{of(DType::Key, {2})}, {{"shape", Ints{2, 4}}}}};

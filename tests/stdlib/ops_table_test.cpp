@@ -1,0 +1,139 @@
+// The table test: what a row says, held against itself, for every row and every sample. Derivatives against differences and against
+// each other, leading dimensions against single rows, and every layout of the operands on 2 x 2 devices against the whole operation,
+// forward and backward. Expectations are the operation itself on one device; that its values are right is ops_values_test.cpp's.
+#include <catch2/catch.hpp>
+
+#include "stdlib/ops/elementwise.h"
+#include "tests/stdlib/op_check.h"
+
+using namespace shard;
+using namespace shard::testing;
+
+namespace {
+
+template <class Check>
+void for_samples(Check check) {
+  for (const ir::OpDef& op : rows().rows()) {
+    int which = 0;
+    for (const ir::Sample& sample : op.samples) {
+      INFO(op.name << ", sample " << ++which);
+      try {
+        std::string why = check(op, sample);
+        CHECK(why == "");
+      } catch (const std::exception& e) {
+        FAIL_CHECK(e.what());
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rows: derivatives agree with differences, forward with reverse") {
+  for_samples([](const ir::OpDef& op, const ir::Sample& sample) -> std::string {
+    if (op.name == "stop_gradient") return "";   // which has none, by its meaning
+    return wrong_derivative(use_of(rows(), op, sample, true));
+  });
+}
+
+TEST_CASE("rows: leading dimensions pass through") {
+  for_samples([](const ir::OpDef& op, const ir::Sample& sample) -> std::string {
+    std::size_t n = sample.operands.size();
+    if (n == 0) return "";
+    if (auto why = wrong_batch(rows(), op, sample, std::vector<bool>(n, true)); !why.empty()) return "all: " + why;
+    for (std::size_t i = 0; n > 1 && i < n; ++i) {
+      std::vector<bool> mapped(n, false);
+      mapped[i] = true;
+      if (auto why = wrong_batch(rows(), op, sample, mapped); !why.empty()) return "operand " + std::to_string(i) + ": " + why;
+    }
+    return "";
+  });
+}
+
+TEST_CASE("rows: every layout of the operands gives the whole result") {
+  int tried = 0;
+  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_forward(use_of(rows(), op, sample), 60, tried); });
+  CHECK(tried > 4000);
+}
+
+TEST_CASE("rows: every layout of the operands gives the whole gradient") {
+  int tried = 0;
+  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_backward(use_of(rows(), op, sample, true), 24, tried); });
+  CHECK(tried > 2000);
+}
+
+// ---- the test of the test: planted mistakes are caught
+
+namespace {
+
+// The row `name` of a fresh table, spoiled and added as `planted`.
+std::string caught(std::string_view name, const std::function<void(ir::OpDef&)>& spoil) {
+  ir::OpTable table;
+  stdlib::register_all(table);
+  ir::OpDef row = table.at(name);
+  std::string signature = "planted" + std::string(row.signature.substr(row.signature.find('(')));
+  row.name = "planted";
+  row.signature = signature;
+  spoil(row);
+  table.add(std::move(row));
+  table.freeze();
+  const ir::OpDef& op = table.at("planted");
+  int tried = 0;
+  for (const ir::Sample& sample : op.samples) {
+    if (auto why = wrong_derivative(use_of(table, op, sample, true)); !why.empty()) return why;
+    if (auto why = wrong_forward(use_of(table, op, sample), 60, tried); !why.empty()) return why;
+    if (auto why = wrong_backward(use_of(table, op, sample, true), 24, tried); !why.empty()) return why;
+  }
+  return "";
+}
+
+ir::FactorFn all_pass(const ir::OpDef& row) {
+  ir::FactorFn right = std::get<ir::FactorFn>(row.factors);
+  return [right](const ir::OpCall& call) {
+    ir::FactorRule rule = right(call);
+    for (auto& f : rule.factors) f.kind = ir::FactorKind::Pass;
+    return rule;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("a row copied as it is passes") { CHECK(caught("permute", [](ir::OpDef&) {}) == ""); }
+
+TEST_CASE("planted mistakes in rules are caught") {
+  CHECK(caught("rev", [](ir::OpDef& row) { row.factors = all_pass(row); }) != "");
+  CHECK(caught("sort_last", [](ir::OpDef& row) { row.factors = all_pass(row); }) != "");
+  CHECK(caught("scan_sum", [](ir::OpDef& row) { row.factors = all_pass(row); }) != "");
+  CHECK(caught("reduce_max", [](ir::OpDef& row) {
+          ir::FactorFn right = std::get<ir::FactorFn>(row.factors);
+          row.factors = [right](const ir::OpCall& call) {
+            ir::FactorRule rule = right(call);
+            for (auto& f : rule.factors) f.reduce = ir::FactorReduce::Sum;
+            return rule;
+          };
+        }) != "");
+  // A square transpose that says its dimensions stay where they are: the shapes alone would not betray it.
+  CHECK(caught("permute", [](ir::OpDef& row) {
+          row.samples = {row.samples.back()};
+          row.factors = stdlib::broadcast_factors;
+        }) != "");
+  CHECK(caught("iota", [](ir::OpDef& row) { row.partition = {}; }) == "");   // nothing splits a row without operands unless it is asked to
+  CHECK(caught("take_rows", [](ir::OpDef& row) { row.partition = [](ir::Builder& b, const ir::LocalCall& c, std::span<const ir::Var> in) { return b.emit(c.call.op, in, c.attrs); }; }) != "");
+}
+
+TEST_CASE("planted mistakes in derivatives are caught") {
+  CHECK(caught("sin", [](ir::OpDef& row) {
+          row.derivative = ir::Partials{[](ir::Builder& b, const ir::NodeView& n) -> ir::Vars { return {b.call("sin", {n.in[0]})}; }};
+        }) != "");
+  CHECK(caught("rev", [](ir::OpDef& row) {
+          row.derivative = ir::Transposes{{}, false, [](ir::Builder&, const ir::NodeView&, int, std::span<const ir::Var> ct, const ir::Type&) { return ct[0]; }};
+        }) != "");
+  CHECK(caught("contract", [](ir::OpDef& row) {
+          row.samples = {row.samples[0]};
+          auto right = std::get<ir::Transposes>(row.derivative);
+          row.derivative = ir::Transposes{{}, false, [right](ir::Builder& b, const ir::NodeView& n, int i, std::span<const ir::Var> ct, const ir::Type& want) {
+                                            return ir::neg(b, right.of(b, n, i, ct, want));
+                                          }};
+        }) != "");
+  CHECK(caught("maximum", [](ir::OpDef& row) { row.derivative = ir::Zero{}; }) != "");
+}
