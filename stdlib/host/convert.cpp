@@ -100,6 +100,7 @@ Value array(Interpreter& in, BoundArgs& a) {
     if (!d) in.fail("type", a.args[1].span, "dtype is an element type such as f32, this is a " + lang::kind_name(a[1]));
     dtype = *d;
   }
+  if (!dtype && a[0].is_host_number()) return Value(in.tensor(a[0], a.args[0].span));   // one number stays weakly typed, as in JAX
   return Value(array_of(in, a[0], dtype, a.args[0].span));
 }
 

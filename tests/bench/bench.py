@@ -9,6 +9,7 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -35,6 +36,51 @@ def jax_step(python, name, devices, steps):
     return float(out.stdout) if out.returncode == 0 else None
 
 
+MATMUL = '''
+let n = {n}
+let a = normal(key(0), [n, n])
+let b = normal(key(1), [n, n])
+let c = a @ b
+for i in 0..{times} {{ c = a @ b }}
+print(c[0, 0])
+'''
+
+
+def shard_matmul(shard, n, times):
+    """GFLOP/s of n x n products at top level: a long run less a short one."""
+    def seconds(count):
+        with tempfile.NamedTemporaryFile('w', suffix='.shard') as f:
+            f.write(MATMUL.format(n=n, times=count))
+            f.flush()
+            return min(run([shard, 'run', f.name])[0] for _ in range(3))
+    return 2 * n ** 3 * times / (seconds(times + 1) - seconds(1)) / 1e9
+
+
+def numpy_matmul(python, n, times):
+    code = f"""
+import numpy as np, time
+a, b = np.random.rand({n}, {n}).astype('f'), np.random.rand({n}, {n}).astype('f')
+best = 1e9
+for _ in range(3):
+    t = time.perf_counter()
+    for _ in range({times}): a @ b
+    best = min(best, time.perf_counter() - t)
+print(2 * {n} ** 3 * {times} / best / 1e9)"""
+    out = subprocess.run([python, '-c', code], capture_output=True, text=True)
+    return float(out.stdout) if out.returncode == 0 else None
+
+
+def header_cost():
+    """Seconds to compile a file that includes shard.h, and one that includes four standard headers."""
+    root = os.path.dirname(os.path.dirname(HERE))
+    def seconds(text):
+        with tempfile.NamedTemporaryFile('w', suffix='.cpp') as f:
+            f.write(text + '\nint main() {}\n')
+            f.flush()
+            return min(run(['c++', '-std=c++20', '-c', '-o', '/dev/null', '-I', root, f.name])[0] for _ in range(3))
+    return seconds('#include "interpreter/shard.h"'), seconds('\n'.join(f'#include <{h}>' for h in ('vector', 'string', 'memory', 'functional')))
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('shard')
@@ -46,6 +92,11 @@ def main():
         ms, mb = shard_step(a.shard, name, devices, few, many)
         jax = jax_step(a.python, name, devices, many // 10 + 10) if with_jax else None
         print(f'{name:10} {devices:7} {ms:10.4f} ' + (f'{jax:10.4f} {ms / jax:7.2f}' if jax else f'{"-":>10} {"-":>7}') + f' {mb:8.0f}', flush=True)
+    for n, times in [(256, 800), (512, 150), (1024, 25), (2048, 4)]:
+        ours, theirs = shard_matmul(a.shard, n, times), numpy_matmul(a.python, n, times)
+        print(f'matmul {n:5}: Shard {ours:6.1f} GFLOP/s' + (f', NumPy {theirs:6.1f}, ratio {ours / theirs:.2f}' if theirs else ''), flush=True)
+    header, standard = header_cost()
+    print(f'a file with shard.h compiles in {header:.2f} s, one with four standard headers in {standard:.2f} s: {header / standard:.2f} times')
     one = os.path.join(HERE, 'one_line.shard')
     starts = sorted(run([a.shard, 'run', one])[0] for _ in range(15))
     print(f'start to the end of a one-line script: {starts[7] * 1e3:.1f} ms (median of 15)')

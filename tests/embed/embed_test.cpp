@@ -1,0 +1,148 @@
+// shard.h as a host sees it: values in and out, functions of the host, errors as values, engines that do not meet.
+#include <catch2/catch.hpp>
+
+#include <numeric>
+
+#include "interpreter/shard.h"
+
+using shard::Engine;
+using shard::Value;
+
+namespace {
+std::vector<float> numbers(std::size_t n) {
+  std::vector<float> out(n);
+  std::iota(out.begin(), out.end(), 0.0f);
+  return out;
+}
+}  // namespace
+
+TEST_CASE("arrays go in and come out", "[embed]") {
+  Engine engine({.devices = 4});
+  engine.run("mesh m = (@X: 4)\njit fn twice(x: P(@X)) = x * 2");
+  auto data = numbers(8);
+  Value y = engine.call("twice", {Value::array<float>(shard::Type::f32, {4, 2}, data)});
+  REQUIRE(y.is_array());
+  CHECK(y.type() == shard::Type::f32);
+  CHECK(y.shape() == std::vector<std::int64_t>{4, 2});
+  CHECK(y.layout() == "P(@X)");
+  auto out = y.elements<float>();
+  REQUIRE(out.size() == 8);
+  for (std::size_t i = 0; i < 8; ++i) CHECK(out[i] == 2.0f * static_cast<float>(i));
+  CHECK(y.elements<float>().data() == out.data());   // the same memory when asked again
+}
+
+TEST_CASE("a whole array is read without a copy", "[embed]") {
+  Engine engine;
+  Value x = engine.run("arange(6.0)");
+  CHECK(x.elements<float>().data() == Value(x).elements<float>().data());
+  CHECK(x.show() == "[0. 1. 2. 3. 4. 5.]");
+}
+
+TEST_CASE("host values", "[embed]") {
+  Engine engine;
+  Value r = engine.run("{n: 3, name: \"a\", parts: [1.5, none]}");
+  CHECK(r.field("n")->as_number() == 3);
+  CHECK(r.field("name")->as_text() == "a");
+  CHECK(r.field("parts")->items().size() == 2);
+  CHECK(r.field("parts")->items()[1].is_none());
+  CHECK_FALSE(r.field("missing").has_value());
+  Value sum = engine.call("sum", {Value::list({Value::integer(2), Value::integer(5)})});
+  CHECK(sum.as_number() == 7);
+}
+
+TEST_CASE("sizes that do not fit are refused", "[embed]") {
+  auto data = numbers(3);
+  CHECK_THROWS_AS(Value::array<float>(shard::Type::f32, {2, 2}, data), std::invalid_argument);
+  CHECK_THROWS_AS(Value::array<float>(shard::Type::f32, {-1}, data), std::invalid_argument);
+  CHECK_THROWS_AS(Value::array<float>(shard::Type::f32, {INT64_MAX, 8}, data), std::invalid_argument);
+}
+
+TEST_CASE("scripts call functions of the host", "[embed]") {
+  Engine engine;
+  double seen = 0;
+  engine.define("record", "record(x)", [&](std::vector<Value> args) {
+    seen = *args.at(0).as_number();
+    return Value::number(seen + 1);
+  });
+  engine.define("broken", "broken()", [](std::vector<Value>) -> Value { throw std::runtime_error("out of paper"); });
+  CHECK(engine.run("record(41)").as_number() == 42);
+  CHECK(seen == 41);
+  try {
+    engine.run("broken()");
+    FAIL("no error");
+  } catch (const shard::Error& e) {
+    CHECK(std::string(e.what()).find("out of paper") != std::string::npos);
+  }
+}
+
+TEST_CASE("errors are values with places", "[embed]") {
+  std::vector<shard::Diagnostic> told;
+  shard::Options options;
+  options.errors = [&](const shard::Diagnostic& d) { told.push_back(d); };
+  Engine engine(options);
+  try {
+    engine.run("let a = 1\nlet b = ones([2, 3]) + ones([4, 5])\n", "model.shard");
+    FAIL("no error");
+  } catch (const shard::Error& e) {
+    REQUIRE(e.diagnostics.size() == 1);
+    const auto& d = e.diagnostics[0];
+    CHECK(d.where.file == "model.shard");
+    CHECK(d.where.line == 2);
+    CHECK(d.rendered.find("f32[2,3]") != std::string::npos);
+    CHECK(d.code == "shape");
+  }
+  CHECK(told.size() == 1);
+  CHECK(engine.run("1 + 1").as_number() == 2);   // the engine goes on
+}
+
+TEST_CASE("output goes where the host wants it", "[embed]") {
+  std::string text;
+  shard::Options options;
+  options.output = [&](std::string_view s) { text += s; };
+  Engine engine(options);
+  engine.run("print(\"step\", 3)");
+  CHECK(text == "step 3\n");
+}
+
+TEST_CASE("files are closed unless the host opens them", "[embed]") {
+  Engine closed;
+  CHECK_THROWS_AS(closed.run("read_text(\"README.md\")"), shard::Error);
+  shard::Options options;
+  options.may_read = [](const std::string& path) { return path.find("README.md") != std::string::npos; };
+  Engine open(options);
+  CHECK(open.run("len(read_text(\"README.md\")) > 0").as_number() == 1);
+  CHECK_THROWS_AS(open.run("read_text(\"CMakeLists.txt\")"), shard::Error);
+}
+
+TEST_CASE("two engines do not meet", "[embed]") {
+  Engine a({.devices = 2}), b({.devices = 8});
+  a.run("let x = 1\nmesh m = (@X: 2)");
+  b.run("let y = 2");
+  CHECK(a.get("x").as_number() == 1);
+  CHECK_THROWS_AS(b.get("x"), shard::Error);
+  CHECK(a.run("device_count()").as_number() == 2);
+  CHECK(b.run("device_count()").as_number() == 8);
+  // An array of one engine is a value in the other, and outlives its engine.
+  Value v;
+  {
+    Engine c;
+    v = c.run("arange(3)");
+  }
+  b.set("z", v);
+  CHECK(v.show() == "[0 1 2]");
+}
+
+TEST_CASE("a running script can be stopped", "[embed]") {
+  Engine engine;
+  engine.define("stop", "stop()", [&](std::vector<Value>) {
+    engine.interrupt();
+    return Value();
+  });
+  try {
+    engine.run("let n = 0\nwhile true { n += 1; if n == 100 { stop() } }");
+    FAIL("no error");
+  } catch (const shard::Error& e) {
+    CHECK(e.diagnostics[0].code == "interrupt");
+  }
+  CHECK(engine.run("1").as_number() == 1);
+}
