@@ -1,6 +1,6 @@
 // Rows with regions: loops, branches, calls with rules of their own. Figures from JAX 0.10.2 (lax.scan, lax.cond, jax.checkpoint,
 // custom_vjp); derivatives also against central differences, batching against its meaning.
-#include "tests/interpreter/graphs.h"
+#include "tests/interpreter/execute.h"
 
 #include "grammar/diagnostic.h"
 #include "interpreter/transform/regions.h"
@@ -286,4 +286,47 @@ TEST_CASE("effects under vmap act once a row, in order") {
   r.run(transform::batch(rows(), f, {true, false}, 3, true).graph, {Array({3}, {1, 2, 3}), scalar(9)});
   CHECK(r.printed == std::vector<double>{1, 9, 2, 9, 3, 9});
   CHECK(r.effects == 3);
+}
+
+TEST_CASE("derived graphs run as they compute: on one device, and split over a mesh") {
+  struct Case { std::string what; Graph graph; };
+  std::vector<Case> cases;
+  auto derive = [&](const std::string& what, const Graph& f, std::vector<bool> mapped, bool reverse = true) {
+    std::vector<int> wrt;
+    std::vector<bool> with_ct;
+    for (std::size_t i = 0; i < f.params.size(); ++i)
+      if (runtime::is_float(f.type(f.params[i]).dtype)) wrt.push_back(static_cast<int>(i));
+    for (Var r : f.results) with_ct.push_back(runtime::is_float(f.type(r).dtype));
+    cases.push_back({what + ", forward", transform::jvp(rows(), f, wrt)});
+    if (reverse) {
+      Graph g = transform::vjp(rows(), f, wrt, with_ct, true);
+      cases.push_back({what + ", reverse", g});
+      cases.push_back({what + ", forward over reverse", transform::jvp(rows(), g, std::vector<int>{0})});
+      mapped.resize(g.params.size(), false);
+      cases.push_back({what + ", reverse, mapped", transform::batch(rows(), g, mapped, 4, true).graph});
+    }
+    mapped.resize(f.params.size(), false);
+    cases.push_back({what + ", mapped", transform::batch(rows(), f, mapped, 4, true).graph});
+  };
+  derive("scan", rnn(f64(), f64({4}), f64({6, 4})), {false, true, false, true});
+  derive("branch", branch_graph(), {true, false});
+  derive("remat", call_graph("none"), {true, false});
+  derive("remat dots", call_graph("dots"), {true, false});
+  derive("while", while_graph(), {true, false}, false);
+  auto m = mesh({{"X", 2}, {"Y", 2}});
+  for (const Case& c : cases) {
+    INFO(c.what);
+    Arrays args;
+    std::vector<runtime::Sharding> layouts;
+    for (Var p : c.graph.params) {
+      const Type& t = c.graph.type(p);
+      args.push_back(numbers(t, 3 + static_cast<unsigned>(args.size())));
+      layouts.push_back(runtime::Sharding::replicated(t.shape.size()));
+      for (std::size_t d = 0, axis = 0; d < t.shape.size() && axis < 2; ++d)   // the first even dimensions are split
+        if (t.shape[d] % 2 == 0) layouts.back().dims[d].axes.push_back(static_cast<runtime::AxisId>(axis++));
+    }
+    std::vector<double> want = run(c.graph, args);
+    check_close(flat(execute(c.graph, args, nullptr, {})), want, 1e-9);
+    check_close(flat(execute(c.graph, args, m, layouts)), want, 1e-9);
+  }
 }
