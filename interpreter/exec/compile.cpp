@@ -116,7 +116,7 @@ std::int64_t local_bytes(const runtime::Type& t, const runtime::Sharding& layout
 bool places(const ir::Graph& g) {
   return std::any_of(g.nodes.begin(), g.nodes.end(), [](const ir::Node& n) {
     const ir::Structure* s = ir::structure_of(*n.op);
-    return (s && (*s == ir::Structure::Shard || *s == ir::Structure::Manual)) || std::any_of(n.regions.begin(), n.regions.end(), [](const auto& r) { return places(*r); });
+    return (s && ((*s == ir::Structure::Shard && n.attrs.has("layout")) || *s == ir::Structure::Manual)) || std::any_of(n.regions.begin(), n.regions.end(), [](const auto& r) { return places(*r); });
   });
 }
 
@@ -124,7 +124,7 @@ bool places(const ir::Graph& g) {
 void mark_placed(const ir::Graph& g, std::vector<char>& known) {
   for (const ir::Node& n : g.nodes) {
     const ir::Structure* s = ir::structure_of(*n.op);
-    bool here = s && (*s == ir::Structure::Shard || *s == ir::Structure::Manual);
+    bool here = s && ((*s == ir::Structure::Shard && n.attrs.has("layout")) || *s == ir::Structure::Manual);
     for (ir::Var v : n.inputs) here |= known[static_cast<std::size_t>(v.id)] != 0;
     for (const auto& r : n.regions) here |= places(*r);
     for (ir::Var v : n.outputs) known[static_cast<std::size_t>(v.id)] = here;

@@ -102,7 +102,8 @@ struct Alias {};                                                              //
 using Compose = std::function<Vars(Builder&, std::span<const Var> operands, const Attrs&)>;  // composites: what it is made of
 enum class Structure : std::uint8_t {
   Constant,   // attrs: value (number or bool), dtype, weak; a scalar
-  Shard,      // the layout of a value: attrs layout; a constraint (auto axes), a reshard (explicit axes)
+  Shard,      // the layout of a value: attrs layout; a constraint (auto axes), a reshard (explicit axes). Without the attribute: two
+              // operands, the first shall be laid out as the second where nothing else is said
   Scan,       // regions [body]; attrs consts, carry (counts), length, reverse. in: consts, carry, xs; out: carry, ys
   While,      // regions [cond, body]; attrs cond_consts, body_consts (counts). in: cond consts, body consts, carry; out: carry
   Branch,     // regions [then, else]; in: a bool scalar, then what both regions take; out: results of the chosen one

@@ -43,7 +43,7 @@ class FlowBuilder {
 
  private:
   FlowValue value(Scope& s, Var v, ir::ValueFactors dims, bool result) {
-    return FlowValue{&s, v, std::move(dims), {}, result, false, bytes_of(s.graph->type(v))};
+    return FlowValue{&s, v, std::move(dims), {}, result, false, false, bytes_of(s.graph->type(v))};
   }
 
   // One value in several places. `front`: the place has one more dimension in front, which the others do not have.
@@ -83,6 +83,7 @@ class FlowBuilder {
       case Structure::Effect:
       case Structure::Collective: return;
       case Structure::Shard: {
+        if (!n.attrs.has("layout")) return follow(s, n);
         Sharding pinned = asked(n.attrs, s.graph->type(n.outputs[0]).shape.size());
         for (auto& d : pinned.dims) d.axes = without(d.axes, s.blocked);
         pinned.unreduced = pinned.unreduced - s.blocked;
@@ -133,6 +134,29 @@ class FlowBuilder {
       }
       case Structure::Manual: return manual(s, index);
     }
+  }
+
+  // x goes on as it is; `like` lends it the layout of its dimensions, which are the last ones of x.
+  void follow(Scope& s, const Node& n) {
+    edge({{&s, n.inputs[0]}, {&s, n.outputs[0]}});
+    const runtime::Shape &x = s.graph->type(n.inputs[0]).shape, &like = s.graph->type(n.inputs[1]).shape;
+    FlowItem item;
+    item.edge = true;
+    item.level = 1;
+    ir::ValueFactors theirs, mine;
+    std::size_t front = x.size() - std::min(like.size(), x.size());
+    for (std::size_t d = 0; d < x.size(); ++d) {
+      bool same = d >= front && like[d - front] == x[d];
+      if (same) item.rule.factors.push_back({"", x[d], ir::FactorKind::Pass, ir::FactorReduce::Sum});
+      ir::DimFactors dim;
+      if (same) dim.push_back(static_cast<int>(item.rule.factors.size()) - 1);
+      mine.push_back(dim);
+      if (d >= front) theirs.push_back(dim);
+    }
+    item.values.push_back(value(s, n.inputs[1], std::move(theirs), false));
+    item.values.back().still = true;
+    item.values.push_back(value(s, n.outputs[0], std::move(mine), false));
+    flow_.items.push_back(std::move(item));
   }
 
   void manual(Scope& s, std::size_t index) {

@@ -22,6 +22,7 @@ struct FlowValue {
   ir::ValueFactors dims;
   std::vector<Axes> outside;   // by dimension, edges into per-device code: axes that the spec splits it over and the inside does not see
   bool result = false;
+  bool still = false;          // gives its layout and takes none
   bool repeated = false;       // an operand of an operation of pass factors that is repeated along dimensions of the result: a bias
   std::int64_t bytes = 0;
 };
@@ -44,7 +45,7 @@ Flow build_flow(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<
 // Specs of per-device code: attribute `prefix` + index, for a value of this rank.
 Sharding spec_of(const ir::Attrs& attrs, const char* prefix, std::size_t index, std::size_t rank);
 AxisSet axes_attr(const ir::Attrs& attrs);
-// The layout that a `shard` node asks for: dimensions that the attribute does not reach are open.
+// The layout that a node of structure Shard with the attribute asks for: dimensions that the attribute does not reach are open.
 Sharding asked(const ir::Attrs& attrs, std::size_t rank);
 // What a value's type says of its layout (explicit axes, pending sums), without blocked axes.
 Sharding typed(const ir::Type& type, AxisSet blocked, bool open);

@@ -50,6 +50,13 @@ void Partitioner::structure(const Node& n, std::size_t index, Structure kind) {
 // A pending sum that nobody else uses goes straight into the layout that is asked for.
 void Partitioner::constrain(const Node& n) {
   Var x = n.inputs[0];
+  if (!n.attrs.has("layout")) {                    // laid out as another value, which was settled by propagation
+    values_[at(n.outputs[0])] = values_[at(x)];
+    if (uses_[at(x)] == 1) return;
+    finish(x);
+    values_[at(n.outputs[0])] = values_[at(x)];
+    return;
+  }
   if (uses_[at(x)] > 1) finish(x);
   const Sharding& to = wanted(n.outputs[0]);
   set(n.outputs[0], need(x, to), to, n.span);

@@ -1,8 +1,11 @@
-// Layouts grow along the items of the flow until nothing changes, level after level (flow.h, propagate.h). Layouts only grow and each
-// is bounded by the mesh, so it ends; items are visited in order, so it is deterministic.
+// Layouts grow along the items of the flow until nothing changes, the lowest level first (flow.h, propagate.h). Layouts only grow and
+// each is bounded by the mesh, so it ends; items are looked at in a fixed order, so it is deterministic.
 #include "interpreter/transform/propagate.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
 
 #include "interpreter/transform/flow.h"
 
@@ -24,14 +27,25 @@ class Propagation {
  public:
   Propagation(Flow& flow, const Mesh& mesh) : flow_(flow), mesh_(mesh) {}
 
+  // The item to look at is always one of the lowest level, the first of these: what elementwise operations and edges say of a layout is
+  // known before a product of matrices has to choose. A value that changed brings its items back.
   void run() {
-    for (int level = 1; level <= kLevels; ++level) {
-      bool changed = true;
-      while (changed) {
-        changed = false;
-        for (auto& item : flow_.items) changed |= visit(item, level);
-        for (std::size_t i = flow_.items.size(); i-- > 0;) changed |= visit(flow_.items[i], level);
-      }
+    std::set<std::pair<int, int>> open;
+    auto enter = [&](int item) {
+      for (int level = flow_.items[static_cast<std::size_t>(item)].level; level <= kLevels; ++level) open.emplace(level, item);
+    };
+    std::map<std::pair<const Scope*, int>, std::vector<int>> users;
+    for (int i = 0; i < static_cast<int>(flow_.items.size()); ++i) {
+      enter(i);
+      for (const FlowValue& v : flow_.items[static_cast<std::size_t>(i)].values) users[{v.scope, v.var.id}].push_back(i);
+    }
+    while (!open.empty()) {
+      auto [level, item] = *open.begin();
+      open.erase(open.begin());
+      changed_.clear();
+      visit(flow_.items[static_cast<std::size_t>(item)], level);
+      for (const auto& value : changed_)
+        for (int user : users[value]) enter(user);
     }
   }
 
@@ -59,32 +73,30 @@ class Propagation {
     return false;
   }
 
-  bool visit(FlowItem& item, int level) {
-    if (item.level > level) return false;
+  void visit(FlowItem& item, int level) {
     std::vector<Projection> known;
     bool any = false;
     for (const auto& v : item.values) {
       known.push_back(factors_of(item, v));
       for (const auto& axes : known.back().axes) any |= !axes.empty();
     }
-    if (!any) return false;
-    bool changed = false;
+    if (!any) return;
     auto grow = [&](std::size_t t) {
-      std::vector<Offer> offers = offers_to(item, t, known, level);
+      if (item.values[t].still) return;
       bool grown = false;
-      for (const Offer& o : offers)
+      for (const Offer& o : offers_to(item, t, known, level))
         for (std::size_t k = known[t].axes[static_cast<std::size_t>(o.factor)].size(); k < o.axes.size(); ++k) {
           if (!extend(item, t, known[t].axes, o.factor, o.axes[k])) break;
           grown = true;
         }
-      if (grown) known[t] = factors_of(item, item.values[t]);
-      changed |= grown;
+      if (!grown) return;
+      known[t] = factors_of(item, item.values[t]);
+      changed_.emplace_back(item.values[t].scope, item.values[t].var.id);
     };
     for (std::size_t t = 0; t < item.values.size(); ++t)
       if (item.values[t].result || item.edge) grow(t);
     for (std::size_t t = 0; t < item.values.size(); ++t)
       if (!item.values[t].result && !item.edge) grow(t);
-    return changed;
   }
 
   // The best list for each factor of a target, the most preferred first: that of the largest value, then of the first.
@@ -149,6 +161,7 @@ class Propagation {
 
   Flow& flow_;
   const Mesh& mesh_;
+  std::vector<std::pair<const Scope*, int>> changed_;   // by the item that was looked at last
 };
 
 Layouts layouts_of(const Scope& s) {

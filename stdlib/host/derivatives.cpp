@@ -53,7 +53,7 @@ void check_float(Interpreter& in, const Tensor& t, const char* who, grammar::Spa
 }
 
 // One graph with parameters [p..., captured...] whose results are those of f and the gradients with respect to `wrt`; the cotangent
-// of result 0 is one.
+// of result 0 is one. A gradient is laid out as its argument where nothing else is said.
 ir::GraphRef gradient_graph(const ir::OpTable& table, const ir::Graph& f, std::size_t wrt) {
   std::vector<bool> with_ct(f.results.size(), false);
   with_ct[0] = true;
@@ -62,7 +62,12 @@ ir::GraphRef gradient_graph(const ir::OpTable& table, const ir::Graph& f, std::s
   ir::Vars args;
   for (std::size_t i = 0; i + 1 < g.params.size(); ++i) args.push_back(b.param(g.type(g.params[i])));
   args.push_back(ir::ones(b, g.type(g.params.back())));
-  return std::make_shared<const ir::Graph>(b.finish(b.inline_graph(g, args)));
+  ir::Vars results = b.inline_graph(g, args);
+  for (std::size_t i = 0; i < wrt; ++i) {
+    ir::Var& ct = results[f.results.size() + i];
+    ct = b.emit1(table.at("follow"), {ct, args[i]});
+  }
+  return std::make_shared<const ir::Graph>(b.finish(std::move(results)));
 }
 
 Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool with_value, std::vector<CallArg> call, grammar::Span span) {

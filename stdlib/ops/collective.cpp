@@ -1,5 +1,5 @@
 // The steps in which devices talk, and what belongs to them: a device's place (`axis_index`), the cast that makes a value varying
-// (`pcast`), and a device's own part of a value (`own_slice`). The row `shard` is in constraint.cpp. Their kernels are in exec, which reads the
+// (`pcast`), and a device's own part of a value (`own_slice`). The rows `shard` and `follow` are in constraint.cpp. Their kernels are in exec, which reads the
 // `comm` column. Shapes, effects on the varying axes and transposes are those of jax.lax's collectives under shard_map.
 // Attributes: see Comm in interpreter/ir/op.h.
 #include <algorithm>
@@ -352,6 +352,7 @@ void register_collective(OpTable& table) {
                 infer_cast));
   table.add(row("own_slice", "own_slice(x, axes: ints, axis: int)", "This device's part of a value that all have.", Comm::Slice, transposes(slice_back), infer_move));
   table.add(shard_row());
+  table.add(follow_row());
   register_per_device(table);
 }
 

@@ -4,6 +4,7 @@
 
 namespace shard::stdlib {
 
-OpDef shard_row();   // constraint.cpp: the layout of a value
+OpDef shard_row();    // constraint.cpp: the layout of a value
+OpDef follow_row();   // constraint.cpp: the layout of another value
 
 }  // namespace shard::stdlib

@@ -1,4 +1,7 @@
+// `follow`: a value that shall be laid out as another one where nothing else is said (a gradient as its argument, on auto axes).
 // `shard`: the layout of a value. A constraint for the partitioner on auto axes, a type on explicit axes. The value is the same.
+#include <stdexcept>
+
 #include "stdlib/ops/collective.h"
 
 namespace shard::stdlib {
@@ -64,7 +67,30 @@ std::vector<Mapped> batch_shard(Builder& b, const OpCall& call, std::span<const 
   return {{b.emit1(call.op, {in[0].var}, std::move(attrs)), true}};
 }
 
+// ---- follow
+
+std::vector<Type> infer_follow(const OpCall& call) {
+  if (call.in[0].rank() < call.in[1].rank()) throw std::logic_error("follow: " + runtime::to_string(call.in[0]) + " cannot be laid out as " + runtime::to_string(call.in[1]));
+  return {call.in[0]};
+}
+
+std::vector<Mapped> batch_follow(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t) {
+  if (!in[0].mapped) return {in[0]};
+  return {{b.emit1(call.op, {in[0].var, in[1].var}, call.attrs), true}};
+}
+
 }  // namespace
+
+OpDef follow_row() {
+  OpDef row{.name = "follow", .signature = "follow(x, like)", .doc = "x, laid out as another value is where nothing else is said."};
+  row.dtype = {Operands::AsIs, {}};
+  row.derivative = Transposes{{0}, false, [](Builder&, const NodeView&, int, std::span<const Var> ct, const Type&) { return ct[0]; }};
+  row.kernel = ir::Structure::Shard;
+  row.batch = batch_follow;
+  row.internal = true;
+  row.infer = infer_follow;
+  return row;
+}
 
 OpDef shard_row() {
   OpDef row{.name = "shard", .signature = "shard(x, layout: spec)", .doc = "The same value in another layout."};

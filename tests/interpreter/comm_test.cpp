@@ -147,7 +147,7 @@ TEST_CASE("the gradient of an extreme is shared among ties") {   // 2 of 4 devic
   Type v = varying(m, {}, {0});
   Graph f = local(m, {v}, [&](Builder& b, const Vars& p) { return Vars{b.call("pmax", {p[0]}, with({0}))}; });
   Graph back = transform::vjp(rows(), f, std::vector<int>{0}, {true}, true);
-  auto scalar = [](double v) { return Array(runtime::Shape{}, std::vector<double>{v}); };
+  auto scalar = [](double x) { return Array(runtime::Shape{}, std::vector<double>{x}); };
   Blocks x{scalar(1), scalar(3), scalar(3), scalar(2)}, ct(4, scalar(8));
   auto got = Lockstep(m).run(back, {x, ct});
   for (std::size_t d = 0; d < 4; ++d) {

@@ -140,6 +140,29 @@ TEST_CASE("fully sharded: each weight gathered where it is used, each gradient s
   }
 }
 
+TEST_CASE("fully sharded with weights larger than the batch") {   // the batch stays split: the products do not follow the larger weight
+  MeshRef m = mesh({{"data", 8}});
+  Sharding w = spec({{0}, {}}), b1 = spec({{0}}), b2 = spec({{}}), split = spec({{0}, {}});
+  Graph step = training_step(two_layers(16, 64, 128, 8, as_is, false), as_is);
+  auto p = check_partitioned(step, m, {w, b1, w, b2, split, split, w, b1, w, b2});
+  CHECK(sorted(talk(p.local)) == sorted({"all_gather(32768)", "all_gather(512)", "all_gather(4096)", "psum_scatter(32768)", "psum_scatter(512)", "psum_scatter(4096)", "psum(32)", "psum(4)"}));
+}
+
+TEST_CASE("a gradient is laid out as its argument where nothing else is said") {
+  MeshRef m = mesh({{"data", 4}});
+  auto gradient = [&](bool follows) {
+    Graph f = graph({f32({8, 4}), f32({8, 8})}, [&](Builder& b, const Vars& p) { return Vars{total(b, b.call("tanh", {mm(b, p[1], p[0])}))}; });
+    Graph g = transform::vjp(rows(), f, std::vector<int>{0}, {true}, false);
+    return graph({f32({8, 4}), f32({8, 8}), f32({})}, [&](Builder& b, const Vars& p) {
+      Var dw = b.inline_graph(g, p)[0];
+      return Vars{follows ? b.call("follow", {dw, p[0]}) : dw};
+    });
+  };
+  std::vector<Sharding> layouts{spec({{0}, {}}), spec({{0}, {}}), spec({})};
+  CHECK(talk(check_partitioned(gradient(true), m, layouts).local) == S{"all_gather(128)", "psum_scatter(128)"});
+  CHECK(talk(check_partitioned(gradient(false), m, layouts).local) == S{"all_gather(128)", "psum(128)"});
+}
+
 TEST_CASE("tensor parallel: one all-reduce of the activations forward, one backward where the input needs a gradient") {
   MeshRef m = mesh({{"model", 8}});
   Sharding w1 = spec({{}, {0}}), b1 = spec({{0}}), w2 = spec({{0}, {}}), whole1 = spec({{}}), whole = spec({{}, {}});

@@ -16,9 +16,9 @@ std::vector<Sharding> layouts(const Mesh& m, const Type& t) {
     std::vector<Sharding> more = out;
     for (const Sharding& s : out)
       for (std::size_t d = 0; d < shape.size(); ++d) {
-        Sharding t = s;
-        t.dims[d].axes.push_back(a);
-        if (shape[d] % runtime::parts(m, t.dims[d]) == 0) more.push_back(t);
+        Sharding more_split = s;
+        more_split.dims[d].axes.push_back(a);
+        if (shape[d] % runtime::parts(m, more_split.dims[d]) == 0) more.push_back(more_split);
       }
     out = std::move(more);
   }
