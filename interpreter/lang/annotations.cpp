@@ -111,7 +111,7 @@ class Checker {
       }
       check_divides(l, t->type().shape, span_);
       const runtime::Sharding want = explicit_part(l);
-      runtime::Sharding have = t->type().sharding;
+      runtime::Sharding have = m_.ctx.type_of(*t).sharding;
       have.pending = have.unreduced.empty() ? want.pending : have.pending;
       for (auto& d : have.dims) d.open = false;
       if (!(have == want))
@@ -136,7 +136,7 @@ class Checker {
     runtime::Type have;
     const auto dtype = t.dtype == "key" ? runtime::DType::Key : *runtime::dtype_named(t.dtype);
     if (auto* x = v.get<Tensor>()) {
-      have = x->type();
+      have = m_.ctx.type_of(*x);
     } else if (v.is_host_number() || v.is<bool>()) {     // host numbers are weakly typed: they count as what they would become
       const bool fits = v.is<bool>() ? dtype == runtime::DType::Bool : v.is<double>() ? runtime::is_float(dtype) : runtime::is_float(dtype) || runtime::is_integer(dtype);
       have = runtime::Type::of(fits ? dtype : v.is<bool>() ? runtime::DType::Bool : v.is<double>() ? runtime::DType::F32 : runtime::DType::I32, {});

@@ -106,8 +106,8 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
         } catch (const runtime::RuntimeError&) {
         }
       }
-    // An integer to a negative power is a float on the host and an integer in an array: settled by the value.
-    if (host && host->is<double>() && op == BinaryOp::Pow && host_of(l)->is<std::int64_t>() && host_of(r)->is<std::int64_t>()) {
+    // An integer to a negative power is a float on the host and an integer in an array: which one it is must be known.
+    if (host && op == BinaryOp::Pow && host_of(l)->is<std::int64_t>() && host_of(r)->is<std::int64_t>()) {
       if (l.is_tensor()) ctx.need(l.tensor());
       if (r.is_tensor()) ctx.need(r.tensor());
       return *host;

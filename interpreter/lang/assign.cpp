@@ -103,7 +103,13 @@ class Assignment {
     if (rest.empty() && op_ != AssignOp::Div) {
       Value v = op_ == AssignOp::Sub ? m_.unary(UnaryOp::Neg, value_, span_) : value_;
       const std::string_view how = scatter_of(op_);
-      at = m_.at(span_, [&] { return Value(update_array(m_.in, std::move(x), s.items, how, m_.in.tensor(v, span_), span_)); });
+      at = Value();                              // held by x alone, so that it may be changed in place
+      try {
+        at = m_.at(span_, [&] { return Value(update_array(m_.in, x, s.items, how, m_.in.tensor(v, span_), span_)); });
+      } catch (...) {
+        at = Value(std::move(x));
+        throw;
+      }
       return;
     }
     Value part = m_.at(s.span, [&] { return Value(index_array(m_.in, x, s.items, s.span)); });

@@ -50,7 +50,8 @@ class Depth {
     const bool no_stack = m_.stack_end && static_cast<char*>(__builtin_frame_address(0)) < m_.stack_end;
     if (++m_.depth > kDepth || no_stack) {
       --m_.depth;
-      m_.fail("recursion", span, "calls nest deeper than 1,000", {"a function calls itself without end, or too often: use a loop"});
+      m_.fail("recursion", span, no_stack ? "calls and brackets nest too deeply for this thread's stack" : "calls nest deeper than 1,000",
+              {"a function calls itself without end, or too often: use a loop"});
     }
   }
   ~Depth() { --m_.depth; }

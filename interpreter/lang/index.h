@@ -17,8 +17,9 @@ struct IndexItem {
 };
 
 trace::Tensor index_array(Interpreter& in, const trace::Tensor& x, const std::vector<IndexItem>& items, grammar::Span span);
-// x with x[items] = v, or += v (`op` as in scatter: "set", "add", "mul"); x may be handed over by its last holder.
-trace::Tensor update_array(Interpreter& in, trace::Tensor x, const std::vector<IndexItem>& items, std::string_view op, const trace::Tensor& v,
+// x with x[items] = v, or += v (`op` as in scatter: "set", "add", "mul"). Where x is the only holder of its array, the array itself is
+// changed and moved out of x.
+trace::Tensor update_array(Interpreter& in, trace::Tensor& x, const std::vector<IndexItem>& items, std::string_view op, const trace::Tensor& v,
                            grammar::Span span);
 // x[i] along the first dimension, 0 <= i < size.
 Value row(Interpreter& in, const trace::Tensor& x, std::int64_t i, grammar::Span span);

@@ -94,7 +94,7 @@ std::vector<Tensor> positions_of(ArrayOps& ops, const Tensor& mask, Span) {
   if (mask.traced())
     throw runtime::RuntimeError("index", "a mask picks as many elements as are true, and inside a traced function that is not known; use where(mask, x, y), or x * mask");
   runtime::ArrayRef host = runtime::to_host(ctx.pool(), mask.array());
-  const runtime::Shape& shape = mask.type().shape;
+  const runtime::Shape shape = mask.type().shape;
   std::vector<std::vector<std::int32_t>> at(shape.size());
   runtime::Shape index(shape.size(), 0);
   const std::int64_t n = runtime::numel(shape);
@@ -114,7 +114,7 @@ std::vector<Tensor> positions_of(ArrayOps& ops, const Tensor& mask, Span) {
 
 IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, Span span) {
   Interpreter& in = ops.in();
-  const runtime::Shape& shape = x.type().shape;
+  const runtime::Shape shape = x.type().shape;     // a copy: types of a trace move when it grows
   const auto rank = static_cast<std::int64_t>(shape.size());
 
   // Items as entries: one a dimension, `none`s among them, the ellipsis filled in.
@@ -132,7 +132,7 @@ IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem
     } else if (item.value.is_none()) {
       entries.push_back({&item, std::nullopt, true});
     } else if (is_mask(item)) {
-      const runtime::Type& t = item.value.tensor().type();
+      const runtime::Type t = item.value.tensor().type();
       if (t.shape.empty()) in.fail("index", item.span, "a truth value is no index", {"a mask has the shape of the array's first dimensions"});
       for (std::size_t k = 0; k < t.shape.size(); ++k) {
         const auto d = static_cast<std::size_t>(used) + k;

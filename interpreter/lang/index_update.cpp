@@ -3,6 +3,7 @@
 
 #include "interpreter/ir/core_ops.h"
 #include "interpreter/lang/index_plan.h"
+#include "runtime/kernels/kernels.h"
 
 namespace shard::lang {
 
@@ -20,7 +21,7 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
 // x[mask] = v where v is the same for every element that the mask picks.
 std::optional<Tensor> by_mask(ArrayOps& ops, const Tensor& x, const IndexItem& item, std::string_view op, const Tensor& v) {
   const Tensor& mask = item.value.tensor();
-  const runtime::Shape &shape = x.type().shape, &picked = mask.type().shape;
+  const runtime::Shape shape = x.type().shape, picked = mask.type().shape;   // copies: types of a trace move when it grows
   if (picked.size() > shape.size() || !std::equal(picked.begin(), picked.end(), shape.begin())) return std::nullopt;
   const runtime::Shape rest(shape.begin() + static_cast<std::ptrdiff_t>(picked.size()), shape.end());
   auto fits = runtime::broadcast(v.type().shape, rest);
@@ -118,10 +119,48 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
   return scatter(ops, plan, x, op, v);
 }
 
+// x[integers and slices] = v without a copy: where nobody else holds x or its memory, and both are one block, v is written into x.
+bool put_in_place(const Tensor& x, const IndexPlan& plan, const Tensor& v) {
+  const runtime::ArrayRef &a = x.array(), &b = v.array();
+  if (a.use_count() != 1 || a->buffer.use_count() != 1 || a->type.dtype != b->type.dtype || plan.has_new || !plan.arrays.empty()) return false;
+  if (!a->distinct.empty() || !b->distinct.empty()) return false;
+  auto joint = runtime::broadcast(b->type.shape, plan.result);
+  if (!joint || *joint != plan.result) return false;
+  runtime::View from = b->view(), to = a->view(), all = a->view();
+  to.shape.clear();
+  to.strides.clear();
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < plan.dims.size(); ++d) {
+    const DimIndex& i = plan.dims[d];
+    offset += i.start * all.strides[d];
+    if (i.kind == DimIndex::Integer) continue;
+    to.shape.push_back(i.count);
+    to.strides.push_back(i.step * all.strides[d]);
+  }
+  to.data = static_cast<char*>(to.data) + offset * static_cast<std::int64_t>(runtime::size_of(to.dtype));
+  while (from.shape.size() > to.shape.size()) {            // only leading sizes of 1
+    from.shape.erase(from.shape.begin());
+    from.strides.erase(from.strides.begin());
+  }
+  while (from.shape.size() < to.shape.size()) {
+    from.shape.insert(from.shape.begin(), 1);
+    from.strides.insert(from.strides.begin(), 0);
+  }
+  for (std::size_t d = 0; d < to.shape.size(); ++d)
+    if (from.shape[d] != to.shape[d]) from.shape[d] = to.shape[d], from.strides[d] = 0;
+  runtime::copy(from, to);
+  return true;
+}
+
 }  // namespace
 
-Tensor update_array(Interpreter& in, Tensor x, const std::vector<IndexItem>& items, std::string_view op, const Tensor& v, Span span) {
+Tensor update_array(Interpreter& in, Tensor& x, const std::vector<IndexItem>& items, std::string_view op, const Tensor& v, Span span) {
   ArrayOps ops(in, span);
+  if (op == "set" && !x.traced() && !v.traced() && !ops.tracing() && x.array() != v.array()) {
+    bool basic = true;
+    for (const IndexItem& i : items) basic = basic && (i.slice || i.ellipsis || i.value.is<std::int64_t>());
+    if (basic && put_in_place(x, plan_index(ops, x, items, span), v)) return std::move(x);
+  }
   return update(ops, x, items, op, ops.convert(v, x.type().dtype), span);
 }
 

@@ -49,7 +49,7 @@ class Outsiders : public ReadObserver {
     for (std::size_t i = 0; i < gathered.arrays.size(); ++i) {
       Tensor outer = gathered.arrays[i] ? Tensor(gathered.arrays[i]) : scalar(*gathered.numbers[i]);
       // A parameter of its own, also where the same array is captured under two names: they may differ in a later call.
-      ir::Var v = frame->builder.param(outer.type());
+      ir::Var v = frame->builder.param(in_.context().type_of(outer));
       std::size_t position = frame->captured.size();
       frame->captured.push_back(outer);
       frame->captured_params.push_back(v);
@@ -195,7 +195,7 @@ class JitFunction {
     std::vector<runtime::Type> types;
     std::vector<std::optional<trace::HostNumber>> known = leaves.numbers;
     for (std::size_t i = 0; i < leaves.arrays.size(); ++i)
-      types.push_back(leaves.arrays[i] ? leaves.arrays[i]->type : ctx.concrete_scalar(*leaves.numbers[i]).type());
+      types.push_back(leaves.arrays[i] ? ctx.type_of(*leaves.arrays[i]) : ctx.concrete_scalar(*leaves.numbers[i]).type());
     Outsiders outsiders(in, leaves.arrays.size());
     std::vector<Tensor> results;
     trace::Traced traced = ctx.trace(

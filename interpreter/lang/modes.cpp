@@ -30,8 +30,4 @@ Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure) {
   return out;
 }
 
-Value make_region(Interpreter& in, Value, runtime::AxisKind kind, std::vector<std::string>, bool, grammar::Span span) {
-  in.fail("later", span, std::string(kind == runtime::AxisKind::Auto ? "`auto fn`" : "`explicit fn`") + " is not there yet");
-}
-
 }  // namespace shard::lang

@@ -93,6 +93,9 @@ int guarded(lang::Interpreter& in, const std::function<void()>& body) {
     body();
     std::fflush(stdout);
     return 0;
+  } catch (const lang::Errors& e) {
+    for (const grammar::Diagnostic& d : e.all) tell(d, in.sources());
+    return 1;
   } catch (const grammar::Error& e) {
     tell(e.diagnostic, in.sources());
     return e.diagnostic.code == "interrupt" ? 130 : 1;
