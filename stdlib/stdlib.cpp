@@ -28,6 +28,7 @@ void install(lang::Interpreter& in) {
   register_random_orders(in);
   register_keys(in);
   register_collectives(in);
+  register_proofs(in);
   register_derivatives(in);
   register_mapping(in);
   register_custom(in);

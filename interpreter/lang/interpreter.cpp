@@ -64,6 +64,11 @@ int Impl::builtin(const std::string& name) {
   return index;
 }
 
+std::optional<Value> Interpreter::builtin(const std::string& name) {
+  const int index = impl_->builtin(name);
+  return index < 0 ? std::nullopt : std::optional<Value>(impl_->builtins[static_cast<std::size_t>(index)]);
+}
+
 std::vector<std::string> Impl::builtin_names() {
   std::vector<std::string> out;
   for (const auto& [name, index] : builtin_index) out.push_back(name);

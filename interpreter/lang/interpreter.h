@@ -41,6 +41,7 @@ class Interpreter {
   // ---- for the host
   void define(Native native);                              // a builtin, below all scopes of scripts
   void define(std::string name, Value constant, std::string doc);   // e.g. inf
+  std::optional<Value> builtin(const std::string& name);   // a native, a constant or an operation
   trace::Context& context() { return context_; }
   const Options& options() const { return options_; }
   grammar::SourceMap& sources() { return sources_; }

@@ -258,19 +258,20 @@ class Call {
 
 Value Body::run(Interpreter& in, std::vector<CallArg> args, grammar::Span span) const { return Call(in, *this, span)(std::move(args)); }
 
-// The specs of an annotation, tree by tree; those that are values were evaluated where the fn is, in order of writing.
-Value specs_in(const grammar::Annot& a, const std::vector<Value>& values, std::size_t& at) {
+}  // namespace
+
+Value annotation_specs(const grammar::Annot& a, const std::vector<Value>& values, std::size_t& at) {
   if (std::get_if<grammar::SpecAnnot>(&a.node)) return values.at(at++);
   auto all = [&](const std::vector<grammar::AnnotPtr>& parts) {
     std::vector<Value> out;
-    for (const auto& p : parts) out.push_back(specs_in(*p, values, at));
+    for (const auto& p : parts) out.push_back(annotation_specs(*p, values, at));
     return out;
   };
   if (auto* t = std::get_if<grammar::TupleAnnot>(&a.node)) return Value::tuple(all(t->elements));
   if (auto* l = std::get_if<grammar::ListAnnot>(&a.node)) return Value::list(all(l->elements));
   if (auto* r = std::get_if<grammar::RecordAnnot>(&a.node)) {
     std::vector<std::pair<std::string, Value>> out;
-    for (const auto& f : r->fields) out.emplace_back(f.name.text, specs_in(*f.annot, values, at));
+    for (const auto& f : r->fields) out.emplace_back(f.name.text, annotation_specs(*f.annot, values, at));
     return Value::record(std::move(out));
   }
   const auto& literal = std::get<grammar::TypeLit>(std::get<grammar::TypeAnnot>(a.node).type->node);
@@ -282,8 +283,6 @@ Value specs_in(const grammar::Annot& a, const std::vector<Value>& values, std::s
   }
   return Value(std::shared_ptr<const Spec>(std::move(spec)));
 }
-
-}  // namespace
 
 Value manual_function(Interpreter& in, Value function, std::string name, ManualSpecs specs, grammar::Span span) {
   auto body = std::make_shared<const Body>(Body{std::move(specs), std::move(function), std::move(name)});
@@ -302,8 +301,8 @@ Value make_manual(Interpreter& in, std::shared_ptr<const Closure> closure, std::
   specs.all_axes = all_axes;
   std::size_t at = 0;
   const grammar::Function& f = *closure->function;
-  for (const auto& p : f.params) specs.in.push_back(p.annot ? specs_in(*p.annot, closure->annotations, at) : Value());
-  if (f.result) specs.out = specs_in(*f.result, closure->annotations, at);
+  for (const auto& p : f.params) specs.in.push_back(p.annot ? annotation_specs(*p.annot, closure->annotations, at) : Value());
+  if (f.result) specs.out = annotation_specs(*f.result, closure->annotations, at);
   std::string name = f.name.empty() ? "a manual function" : f.name;
   return manual_function(in, Value(closure), std::move(name), std::move(specs), span);
 }

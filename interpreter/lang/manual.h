@@ -13,6 +13,8 @@ struct ManualSpecs {
   runtime::MeshRef mesh;                 // null: the current one at the call
   bool check = true;                     // whether results may vary along axes that their specs leave out
 };
+// The specs of an annotation, a tree like the annotation's; those that are values stand in `values`, in order of writing.
+Value annotation_specs(const grammar::Annot& a, const std::vector<Value>& values, std::size_t& at);
 Value manual_function(Interpreter& in, Value function, std::string name, ManualSpecs specs, grammar::Span span);
 
 }  // namespace shard::lang
