@@ -186,6 +186,12 @@ Advice c_style_for(NearText& t) {
   return say(t.span(from, round + 1), "a loop goes over a range: " + quote("for " + name + " in " + start + ".." + stop + " { ... }"), std::move(fixes));
 }
 
+Advice compare(NearText& t) {  // if a = b { }
+  if (t.token != "=" || !t.expects("{") || one_of(t.word_before(t.at), {"fn"})) return {};
+  const Span span = t.span(t.at, t.at + 1);
+  return say(span, "a condition compares with `==`", {{"write `==`", span, "=="}});
+}
+
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 Advice block_place(NearText& t) {
   if (!t.expects("{")) return {};
@@ -252,6 +258,14 @@ Advice named_argument(NearText& t) {
   return say(t.span(from, end), "an argument is named with a colon: " + quote(text), {{"use a colon", t.span(from, end), text}});
 }
 
+Advice spread(NearText& t) {  // f(*xs)
+  if ((t.token != "*" && t.token != "**") || t.open == npos || !t.expects("an expression")) return {};
+  const std::size_t before = t.back(t.at);
+  if (before != t.open + 1 && (before == 0 || t.text[before - 1] != ',')) return {};
+  const Span span = t.span(t.at, t.at + t.token.size());
+  return say(span, quote(t.token) + " before a value is written `...`", {{"write `...`", span, "..."}});
+}
+
 Advice axis_sign(NearText& t) {
   if (t.expects("an axis such as `@X: 8`") || t.expects("an axis such as `@X`")) {
     std::string name(t.token);
@@ -276,8 +290,10 @@ Advice in_parentheses(NearText& t) {
   return say(t.span(t.at, t.at + t.token.size()), "as an operand, " + quote(t.token) + " needs parentheses: " + quote(form));
 }
 
-Advice annotated_let(NearText& t) {
-  if (t.token != ":" || !t.expects("=") || !t.is_word(t.statement, 3) || t.text.substr(t.statement, 3) != "let") return {};
+Advice in_let(NearText& t) {
+  if (!t.expects("=") || !t.is_word(t.statement, 3) || t.text.substr(t.statement, 3) != "let") return {};
+  if (t.token == "(") return say(t.span(t.statement, t.statement + 3), "a function is declared with `fn`", {{"write `fn`", t.span(t.statement, t.statement + 3), "fn"}});
+  if (t.token != ":") return {};
   return say(t.span(t.at, t.at + 1), "a `let` has no annotation: a variable takes its type from its value");
 }
 
@@ -287,7 +303,7 @@ std::optional<Diagnostic> advise(State& state) {
   NearText t(state, static_cast<std::size_t>(state.furthest - state.begin));
   if (t.at >= t.text.size()) return std::nullopt;
   for (auto form : {c_style_for, lambda, foreign_word, string_prefix, print_statement, logical, increment, operator_and_more, comprehension, ternary, lone_else,
-                    record_fields, named_argument, axis_sign, in_parentheses, annotated_let, block_place, unknown_sign}) {
+                    record_fields, named_argument, axis_sign, in_parentheses, in_let, spread, compare, block_place, unknown_sign}) {
     if (Advice d = form(t)) return d;
   }
   return std::nullopt;

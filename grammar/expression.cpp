@@ -1,4 +1,6 @@
 // Expressions as a whole: chains of operators, pipes, `shard ... as`, lambdas. Operands are in expression_operand.cpp.
+#include <boost/spirit/home/x3.hpp>
+
 #include "grammar/advice.h"
 #include "grammar/rules.h"
 

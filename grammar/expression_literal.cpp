@@ -1,4 +1,6 @@
 // Literals made of characters rather than tokens: strings with what they interpolate, numbers, axes.
+#include <boost/spirit/home/x3.hpp>
+
 #include "grammar/rules.h"
 
 namespace shard::grammar {

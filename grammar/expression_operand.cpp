@@ -1,4 +1,6 @@
 // Calls, indices and fields after a primary expression.
+#include <boost/spirit/home/x3.hpp>
+
 #include "grammar/rules.h"
 
 namespace shard::grammar {
@@ -26,7 +28,8 @@ const auto start = [](auto& c) {  // the first `:`: what came before it was no v
 };
 const auto slice_rest = quiet(":")[start] >> -expression[set(&Item::stop)] >> -(quiet(":") >> -expression[set(&Item::step)]);
 const auto item_def = quiet("...")[flag(&Item::ellipsis)] | (expression[set(&Item::value)] >> -slice_rest) | slice_rest;
-const auto items_def = sym("[") > listed(spanned<Item>[item][push(&Index::items)]) > sym("]");
+const auto one_item = spanned<Item>[item][push(&Index::items)];
+const auto items_def = sym("[") > one_item > *(sym(",") >> one_item) > -quiet(",") > sym("]");
 
 // Each step takes the operand so far into a new node, which begins where the first one does.
 template <class C> void grow(C& c, Node node) {

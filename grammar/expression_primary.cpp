@@ -1,6 +1,8 @@
 // What an expression begins with: literals, names, and everything in brackets. Strings, numbers and axes are in expression_literal.cpp.
 #include <algorithm>
 
+#include <boost/spirit/home/x3.hpp>
+
 #include "grammar/rules.h"
 
 namespace shard::grammar {

@@ -1,4 +1,6 @@
 // Functions: modifiers, parameters, result, body. A definition has a name, a lambda none; who may have one is up to the caller.
+#include <boost/spirit/home/x3.hpp>
+
 #include "grammar/rules.h"
 
 namespace shard::grammar {

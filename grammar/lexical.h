@@ -1,42 +1,18 @@
 // Tokens and directives for the rules, as Spirit X3 parsers; no skipper: each token eats the blanks after it.
-// A token that does not fit tells the State what it would have been, unless it is a quiet one. Included by the rules' .cpp files only.
+// A token that does not fit tells the State what it would have been, unless it is a quiet one. What the tokens do is in tokens.cpp.
+// Included (through rules.h) by the rules' .cpp files and parse.cpp only, each after <boost/spirit/home/x3.hpp>: no header brings in Spirit.
 #pragma once
-#include <boost/spirit/home/x3.hpp>
-
-#include "grammar/operators.h"
 #include "grammar/parse.h"
-#include "grammar/state.h"
+#include "grammar/tokens.h"
 
 namespace shard::grammar {
 
 namespace x3 = boost::spirit::x3;
 
 struct StateTag;
-using Iterator = const char*;
 using Context = x3::context<StateTag, State>;
 
 template <class C> State& state_of(const C& context) { return x3::get<StateTag>(context); }
-
-// ---- what the tokens do (lexical.cpp) -------------------------------------------------------------------------------
-enum class WordKind { Any, Name, New };  // New: a name that the program gives; a keyword there is an error of its own
-
-bool take_symbol(State& s, Iterator& at, std::string_view symbol, bool quiet, bool blanks);
-bool take_keyword(State& s, Iterator& at, std::string_view word, bool quiet);
-bool take_word(State& s, Iterator& at, WordKind kind, std::string_view expected, Word& out);
-bool take_newline(State& s, Iterator& at);
-bool take_end(State& s, Iterator& at);
-bool take_operator(State& s, Iterator& at, bool sizes, Link& out);
-bool take_sign(State& s, Iterator& at, Link& out);
-bool take_dtype(State& s, Iterator& at, bool before_bracket, bool keys, std::string& out);
-bool take_text(State& s, Iterator& at, std::string& out);    // the literal part of a string
-bool take_format(State& s, Iterator& at, std::string& out);  // after the `:` of an interpolation
-void skip_blanks(State& s, Iterator& at);
-bool at_record(State& s, Iterator at);                       // after a `{`
-bool at_groups(State& s, Iterator at);                       // `{V:` and the like
-bool at_function(State& s, Iterator at, bool named);         // modifiers, `fn` and, if named, a word
-bool at_statement_word(State& s, Iterator at, std::string_view word);  // `rules` or `test` where it opens a statement
-Node number(State& s, Iterator begin, Iterator end);
-std::string_view found(State& s, Iterator at);               // the token there, for messages
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------
 // A parser without attribute made of a function (State&, Iterator&) -> bool.

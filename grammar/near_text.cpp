@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "grammar/lexical.h"
+#include "grammar/tokens.h"
 
 namespace shard::grammar {
 namespace {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <boost/spirit/home/x3.hpp>
+
 #include "grammar/advice.h"
 #include "grammar/form.h"
 #include "grammar/near_text.h"

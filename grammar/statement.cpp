@@ -1,6 +1,8 @@
 // Statements, blocks and whole programs.
 #include <algorithm>
 
+#include <boost/spirit/home/x3.hpp>
+
 #include "grammar/rules.h"
 
 namespace shard::grammar {

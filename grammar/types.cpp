@@ -1,4 +1,6 @@
 // Types such as `~f32[8@X, ..., _]{V:X}`, annotations made of them, and patterns.
+#include <boost/spirit/home/x3.hpp>
+
 #include "grammar/rules.h"
 
 namespace shard::grammar {

@@ -83,6 +83,9 @@ TEST_CASE("advice: operators") {
   advises("x **= 2", "only `+=` `-=` `*=` `/=` assign and compute: write `x = x ** ...`");
   advises("let a = b === c", "`===` is written `==`", "let a = b == c");
   advises("let a = b ^ c", "`^` is no operator: a power is `x ** y`");
+  advises("if a = b { f() }", "a condition compares with `==`", "if a == b { f() }");
+  advises("f(a, *xs)", "`*` before a value is written `...`", "f(a, ...xs)");
+  advises("let f(x) = x + 1", "a function is declared with `fn`", "fn f(x) = x + 1");
   advises("// a comment", "a comment starts with `#`");
 }
 

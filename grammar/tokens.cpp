@@ -1,5 +1,5 @@
-// What the tokens do, without Spirit's templates.
-#include "grammar/lexical.h"
+// The tokens, character by character.
+#include "grammar/tokens.h"
 
 #include <algorithm>
 #include <charconv>
