@@ -17,7 +17,7 @@ Value type_value(Type t) {
 }
 
 Value type_of(Interpreter& in, const Value& v) {
-  if (v.is_tensor()) return type_value(v.tensor().type());
+  if (v.is_tensor()) return type_value(in.context().type_of(v.tensor()));
   if (v.is<bool>()) return type_value(Type::of(DType::Bool, {}));
   if (v.is<std::int64_t>()) return type_value(Type::of(DType::I32, {}));
   if (v.is<double>()) return type_value(Type::of(DType::F32, {}));
