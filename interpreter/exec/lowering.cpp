@@ -228,6 +228,21 @@ bool Lowering::emit_view(const Node& n) {
     put(n.outputs[0], permuted(place(n.inputs[0]), full));
     return true;
   }
+  if (n.op == core.slice) {   // small parts are copied: they would keep all of their operand alive
+    Place p = place(n.inputs[0]);
+    const Shape& shape = type(n.outputs[0]).shape;
+    if (4 * runtime::numel(shape) < runtime::numel(p.shape)) return false;
+    const ir::Ints &start = n.attrs.ints("start"), &limit = n.attrs.ints("limit"), &step = n.attrs.ints("step");
+    std::size_t lead = shape.size() - start.size();
+    for (std::size_t i = 0; i < start.size(); ++i) {
+      if (limit[i] == ir::kWhole) continue;
+      p.offset += start[i] * p.strides[lead + i];
+      p.strides[lead + i] *= step[i];
+    }
+    p.shape = shape;
+    put(n.outputs[0], std::move(p));
+    return true;
+  }
   return false;
 }
 

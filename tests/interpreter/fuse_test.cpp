@@ -54,7 +54,7 @@ Graph random_graph(Random& r, int nodes) {
     for (int i = 0; i < nodes; ++i) {
       Var x = any();
       runtime::Shape s = b.type(x).shape;
-      switch (r.below(11)) {
+      switch (r.below(12)) {
         case 0: have.push_back(ir::add(b, x, like(x))); break;
         case 1: have.push_back(b.call("tanh", {ir::mul(b, x, like(x))})); break;
         case 2: have.push_back(b.call("tanh", {x})); break;
@@ -73,6 +73,15 @@ Graph random_graph(Random& r, int nodes) {
         case 9:
           if (s == runtime::Shape{4, 6}) have.push_back(ir::reshape(b, x, {6, 4}));
           else if (s == runtime::Shape{6, 4}) have.push_back(ir::reshape(b, x, {4, 6}));
+          break;
+        case 10:
+          if (s == runtime::Shape{4, 6} || s == runtime::Shape{6, 4}) {   // the two halves change places
+            auto n = s[1];
+            auto part = [&](std::int64_t from, std::int64_t to) {
+              return b.emit1(*b.core().slice, {x}, {{"start", ir::Ints{from}}, {"limit", ir::Ints{to}}, {"step", ir::Ints{1}}});
+            };
+            have.push_back(b.emit1(*b.core().concat, {part(n / 2, n), part(0, n / 2)}, {{"axis", std::int64_t{-1}}}));
+          }
           break;
         default:
           if (s == runtime::Shape{4, 6}) {
