@@ -102,7 +102,7 @@ class Engine {
 
   Value run(std::string_view text, std::string_view name = "script");   // the value of its last expression
   Value run_file(const std::string& path);
-  Value call(std::string_view function, std::vector<Value> arguments);  // a global of the last script
+  Value call(std::string_view function, std::vector<Value> arguments);  // a global of the last script, or a builtin
   Value get(std::string_view name) const;                // a global; throws Error where there is none
   void set(std::string_view name, Value value);          // a global that scripts run later see
   // A C++ function that scripts call by `name`. An exception it throws becomes an error at the call.

@@ -212,7 +212,8 @@ Value Engine::run_file(const std::string& path) {
 Value Engine::call(std::string_view function, std::vector<Value> arguments) {
   return impl_->guarded([&] {
     auto f = impl_->in().global(std::string(function));
-    if (!f) throw grammar::Error("name", {}, "there is no global `" + std::string(function) + "`");
+    if (!f) f = impl_->in().builtin(std::string(function));
+    if (!f) throw grammar::Error("name", {}, "there is no function `" + std::string(function) + "`");
     std::vector<lang::Value> args;
     for (const Value& v : arguments) args.push_back(unwrap(v));
     arguments.clear();   // where the caller handed them over, the call may reuse their memory

@@ -84,7 +84,8 @@ std::vector<Mapped> batch_follow(Builder& b, const OpCall& call, std::span<const
 OpDef follow_row() {
   OpDef row{.name = "follow", .signature = "follow(x, like)", .doc = "x, laid out as another value is where nothing else is said."};
   row.dtype = {Operands::AsIs, {}};
-  row.derivative = Transposes{{0}, false, [](Builder&, const NodeView&, int, std::span<const Var> ct, const Type&) { return ct[0]; }};
+  row.derivative = ir::Custom{[](Builder&, const NodeView&, std::span<const Var> tangents) -> Vars { return {tangents[0]}; },
+                              [](Builder&, const NodeView&, std::span<const Var> cotangents) -> Vars { return {cotangents[0], Var{}}; }};
   row.kernel = ir::Structure::Shard;
   row.batch = batch_follow;
   row.internal = true;
