@@ -18,7 +18,7 @@ int main() {
   auto x = shard::Value::array<float>(shard::Type::f32, {64, 2}, xs), y = shard::Value::array<float>(shard::Type::f32, {64}, ys);
   auto w = shard::Value::array<float>(shard::Type::f32, {2}, zero);
   double loss = 0;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 400; ++i) {
     auto result = engine.call("step", {w, x, y}).items();
     w = result[0];
     loss = *result[1].as_number();
