@@ -1,6 +1,6 @@
-// What to write instead of forms of other languages. The grammar does not know these forms: where it cannot go on, advise() looks
-// at the text around that place. The check_ functions stop where the grammar could go on, but to no good.
-// Called by parse.cpp and the rules.
+// What to write instead of forms of other languages. The grammar does not know these forms: where it cannot go on,
+// advise() looks at the text around that place. The check_ functions stop where the grammar could go on, but to no
+// good. Called by parse.cpp and the rules.
 #pragma once
 #include <optional>
 
@@ -16,6 +16,6 @@ std::optional<Diagnostic> advise_loop(State& state, Span where);
 void check_digit_after_dot(State& state, const char* begin, const char* end);  // `1.` and `1.f`
 [[noreturn]] void fail_number_runs_on(State& state, const char* begin, const char* end);
 void check_after_shard(State& state, const Shard& shard, const char* at);      // `shard x as P(@X) @ w`
-void check_lambda(State& state, const Function& function);                     // a function in an expression has no name
+void check_lambda(State& state, const Function& function);  // a function in an expression has no name
 
 }  // namespace shard::grammar

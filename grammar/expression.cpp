@@ -15,8 +15,10 @@ const x3::rule<class spec_id, ExprPtr> spec = "a spec";
 const x3::rule<class spec_literal_id, SpecLit> spec_literal = "a spec";
 const x3::rule<class lambda_id, FunctionLit> lambda = "a function";
 
-constexpr auto binary = giving<Link>([](State& s, Iterator& at, Link& out) { return take_operator(s, at, false, out); });
-constexpr auto size_binary = giving<Link>([](State& s, Iterator& at, Link& out) { return take_operator(s, at, true, out); });
+constexpr auto binary =
+    giving<Link>([](State& s, Iterator& at, Link& out) { return take_operator(s, at, false, out); });
+constexpr auto size_binary =
+    giving<Link>([](State& s, Iterator& at, Link& out) { return take_operator(s, at, true, out); });
 constexpr auto sign = giving<Link>([](State& s, Iterator& at, Link& out) { return take_sign(s, at, out); });
 
 const auto link = push(&Chain::links);
@@ -29,11 +31,13 @@ const auto climbed = [](auto& c) { x3::_val(c) = climb(state_of(c), std::move(x3
 const auto climbed_expr = [](auto& c) { x3::_val(c) = climb(state_of(c), std::move(x3::_attr(c).links)).expr; };
 
 const auto chain_def = *sign[link] >> postfix[operand_link] >> *(binary[link] > *sign[link] > postfix[operand_link]);
-const auto size_chain_def = *sign[link] >> postfix[operand_link] >> *(size_binary[link] > *sign[link] > postfix[operand_link]);
+const auto size_chain_def = *sign[link] >> postfix[operand_link] >>
+                            *(size_binary[link] > *sign[link] > postfix[operand_link]);
 const auto size_def = size_chain[climbed_expr];
 
 const auto spec_literal_def = kw("P") > args[all];
-const auto spec_def = as_expr[spec_literal][all] | postfix[([](auto& c) { x3::_val(c) = std::move(x3::_attr(c).expr); })];
+const auto spec_def =
+    as_expr[spec_literal][all] | postfix[([](auto& c) { x3::_val(c) = std::move(x3::_attr(c).expr); })];
 const auto alone = [](auto& c) { check_after_shard(state_of(c), x3::_val(c), here(c)); };
 const auto sharding_def = kw("shard") > expression[set(&Shard::value)] > need("as") > spec[set(&Shard::spec)] >
                           -(kw("on") > postfix[set_expr(&Shard::mesh)]) > x3::eps[alone];
@@ -52,7 +56,8 @@ const auto unnamed = [](auto& c) {
 };
 constexpr auto function_ahead = ahead([](State& s, Iterator at) { return at_function(s, at, false); });
 const auto lambda_def = function_ahead >> function[unnamed];
-const auto expression_def = guard[as_expr[lambda][all] | piped[([](auto& c) { x3::_val(c) = std::move(x3::_attr(c).expr); })]];
+const auto expression_def =
+    guard[as_expr[lambda][all] | piped[([](auto& c) { x3::_val(c) = std::move(x3::_attr(c).expr); })]];
 
 BOOST_SPIRIT_DEFINE(chain, size_chain, piped, sharding, spec, spec_literal, lambda)
 

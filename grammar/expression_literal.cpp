@@ -9,12 +9,16 @@ namespace {
 const x3::rule<class text_id, StringPiece> text_piece = "text";
 const x3::rule<class hole_id, StringPiece> hole = "an interpolation";
 
-constexpr auto text = giving<std::string>([](State& s, Iterator& at, std::string& out) { return take_text(s, at, out); });
-constexpr auto format = giving<std::string>([](State& s, Iterator& at, std::string& out) { return take_format(s, at, out); });
+constexpr auto text =
+    giving<std::string>([](State& s, Iterator& at, std::string& out) { return take_text(s, at, out); });
+constexpr auto format =
+    giving<std::string>([](State& s, Iterator& at, std::string& out) { return take_format(s, at, out); });
 
 const auto text_piece_def = text[set(&StringPiece::text)];
-const auto hole_def = quiet("{") >> x3::expect[expression[set(&StringPiece::value)]] >> -format[set(&StringPiece::format)] > sym_tight("}");
-const auto string_def = tight("\"") >> *(text_piece[push(&StringLit::pieces)] | hole[push(&StringLit::pieces)]) > sym("\"");
+const auto hole_def = quiet("{") >> x3::expect[expression[set(&StringPiece::value)]] >>
+                      -format[set(&StringPiece::format)] > sym_tight("}");
+const auto string_def = tight("\"") >> *(text_piece[push(&StringLit::pieces)] | hole[push(&StringLit::pieces)]) >
+                        sym("\"");
 
 // The shape of a number; its value is made of the raw text by number() with std::from_chars, which rounds correctly.
 const auto digits = +x3::digit >> *(x3::char_('_') >> +x3::digit);
@@ -26,8 +30,9 @@ const auto number_literal_def = x3::raw[number_shape][valued] >> blanks;
 
 // `@X`, `@(X, Y)`: no blank after the sign.
 const auto grouped_name = -tight("@") >> word(WordKind::Name, "an axis' name")[push(&AxisLit::names)];
-const auto axis_def = tight("@") >> ((&quiet("(") >> sym("(")[flag(&AxisLit::grouped)] > listed(grouped_name) > sym(")")) |
-                                     word(WordKind::Name, "an axis' name")[push(&AxisLit::names)]);
+const auto axis_def = tight("@") >>
+                      ((&quiet("(") >> sym("(")[flag(&AxisLit::grouped)] > listed(grouped_name) > sym(")")) |
+                       word(WordKind::Name, "an axis' name")[push(&AxisLit::names)]);
 
 BOOST_SPIRIT_DEFINE(text_piece, hole)
 

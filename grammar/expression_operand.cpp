@@ -26,7 +26,8 @@ const auto start = [](auto& c) {  // the first `:`: what came before it was no v
   i.slice = true;
   i.start = std::move(i.value);
 };
-const auto slice_rest = quiet(":")[start] >> -expression[set(&Item::stop)] >> -(quiet(":") >> -expression[set(&Item::step)]);
+const auto slice_rest = quiet(":")[start] >> -expression[set(&Item::stop)] >>
+                        -(quiet(":") >> -expression[set(&Item::step)]);
 const auto item_def = quiet("...")[flag(&Item::ellipsis)] | (expression[set(&Item::value)] >> -slice_rest) | slice_rest;
 const auto one_item = spanned<Item>[item][push(&Index::items)];
 const auto items_def = sym("[") > one_item > *(sym(",") >> one_item) > -quiet(",") > sym("]");

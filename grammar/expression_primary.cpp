@@ -1,4 +1,5 @@
-// What an expression begins with: literals, names, and everything in brackets. Strings, numbers and axes are in expression_literal.cpp.
+// What an expression begins with: literals, names, and everything in brackets. Strings, numbers and axes are in
+// expression_literal.cpp.
 #include <algorithm>
 
 #include <boost/spirit/home/x3.hpp>
@@ -8,7 +9,10 @@
 namespace shard::grammar {
 namespace {
 
-struct Listing { std::vector<Element> elements; bool comma = false; };             // between brackets; comma: a trailing one
+struct Listing {
+  std::vector<Element> elements;
+  bool comma = false;
+};  // between brackets; comma: a trailing one
 struct Branch { ExprPtr condition, body; Span span; };
 struct Branches { std::vector<Branch> branches; ExprPtr otherwise; };              // if, else if, else if, ..., else
 
@@ -22,28 +26,34 @@ const x3::rule<class branches_id, Branches> branches = "if";
 const x3::rule<class use_id, UseExpr> use = "use";
 const x3::rule<class spec_id, SpecLit> spec = "a spec";
 
-const auto element_def = (quiet("...")[flag(&Element::spread)] > expression[set(&Element::value)]) | expression[set(&Element::value)];
+const auto element_def =
+    (quiet("...")[flag(&Element::spread)] > expression[set(&Element::value)]) | expression[set(&Element::value)];
 const auto trailing = [](auto& c) { x3::_val(c).comma = true; };
-const auto round_def = quiet("(") >> -(element[push(&Listing::elements)] >> *(sym(",") >> element[push(&Listing::elements)]) >>
-                                       -quiet(",")[trailing]) > sym(")");
+const auto round_def = quiet("(") >> -(element[push(&Listing::elements)] >>
+                                       *(sym(",") >> element[push(&Listing::elements)]) >> -quiet(",")[trailing]) >
+                       sym(")");
 const auto square_def = quiet("[") >> listed(element[push(&ListLit::elements)]) > sym("]");
 
 constexpr auto record_ahead = ahead([](State& s, Iterator at) { return at_record(s, at); });
 const auto key_string = [](auto& c) {
   State& s = state_of(c);
   const auto& [key, span] = x3::_attr(c);
-  if (key.pieces.size() > 1 || (key.pieces.size() == 1 && key.pieces[0].value)) s.fail(span, "a field's name cannot interpolate");
+  if (key.pieces.size() > 1 || (key.pieces.size() == 1 && key.pieces[0].value))
+    s.fail(span, "a field's name cannot interpolate");
   x3::_val(c).name = Word{key.pieces.empty() ? "" : key.pieces[0].text, span};
 };
 struct Key { StringLit string; Span span; };
 constexpr auto as_key = maker<Key>([](State&, Span span, StringLit&& s) { return Key{std::move(s), span}; });
 const auto entry_def = (quiet("...") > expression[set(&Entry::value)]) |
-                       ((word(WordKind::Any, "a field's name")[set(&Entry::name)] | as_key[string][key_string]) > sym(":") > expression[set(&Entry::value)]);
-const auto record_def = quiet("{") >> record_ahead >> *newline > listed(entry[push(&RecordLit::entries)]) > *newline > sym("}");
+                       ((word(WordKind::Any, "a field's name")[set(&Entry::name)] | as_key[string][key_string]) >
+                        sym(":") > expression[set(&Entry::value)]);
+const auto record_def = quiet("{") >> record_ahead >> *newline > listed(entry[push(&RecordLit::entries)]) > *newline >
+                        sym("}");
 
 // `else if` makes no deeper recursion of the rules, so that chains of it may be long.
 const auto branch_def = kw("if") > expression[set(&Branch::condition)] > as_expr[block][set(&Branch::body)];
-const auto branches_def = spanned<Branch>[branch][push(&Branches::branches)] >> *(kw("else") >> spanned<Branch>[branch][push(&Branches::branches)]) >>
+const auto branches_def = spanned<Branch>[branch][push(&Branches::branches)] >>
+                          *(kw("else") >> spanned<Branch>[branch][push(&Branches::branches)]) >>
                           -(kw("else") > as_expr[block][set(&Branches::otherwise)]);
 const auto use_def = kw("use") > postfix[set_expr(&UseExpr::mesh)] > as_expr[block][set(&UseExpr::body)];
 const auto spec_def = kw("P") > args[all];
@@ -57,11 +67,13 @@ constexpr auto as_if = maker<Operand>([](State& s, Span span, Branches&& b) {
   ExprPtr made = std::move(b.otherwise);
   for (std::size_t i = b.branches.size(); i-- > 0;) {
     Branch& x = b.branches[i];
-    made = s.make({span.source, x.span.begin, span.end}, IfExpr{std::move(x.condition), std::move(x.body), std::move(made)});
+    made = s.make({span.source, x.span.begin, span.end},
+                  IfExpr{std::move(x.condition), std::move(x.body), std::move(made)});
   }
   return Operand{std::move(made), span};
 });
-// A word alone: a constant, a name, a collective, `jit` as a function, an element type. Other keywords begin no operand.
+// A word alone: a constant, a name, a collective, `jit` as a function, an element type. Other keywords begin no
+// operand.
 constexpr auto worded = giving<Node>([](State& s, Iterator& at, Node& out) {
   const Iterator from = at;
   Word w;
@@ -70,15 +82,19 @@ constexpr auto worded = giving<Node>([](State& s, Iterator& at, Node& out) {
   else if (w.text == "true" || w.text == "false") out = BoolLit{w.text == "true"};
   else if (w.text == "none") out = NoneLit{};
   else if (is_dtype(w.text)) out = DTypeLit{w.text};
-  else if (w.text == "jit" || !is_keyword(w.text) || std::count(collective_names().begin(), collective_names().end(), w.text)) out = NameRef{w.text};
+  else if (w.text == "jit" || !is_keyword(w.text) ||
+           std::count(collective_names().begin(), collective_names().end(), w.text))
+    out = NameRef{w.text};
   else { at = from; return false; }
   return true;
 });
-constexpr auto open_entry = giving<OpenLit>([](State& s, Iterator& at, OpenLit&) { return take_symbol(s, at, "?", true, true); });
+constexpr auto open_entry =
+    giving<OpenLit>([](State& s, Iterator& at, OpenLit&) { return take_symbol(s, at, "?", true, true); });
 
-const auto primary_def = as_operand[string][all] | as_operand[number_literal][all] | as_operand[type][all] | as_operand[spec][all] |
-                         as_if[branches][all] | as_operand[use][all] | as_operand[worded][all] | in_round[round][all] | as_operand[square][all] |
-                         as_operand[record][all] | (&quiet("{") >> as_operand[block][all]) | as_operand[axis][all] | as_operand[open_entry][all] |
+const auto primary_def = as_operand[string][all] | as_operand[number_literal][all] | as_operand[type][all] |
+                         as_operand[spec][all] | as_if[branches][all] | as_operand[use][all] | as_operand[worded][all] |
+                         in_round[round][all] | as_operand[square][all] | as_operand[record][all] |
+                         (&quiet("{") >> as_operand[block][all]) | as_operand[axis][all] | as_operand[open_entry][all] |
                          missing("an expression");
 
 BOOST_SPIRIT_DEFINE(element, round, square, entry, record, branch, branches, use, spec)

@@ -19,15 +19,35 @@ class Walk {
 
   void statement(const Stmt& s) {
     std::visit(Overloaded{
-                   [&](const LetStmt& x) { std::set<std::string> names; pattern(*x.pattern, names); see(x.value); },
+                   [&](const LetStmt& x) {
+                     std::set<std::string> names;
+                     pattern(*x.pattern, names);
+                     see(x.value);
+                   },
                    [&](const FnStmt& x) { function(*x.function); },
-                   [&](const MeshStmt& x) { for (auto& a : x.axes) see(a.size); see(x.devices); },
+                   [&](const MeshStmt& x) {
+                     for (auto& a : x.axes) see(a.size);
+                     see(x.devices);
+                   },
                    [&](const UseStmt& x) { see(x.mesh); },
                    [&](const RulesStmt& x) { see(x.rules); },
-                   [&](const TestStmt& x) { const Inside save = inside_; inside_ = {}; body(*x.body, false); inside_ = save; },
+                   [&](const TestStmt& x) {
+                     const Inside save = inside_;
+                     inside_ = {};
+                     body(*x.body, false);
+                     inside_ = save;
+                   },
                    [](const ImportStmt&) {},
-                   [&](const ForStmt& x) { std::set<std::string> names; pattern(*x.pattern, names); see(x.sequence); loop(x.body); },
-                   [&](const WhileStmt& x) { see(x.condition); loop(x.body); },
+                   [&](const ForStmt& x) {
+                     std::set<std::string> names;
+                     pattern(*x.pattern, names);
+                     see(x.sequence);
+                     loop(x.body);
+                   },
+                   [&](const WhileStmt& x) {
+                     see(x.condition);
+                     loop(x.body);
+                   },
                    [&](const BreakStmt&) { in_loop(s, "break"); },
                    [&](const ContinueStmt&) { in_loop(s, "continue"); },
                    [&](const ReturnStmt& x) {
@@ -78,12 +98,14 @@ class Walk {
     }
   }
   static bool acts(const Expr& e) {
-    return std::holds_alternative<Call>(e.node) || std::holds_alternative<Pipe>(e.node) || std::holds_alternative<IfExpr>(e.node) ||
-           std::holds_alternative<Block>(e.node) || std::holds_alternative<UseExpr>(e.node);
+    return std::holds_alternative<Call>(e.node) || std::holds_alternative<Pipe>(e.node) ||
+           std::holds_alternative<IfExpr>(e.node) || std::holds_alternative<Block>(e.node) ||
+           std::holds_alternative<UseExpr>(e.node);
   }
   void unused(const Expr& e, bool last) {
-    std::vector<std::string> notes{last ? "a loop or a test gives no value: pass it to a call, or assign it to a variable"
-                                        : "give it a name with `let`, pass it to a call, or make it the last expression of the block"};
+    std::vector<std::string> notes{
+        last ? "a loop or a test gives no value: pass it to a call, or assign it to a variable"
+             : "give it a name with `let`, pass it to a call, or make it the last expression of the block"};
     std::vector<Fix> fixes;
     const auto* b = std::get_if<Binary>(&e.node);
     if (b && b->op == BinaryOp::Eq && target_kind(*b->left)) fixes.push_back({"assign with one `=`", b->op_span, "="});
@@ -92,18 +114,22 @@ class Walk {
 
   // ---- assignments --------------------------------------------------------------------------------------------------
   static bool target_kind(const Expr& e) {
-    return std::visit(Overloaded{[](const NameRef& n) { return !is_keyword(n.name); }, [](const Index& x) { return target_kind(*x.object); },
-                                 [](const Field& x) { return target_kind(*x.object); }, [](const auto&) { return false; }},
-                      e.node);
+    return std::visit(
+        Overloaded{[](const NameRef& n) { return !is_keyword(n.name); },
+                   [](const Index& x) { return target_kind(*x.object); },
+                   [](const Field& x) { return target_kind(*x.object); }, [](const auto&) { return false; }},
+        e.node);
   }
   void target(const Expr& e) {
     if (target_kind(e)) return;
     if (auto* t = std::get_if<TupleLit>(&e.node)) return targets(t->elements);
     if (auto* l = std::get_if<ListLit>(&e.node)) return targets(l->elements);
-    if (std::holds_alternative<HoleLit>(e.node)) return error(e.span, "`_` is no variable", {"name what is assigned, or declare with `let (a, _) = ...`"});
+    if (std::holds_alternative<HoleLit>(e.node))
+      return error(e.span, "`_` is no variable", {"name what is assigned, or declare with `let (a, _) = ...`"});
     const std::string word = text(e.span);
     if (is_keyword(word)) return error(e.span, "`" + word + "` is a keyword and cannot be redefined");
-    error(e.span, "this cannot be assigned to", {"assign to a variable, an element `x[i]`, a field `p.w`, or a tuple of these"});
+    error(e.span, "this cannot be assigned to",
+          {"assign to a variable, an element `x[i]`, a field `p.w`, or a tuple of these"});
   }
   void targets(const std::vector<Element>& elements) {
     for (const Element& x : elements) {
@@ -112,7 +138,8 @@ class Walk {
     }
   }
   void assign(const AssignStmt& x) {
-    const bool several = std::holds_alternative<TupleLit>(x.target->node) || std::holds_alternative<ListLit>(x.target->node);
+    const bool several =
+        std::holds_alternative<TupleLit>(x.target->node) || std::holds_alternative<ListLit>(x.target->node);
     if (several && x.op != AssignOp::Set) error(x.target->span, "only `=` assigns to several variables at once");
     else target(*x.target);
     see(x.target);
@@ -122,11 +149,18 @@ class Walk {
   void pattern(const Pattern& p, std::set<std::string>& names) {
     std::visit(Overloaded{[&](const NamePattern& n) {
                             declared_.insert(n.name);
-                            if (n.name != "_" && !names.insert(n.name).second) error(p.span, "the name `" + n.name + "` stands here twice");
+                            if (n.name != "_" && !names.insert(n.name).second)
+                              error(p.span, "the name `" + n.name + "` stands here twice");
                           },
-                          [&](const TuplePattern& t) { for (auto& e : t.elements) pattern(*e, names); },
-                          [&](const ListPattern& l) { for (auto& e : l.elements) pattern(*e, names); },
-                          [&](const RecordPattern& r) { for (auto& f : r.fields) pattern(*f.target, names); }},
+                          [&](const TuplePattern& t) {
+                            for (auto& e : t.elements) pattern(*e, names);
+                          },
+                          [&](const ListPattern& l) {
+                            for (auto& e : l.elements) pattern(*e, names);
+                          },
+                          [&](const RecordPattern& r) {
+                            for (auto& f : r.fields) pattern(*f.target, names);
+                          }},
                p.node);
   }
 
@@ -148,7 +182,8 @@ class Walk {
     std::visit(Overloaded{[&](const TypeAnnot& x) { see(x.type); },
                           [&](const SpecAnnot& x) {
                             if (auto* d = std::get_if<DTypeLit>(&x.spec->node)) {
-                              error(x.spec->span, "a type has a shape: `" + d->name + "[]` is one number, `" + d->name + "[_]` a vector, `" + d->name + "[...]` any array");
+                              error(x.spec->span, "a type has a shape: `" + d->name + "[]` is one number, `" + d->name +
+                                                      "[_]` a vector, `" + d->name + "[...]` any array");
                             }
                             see(x.spec);
                           },
@@ -163,7 +198,8 @@ class Walk {
     for (const Arg& a : all) {
       if (a.name) {
         named = &a;
-        if (!names.insert(a.name->text).second) error(a.name->span, "the argument `" + a.name->text + "` is given twice");
+        if (!names.insert(a.name->text).second)
+          error(a.name->span, "the argument `" + a.name->text + "` is given twice");
       } else if (named) {
         error(a.value->span, "a positional argument stands after the named argument `" + named->name->text + "`",
               {"put positional arguments first, or name this one too"});
@@ -178,24 +214,56 @@ class Walk {
   void see_all(const std::vector<Element>& elements) { for (auto& x : elements) see(x.value); }
   void expr(const Expr& e) {
     std::visit(Overloaded{
-                   [&](const StringLit& s) { for (auto& p : s.pieces) see(p.value); },
+                   [&](const StringLit& s) {
+                     for (auto& p : s.pieces) see(p.value);
+                   },
                    [&](const NameRef& n) { foreign_constant(n.name, e.span); },
                    [&](const SpecLit& s) { spec(s); },
-                   [&](const TypeLit& t) { for (auto& d : t.dims) see(d.size); },
+                   [&](const TypeLit& t) {
+                     for (auto& d : t.dims) see(d.size);
+                   },
                    [&](const TupleLit& t) { see_all(t.elements); },
                    [&](const ListLit& t) { see_all(t.elements); },
                    [&](const RecordLit& r) { record(r); },
                    [&](const Block&) { body(e, true); },
-                   [&](const IfExpr& x) { see(x.condition); see(x.then); see(x.otherwise); },
-                   [&](const UseExpr& x) { see(x.mesh); see(x.body); },
+                   [&](const IfExpr& x) {
+                     see(x.condition);
+                     see(x.then);
+                     see(x.otherwise);
+                   },
+                   [&](const UseExpr& x) {
+                     see(x.mesh);
+                     see(x.body);
+                   },
                    [&](const FunctionLit& x) { function(*x.function); },
                    [&](const Unary& x) { see(x.operand); },
-                   [&](const Binary& x) { see(x.left); see(x.right); },
-                   [&](const Call& x) { see(x.callee); args(x.args); },
-                   [&](const Index& x) { see(x.object); for (auto& i : x.items) { see(i.value); see(i.start); see(i.stop); see(i.step); } },
+                   [&](const Binary& x) {
+                     see(x.left);
+                     see(x.right);
+                   },
+                   [&](const Call& x) {
+                     see(x.callee);
+                     args(x.args);
+                   },
+                   [&](const Index& x) {
+                     see(x.object);
+                     for (auto& i : x.items) {
+                       see(i.value);
+                       see(i.start);
+                       see(i.stop);
+                       see(i.step);
+                     }
+                   },
                    [&](const Field& x) { see(x.object); },
-                   [&](const Pipe& x) { see(x.value); see(x.target); },
-                   [&](const Shard& x) { see(x.value); see(x.spec); see(x.mesh); },
+                   [&](const Pipe& x) {
+                     see(x.value);
+                     see(x.target);
+                   },
+                   [&](const Shard& x) {
+                     see(x.value);
+                     see(x.spec);
+                     see(x.mesh);
+                   },
                    [](const auto&) {},
                },
                e.node);
@@ -203,15 +271,26 @@ class Walk {
   void record(const RecordLit& r) {
     std::set<std::string> names;
     for (const Entry& x : r.entries) {
-      if (x.name && !names.insert(x.name->text).second) error(x.name->span, "the field `" + x.name->text + "` stands here twice");
+      if (x.name && !names.insert(x.name->text).second)
+        error(x.name->span, "the field `" + x.name->text + "` stands here twice");
       see(x.value);
     }
   }
 
-  // ---- forms of other languages that are good syntax here -------------------------------------------------------------
+  // ---- forms of other languages that are good syntax here
+  // -------------------------------------------------------------
   void foreign_constant(const std::string& name, Span at) {
-    const char* here = name == "None" || name == "null" || name == "nil" ? "none" : name == "True" ? "true" : name == "False" ? "false" : nullptr;
-    if (here) constants_.push_back({"syntax", at, "`" + name + "` is written `" + here + "` here", {}, {{"write `" + std::string(here) + "`", at, here}}, {}});
+    const char* here = name == "None" || name == "null" || name == "nil" ? "none"
+                       : name == "True"                                  ? "true"
+                       : name == "False"                                 ? "false"
+                                                                         : nullptr;
+    if (here)
+      constants_.push_back({"syntax",
+                            at,
+                            "`" + name + "` is written `" + here + "` here",
+                            {},
+                            {{"write `" + std::string(here) + "`", at, here}},
+                            {}});
   }
   void spec(const SpecLit& s) {
     for (const Arg& a : s.args) {
@@ -220,9 +299,11 @@ class Walk {
       const auto* name = std::get_if<NameRef>(&a.value->node);
       if (text && text->pieces.size() == 1 && !text->pieces[0].value) {
         const std::string axis = "@" + text->pieces[0].text;
-        error(a.value->span, "an axis is written with `@`: `" + axis + "`", {}, {{"write the axis", a.value->span, axis}});
+        error(a.value->span, "an axis is written with `@`: `" + axis + "`", {},
+              {{"write the axis", a.value->span, axis}});
       } else if (std::holds_alternative<NoneLit>(a.value->node) || (name && name->name == "None")) {
-        error(a.value->span, "a dimension that is not split is written `_` in a spec", {}, {{"write `_`", a.value->span, "_"}});
+        error(a.value->span, "a dimension that is not split is written `_` in a spec", {},
+              {{"write `_`", a.value->span, "_"}});
         continue;
       }
       see(a.value);
@@ -244,7 +325,8 @@ std::vector<Diagnostic> check_form(const Module& module, const State& state) {
   Walk walk(state, errors);
   for (const StmtPtr& s : module.body) walk.statement(*s);
   walk.finish();
-  std::stable_sort(errors.begin(), errors.end(), [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+  std::stable_sort(errors.begin(), errors.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
   if (errors.size() > 20) errors.resize(20);
   return errors;
 }

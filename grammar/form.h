@@ -1,5 +1,6 @@
-// Errors of form that a tree shows without knowing what its names mean: a positional argument after a named one, a value that
-// nothing uses, a target that cannot be assigned, `break` outside a loop. Called by parse.cpp once the whole text is parsed.
+// Errors of form that a tree shows without knowing what its names mean: a positional argument after a named one, a
+// value that nothing uses, a target that cannot be assigned, `break` outside a loop. Called by parse.cpp once the whole
+// text is parsed.
 #pragma once
 #include <vector>
 

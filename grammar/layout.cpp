@@ -27,7 +27,11 @@ std::size_t skip_void(std::string_view s, std::size_t at) {
 std::size_t not_utf8(std::string_view s) {
   for (std::size_t i = 0; i < s.size();) {
     const auto c = static_cast<unsigned char>(s[i]);
-    const std::size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    const std::size_t n = c < 0x80                ? 1
+                          : c >= 0xC2 && c < 0xE0 ? 2
+                          : c >= 0xE0 && c < 0xF0 ? 3
+                          : c >= 0xF0 && c < 0xF5 ? 4
+                                                  : 0;
     if (n == 0 || i + n > s.size()) return i;
     for (std::size_t k = 1; k < n; ++k) {
       if ((static_cast<unsigned char>(s[i + k]) & 0xC0) != 0x80) return i;
@@ -38,8 +42,9 @@ std::size_t not_utf8(std::string_view s) {
 }
 
 // After these a statement goes on in the next line. `...` ends none, so it is looked for first.
-constexpr std::array<std::string_view, 29> joining = {"|>", "**", "->", "-=", "+=", "*=", "/=", "..", "<<", ">>", "<=", ">=", "==", "!=", "//",
-                                                      "|",  "&",  "+",  "-",  "*",  "/",  "%",  "@",  "<",  ">",  "=",  ",",  ":",  "~"};
+constexpr std::array<std::string_view, 29> joining = {"|>", "**", "->", "-=", "+=", "*=", "/=", "..", "<<", ">>",
+                                                      "<=", ">=", "==", "!=", "//", "|",  "&",  "+",  "-",  "*",
+                                                      "/",  "%",  "@",  "<",  ">",  "=",  ",",  ":",  "~"};
 constexpr std::array<std::string_view, 6> joining_words = {"and", "or", "not", "as", "in", "shard"};
 
 class Walk {
@@ -71,8 +76,10 @@ class Walk {
     const auto line = 1 + std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(o.at), '\n');
     return (o.in_string ? " in a string opened at line " : " opened at line ") + std::to_string(line);
   }
-  void fail(std::size_t begin, std::size_t end, std::string message, std::vector<std::string> notes = {}, std::vector<Fix> fixes = {}) {
-    out_.diagnostics.push_back({"syntax", span(begin, end), std::move(message), std::move(notes), std::move(fixes), {}});
+  void fail(std::size_t begin, std::size_t end, std::string message, std::vector<std::string> notes = {},
+            std::vector<Fix> fixes = {}) {
+    out_.diagnostics.push_back(
+        {"syntax", span(begin, end), std::move(message), std::move(notes), std::move(fixes), {}});
   }
   Span span(std::size_t begin, std::size_t end) const {
     return {id_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(std::min(end, source_.size()))};
@@ -107,7 +114,8 @@ class Walk {
     const std::size_t here = at_++;
     if (in_string()) {
       const Open& o = *std::find_if(open_.rbegin(), open_.rend(), [](const Open& x) { return x.in_string; });
-      return fail(o.at, here, quoted(o.sign) + opened(o) + " is not closed on its line", {"a string stands on one line, with all that it interpolates"});
+      return fail(o.at, here, quoted(o.sign) + opened(o) + " is not closed on its line",
+                  {"a string stands on one line, with all that it interpolates"});
     }
     if (here + 1 == out_.text.size() && !joins_) return;
     if (joins_ || (!open_.empty() && !open_.back().newlines_count) || next_line_joins(at_)) out_.text[here] = ' ';
@@ -134,7 +142,8 @@ class Walk {
       while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
       out_.docs.push_back({static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(end + 1), std::string(text)});
     }
-    std::fill(out_.text.begin() + static_cast<std::ptrdiff_t>(begin), out_.text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+    std::fill(out_.text.begin() + static_cast<std::ptrdiff_t>(begin),
+              out_.text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
     at_ = end;
   }
 
@@ -143,7 +152,8 @@ class Walk {
     for (;;) {
       const char c = peek();
       if (c == '\n' || at_ + 1 >= out_.text.size()) {
-        return fail(quote, at_, "the string is not closed on its line", {"a string stands on one line; write a new line in it as \\n"});
+        return fail(quote, at_, "the string is not closed on its line",
+                    {"a string stands on one line; write a new line in it as \\n"});
       }
       if (c == '"') { ++at_; return; }
       if (c == '\\' && peek(1) != '\n') at_ += 2;
@@ -166,7 +176,8 @@ class Walk {
     std::string text(source_.substr(at_ + 1, end - at_ - 1));
     for (std::size_t i = 0; (i = text.find('"', i)) != std::string::npos; i += 2) text.insert(i, "\\");
     text = '"' + text + '"';
-    fail(at_, end + 1, "a string stands in double quotes: " + text, {}, {{"use double quotes", span(at_, end + 1), text}});
+    fail(at_, end + 1, "a string stands in double quotes: " + text, {},
+         {{"use double quotes", span(at_, end + 1), text}});
   }
 
   void open(char c) {
@@ -177,7 +188,8 @@ class Walk {
 
   void push(Open o) {
     if (open_.size() >= bracket_limit) {
-      return fail(o.at, o.at + 1, "brackets nest more than " + std::to_string(bracket_limit) + " deep", {"give the inner parts names with `let`"});
+      return fail(o.at, o.at + 1, "brackets nest more than " + std::to_string(bracket_limit) + " deep",
+                  {"give the inner parts names with `let`"});
     }
     open_.push_back(o);
     joins_ = false;
@@ -188,7 +200,8 @@ class Walk {
     const Open o = open_.back();
     const char want = o.sign == '(' ? ')' : o.sign == '[' ? ']' : '}';
     if (c != want) {
-      fail(at_, at_ + 1, quoted(o.sign) + opened(o) + " is never closed: " + quoted(want) + " should come before this " + quoted(c));
+      fail(at_, at_ + 1,
+           quoted(o.sign) + opened(o) + " is never closed: " + quoted(want) + " should come before this " + quoted(c));
       return;
     }
     open_.pop_back();
@@ -212,9 +225,14 @@ class Walk {
   void sign() {
     const std::string_view rest = std::string_view(out_.text).substr(at_);
     if (rest.substr(0, 3) == "...") { at_ += 3; joins_ = false; return; }
-    if (rest.substr(0, 2) == "++" || rest.substr(0, 2) == "--") {  // `i++` at the end of a line goes on nowhere: it is to be told of
+    if (rest.substr(0, 2) == "++" ||
+        rest.substr(0, 2) == "--") {  // `i++` at the end of a line goes on nowhere: it is to be told of
       const std::size_t after = rest.find_first_not_of(" \t\r", 2);
-      if (after == std::string_view::npos || rest[after] == '\n' || rest[after] == '#') { at_ += 2; joins_ = false; return; }
+      if (after == std::string_view::npos || rest[after] == '\n' || rest[after] == '#') {
+        at_ += 2;
+        joins_ = false;
+        return;
+      }
     }
     for (std::string_view s : joining) {
       if (rest.substr(0, s.size()) == s) { at_ += s.size(); joins_ = true; return; }
@@ -264,7 +282,8 @@ Layout lay_out(std::string_view source, std::uint32_t id) {
 std::string Layout::doc_above(std::uint32_t offset) const {
   std::uint32_t line = offset;  // where the line of `offset` begins
   while (line > 0 && is_blank(text[line - 1])) --line;
-  auto last = std::upper_bound(docs.begin(), docs.end(), line, [](std::uint32_t at, const DocLine& d) { return at < d.end; });
+  auto last =
+      std::upper_bound(docs.begin(), docs.end(), line, [](std::uint32_t at, const DocLine& d) { return at < d.end; });
   while (last != docs.begin() && (last - 1)->end == line) {
     line = (--last)->begin;
   }

@@ -1,6 +1,7 @@
 // Tokens and directives for the rules, as Spirit X3 parsers; no skipper: each token eats the blanks after it.
-// A token that does not fit tells the State what it would have been, unless it is a quiet one. What the tokens do is in tokens.cpp.
-// Included (through rules.h) by the rules' .cpp files and parse.cpp only, each after <boost/spirit/home/x3.hpp>: no header brings in Spirit.
+// A token that does not fit tells the State what it would have been, unless it is a quiet one. What the tokens do is in
+// tokens.cpp. Included (through rules.h) by the rules' .cpp files and parse.cpp only, each after
+// <boost/spirit/home/x3.hpp>: no header brings in Spirit.
 #pragma once
 #include "grammar/parse.h"
 #include "grammar/tokens.h"
@@ -42,18 +43,37 @@ template <class T, class F> struct Giving : x3::parser<Giving<T, F>> {
 template <class F> constexpr Silent<F> silent(F f) { return Silent<F>(f); }
 template <class T, class F> constexpr Giving<T, F> giving(F f) { return Giving<T, F>(f); }
 
-constexpr auto sym(std::string_view text) { return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, false, true); }); }
-constexpr auto quiet(std::string_view text) { return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, true, true); }); }
-constexpr auto tight(std::string_view text) { return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, true, false); }); }
-constexpr auto sym_tight(std::string_view text) { return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, false, false); }); }
-constexpr auto kw(std::string_view word) { return silent([word](State& s, Iterator& at) { return take_keyword(s, at, word, true); }); }
-constexpr auto need(std::string_view word) { return silent([word](State& s, Iterator& at) { return take_keyword(s, at, word, false); }); }
+constexpr auto sym(std::string_view text) {
+  return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, false, true); });
+}
+constexpr auto quiet(std::string_view text) {
+  return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, true, true); });
+}
+constexpr auto tight(std::string_view text) {
+  return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, true, false); });
+}
+constexpr auto sym_tight(std::string_view text) {
+  return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, false, false); });
+}
+constexpr auto kw(std::string_view word) {
+  return silent([word](State& s, Iterator& at) { return take_keyword(s, at, word, true); });
+}
+constexpr auto need(std::string_view word) {
+  return silent([word](State& s, Iterator& at) { return take_keyword(s, at, word, false); });
+}
 constexpr auto word(WordKind kind, std::string_view expected) {
   return giving<Word>([=](State& s, Iterator& at, Word& out) { return take_word(s, at, kind, expected, out); });
 }
-constexpr auto ahead(bool (*test)(State&, Iterator)) { return silent([test](State& s, Iterator& at) { return test(s, at); }); }
+constexpr auto ahead(bool (*test)(State&, Iterator)) {
+  return silent([test](State& s, Iterator& at) { return test(s, at); });
+}
 // Fails quietly; tells what would have fitted here.
-constexpr auto missing(std::string_view what) { return silent([what](State& s, Iterator& at) { s.expect(at, what); return false; }); }
+constexpr auto missing(std::string_view what) {
+  return silent([what](State& s, Iterator& at) {
+    s.expect(at, what);
+    return false;
+  });
+}
 
 constexpr auto newline = silent([](State& s, Iterator& at) { return take_newline(s, at); });
 constexpr auto text_end = silent([](State& s, Iterator& at) { return take_end(s, at); });
@@ -64,8 +84,14 @@ template <class P> auto listed(const P& item) { return -(item >> *(sym(",") >> i
 
 // ---- actions: into a member of the rule's attribute -----------------------------------------------------------------
 template <class M> auto set(M member) { return [member](auto& c) { x3::_val(c).*member = std::move(x3::_attr(c)); }; }
-template <class M> auto set_expr(M member) { return [member](auto& c) { x3::_val(c).*member = std::move(x3::_attr(c).expr); }; }
-template <class M> auto push(M member) { return [member](auto& c) { (x3::_val(c).*member).push_back(std::move(x3::_attr(c))); }; }
+template <class M>
+auto set_expr(M member) {
+  return [member](auto& c) { x3::_val(c).*member = std::move(x3::_attr(c).expr); };
+}
+template <class M>
+auto push(M member) {
+  return [member](auto& c) { (x3::_val(c).*member).push_back(std::move(x3::_attr(c))); };
+}
 template <class M> auto flag(M member) { return [member](auto& c) { x3::_val(c).*member = true; }; }
 constexpr auto all = [](auto& c) { x3::_val(c) = std::move(x3::_attr(c)); };
 constexpr auto append = [](auto& c) { x3::_val(c).push_back(std::move(x3::_attr(c))); };
@@ -74,8 +100,8 @@ constexpr auto append = [](auto& c) { x3::_val(c).push_back(std::move(x3::_attr(
 template <class C> Iterator here(const C& c) { return x3::_where(c).begin(); }
 
 // ---- directives -----------------------------------------------------------------------------------------------------
-// Made[rule] gives what `make(state, span, attribute of the rule)` returns. It stays a call of its own: inlined, the drafts of all
-// alternatives would lie in one frame, once at every level of an expression within expressions.
+// Made[rule] gives what `make(state, span, attribute of the rule)` returns. It stays a call of its own: inlined, the
+// drafts of all alternatives would lie in one frame, once at every level of an expression within expressions.
 template <class Subject, class T, class Make> struct Made : x3::unary_parser<Subject, Made<Subject, T, Make>> {
   using base = x3::unary_parser<Subject, Made<Subject, T, Make>>;
   using attribute_type = T;
@@ -84,7 +110,8 @@ template <class Subject, class T, class Make> struct Made : x3::unary_parser<Sub
   static bool const handles_container = false;
   Make make;
   constexpr Made(const Subject& subject, Make m) : base(subject), make(m) {}
-  template <class C, class R, class A> [[gnu::noinline]] bool parse(Iterator& at, const Iterator& last, const C& context, R&, A& out) const {
+  template <class C, class R, class A>
+  [[gnu::noinline]] bool parse(Iterator& at, const Iterator& last, const C& context, R&, A& out) const {
     typename Subject::attribute_type value{};
     const Iterator from = at;
     if (!this->subject.parse(at, last, context, x3::unused, value)) return false;
@@ -104,25 +131,34 @@ template <class T, class Make> constexpr Maker<T, Make> maker(Make m) { return {
 
 // as_expr[r]: a node of r's attribute; as_operand[r]: the same with what it covers; spanned: sets the member `span`.
 constexpr auto as_expr = maker<ExprPtr>([](State& s, Span span, auto&& node) { return s.make(span, std::move(node)); });
-constexpr auto as_operand = maker<Operand>([](State& s, Span span, auto&& node) { return Operand{s.make(span, std::move(node)), span}; });
-constexpr auto as_pattern = maker<PatternPtr>([](State& s, Span span, auto&& node) { return s.make(span, std::move(node)); });
+constexpr auto as_operand = maker<Operand>([](State& s, Span span, auto&& node) {
+  return Operand{s.make(span, std::move(node)), span};
+});
+constexpr auto as_pattern =
+    maker<PatternPtr>([](State& s, Span span, auto&& node) { return s.make(span, std::move(node)); });
 constexpr auto as_annot = maker<AnnotPtr>([](State&, Span span, auto&& node) -> AnnotPtr {
   return std::make_shared<const Annot>(Annot{span, std::move(node)});
 });
 constexpr auto as_stmt = maker<StmtPtr>([](State&, Span span, auto&& node) -> StmtPtr {
   return std::make_shared<const Stmt>(Stmt{span, std::move(node)});
 });
-template <class T> constexpr auto spanned = maker<T>([](State&, Span span, T&& value) { value.span = span; return std::move(value); });
+template <class T>
+constexpr auto spanned = maker<T>([](State&, Span span, T&& value) {
+  value.span = span;
+  return std::move(value);
+});
 
 // Counts how deep the rules stand within each other; X3 recurses in C++ for each.
 template <class Subject> struct Guard : x3::unary_parser<Subject, Guard<Subject>> {
   using base = x3::unary_parser<Subject, Guard<Subject>>;
   static bool const is_pass_through_unary = true;
   constexpr explicit Guard(const Subject& subject) : base(subject) {}
-  template <class C, class R, class A> bool parse(Iterator& at, const Iterator& last, const C& context, R& rule, A& out) const {
+  template <class C, class R, class A>
+  bool parse(Iterator& at, const Iterator& last, const C& context, R& rule, A& out) const {
     State& s = state_of(context);
     if (s.depth >= recursion_limit) {
-      s.fail(s.span(at, std::size_t{1}), "this nests more than " + std::to_string(recursion_limit) + " deep", {"give the inner parts names with `let`"});
+      s.fail(s.span(at, std::size_t{1}), "this nests more than " + std::to_string(recursion_limit) + " deep",
+             {"give the inner parts names with `let`"});
     }
     struct Level { int& depth; explicit Level(int& d) : depth(d) { ++depth; } ~Level() { --depth; } } level(s.depth);
     return this->subject.parse(at, last, context, rule, out);

@@ -20,12 +20,16 @@ std::string_view trimmed(std::string_view text) {
 
 std::string shortened(std::string_view text) {
   std::size_t end = std::min<std::size_t>(text.size(), 100);
-  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // no half characters
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;  // no half characters
   return std::string(text.substr(0, end)) + (end < text.size() ? "..." : "");
 }
 
 NearText::NearText(State& s, std::size_t where)
-    : state(s), text(s.begin, static_cast<std::size_t>(s.end - s.begin)), at(std::min(where, text.size())), token(found(s, s.begin + at)) {
+    : state(s),
+      text(s.begin, static_cast<std::size_t>(s.end - s.begin)),
+      at(std::min(where, text.size())),
+      token(found(s, s.begin + at)) {
   struct Level { std::size_t open, statement; };
   std::vector<Level> levels{{npos, 0}};
   std::vector<std::size_t> strings;  // how many levels were open where an interpolation began
@@ -58,7 +62,8 @@ NearText::NearText(State& s, std::size_t where)
     ++i;
   }
   open = levels.back().open;
-  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {  // brackets other than blocks are part of a statement
+  for (auto level = levels.rbegin(); level != levels.rend();
+       ++level) {  // brackets other than blocks are part of a statement
     statement = level->statement;
     if (level->open == npos || text[level->open] == '{') break;
   }
@@ -67,11 +72,13 @@ NearText::NearText(State& s, std::size_t where)
 
 Span NearText::span(std::size_t begin, std::size_t end) const {
   const auto size = static_cast<std::size_t>(state.layout.text.size() - 1);
-  return {state.source, static_cast<std::uint32_t>(std::min(begin, size)), static_cast<std::uint32_t>(std::min(std::max(begin, end), size))};
+  return {state.source, static_cast<std::uint32_t>(std::min(begin, size)),
+          static_cast<std::uint32_t>(std::min(std::max(begin, end), size))};
 }
 
 bool NearText::expects(std::string_view what) const {
-  return std::any_of(state.expected.begin(), state.expected.end(), [&](const State::Expected& e) { return e.what == what; });
+  return std::any_of(state.expected.begin(), state.expected.end(),
+                     [&](const State::Expected& e) { return e.what == what; });
 }
 
 bool NearText::is_word(std::size_t where, std::size_t length) const {

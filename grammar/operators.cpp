@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "grammar/near_text.h"
+
 namespace shard::grammar {
 namespace {
 
@@ -68,7 +70,8 @@ class Climber {
     if (link.prefix->level == Level::Not && !waiting_.empty() && level(*waiting_.back()) > Level::Not) {
       const Span all = cover(link.span, chain_[end_of(at_, Level::Not) - 1]);
       const std::string text = "(" + std::string(state_.text(all)) + ")";
-      state_.fail(link.span, "`not` binds loosest here, so it needs parentheses: `" + text + "`", {}, {{"put it in parentheses", all, text}});
+      state_.fail(link.span, "`not` binds loosest here, so it needs parentheses: `" + shortened(text) + "`", {},
+                  {{"put it in parentheses", all, text}});
     }
     waiting_.push_back(&link);
   }
@@ -96,7 +99,8 @@ class Climber {
     Operand left = std::move(values_.back());
     values_.pop_back();
     const Span span{state_.source, left.span.begin, right.span.end};
-    values_.push_back({state_.make(span, Binary{link.binary->op, std::move(left.expr), std::move(right.expr), link.span}), span});
+    values_.push_back(
+        {state_.make(span, Binary{link.binary->op, std::move(left.expr), std::move(right.expr), link.span}), span});
   }
 
   // A second comparison or range. waiting_ ends with the first; values_ with its operands.
@@ -104,15 +108,19 @@ class Climber {
     const Link& first = *waiting_.back();
     const std::string a(state_.text(values_[values_.size() - 2].span)), b(state_.text(values_.back().span));
     const std::size_t end = end_of(at_ + 1, link.binary->level);
-    const Span rest = cover(chain_[at_ + 1].prefix ? chain_[at_ + 1].span : chain_[at_ + 1].operand.span, chain_[end - 1]);
+    const Span rest =
+        cover(chain_[at_ + 1].prefix ? chain_[at_ + 1].span : chain_[at_ + 1].operand.span, chain_[end - 1]);
     const Span all{state_.source, values_[values_.size() - 2].span.begin, rest.end};
-    if (link.binary->level == Level::Range) state_.fail(link.span, "a range has two ends: `" + a + ".." + b + "` cannot go on with `..`");
+    if (link.binary->level == Level::Range)
+      state_.fail(link.span, "a range has two ends: `" + shortened(a + ".." + b) + "` cannot go on with `..`");
     std::string text = a + " " + std::string(first.binary->token) + " " + b;
     text += " and " + b + " " + std::string(link.binary->token) + " " + std::string(state_.text(rest));
-    state_.fail(all, "comparisons do not chain: write `" + text + "`", {}, {{"compare twice", all, text}});
+    state_.fail(all, "comparisons do not chain: write `" + shortened(text) + "`", {}, {{"compare twice", all, text}});
   }
 
-  static Span cover(Span from, const Link& last) { return {from.source, from.begin, last.prefix || last.binary ? last.span.end : last.operand.span.end}; }
+  static Span cover(Span from, const Link& last) {
+    return {from.source, from.begin, last.prefix || last.binary ? last.span.end : last.operand.span.end};
+  }
 
   // One past the last link of the operand at `from` of an operator of this level.
   std::size_t end_of(std::size_t from, Level of) const {

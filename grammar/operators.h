@@ -1,5 +1,6 @@
-// THE table of operators: how each is written, how tightly it binds, which node it makes. Everything that must agree with it
-// (the parser's chains, the printer's parentheses, what ends an expression) reads it. Called by expression.cpp and print.cpp.
+// THE table of operators: how each is written, how tightly it binds, which node it makes. Everything that must agree
+// with it (the parser's chains, the printer's parentheses, what ends an expression) reads it. Called by expression.cpp
+// and print.cpp.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -13,7 +14,13 @@ namespace shard::grammar {
 enum class Level { Or = 1, And, Not, Compare, Range, BitOr, BitAnd, Shift, Sum, Product, Sign, Power, Postfix };
 enum class Side { Left, Right, None };  // None: `a < b < c` is refused
 
-struct BinaryRow { std::string_view token; BinaryOp op; Level level; Side side; bool in_sizes; };  // in_sizes: may stand before the `@` of a type
+struct BinaryRow {
+  std::string_view token;
+  BinaryOp op;
+  Level level;
+  Side side;
+  bool in_sizes;
+};  // in_sizes: may stand before the `@` of a type
 struct UnaryRow { std::string_view token; UnaryOp op; Level level; };
 
 const BinaryRow& row(BinaryOp op);
@@ -31,7 +38,8 @@ struct Link {
   Span span;                          // of the token
 };
 
-// The tree of a chain, by precedence; no recursion, so that its length is no matter. Throws Error for `a < b < c` and the like.
+// The tree of a chain, by precedence; no recursion, so that its length is no matter. Throws Error for `a < b < c` and
+// the like.
 Operand climb(State& state, std::vector<Link> chain);
 
 }  // namespace shard::grammar

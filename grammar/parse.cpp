@@ -1,4 +1,5 @@
-// The entry: layout, rules, then the checks of form; and from a parse that could not go on to the sentence that says so.
+// The entry: layout, rules, then the checks of form; and from a parse that could not go on to the sentence that says
+// so.
 #include "grammar/parse.h"
 
 #include <algorithm>
@@ -15,7 +16,8 @@ namespace {
 
 std::string listed_words(const std::vector<std::string>& words) {
   std::string out;
-  for (std::size_t i = 0; i < words.size(); ++i) out += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
   return out;
 }
 
@@ -27,7 +29,8 @@ Diagnostic unexpected(State& s) {
   const std::string token(found(s, at));
   std::vector<std::string> expected;
   bool ended = false;  // a whole statement stands before this place
-  const bool statement = std::any_of(s.expected.begin(), s.expected.end(), [](const State::Expected& e) { return e.what == "a statement"; });
+  const bool statement = std::any_of(s.expected.begin(), s.expected.end(),
+                                     [](const State::Expected& e) { return e.what == "a statement"; });
   for (const State::Expected& e : s.expected) {
     if (e.what.empty()) ended = true;
     else if (e.token) expected.push_back("`" + std::string(e.what) + "`");
@@ -38,8 +41,12 @@ Diagnostic unexpected(State& s) {
   else message = "expected " + listed_words(expected);
   if (end) message += ", but the text ends here";
   else if (*at == '\n') message += ", but the line ends here";
-  else message += ", found " + std::string(!token.empty() && is_keyword(token) ? "the keyword " : "") + "`" + shortened(token) + "`";
-  const Span span = line_end ? s.span(at, std::size_t{0}) : s.span(at, token.size());
+  else
+    message += ", found " + std::string(!token.empty() && is_keyword(token) ? "the keyword " : "") + "`" +
+               shortened(token) + "`";
+  const char* last = at;  // where a line or the text ends too early, right after its last token
+  while (line_end && last > s.begin && (last[-1] == ' ' || last[-1] == '\t' || last[-1] == '\r')) --last;
+  const Span span = line_end ? s.span(last, std::size_t{0}) : s.span(at, token.size());
   return {"syntax", span, message, {}, {}, {}};
 }
 

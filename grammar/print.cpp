@@ -1,5 +1,5 @@
-// Canonical text of a tree: statements and functions; blocks stand on lines of their own, indented by two. The height of a tree is
-// bounded (state.h), so the walk recurses.
+// Canonical text of a tree: statements and functions; blocks stand on lines of their own, indented by two. The height
+// of a tree is bounded (state.h), so the walk recurses.
 #include "grammar/printer.h"
 
 #include <algorithm>
@@ -26,7 +26,10 @@ void Printer::block(const Block& b) {
 
 void Printer::function(const Function& f) {
   for (const Modifier& m : f.modifiers) {
-    out += m.kind == ModifierKind::Jit ? "jit" : m.kind == ModifierKind::Manual ? "manual" : m.kind == ModifierKind::Auto ? "auto" : "explicit";
+    out += m.kind == ModifierKind::Jit      ? "jit"
+           : m.kind == ModifierKind::Manual ? "manual"
+           : m.kind == ModifierKind::Auto   ? "auto"
+                                            : "explicit";
     if (!m.all_axes) {
       out += '(';
       list(m.axes, [&](const ExprPtr& a) { expr(a); });
@@ -72,8 +75,16 @@ void Printer::annot(const Annot& a) {
 
 void Printer::pattern(const Pattern& p) {
   std::visit(Overloaded{[&](const NamePattern& x) { out += x.name; },
-                        [&](const TuplePattern& x) { out += '('; list(x.elements, [&](const PatternPtr& e) { pattern(*e); }); out += ')'; },
-                        [&](const ListPattern& x) { out += '['; list(x.elements, [&](const PatternPtr& e) { pattern(*e); }); out += ']'; },
+                        [&](const TuplePattern& x) {
+                          out += '(';
+                          list(x.elements, [&](const PatternPtr& e) { pattern(*e); });
+                          out += ')';
+                        },
+                        [&](const ListPattern& x) {
+                          out += '[';
+                          list(x.elements, [&](const PatternPtr& e) { pattern(*e); });
+                          out += ']';
+                        },
                         [&](const RecordPattern& x) {
                           out += '{';
                           list(x.fields, [&](const FieldPattern& f) {
@@ -88,23 +99,63 @@ void Printer::pattern(const Pattern& p) {
 
 void Printer::statement(const Stmt& s) {
   std::visit(Overloaded{
-                 [&](const LetStmt& x) { out += "let "; pattern(*x.pattern); out += " = "; expr(x.value); },
-                 [&](const FnStmt& x) { doc(x.function->doc); function(*x.function); },
+                 [&](const LetStmt& x) {
+                   out += "let ";
+                   pattern(*x.pattern);
+                   out += " = ";
+                   expr(x.value);
+                 },
+                 [&](const FnStmt& x) {
+                   doc(x.function->doc);
+                   function(*x.function);
+                 },
                  [&](const MeshStmt& x) { mesh(x); },
-                 [&](const UseStmt& x) { out += "use "; operand(x.mesh); },
-                 [&](const RulesStmt& x) { out += "rules "; operand(x.rules); },
-                 [&](const TestStmt& x) { out += "test \""; literal(x.name); out += "\" "; expr(x.body); },
+                 [&](const UseStmt& x) {
+                   out += "use ";
+                   operand(x.mesh);
+                 },
+                 [&](const RulesStmt& x) {
+                   out += "rules ";
+                   operand(x.rules);
+                 },
+                 [&](const TestStmt& x) {
+                   out += "test \"";
+                   literal(x.name);
+                   out += "\" ";
+                   expr(x.body);
+                 },
                  [&](const ImportStmt& x) {
                    out += "import ";
-                   if (x.file) { out += '"'; literal(x.module); out += '"'; }
-                   else out += x.module;
+                   if (x.file) {
+                     out += '"';
+                     literal(x.module);
+                     out += '"';
+                   } else out += x.module;
                    if (x.file || x.name.text != x.module) out += " as " + x.name.text;
                  },
-                 [&](const ForStmt& x) { out += "for "; pattern(*x.pattern); out += " in "; expr(x.sequence); out += ' '; expr(x.body); },
-                 [&](const WhileStmt& x) { out += "while "; expr(x.condition); out += ' '; expr(x.body); },
+                 [&](const ForStmt& x) {
+                   out += "for ";
+                   pattern(*x.pattern);
+                   out += " in ";
+                   expr(x.sequence);
+                   out += ' ';
+                   expr(x.body);
+                 },
+                 [&](const WhileStmt& x) {
+                   out += "while ";
+                   expr(x.condition);
+                   out += ' ';
+                   expr(x.body);
+                 },
                  [&](const BreakStmt&) { out += "break"; },
                  [&](const ContinueStmt&) { out += "continue"; },
-                 [&](const ReturnStmt& x) { out += "return"; if (x.value) { out += ' '; expr(x.value); } },
+                 [&](const ReturnStmt& x) {
+                   out += "return";
+                   if (x.value) {
+                     out += ' ';
+                     expr(x.value);
+                   }
+                 },
                  [&](const AssignStmt& x) {
                    constexpr const char* ops[] = {" = ", " += ", " -= ", " *= ", " /= "};
                    expr(x.target);

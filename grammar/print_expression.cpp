@@ -6,7 +6,8 @@
 namespace shard::grammar {
 
 int Printer::level_of(const Expr& e) {
-  return std::visit(Overloaded{[](const FunctionLit&) { return loosest; }, [](const Shard&) { return pipe_level; }, [](const Pipe&) { return pipe_level; },
+  return std::visit(Overloaded{[](const FunctionLit&) { return loosest; }, [](const Shard&) { return pipe_level; },
+                               [](const Pipe&) { return pipe_level; },
                                [](const Unary& x) { return static_cast<int>(row(x.op).level); },
                                [](const Binary& x) { return static_cast<int>(row(x.op).level); },
                                [](const auto&) { return static_cast<int>(Level::Postfix); }},
@@ -82,7 +83,12 @@ void Printer::node(const Expr& e) {
                    const UnaryRow& r = row(x.op);
                    out += r.token;
                    if (r.level == Level::Not) out += ' ';
-                   else if (x.op == UnaryOp::BitNot && std::holds_alternative<TypeLit>(x.operand->node)) { out += '('; node(*x.operand); out += ')'; return; }
+                   else if (x.op == UnaryOp::BitNot && std::holds_alternative<TypeLit>(x.operand->node)) {
+                     out += '(';
+                     node(*x.operand);
+                     out += ')';
+                     return;
+                   }
                    expr(x.operand, static_cast<int>(r.level));
                  },
                  [&](const Binary& x) { binary(x); },
@@ -111,10 +117,11 @@ void Printer::indexed(const ExprPtr& e) {
 const Expr& Printer::leftmost(const Expr& e) {
   const Expr* x = &e;
   for (;;) {
-    const ExprPtr* next = std::visit(Overloaded{[](const Call& c) { return &c.callee; }, [](const Index& i) { return &i.object; },
-                                                [](const Field& f) { return &f.object; }, [](const Binary& b) { return &b.left; },
-                                                [](const Pipe& p) { return &p.value; }, [](const auto&) -> const ExprPtr* { return nullptr; }},
-                                     x->node);
+    const ExprPtr* next = std::visit(
+        Overloaded{[](const Call& c) { return &c.callee; }, [](const Index& i) { return &i.object; },
+                   [](const Field& f) { return &f.object; }, [](const Binary& b) { return &b.left; },
+                   [](const Pipe& p) { return &p.value; }, [](const auto&) -> const ExprPtr* { return nullptr; }},
+        x->node);
     if (!next) return *x;
     x = next->get();
   }
@@ -124,7 +131,8 @@ void Printer::sharding(const Shard& x) {
   out += "shard ";
   expr(x.value);
   out += " as ";
-  const bool brackets = !std::holds_alternative<SpecLit>(x.spec->node) && std::holds_alternative<SpecLit>(leftmost(*x.spec).node);
+  const bool brackets =
+      !std::holds_alternative<SpecLit>(x.spec->node) && std::holds_alternative<SpecLit>(leftmost(*x.spec).node);
   if (brackets) out += '(';   // after `P(...)` only `on` and `|>` may follow
   operand(x.spec);
   if (brackets) out += ')';
@@ -221,7 +229,8 @@ void Printer::type(const TypeLit& t) {
 
 void Printer::size(const Expr& e) {  // only what may stand before the `@` of a type stands bare
   const auto* b = std::get_if<Binary>(&e.node);
-  const bool bare = level_of(e) >= static_cast<int>(Level::Sum) && !(b && row(b->op).level <= Level::Product && has_matmul(e));
+  const bool bare =
+      level_of(e) >= static_cast<int>(Level::Sum) && !(b && row(b->op).level <= Level::Product && has_matmul(e));
   expr(e, bare ? static_cast<int>(Level::Sum) : static_cast<int>(Level::Postfix));
 }
 

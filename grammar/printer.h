@@ -18,7 +18,8 @@ class Printer {
   template <class... F> struct Overloaded : F... { using F::operator()...; };
   template <class... F> Overloaded(F...) -> Overloaded<F...>;
 
-  // How tightly an expression must hold together to stand without parentheses: a Level, or one of these below all levels.
+  // How tightly an expression must hold together to stand without parentheses: a Level, or one of these below all
+  // levels.
   static constexpr int loosest = -2;      // a lambda, which reaches as far as it can
   static constexpr int pipe_level = -1;   // `|>` and `shard`
 

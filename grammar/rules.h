@@ -1,10 +1,12 @@
-// The rules that one file of the grammar uses of another, and for each the file that defines it. Each is compiled once, with one context.
+// The rules that one file of the grammar uses of another, and for each the file that defines it. Each is compiled once,
+// with one context.
 #pragma once
 #include "grammar/lexical.h"
 
 namespace shard::grammar {
 
-struct Chain { std::vector<Link> links; };  // a struct of its own: X3 would take a bare vector as a container of attributes
+// A struct of its own: X3 would take a bare vector as a container of attributes.
+struct Chain { std::vector<Link> links; };
 
 // expression.cpp
 using ExpressionRule = x3::rule<class expression_id, ExprPtr>;
@@ -26,8 +28,8 @@ using FunctionRule = x3::rule<class function_id, FunctionPtr>;
 using BlockRule = x3::rule<class block_id, Block>;
 using ProgramRule = x3::rule<class program_id, Block>;
 
-BOOST_SPIRIT_DECLARE(ExpressionRule, SizeRule, PostfixRule, ArgsRule, PrimaryRule, StringRule, NumberRule, AxisRule, TypeRule, AnnotationRule,
-                     PatternRule, FunctionRule, BlockRule, ProgramRule)
+BOOST_SPIRIT_DECLARE(ExpressionRule, SizeRule, PostfixRule, ArgsRule, PrimaryRule, StringRule, NumberRule, AxisRule,
+                     TypeRule, AnnotationRule, PatternRule, FunctionRule, BlockRule, ProgramRule)
 
 const ExpressionRule expression = "an expression";
 const SizeRule size = "a size";

@@ -15,20 +15,40 @@ class Height {
   explicit Height(const std::vector<int>& heights) : heights_(heights) {}
   int of(const Node& node) {
     std::visit(Overloaded{
-                   [&](const StringLit& s) { for (auto& p : s.pieces) see(p.value); },
-                   [&](const SpecLit& s) { for (auto& a : s.args) see(a.value); },
-                   [&](const TypeLit& t) { for (auto& d : t.dims) see(d.size); },
-                   [&](const TupleLit& t) { for (auto& e : t.elements) see(e.value); },
-                   [&](const ListLit& t) { for (auto& e : t.elements) see(e.value); },
-                   [&](const RecordLit& r) { for (auto& e : r.entries) see(e.value); },
-                   [&](const Block& b) { for (auto& s : b.body) see(*s); },
+                   [&](const StringLit& s) {
+                     for (auto& p : s.pieces) see(p.value);
+                   },
+                   [&](const SpecLit& s) {
+                     for (auto& a : s.args) see(a.value);
+                   },
+                   [&](const TypeLit& t) {
+                     for (auto& d : t.dims) see(d.size);
+                   },
+                   [&](const TupleLit& t) {
+                     for (auto& e : t.elements) see(e.value);
+                   },
+                   [&](const ListLit& t) {
+                     for (auto& e : t.elements) see(e.value);
+                   },
+                   [&](const RecordLit& r) {
+                     for (auto& e : r.entries) see(e.value);
+                   },
+                   [&](const Block& b) {
+                     for (auto& s : b.body) see(*s);
+                   },
                    [&](const IfExpr& x) { see(x.condition, x.then, x.otherwise); },
                    [&](const UseExpr& x) { see(x.mesh, x.body); },
                    [&](const FunctionLit& x) { see(x.function->id); },
                    [&](const Unary& x) { see(x.operand); },
                    [&](const Binary& x) { see(x.left, x.right); },
-                   [&](const Call& x) { see(x.callee); for (auto& a : x.args) see(a.value); },
-                   [&](const Index& x) { see(x.object); for (auto& i : x.items) see(i.value, i.start, i.stop, i.step); },
+                   [&](const Call& x) {
+                     see(x.callee);
+                     for (auto& a : x.args) see(a.value);
+                   },
+                   [&](const Index& x) {
+                     see(x.object);
+                     for (auto& i : x.items) see(i.value, i.start, i.stop, i.step);
+                   },
                    [&](const Field& x) { see(x.object); },
                    [&](const Pipe& x) { see(x.value, x.target); },
                    [&](const Shard& x) { see(x.value, x.spec, x.mesh); },
@@ -58,14 +78,18 @@ class Height {
                a->node);
   }
   void see(const Stmt& s) {
-    std::visit(Overloaded{[&](const LetStmt& x) { see(x.value); }, [&](const FnStmt& x) { see(x.function->id); },
-                          [&](const MeshStmt& x) { for (auto& a : x.axes) see(a.size); see(x.devices); },
-                          [&](const UseStmt& x) { see(x.mesh); }, [&](const RulesStmt& x) { see(x.rules); },
-                          [&](const TestStmt& x) { see(x.body); }, [&](const ForStmt& x) { see(x.sequence, x.body); },
-                          [&](const WhileStmt& x) { see(x.condition, x.body); }, [&](const ReturnStmt& x) { see(x.value); },
-                          [&](const AssignStmt& x) { see(x.target, x.value); }, [&](const ExprStmt& x) { see(x.value); },
-                          [](const auto&) {}},
-               s.node);
+    std::visit(
+        Overloaded{[&](const LetStmt& x) { see(x.value); }, [&](const FnStmt& x) { see(x.function->id); },
+                   [&](const MeshStmt& x) {
+                     for (auto& a : x.axes) see(a.size);
+                     see(x.devices);
+                   },
+                   [&](const UseStmt& x) { see(x.mesh); }, [&](const RulesStmt& x) { see(x.rules); },
+                   [&](const TestStmt& x) { see(x.body); }, [&](const ForStmt& x) { see(x.sequence, x.body); },
+                   [&](const WhileStmt& x) { see(x.condition, x.body); }, [&](const ReturnStmt& x) { see(x.value); },
+                   [&](const AssignStmt& x) { see(x.target, x.value); }, [&](const ExprStmt& x) { see(x.value); },
+                   [](const auto&) {}},
+        s.node);
   }
   const std::vector<int>& heights_;
   int highest_ = 0;
@@ -85,7 +109,8 @@ Span State::span(const char* first, const char* last) {
 ExprPtr State::make(Span where, Node node) {
   const int height = Height(heights).of(node);
   if (height > height_limit) {
-    fail(where, "this expression is built of more than " + std::to_string(height_limit) + " steps, one within the other",
+    fail(where,
+         "this expression is built of more than " + std::to_string(height_limit) + " steps, one within the other",
          {"give parts of it names with `let`, or use a loop, or `sum` of a list"});
   }
   auto e = std::make_shared<Expr>();

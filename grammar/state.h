@@ -1,6 +1,8 @@
-// What the rules of one parse share: the text, the ids and heights of the nodes made so far, how far the parse came and what
-// would have let it go on. No Spirit here: the rules (expression*.cpp, types.cpp, statement.cpp) reach it through their context.
+// What the rules of one parse share: the text, the ids and heights of the nodes made so far, how far the parse came and
+// what would have let it go on. No Spirit here: the rules (expression*.cpp, types.cpp, statement.cpp) reach it through
+// their context.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,7 +19,7 @@ using Node = decltype(Expr::node);
 // An expression and what it covers in the text: more than the node's own span where it stands in parentheses.
 struct Operand { ExprPtr expr; Span span; };
 
-constexpr int recursion_limit = 300;  // expressions within each other; 200 brackets take at most 200, and bound the blocks too
+constexpr int recursion_limit = 300;  // expressions within each other; 200 brackets, which bound the blocks, take 200
 constexpr int height_limit = 1000;    // levels of the tree: whoever walks it may recurse
 
 class State {
@@ -46,7 +48,8 @@ class State {
     expected.push_back({what, token});
   }
 
-  [[noreturn]] void fail(Span span, std::string message, std::vector<std::string> notes = {}, std::vector<Fix> fixes = {}) const;
+  [[noreturn]] void fail(Span span, std::string message, std::vector<std::string> notes = {},
+                         std::vector<Fix> fixes = {}) const;
 
   const std::uint32_t source;
   const Layout& layout;
@@ -60,7 +63,9 @@ class State {
 
  private:
   Span at(const char* first, const char* last) const {
-    return {source, static_cast<std::uint32_t>(first - begin), static_cast<std::uint32_t>(last - begin)};
+    const auto size = static_cast<std::ptrdiff_t>(layout.text.size()) - 1;  // of the source, which has no last newline
+    return {source, static_cast<std::uint32_t>(std::min(first - begin, size)),
+            static_cast<std::uint32_t>(std::min(last - begin, size))};
   }
   const char* trimmed_from_ = nullptr;  // the last place that span() walked back from: long comments are walked once
   const char* trimmed_to_ = nullptr;

@@ -39,10 +39,12 @@ constexpr auto axis_sign = silent([](State& s, Iterator& at) {
 });
 const auto axis_kind = [](AxisKind k) { return [k](auto& c) { x3::_val(c).kind = k; }; };
 const auto mesh_kind = [](AxisKind k) { return [k](auto& c) { for (MeshAxis& a : x3::_val(c).axes) a.kind = k; }; };
-const auto mesh_axis_def = axis_sign > word(WordKind::Name, "an axis' name")[set(&MeshAxis::name)] > sym(":") > expression[set(&MeshAxis::size)] >
+const auto mesh_axis_def = axis_sign > word(WordKind::Name, "an axis' name")[set(&MeshAxis::name)] >
+                           sym(":") > expression[set(&MeshAxis::size)] >
                            -(kw("explicit")[axis_kind(AxisKind::Explicit)] | kw("auto")[axis_kind(AxisKind::Auto)]);
-const auto mesh_def = kw("mesh") > word(WordKind::New, "a name")[set(&MeshStmt::name)] > sym("=") > sym("(") > listed(mesh_axis[push(&MeshStmt::axes)]) >
-                      sym(")") > -(kw("explicit")[mesh_kind(AxisKind::Explicit)] | kw("auto")[mesh_kind(AxisKind::Auto)]) >
+const auto mesh_def = kw("mesh") > word(WordKind::New, "a name")[set(&MeshStmt::name)] > sym("=") > sym("(") >
+                      listed(mesh_axis[push(&MeshStmt::axes)]) > sym(")") >
+                      -(kw("explicit")[mesh_kind(AxisKind::Explicit)] | kw("auto")[mesh_kind(AxisKind::Auto)]) >
                       -(kw("on") > postfix[set_expr(&MeshStmt::devices)]);
 
 const auto using__def = kw("use") > postfix[set_expr(&Using::mesh)] > -as_expr[block][set(&Using::body)];
@@ -52,25 +54,33 @@ const auto rules_def = rules_ahead >> kw("rules") > postfix[set_expr(&RulesStmt:
 constexpr auto as_title = maker<Title>([](State&, Span span, StringLit&& s) { return Title{std::move(s), span}; });
 const auto plain = [](State& s, const Title& t) -> std::string {
   if (t.string.pieces.empty()) return {};
-  if (t.string.pieces.size() > 1 || t.string.pieces[0].value) s.fail(t.span, "this string cannot interpolate: it is read before the program runs", {"write a brace as `{{` and `}}`"});
+  if (t.string.pieces.size() > 1 || t.string.pieces[0].value)
+    s.fail(t.span, "this string cannot interpolate: it is read before the program runs",
+           {"write a brace as `{{` and `}}`"});
   return t.string.pieces[0].text;
 };
 constexpr auto test_ahead = ahead([](State& s, Iterator at) { return at_statement_word(s, at, "test"); });
 const auto titled = [](auto& c) { x3::_val(c).name = plain(state_of(c), x3::_attr(c)); };
 const auto test_def = test_ahead >> kw("test") > as_title[string][titled] > as_expr[block][set(&TestStmt::body)];
 
-const auto import_def = kw("import") > (as_title[string][set(&Import::file)] | word(WordKind::Name, "a module's name or a file's in quotes")[set(&Import::module)]) >
+const auto import_def = kw("import") >
+                        (as_title[string][set(&Import::file)] |
+                         word(WordKind::Name, "a module's name or a file's in quotes")[set(&Import::module)]) >
                         -(kw("as") > word(WordKind::New, "a name")[set(&Import::name)]);
-const auto for__def = kw("for") > pattern[set(&ForStmt::pattern)] > need("in") > expression[set(&ForStmt::sequence)] > as_expr[block][set(&ForStmt::body)];
+const auto for__def = kw("for") > pattern[set(&ForStmt::pattern)] >
+                      need("in") > expression[set(&ForStmt::sequence)] > as_expr[block][set(&ForStmt::body)];
 const auto while__def = kw("while") > expression[set(&WhileStmt::condition)] > as_expr[block][set(&WhileStmt::body)];
-constexpr auto break_ = giving<BreakStmt>([](State& s, Iterator& at, BreakStmt&) { return take_keyword(s, at, "break", true); });
-constexpr auto continue_ = giving<ContinueStmt>([](State& s, Iterator& at, ContinueStmt&) { return take_keyword(s, at, "continue", true); });
-constexpr auto ends = ahead([](State& s, Iterator at) { return at >= s.end || *at == '\n' || *at == ';' || *at == '}'; });
+constexpr auto break_ =
+    giving<BreakStmt>([](State& s, Iterator& at, BreakStmt&) { return take_keyword(s, at, "break", true); });
+constexpr auto continue_ =
+    giving<ContinueStmt>([](State& s, Iterator& at, ContinueStmt&) { return take_keyword(s, at, "continue", true); });
+constexpr auto ends =
+    ahead([](State& s, Iterator at) { return at >= s.end || *at == '\n' || *at == ';' || *at == '}'; });
 const auto return__def = kw("return") > (ends | expression[set(&ReturnStmt::value)]);
 
 const auto op = [](AssignOp o) { return [o](auto& c) { x3::_val(c).op = o; }; };
-const auto assign_op = quiet("+=")[op(AssignOp::Add)] | quiet("-=")[op(AssignOp::Sub)] | quiet("*=")[op(AssignOp::Mul)] | quiet("/=")[op(AssignOp::Div)] |
-                       quiet("=")[op(AssignOp::Set)];
+const auto assign_op = quiet("+=")[op(AssignOp::Add)] | quiet("-=")[op(AssignOp::Sub)] |
+                       quiet("*=")[op(AssignOp::Mul)] | quiet("/=")[op(AssignOp::Div)] | quiet("=")[op(AssignOp::Set)];
 const auto assignment_def = expression[set(&Assignment::target)] >> -(assign_op > expression[set(&Assignment::value)]);
 
 // ---- from the drafts to statements ----------------------------------------------------------------------------------
@@ -95,7 +105,8 @@ constexpr auto as_import = maker<StmtPtr>([](State& s, Span span, Import&& i) {
   } else {  // the file's name without folders and ending
     std::string stem = out.module.substr(out.module.find_last_of('/') + 1);
     stem = stem.substr(0, stem.find('.'));
-    const bool word = !stem.empty() && is_word_start(stem[0]) && std::all_of(stem.begin(), stem.end(), is_word_part) && !is_keyword(stem);
+    const bool word = !stem.empty() && is_word_start(stem[0]) && std::all_of(stem.begin(), stem.end(), is_word_part) &&
+                      !is_keyword(stem);
     if (!word) s.fail(i.file->span, "the file needs a name here: `import \"" + out.module + "\" as name`");
     out.name = {stem, i.file->span};
   }
@@ -107,11 +118,13 @@ constexpr auto as_assignment = maker<StmtPtr>([](State&, Span span, Assignment&&
   return made(span, ExprStmt{std::move(a.target)});
 });
 
-const auto statement_def = as_stmt[let][all] | as_stmt[fn][all] | as_mesh[mesh][all] | as_use[using_][all] | as_stmt[rules][all] | as_stmt[test][all] |
-                           as_import[import][all] | as_stmt[for_][all] | as_stmt[while_][all] | as_stmt[break_][all] | as_stmt[continue_][all] |
+const auto statement_def = as_stmt[let][all] | as_stmt[fn][all] | as_mesh[mesh][all] | as_use[using_][all] |
+                           as_stmt[rules][all] | as_stmt[test][all] | as_import[import][all] | as_stmt[for_][all] |
+                           as_stmt[while_][all] | as_stmt[break_][all] | as_stmt[continue_][all] |
                            as_stmt[return_][all] | as_assignment[assignment][all] | missing("a statement");
 
-const auto statements = *newline >> -(statement[push(&Block::body)] >> *(+newline >> statement[push(&Block::body)])) >> *newline;
+const auto statements = *newline >> -(statement[push(&Block::body)] >> *(+newline >> statement[push(&Block::body)])) >>
+                        *newline;
 const auto block_def = sym("{") >> statements > sym("}");
 const auto program_def = statements > text_end;
 

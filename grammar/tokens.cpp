@@ -20,16 +20,18 @@ std::string_view word_at(const State& s, Iterator at) {
   return {at, static_cast<std::size_t>(to - at)};
 }
 
-char next_sign(const State& s, Iterator at) {
-  skip_blanks(const_cast<State&>(s), at);
+char next_sign(State& s, Iterator at) {
+  skip_blanks(s, at);
   return at < s.end ? *at : '\0';
 }
 
 void append_utf8(std::string& out, std::uint32_t c) {
   if (c < 0x80) { out += static_cast<char>(c); return; }
   if (c < 0x800) out += static_cast<char>(0xC0 | (c >> 6));
-  else if (c < 0x10000) { out += static_cast<char>(0xE0 | (c >> 12)); out += static_cast<char>(0x80 | ((c >> 6) & 0x3F)); }
-  else {
+  else if (c < 0x10000) {
+    out += static_cast<char>(0xE0 | (c >> 12));
+    out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+  } else {
     out += static_cast<char>(0xF0 | (c >> 18));
     out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
     out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
@@ -57,10 +59,13 @@ void escape(State& s, Iterator& at, std::string& out) {
     return;
   }
   if (c == '{' || c == '}') {
-    s.fail(s.span(from, at), std::string("a brace in a string is written twice: `") + c + c + "`", {}, {{"write the brace twice", s.span(from, at), std::string(2, c)}});
+    s.fail(s.span(from, at), std::string("a brace in a string is written twice: `") + c + c + "`", {},
+           {{"write the brace twice", s.span(from, at), std::string(2, c)}});
   }
-  while (at < s.end && (static_cast<unsigned char>(*at) & 0xC0) == 0x80) ++at;  // a character of several bytes is shown whole
-  s.fail(s.span(from, at), "`" + std::string(from, at) + "` is no escape", {"escapes are \\n \\t \\r \\\\ \\\" \\' \\0 \\xHH \\uHHHH; a backslash itself is \\\\"});
+  while (at < s.end && (static_cast<unsigned char>(*at) & 0xC0) == 0x80)
+    ++at;  // a character of several bytes is shown whole
+  s.fail(s.span(from, at), "`" + std::string(from, at) + "` is no escape",
+         {"escapes are \\n \\t \\r \\\\ \\\" \\' \\0 \\xHH \\uHHHH; a backslash itself is \\\\"});
 }
 
 }  // namespace
@@ -99,7 +104,8 @@ bool take_word(State& s, Iterator& at, WordKind kind, std::string_view expected,
     if (!expected.empty()) s.expect(at, expected);
     return false;
   }
-  if (kind == WordKind::New && is_keyword(w)) s.fail(s.span(at, w.size()), "`" + std::string(w) + "` is a keyword and cannot be redefined");
+  if (kind == WordKind::New && is_keyword(w))
+    s.fail(s.span(at, w.size()), "`" + std::string(w) + "` is a keyword and cannot be redefined");
   out.text = w;
   out.span = s.span(at, w.size());
   at += w.size();
@@ -134,8 +140,9 @@ bool take_sign(State& s, Iterator& at, Link& out) {
   const UnaryRow* row = unary_at(rest(s, at));
   if (!row) return false;
   if (row->op == UnaryOp::BitNot) {  // `~f32[]` is a type
-    const std::string_view w = word_at(s, at + 1);
-    if (is_dtype(w) && at + 1 + w.size() < s.end && at[1 + w.size()] == '[') return false;
+    Iterator type = at + 1;
+    std::string dtype;
+    if (take_dtype(s, type, false, dtype)) return false;
   }
   out.prefix = row;
   out.span = s.span(at, row->token.size());
@@ -144,12 +151,12 @@ bool take_sign(State& s, Iterator& at, Link& out) {
   return true;
 }
 
-bool take_dtype(State& s, Iterator& at, bool before_bracket, bool keys, std::string& out) {
+bool take_dtype(State& s, Iterator& at, bool keys, std::string& out) {
   const std::string_view w = word_at(s, at);
-  if (!(is_dtype(w) || (keys && w == "key"))) return false;
-  if (before_bracket && (at + w.size() >= s.end || at[w.size()] != '[')) return false;
+  if (!(is_dtype(w) || (keys && w == "key")) || next_sign(s, at + w.size()) != '[') return false;
   out = w;
   at += w.size();
+  skip_blanks(s, at);
   return true;
 }
 
@@ -160,7 +167,8 @@ bool take_text(State& s, Iterator& at, std::string& out) {
     if (*at == '{' || *at == '}') {
       if (at + 1 < s.end && at[1] == *at) { out += *at; at += 2; continue; }
       if (*at == '{') break;
-      s.fail(s.span(at, std::size_t{1}), "a `}` in a string is written `}}`", {}, {{"write the brace twice", s.span(at, std::size_t{1}), "}}"}});
+      s.fail(s.span(at, std::size_t{1}), "a `}` in a string is written `}}`", {},
+             {{"write the brace twice", s.span(at, std::size_t{1}), "}}"}});
     }
     out += *at++;
   }
@@ -183,7 +191,8 @@ bool at_record(State& s, Iterator at) {
 
 bool at_groups(State& s, Iterator at) {
   Word tag;
-  if (!take_symbol(s, at, "{", true, true) || !take_word(s, at, WordKind::Any, {}, tag) || next_sign(s, at) != ':') return false;
+  if (!take_symbol(s, at, "{", true, true) || !take_word(s, at, WordKind::Any, {}, tag) || next_sign(s, at) != ':')
+    return false;
   return tag.text == "V" || tag.text == "U" || tag.text == "U_max" || tag.text == "U_min" || tag.text == "R";
 }
 
@@ -212,7 +221,8 @@ bool at_statement_word(State& s, Iterator at, std::string_view word) {
   if (!take_keyword(s, at, word, true) || at >= s.end) return false;
   if (word == "test") return *at == '"';
   const std::string_view next = word_at(s, at);
-  return *at == '{' || (!next.empty() && next != "and" && next != "or" && next != "as" && next != "in" && next != "on" && next != "not");
+  return *at == '{' || (!next.empty() && next != "and" && next != "or" && next != "as" && next != "in" &&
+                        next != "on" && next != "not");
 }
 
 Node number(State& s, Iterator begin, Iterator end) {
@@ -226,7 +236,8 @@ Node number(State& s, Iterator begin, Iterator end) {
     const auto [_, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error == std::errc::result_out_of_range) {
       if (digits.find("e-") == std::string::npos && digits.find("E-") == std::string::npos) {
-        s.fail(span, "this number is too large for a 64-bit float", {"the largest is about 1.8e308; infinity is `inf`"});
+        s.fail(span, "this number is too large for a 64-bit float",
+               {"the largest is about 1.8e308; infinity is `inf`"});
       }
       value = 0;
     }
@@ -237,7 +248,8 @@ Node number(State& s, Iterator begin, Iterator end) {
   const char* first = digits.data() + (hex ? 2 : 0);
   const auto [_, error] = std::from_chars(first, digits.data() + digits.size(), value, hex ? 16 : 10);
   if (error != std::errc{}) {
-    s.fail(span, "this integer does not fit in 64 bits", {"the largest is 9223372036854775807; write a float as 1.0e20"});
+    s.fail(span, "this integer does not fit in 64 bits",
+           {"the largest is 9223372036854775807; write a float as 1.0e20"});
   }
   return IntLit{value};
 }

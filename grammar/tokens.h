@@ -1,5 +1,5 @@
-// What the tokens of the grammar do, as plain functions: a take_ function moves `at` past what it takes and the blanks after it, or
-// leaves it and says false; an at_ function only looks. lexical.h makes X3 parsers of them.
+// What the tokens of the grammar do, as plain functions: a take_ function moves `at` past what it takes and the blanks
+// after it, or leaves it and says false; an at_ function only looks. lexical.h makes X3 parsers of them.
 #pragma once
 #include <string>
 #include <string_view>
@@ -20,7 +20,7 @@ bool take_newline(State& s, Iterator& at);
 bool take_end(State& s, Iterator& at);
 bool take_operator(State& s, Iterator& at, bool sizes, Link& out);
 bool take_sign(State& s, Iterator& at, Link& out);
-bool take_dtype(State& s, Iterator& at, bool before_bracket, bool keys, std::string& out);
+bool take_dtype(State& s, Iterator& at, bool keys, std::string& out);  // before a `[`; keys: `key` too
 bool take_text(State& s, Iterator& at, std::string& out);    // the literal part of a string
 bool take_format(State& s, Iterator& at, std::string& out);  // after the `:` of an interpolation
 void skip_blanks(State& s, Iterator& at);

@@ -10,23 +10,29 @@ const x3::rule<class dim_id, TypeDim> dim = "a size";
 const x3::rule<class group_id, TypeGroup> group = "`V`, `U`, `U_max`, `U_min` or `R`";
 const x3::rule<class key_type_id, TypeLit> key_type = "a type";
 
-constexpr auto dtype = giving<std::string>([](State& s, Iterator& at, std::string& out) { return take_dtype(s, at, true, false, out); });
-constexpr auto key_dtype = giving<std::string>([](State& s, Iterator& at, std::string& out) { return take_dtype(s, at, true, true, out); });
+constexpr auto dtype =
+    giving<std::string>([](State& s, Iterator& at, std::string& out) { return take_dtype(s, at, false, out); });
+constexpr auto key_dtype =
+    giving<std::string>([](State& s, Iterator& at, std::string& out) { return take_dtype(s, at, true, out); });
 
 const auto axis_name = -tight("@") >> word(WordKind::Name, "an axis' name")[push(&TypeDim::axes)];
 const auto dim_axes = quiet("@") > ((quiet("(")[flag(&TypeDim::grouped)] > listed(axis_name) > sym(")")) | axis_name);
-const auto dim_def = quiet("...")[flag(&TypeDim::ellipsis)] | (size[set(&TypeDim::size)] >> -dim_axes) | missing("a size");
+const auto dim_def =
+    quiet("...")[flag(&TypeDim::ellipsis)] | (size[set(&TypeDim::size)] >> -dim_axes) | missing("a size");
 
 constexpr auto tag = giving<Word>([](State& s, Iterator& at, Word& out) {
   const Iterator from = at;
-  if (take_word(s, at, WordKind::Any, {}, out) && (out.text == "V" || out.text == "U" || out.text == "U_max" || out.text == "U_min" || out.text == "R")) return true;
+  if (take_word(s, at, WordKind::Any, {}, out) &&
+      (out.text == "V" || out.text == "U" || out.text == "U_max" || out.text == "U_min" || out.text == "R"))
+    return true;
   at = from;
   s.expect(at, "`V`, `U`, `U_max`, `U_min` or `R`");
   return false;
 });
 const auto tagged = [](auto& c) { x3::_val(c).tag = std::move(x3::_attr(c).text); };
 const auto group_axis = -tight("@") >> word(WordKind::Name, "an axis' name")[push(&TypeGroup::axes)];
-const auto group_def = tag[tagged] > sym(":") > ((-tight("@") >> quiet("(") > listed(group_axis) > sym(")")) | group_axis);
+const auto group_def = tag[tagged] > sym(":") >
+                       ((-tight("@") >> quiet("(") > listed(group_axis) > sym(")")) | group_axis);
 constexpr auto groups_ahead = ahead([](State& s, Iterator at) { return at_groups(s, at); });
 const auto groups = groups_ahead >> quiet("{") > listed(group[push(&TypeLit::groups)]) > sym("}");
 
@@ -47,17 +53,20 @@ const x3::rule<class record_annot_id, RecordAnnot> record_annot = "annotations";
 const auto type_annot_def = as_expr[type][set(&TypeAnnot::type)] | as_expr[key_type][set(&TypeAnnot::type)];
 const auto spec_annot_def = postfix[set_expr(&SpecAnnot::spec)];
 const auto trailing = [](auto& c) { x3::_val(c).comma = true; };
-const auto round_annot_def = quiet("(") > -(annotation[push(&Annots::elements)] >> *(sym(",") >> annotation[push(&Annots::elements)]) >>
-                                            -quiet(",")[trailing]) > sym(")");
+const auto round_annot_def = quiet("(") >
+                             -(annotation[push(&Annots::elements)] >>
+                               *(sym(",") >> annotation[push(&Annots::elements)]) >> -quiet(",")[trailing]) > sym(")");
 const auto square_annot_def = quiet("[") > listed(annotation[push(&ListAnnot::elements)]) > sym("]");
-const auto field_annot_def = word(WordKind::Any, "a field's name")[set(&FieldAnnot::name)] > sym(":") > annotation[set(&FieldAnnot::annot)];
-const auto record_annot_def = quiet("{") > *newline > listed(field_annot[push(&RecordAnnot::fields)]) > *newline > sym("}");
+const auto field_annot_def = word(WordKind::Any, "a field's name")[set(&FieldAnnot::name)] >
+                             sym(":") > annotation[set(&FieldAnnot::annot)];
+const auto record_annot_def = quiet("{") > *newline > listed(field_annot[push(&RecordAnnot::fields)]) > *newline >
+                              sym("}");
 constexpr auto in_round = maker<AnnotPtr>([](State&, Span span, Annots&& a) -> AnnotPtr {
   if (a.elements.size() == 1 && !a.comma) return std::move(a.elements[0]);
   return std::make_shared<const Annot>(Annot{span, TupleAnnot{std::move(a.elements)}});
 });
-const auto annotation_def = as_annot[type_annot][all] | in_round[round_annot][all] | as_annot[square_annot][all] | as_annot[record_annot][all] |
-                            as_annot[spec_annot][all] | missing("a type or a spec");
+const auto annotation_def = as_annot[type_annot][all] | in_round[round_annot][all] | as_annot[square_annot][all] |
+                            as_annot[record_annot][all] | as_annot[spec_annot][all] | missing("a type or a spec");
 
 // ---- patterns -------------------------------------------------------------------------------------------------------
 const x3::rule<class name_pattern_id, NamePattern> name_pattern = "a name";
@@ -74,17 +83,20 @@ const auto same_name = [](auto& c) {  // `{w}` is `{w: w}`
   FieldPattern& f = x3::_val(c);
   State& s = state_of(c);
   if (f.target) return;
-  if (is_keyword(f.name.text)) s.fail(f.name.span, "`" + f.name.text + "` is a keyword and cannot be a variable", {"give it a name: `" + f.name.text + ": name`"});
+  if (is_keyword(f.name.text))
+    s.fail(f.name.span, "`" + f.name.text + "` is a keyword and cannot be a variable",
+           {"give it a name: `" + f.name.text + ": name`"});
   f.target = s.make(f.name.span, NamePattern{f.name.text});
 };
-const auto field_pattern_def = word(WordKind::Any, "a field's name")[set(&FieldPattern::name)] >> -(sym(":") > pattern[set(&FieldPattern::target)]) >>
-                               x3::eps[same_name];
-const auto record_pattern_def = quiet("{") > *newline > listed(field_pattern[push(&RecordPattern::fields)] >> *newline) > sym("}");
-const auto pattern_def = as_pattern[name_pattern][all] | as_pattern[round_pattern][all] | as_pattern[square_pattern][all] |
-                         as_pattern[record_pattern][all] | missing("a name");
+const auto field_pattern_def = word(WordKind::Any, "a field's name")[set(&FieldPattern::name)] >>
+                               -(sym(":") > pattern[set(&FieldPattern::target)]) >> x3::eps[same_name];
+const auto record_pattern_def = quiet("{") > *newline >
+                                listed(field_pattern[push(&RecordPattern::fields)] >> *newline) > sym("}");
+const auto pattern_def = as_pattern[name_pattern][all] | as_pattern[round_pattern][all] |
+                         as_pattern[square_pattern][all] | as_pattern[record_pattern][all] | missing("a name");
 
-BOOST_SPIRIT_DEFINE(dim, group, key_type, type_annot, spec_annot, round_annot, square_annot, field_annot, record_annot, name_pattern, round_pattern,
-                    square_pattern, field_pattern, record_pattern)
+BOOST_SPIRIT_DEFINE(dim, group, key_type, type_annot, spec_annot, round_annot, square_annot, field_annot, record_annot,
+                    name_pattern, round_pattern, square_pattern, field_pattern, record_pattern)
 
 }  // namespace
 

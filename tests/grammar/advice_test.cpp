@@ -43,7 +43,7 @@ TEST_CASE("advice: functions and words") {
   advises("if a { 1 } elif b { 2 }", "`elif` is written `else if` here", "if a { 1 } else if b { 2 }");
   advises("print x", "a call has parentheses: `print(x)`", "print(x)");
   advises("let t = x is none", "`is` is written `==` here", "let t = x == none");
-  advises("let g = fn f(x) = x", "a function within an expression has no name: write `fn(...)`, and name it with `let` or in a statement of its own");
+  advises("let g = fn f(x) = x", "a function within an expression has no name: write `fn(...)`, and name it with `let` or in a statement");
   advises("let f = x => x + 1", "a function is written `fn(x) = ...`");
 }
 

@@ -155,6 +155,8 @@ TEST_CASE("types as values") {
   CHECK(tree("f32[8@X,4]") == "(type f32 [8@X] [4])");
   CHECK(tree("f32[]") == "(type f32)");
   CHECK(tree("~f32[]") == "(weak-type f32)");
+  CHECK(tree("f32 [8]") == "(type f32 [8])");
+  CHECK(tree("~f32 []") == "(weak-type f32)");
   CHECK(tree("~x") == "(~ x)");
   CHECK(tree("f32[..., B@(Y, Z), _]") == "(type f32 [...] [B@(Y Z)] [_])");
   CHECK(tree("f32[8@(X,)]") == "(type f32 [8@(X)])");

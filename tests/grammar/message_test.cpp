@@ -22,6 +22,8 @@ void says(const std::string& text, const std::string& what, std::string_view mar
 TEST_CASE("expected sets are in the user's words, at the place where the parse could not go on") {
   says("let a = ", "expected an expression, but the text ends here", "");
   says("let a = \nlet b = 1", "expected an expression, found the keyword `let`", "let");
+  says("let a = 1 +  # and?", "expected an expression, but the text ends here", "");
+  CHECK(Parsed("let a = 1 +  # and?").result.diagnostics[0].span.begin == 11);   // right after the last token
   says("let a\nb", "expected `=`, but the line ends here", "");
   says("let 3 = a", "expected a name, found `3`", "3");
   says("f(a b)", "expected `,` or `)`, found `b`", "b");

@@ -67,5 +67,5 @@ TEST_CASE("the scripts of the repository parse and go round the printer") {
       ++count;
     }
   }
-  WARN(count << " scripts");
+  CHECK(count > 0);
 }
