@@ -6,7 +6,9 @@
 namespace shard::exec {
 namespace {
 
-std::size_t mix(std::size_t seed, std::size_t value) { return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2)); }
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
+}
 
 std::size_t hash_layout(std::size_t h, const runtime::Sharding& s) {
   for (const auto& d : s.dims) {
@@ -19,7 +21,8 @@ std::size_t hash_layout(std::size_t h, const runtime::Sharding& s) {
 bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
 
 bool matches(const ArgInfo& info, const runtime::DeviceArray& a) {
-  return info.distinct == a.distinct && info.type == a.type && info.layout == a.layout && same_mesh(info.mesh, a.type.mesh);
+  return info.distinct == a.distinct && info.type == a.type && info.layout == a.layout &&
+         same_mesh(info.mesh, a.type.mesh);
 }
 bool matches(const ArgInfo& info, const ArgInfo& a) {
   return info.distinct == a.distinct && info.type == a.type && info.layout == a.layout && same_mesh(info.mesh, a.mesh);
@@ -33,8 +36,8 @@ void meet(runtime::MeshRef& mesh, const runtime::MeshRef& other) {
     return;
   }
   if (!runtime::same_devices(*mesh, *other))
-    throw runtime::RuntimeError("mesh", "operands live on two meshes, " + runtime::to_string(*mesh) + " and " + runtime::to_string(*other) +
-                                            ": move one with `shard x as P(...) on m`");
+    throw runtime::RuntimeError("mesh", "operands live on two meshes, " + runtime::to_string(*mesh) + " and " +
+                                            runtime::to_string(*other) + ": move one with `shard x as P(...) on m`");
 }
 
 void meet_all(runtime::MeshRef& mesh, const ir::Graph& g) {
@@ -54,13 +57,15 @@ runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArgInfo> args) 
   return mesh;
 }
 
-std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const ir::GraphRef& graph, std::span<const ArgInfo> args, const runtime::MeshRef& mesh) {
+std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const ir::GraphRef& graph,
+                                                 std::span<const ArgInfo> args, const runtime::MeshRef& mesh) {
   std::size_t key = ir::hash(*graph);
   for (const ArgInfo& a : args) key = hash_layout(mix(mix(key, runtime::hash(a.type)), a.distinct.bits()), a.layout);
   auto [begin, end] = plans_.equal_range(key);
   for (auto it = begin; it != end; ++it) {
     const Entry& e = it->second;
-    if (!same_mesh(e.mesh, mesh) || !std::equal(args.begin(), args.end(), e.args.begin(), e.args.end(), [](const ArgInfo& a, const ArgInfo& b) { return matches(b, a); }))
+    if (!same_mesh(e.mesh, mesh) || !std::equal(args.begin(), args.end(), e.args.begin(), e.args.end(),
+                                                [](const ArgInfo& a, const ArgInfo& b) { return matches(b, a); }))
       continue;
     if (e.graph == graph || ir::equal(*e.graph, *graph)) return e.plan;
   }
@@ -71,10 +76,12 @@ std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const
   return plan;
 }
 
-std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const ir::GraphRef& graph, std::span<const ArrayRef> args, const runtime::MeshRef& current) {
+std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const ir::GraphRef& graph,
+                                                 std::span<const ArrayRef> args, const runtime::MeshRef& current) {
   auto fits = [&](const Recent& r) {
     return r.graph == graph && same_mesh(r.current, current) && r.args.size() == args.size() &&
-           std::equal(args.begin(), args.end(), r.args.begin(), [](const ArrayRef& a, const ArgInfo& b) { return matches(b, *a); });
+           std::equal(args.begin(), args.end(), r.args.begin(),
+                      [](const ArrayRef& a, const ArgInfo& b) { return matches(b, *a); });
   };
   auto [begin, end] = recent_.equal_range(graph.get());
   for (auto it = begin; it != end; ++it)

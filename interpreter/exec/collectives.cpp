@@ -1,6 +1,7 @@
-// Collectives without groups, over the blocks of one storage: the devices along an axis are one more dimension of memory. A sum is a
-// reduction over that dimension, a gather is that dimension seen as a part of a local one, an exchange swaps the two. Where strides
-// allow it nothing is moved. A sum over devices is taken in the order of `runtime::reduce`, whatever the threads.
+// Collectives without groups, over the blocks of one storage: the devices along an axis are one more dimension of
+// memory. A sum is a reduction over that dimension, a gather is that dimension seen as a part of a local one, an
+// exchange swaps the two. Where strides allow it nothing is moved. A sum over devices is taken in the order of
+// `runtime::reduce`, whatever the threads.
 #include <algorithm>
 #include <stdexcept>
 
@@ -19,7 +20,8 @@ namespace {
 int dimension(const Node& n, const char* name, std::size_t rank) {
   std::int64_t d = n.attrs.integer(name);
   if (d < 0) d += static_cast<std::int64_t>(rank);
-  if (d < 0 || d >= static_cast<std::int64_t>(rank)) throw std::logic_error("`" + std::string(n.op->name) + "` names a dimension that is not there");
+  if (d < 0 || d >= static_cast<std::int64_t>(rank))
+    throw std::logic_error("`" + std::string(n.op->name) + "` names a dimension that is not there");
   return static_cast<int>(d);
 }
 
@@ -75,9 +77,10 @@ Place Lowering::reduce_devices(const Place& p, runtime::Reduce op, const std::ve
   return out;
 }
 
-// A value of these distinct axes whose dimensions are made of several of memory, the major ones first. A view of `from` where its
-// strides allow that, a copy otherwise.
-Place Lowering::assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims) {
+// A value of these distinct axes whose dimensions are made of several of memory, the major ones first. A view of `from`
+// where its strides allow that, a copy otherwise.
+Place Lowering::assemble(const Place& from, AxisSet distinct, const Strides& device,
+                         const std::vector<std::vector<Dim>>& dims) {
   Place seen = from;
   seen.distinct = distinct;
   seen.device = device;
@@ -224,7 +227,8 @@ void Lowering::emit_collective(const Node& n) {
       auto c = static_cast<std::size_t>(dimension(n, "concat", p.shape.size()));
       std::vector<Dim> sources;
       for (AxisId a : list) sources.push_back({mesh_->size_of(a), p.device_stride(a)});
-      // The devices along the axes now see parts of dimension `split`; what they were before is a part of dimension `concat`.
+      // The devices along the axes now see parts of dimension `split`; what they were before is a part of dimension
+      // `concat`.
       Place parted = p;
       parted.distinct = without(p.distinct);
       parted.device = device_of(p, parted.distinct);

@@ -37,7 +37,8 @@ double points_of(const ir::Graph& g, const Node& n) {
   for (ir::Var v : n.inputs) in.push_back(g.type(v));
   try {
     double points = 1;
-    for (const ir::Factor& f : ir::factors_of({*n.op, in, n.attrs, n.regions}).factors) points *= static_cast<double>(f.size);
+    for (const ir::Factor& f : ir::factors_of({*n.op, in, n.attrs, n.regions}).factors)
+      points *= static_cast<double>(f.size);
     return points * n.op->flops;
   } catch (const std::exception&) {   // a rule that only holds for whole values
     return 0;

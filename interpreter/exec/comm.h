@@ -1,5 +1,6 @@
-// What one call of a local graph says between devices and computes, read from the graph: collectives with their bytes, floating point
-// operations. The length of a scan multiplies, a while body counts once, of branches the costlier counts.
+// What one call of a local graph says between devices and computes, read from the graph: collectives with their bytes,
+// floating point operations. The length of a scan multiplies, a while body counts once, of branches the costlier
+// counts.
 #pragma once
 #include <vector>
 

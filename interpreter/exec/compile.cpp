@@ -1,5 +1,5 @@
-// Compiled graphs and their runs: arguments become slots, results get memory (of a donated argument where one fits), the plan runs,
-// and arrays are made around the results.
+// Compiled graphs and their runs: arguments become slots, results get memory (of a donated argument where one fits),
+// the plan runs, and arrays are made around the results.
 #include "interpreter/exec/compile.h"
 
 #include <algorithm>
@@ -22,8 +22,11 @@ bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a 
 
 class Compiled final : public Executable {
  public:
-  std::vector<ArrayRef> run(std::vector<ArrayRef> args, const std::vector<bool>& donate, const Hooks& hooks) const override {
-    if (args.size() != plan.params) throw std::logic_error("a plan for " + std::to_string(plan.params) + " arguments was given " + std::to_string(args.size()));
+  std::vector<ArrayRef> run(std::vector<ArrayRef> args, const std::vector<bool>& donate,
+                            const Hooks& hooks) const override {
+    if (args.size() != plan.params)
+      throw std::logic_error("a plan for " + std::to_string(plan.params) + " arguments was given " +
+                             std::to_string(args.size()));
     constexpr std::size_t kFew = 64;
     std::array<char*, kFew> few;
     std::vector<char*> many;
@@ -45,7 +48,8 @@ class Compiled final : public Executable {
       if (result.from.kind != ResultRef::Kind::Own) continue;
       if (int d = result.from.donor; d >= 0) {
         auto donor = static_cast<std::size_t>(d);
-        if (donor < donate.size() && donate[donor] && args[donor].use_count() == 1 && args[donor]->buffer.use_count() == 1) {
+        if (donor < donate.size() && donate[donor] && args[donor].use_count() == 1 &&
+            args[donor]->buffer.use_count() == 1) {
           memory[i] = args[donor]->buffer;
           given[i] = 1;
           r.may_stop = false;
@@ -69,7 +73,9 @@ class Compiled final : public Executable {
           if (given[i] && result.like_donor) out[i] = args[static_cast<std::size_t>(result.from.donor)];
           else out[i] = array(result, std::move(memory[i]));
           break;
-        case ResultRef::Kind::Param: out[i] = result.like_donor ? args[index] : array(result, args[index]->buffer); break;
+        case ResultRef::Kind::Param:
+          out[i] = result.like_donor ? args[index] : array(result, args[index]->buffer);
+          break;
         case ResultRef::Kind::Constant: out[i] = array(result, constants[i]); break;
         case ResultRef::Kind::Same: out[i] = result.like_donor ? out[index] : array(result, out[index]->buffer); break;
       }
@@ -110,17 +116,20 @@ bool described_alike(const DeviceArray& a, const ArgInfo& b) {
 }
 
 std::int64_t local_bytes(const runtime::Type& t, const runtime::Sharding& layout, const Mesh* mesh) {
-  return runtime::checked_bytes(mesh ? runtime::local_shape(*mesh, t.shape, layout) : t.shape, runtime::size_of(t.dtype));
+  return runtime::checked_bytes(mesh ? runtime::local_shape(*mesh, t.shape, layout) : t.shape,
+                                runtime::size_of(t.dtype));
 }
 
 bool places(const ir::Graph& g) {
   return std::any_of(g.nodes.begin(), g.nodes.end(), [](const ir::Node& n) {
     const ir::Structure* s = ir::structure_of(*n.op);
-    return (s && ((*s == ir::Structure::Shard && n.attrs.has("layout")) || *s == ir::Structure::Manual)) || std::any_of(n.regions.begin(), n.regions.end(), [](const auto& r) { return places(*r); });
+    return (s && ((*s == ir::Structure::Shard && n.attrs.has("layout")) || *s == ir::Structure::Manual)) ||
+           std::any_of(n.regions.begin(), n.regions.end(), [](const auto& r) { return places(*r); });
   });
 }
 
-// Values of a global graph that live on its mesh: laid out by a constraint, or computed from such. The others stay on no mesh.
+// Values of a global graph that live on its mesh: laid out by a constraint, or computed from such. The others stay on
+// no mesh.
 void mark_placed(const ir::Graph& g, std::vector<char>& known) {
   for (const ir::Node& n : g.nodes) {
     const ir::Structure* s = ir::structure_of(*n.op);
@@ -135,15 +144,19 @@ void mark_placed(const ir::Graph& g, std::vector<char>& known) {
 
 ArgInfo arg_info(const runtime::DeviceArray& a) { return {a.type, a.layout, a.distinct, a.type.mesh}; }
 
-std::shared_ptr<const Executable> compile_local(const ir::OpTable& table, ir::Graph local, std::span<const ArgInfo> args, const std::vector<ir::Type>& types,
-                                                std::vector<runtime::Sharding> layouts, runtime::MeshRef mesh, runtime::Pool& pool) {
+std::shared_ptr<const Executable> compile_local(const ir::OpTable& table, ir::Graph local,
+                                                std::span<const ArgInfo> args, const std::vector<ir::Type>& types,
+                                                std::vector<runtime::Sharding> layouts, runtime::MeshRef mesh,
+                                                runtime::Pool& pool) {
   auto out = std::make_shared<Compiled>(std::move(local), pool);
   std::vector<AxisSet> distinct;
   for (const ArgInfo& a : args) distinct.push_back(a.distinct);
   ir::Graph rewritten;
   if (mesh) rewritten = with_early_sums(table, out->graph, distinct, *mesh, {});
   const ir::Graph& g = mesh ? rewritten : out->graph;
-  if (args.size() != g.params.size()) throw std::logic_error("a graph of " + std::to_string(g.params.size()) + " parameters was given " + std::to_string(args.size()));
+  if (args.size() != g.params.size())
+    throw std::logic_error("a graph of " + std::to_string(g.params.size()) + " parameters was given " +
+                           std::to_string(args.size()));
   Surroundings around{table, mesh.get(), mesh, pool, {}};
   Lowering lowering(g, around, distinct);
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -185,7 +198,9 @@ std::shared_ptr<const Executable> compile_local(const ir::OpTable& table, ir::Gr
     if (refs[i].kind == ResultRef::Kind::Constant)
       for (const BufferRef& b : held)
         if (b->data() == storages[static_cast<std::size_t>(refs[i].index)].data) out->constants[i] = b;
-    int like = refs[i].kind == ResultRef::Kind::Own ? refs[i].donor : refs[i].kind == ResultRef::Kind::Param ? refs[i].index : -1;
+    int like = refs[i].kind == ResultRef::Kind::Own     ? refs[i].donor
+               : refs[i].kind == ResultRef::Kind::Param ? refs[i].index
+                                                        : -1;
     if (like >= 0) r.like_donor = described_alike(r.like, args[static_cast<std::size_t>(like)]);
     if (refs[i].kind == ResultRef::Kind::Same) {
       const DeviceArray& other = out->results[static_cast<std::size_t>(refs[i].index)].like;
@@ -198,12 +213,14 @@ std::shared_ptr<const Executable> compile_local(const ir::OpTable& table, ir::Gr
   return out;
 }
 
-std::shared_ptr<const Executable> compile(const ir::OpTable& table, const ir::Graph& graph, std::span<const ArgInfo> args, runtime::MeshRef mesh, runtime::Pool& pool) {
+std::shared_ptr<const Executable> compile(const ir::OpTable& table, const ir::Graph& graph,
+                                          std::span<const ArgInfo> args, runtime::MeshRef mesh, runtime::Pool& pool) {
   std::vector<runtime::Sharding> params;
   for (const ArgInfo& a : args) params.push_back(a.layout);
   transform::Partitioned low = transform::lower(table, graph, mesh, params);
   std::vector<char> known(graph.types.size(), 0);
-  for (std::size_t i = 0; i < args.size(); ++i) known[static_cast<std::size_t>(graph.params[i].id)] = args[i].mesh != nullptr;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    known[static_cast<std::size_t>(graph.params[i].id)] = args[i].mesh != nullptr;
   mark_placed(graph, known);
   std::vector<ir::Type> types;
   for (ir::Var r : graph.results) {

@@ -1,5 +1,5 @@
-// Running instructions with plans inside. Carried values go back and forth between two buffers, or stay in one where the body may
-// overwrite what it reads; rows are addresses that move on.
+// Running instructions with plans inside. Carried values go back and forth between two buffers, or stay in one where
+// the body may overwrite what it reads; rows are addresses that move on.
 #include "interpreter/exec/control.h"
 
 #include <algorithm>
@@ -32,8 +32,10 @@ void ScanLoop::run(Run& r, void* const* in, void* const* out, char* mine) const 
     r.ask();
     std::int64_t row = reverse ? length - 1 - t : t;
     for (std::size_t i = 0; i < carry; ++i) base[1 + consts + i] = now[i], base[results + i] = next[i];
-    for (std::size_t i = 0; i < rows; ++i) base[1 + consts + carry + i] = bytes_of(in[consts + carry + i]) + row * row_step[i];
-    for (std::size_t i = 0; i < stacked; ++i) base[results + carry + i] = bytes_of(out[carry + i]) + row * stacked_step[i];
+    for (std::size_t i = 0; i < rows; ++i)
+      base[1 + consts + carry + i] = bytes_of(in[consts + carry + i]) + row * row_step[i];
+    for (std::size_t i = 0; i < stacked; ++i)
+      base[results + carry + i] = bytes_of(out[carry + i]) + row * stacked_step[i];
     body.run(r, base.data());
     std::swap(now, next);
   }
@@ -69,7 +71,8 @@ void BranchChoice::run(Run& r, void* const* in, void* const* out, char* mine) co
   std::vector<char*> base(plan.slots(), nullptr);
   for (std::size_t i = 0; i < plan.params; ++i) base[1 + i] = bytes_of(in[1 + i]);
   base[static_cast<std::size_t>(plan.arena_slot())] = mine;
-  for (std::size_t i = 0; i < plan.results; ++i) base[static_cast<std::size_t>(plan.arena_slot()) + 1 + i] = bytes_of(out[i]);
+  for (std::size_t i = 0; i < plan.results; ++i)
+    base[static_cast<std::size_t>(plan.arena_slot()) + 1 + i] = bytes_of(out[i]);
   plan.run(r, base.data());
 }
 

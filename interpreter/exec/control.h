@@ -1,11 +1,12 @@
-// Instructions with plans inside: loops over rows, loops on a condition, branches, effects; and the one that runs another block by
-// block where its condition differs between devices. Made by control.cpp, run by plan.cpp.
+// Instructions with plans inside: loops over rows, loops on a condition, branches, effects; and the one that runs
+// another block by block where its condition differs between devices. Made by control.cpp, run by plan.cpp.
 #pragma once
 #include "interpreter/exec/plan.h"
 
 namespace shard::exec {
 
-// Operands: consts, carry (dense), rows (first row). Results: carry, stacked (first row). The body's results: carry, rows.
+// Operands: consts, carry (dense), rows (first row). Results: carry, stacked (first row). The body's results: carry,
+// rows.
 struct ScanLoop : Control {
   Plan body;
   std::size_t consts = 0, carry = 0, rows = 0, stacked = 0;
@@ -13,7 +14,7 @@ struct ScanLoop : Control {
   bool reverse = false;
   std::vector<std::int64_t> row_step, stacked_step, carry_bytes;   // bytes
   std::vector<char> in_place;                                      // by carry: the body overwrites what it reads
-  std::vector<std::int64_t> buffers;                               // by carry: offset of the second buffer in the scratch
+  std::vector<std::int64_t> buffers;  // by carry: offset of the second buffer in the scratch
   std::int64_t scratch = 0;
   void run(Run& run, void* const* in, void* const* out, char* scratch) const override;
   std::int64_t scratch_bytes() const override { return scratch; }
@@ -26,7 +27,8 @@ struct WhileLoop : Control {
   std::vector<std::int64_t> carry_bytes;
   std::vector<char> in_place;
   std::vector<std::int64_t> buffers;
-  std::int64_t condition_at = 0, verdict = 0, scratch = 0;         // offsets in the scratch: the condition's arena, what it gave
+  std::int64_t condition_at = 0, verdict = 0,
+               scratch = 0;  // offsets in the scratch: the condition's arena, what it gave
   void run(Run& run, void* const* in, void* const* out, char* scratch) const override;
   std::int64_t scratch_bytes() const override { return scratch; }
 };
@@ -48,7 +50,8 @@ struct Blockwise : Control {
   std::int64_t scratch_bytes() const override { return inner->scratch_bytes(); }
 };
 
-// Hands copies of its operands to the host. `frozen`: axes along which it runs block by block; the attribute `at` then says where.
+// Hands copies of its operands to the host. `frozen`: axes along which it runs block by block; the attribute `at` then
+// says where.
 struct EffectCall : Control {
   ir::Attrs attrs;
   std::vector<runtime::DeviceArray> operands;                      // without buffers

@@ -75,7 +75,8 @@ LoopAxes loop_axes(const Node& n, std::span<const AxisSet> in, const Mesh* mesh,
   auto count = [&](const char* name) { return static_cast<std::size_t>(n.attrs.integer(name)); };
   std::size_t first = scan ? count("consts") : count("cond_consts") + count("body_consts");
   std::size_t carried = scan ? count("carry") : in.size() - first;
-  out.carry.assign(in.begin() + static_cast<std::ptrdiff_t>(first), in.begin() + static_cast<std::ptrdiff_t>(first + carried));
+  out.carry.assign(in.begin() + static_cast<std::ptrdiff_t>(first),
+                   in.begin() + static_cast<std::ptrdiff_t>(first + carried));
   for (bool more = true; more;) {
     more = false;
     std::vector<AxisSet> body;
@@ -87,7 +88,8 @@ LoopAxes loop_axes(const Node& n, std::span<const AxisSet> in, const Mesh* mesh,
       std::vector<AxisSet> cond(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(count("cond_consts")));
       cond.insert(cond.end(), out.carry.begin(), out.carry.end());
       out.condition |= results_of(*n.regions[0], cond, mesh, frozen)[0];
-      body.assign(in.begin() + static_cast<std::ptrdiff_t>(count("cond_consts")), in.begin() + static_cast<std::ptrdiff_t>(first));
+      body.assign(in.begin() + static_cast<std::ptrdiff_t>(count("cond_consts")),
+                  in.begin() + static_cast<std::ptrdiff_t>(first));
       body.insert(body.end(), out.carry.begin(), out.carry.end());
     }
     std::vector<AxisSet> results = results_of(*n.regions.back(), body, mesh, frozen);
@@ -97,7 +99,8 @@ LoopAxes loop_axes(const Node& n, std::span<const AxisSet> in, const Mesh* mesh,
   return out;
 }
 
-std::vector<AxisSet> distinct_axes(const ir::Graph& g, std::span<const AxisSet> params, const Mesh* mesh, AxisSet frozen) {
+std::vector<AxisSet> distinct_axes(const ir::Graph& g, std::span<const AxisSet> params, const Mesh* mesh,
+                                   AxisSet frozen) {
   std::vector<AxisSet> of(g.types.size());
   for (std::size_t i = 0; i < g.params.size(); ++i) of[static_cast<std::size_t>(g.params[i].id)] = params[i] - frozen;
   for (const Node& n : g.nodes) {
@@ -133,7 +136,9 @@ std::vector<AxisSet> distinct_axes(const ir::Graph& g, std::span<const AxisSet> 
 const Node* collective_over(const ir::Graph& g, AxisSet axes, const Mesh& mesh) {
   for (const Node& n : g.nodes) {
     Comm c = n.op->comm;
-    if (c != Comm::None && c != Comm::Cast && c != Comm::Index && c != Comm::Slice && !(set_of(axes_of(n, mesh, true)) & axes).empty()) return &n;
+    if (c != Comm::None && c != Comm::Cast && c != Comm::Index && c != Comm::Slice &&
+        !(set_of(axes_of(n, mesh, true)) & axes).empty())
+      return &n;
     for (const auto& r : n.regions)
       if (const Node* found = collective_over(*r, axes, mesh)) return found;
   }

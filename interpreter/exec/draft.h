@@ -1,6 +1,6 @@
-// A plan while it is being made: storages with their lives, steps that name storages. The lowering fills it in order of execution;
-// `finish` (memory.cpp) then decides where each storage lies: temporaries in one arena by the intervals of their lives, results in
-// slots of their own, in place of an operand or an argument where that dies.
+// A plan while it is being made: storages with their lives, steps that name storages. The lowering fills it in order of
+// execution; `finish` (memory.cpp) then decides where each storage lies: temporaries in one arena by the intervals of
+// their lives, results in slots of their own, in place of an operand or an argument where that dies.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,6 @@
-// A unit of elementwise nodes becomes one program: operands from outside are inputs (broadcast by strides), constants are embedded,
-// values that something outside reads are outputs. Registers are handed out again as soon as their value is dead.
+// A unit of elementwise nodes becomes one program: operands from outside are inputs (broadcast by strides), constants
+// are embedded, values that something outside reads are outputs. Registers are handed out again as soon as their value
+// is dead.
 #include <algorithm>
 #include <map>
 
@@ -15,8 +16,8 @@ using runtime::ElementProgram;
 using Register = std::uint16_t;
 
 bool same_place(const Place& a, const Place& b) {
-  return a.storage == b.storage && a.offset == b.offset && a.distinct == b.distinct && a.device == b.device && a.strides == b.strides && a.frozen == b.frozen &&
-         a.dtype == b.dtype;
+  return a.storage == b.storage && a.offset == b.offset && a.distinct == b.distinct && a.device == b.device &&
+         a.strides == b.strides && a.frozen == b.frozen && a.dtype == b.dtype;
 }
 
 // Registers by type; one that is free is taken again.
@@ -57,7 +58,8 @@ void Lowering::emit_elementwise(const Unit& unit) {
   const Node& first = g_.nodes[static_cast<std::size_t>(unit.nodes.front())];
   const Shape& shape = type(first.outputs[0]).shape;
   AxisSet distinct = axes(first.outputs[0]);
-  if (unit.nodes.size() == 1 && std::get<Code>(first.op->kernel) == Code::Convert && type(first.inputs[0]).dtype == type(first.outputs[0]).dtype)
+  if (unit.nodes.size() == 1 && std::get<Code>(first.op->kernel) == Code::Convert &&
+      type(first.inputs[0]).dtype == type(first.outputs[0]).dtype)
     return put(first.outputs[0], place(first.inputs[0]));   // only the weakness changed
 
   ElementProgram program;
@@ -106,8 +108,11 @@ void Lowering::emit_elementwise(const Unit& unit) {
   for (std::size_t k = 0; k < unit.nodes.size(); ++k) {
     const Node& n = g_.nodes[static_cast<std::size_t>(unit.nodes[k])];
     ir::Var out = n.outputs[0];
-    auto reg = [&](std::size_t i) { return inner.count(n.inputs[i].id) ? held.at(n.inputs[i].id) : outside.at(n.inputs[i].id); };
-    runtime::Instr code{std::get<Code>(n.op->kernel), type(n.inputs[n.inputs.size() == 3 ? 1 : 0]).dtype, registers.take(type(out).dtype), reg(0)};
+    auto reg = [&](std::size_t i) {
+      return inner.count(n.inputs[i].id) ? held.at(n.inputs[i].id) : outside.at(n.inputs[i].id);
+    };
+    runtime::Instr code{std::get<Code>(n.op->kernel), type(n.inputs[n.inputs.size() == 3 ? 1 : 0]).dtype,
+                        registers.take(type(out).dtype), reg(0)};
     if (n.inputs.size() > 1) code.b = reg(1);
     if (n.inputs.size() > 2) code.c = reg(2);
     if (code.code == Code::Convert && code.type == type(out).dtype) code.code = Code::Identity;
@@ -119,8 +124,10 @@ void Lowering::emit_elementwise(const Unit& unit) {
     }
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       ir::Var v = n.inputs[i];
-      bool again = std::find(n.inputs.begin(), n.inputs.begin() + static_cast<std::ptrdiff_t>(i), v) != n.inputs.begin() + static_cast<std::ptrdiff_t>(i);
-      if (inner.count(v.id) && last[v.id] == static_cast<int>(k) && !needed_[at(v)] && !again) registers.give(held[v.id]);
+      bool again = std::find(n.inputs.begin(), n.inputs.begin() + static_cast<std::ptrdiff_t>(i), v) !=
+                   n.inputs.begin() + static_cast<std::ptrdiff_t>(i);
+      if (inner.count(v.id) && last[v.id] == static_cast<int>(k) && !needed_[at(v)] && !again)
+        registers.give(held[v.id]);
     }
     if (!needed_[at(out)] && !last.count(out.id)) registers.give(code.dst);   // dead code
   }
@@ -150,7 +157,8 @@ void Lowering::emit_elementwise(const Unit& unit) {
   // An output may go over an input that is read element for element, by nothing else in another way.
   std::vector<std::pair<int, int>> in_place;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    bool alone = std::count_if(inputs.begin(), inputs.end(), [&](const Place& q) { return q.storage == inputs[i].storage; }) == 1;
+    bool alone = std::count_if(inputs.begin(), inputs.end(),
+                               [&](const Place& q) { return q.storage == inputs[i].storage; }) == 1;
     if (!alone || inputs[i].distinct != distinct || !is_dense(inputs[i], mesh_)) continue;
     for (std::size_t o = 0; o < made.size(); ++o)
       if (made[o].dtype == inputs[i].dtype) in_place.emplace_back(static_cast<int>(o), static_cast<int>(i));

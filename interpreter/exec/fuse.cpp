@@ -1,6 +1,6 @@
-// Fusion by growing groups backwards: a node joins the group of its consumers where that closes no cycle through other instructions.
-// Nodes are visited last to first, so everything that is already grouped lies behind the node in question, and the only cycles to
-// fear lead from its other consumers into the group.
+// Fusion by growing groups backwards: a node joins the group of its consumers where that closes no cycle through other
+// instructions. Nodes are visited last to first, so everything that is already grouped lies behind the node in
+// question, and the only cycles to fear lead from its other consumers into the group.
 #include "interpreter/exec/fuse.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 using ir::Node;
 using runtime::AxisSet;
 
-constexpr std::size_t kGroup = 96;      // nodes of one program: what its registers hold of a tile stays in the second-level cache
+constexpr std::size_t kGroup =
+    96;  // nodes of one program: what its registers hold of a tile stays in the second-level cache
 constexpr std::size_t kVisits = 4096;   // of one search for a cycle; beyond it nothing is fused
 
 bool has_effect(const Node& n) {
@@ -30,7 +31,12 @@ bool has_effect(const Node& n) {
 class Fusion {
  public:
   Fusion(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh, bool fuse)
-      : g_(g), distinct_(distinct), mesh_(mesh), producer_(g.types.size(), -1), users_(g.nodes.size()), is_result_(g.types.size(), false) {
+      : g_(g),
+        distinct_(distinct),
+        mesh_(mesh),
+        producer_(g.types.size(), -1),
+        users_(g.nodes.size()),
+        is_result_(g.types.size(), false) {
     int last_effect = -1;
     for (std::size_t i = 0; i < g.nodes.size(); ++i) {
       const Node& n = g.nodes[i];
@@ -129,25 +135,29 @@ class Fusion {
     std::vector<int> groups;
     for (int u : users_[static_cast<std::size_t>(i)]) {
       int g = group_[static_cast<std::size_t>(u)];
-      if (elementwise(u) && same_points(i, u) && std::find(groups.begin(), groups.end(), g) == groups.end()) groups.push_back(g);
+      if (elementwise(u) && same_points(i, u) && std::find(groups.begin(), groups.end(), g) == groups.end())
+        groups.push_back(g);
     }
     int home = i;
     for (int g : groups) {
       // Everything that uses i or the group built so far, outside of both.
       std::vector<int> outside, inside;
       for (int u : users_[static_cast<std::size_t>(i)])
-        if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home) outside.push_back(u);
+        if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home)
+          outside.push_back(u);
       std::size_t size = members_[static_cast<std::size_t>(g)].size() + members_[static_cast<std::size_t>(home)].size();
       if (size > kGroup) continue;
       if (home != i)
         for (int m : members_[static_cast<std::size_t>(home)])
           for (int u : users_[static_cast<std::size_t>(m)])
-            if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home) outside.push_back(u);
+            if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home)
+              outside.push_back(u);
       if (reaches(outside, g)) continue;
       if (home != i) {   // the other way round as well
         for (int m : members_[static_cast<std::size_t>(g)])
           for (int u : users_[static_cast<std::size_t>(m)])
-            if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home) inside.push_back(u);
+            if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home)
+              inside.push_back(u);
         if (reaches(inside, home)) continue;
       }
       merge(home, g);
@@ -193,7 +203,8 @@ class Fusion {
 
 }  // namespace
 
-std::vector<Unit> units_of(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh, bool fuse) {
+std::vector<Unit> units_of(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh,
+                           bool fuse) {
   return Fusion(g, distinct, mesh, fuse).ordered();
 }
 

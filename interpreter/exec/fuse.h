@@ -1,6 +1,6 @@
-// Fusion: which nodes of a local graph become one instruction. Elementwise nodes over the same points that feed one another become one
-// program (one pass over memory); a sum over devices joins the contraction that it alone uses. Decides groups and their order;
-// building the programs is elementwise.cpp's part. A reader of columns.
+// Fusion: which nodes of a local graph become one instruction. Elementwise nodes over the same points that feed one
+// another become one program (one pass over memory); a sum over devices joins the contraction that it alone uses.
+// Decides groups and their order; building the programs is elementwise.cpp's part. A reader of columns.
 #pragma once
 #include <vector>
 
@@ -17,6 +17,7 @@ struct Unit {
 };
 
 // In an order of execution; effects keep theirs. `fuse` false: one unit a node.
-std::vector<Unit> units_of(const ir::Graph& g, const std::vector<runtime::AxisSet>& distinct, const runtime::Mesh* mesh, bool fuse = true);
+std::vector<Unit> units_of(const ir::Graph& g, const std::vector<runtime::AxisSet>& distinct, const runtime::Mesh* mesh,
+                           bool fuse = true);
 
 }  // namespace shard::exec

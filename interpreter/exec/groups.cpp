@@ -1,5 +1,6 @@
-// Collectives restricted to groups of positions along their axes. The groups' members are first brought together in memory (groups,
-// then members); over that the operation is one along the members, and every device then takes what its group got.
+// Collectives restricted to groups of positions along their axes. The groups' members are first brought together in
+// memory (groups, then members); over that the operation is one along the members, and every device then takes what its
+// group got.
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
@@ -40,7 +41,8 @@ void Lowering::emit_grouped(const Node& n) {
   const ir::Ints& order = n.attrs.ints("groups");
   std::int64_t members = n.attrs.integer("group_size");
   if (members < 1 || static_cast<std::int64_t>(order.size()) != devices || devices % members)
-    throw runtime::RuntimeError("collective", "groups must name each of the " + std::to_string(devices) + " positions once and be of one size");
+    throw runtime::RuntimeError(
+        "collective", "groups must name each of the " + std::to_string(devices) + " positions once and be of one size");
   std::int64_t groups = devices / members;
   auto item = static_cast<std::int64_t>(runtime::size_of(p.dtype));
   auto device_offset = [&](const Place& q, std::int64_t position) {
@@ -54,7 +56,9 @@ void Lowering::emit_grouped(const Node& n) {
   AxisSet rest = p.distinct;
   for (AxisId a : list) rest.remove(a);
   std::vector<AxisId> others = rest.list();
-  auto local = [](std::int64_t d, std::size_t rank) { return static_cast<std::size_t>(d < 0 ? d + static_cast<std::int64_t>(rank) : d); };
+  auto local = [](std::int64_t d, std::size_t rank) {
+    return static_cast<std::size_t>(d < 0 ? d + static_cast<std::int64_t>(rank) : d);
+  };
 
   // 1. Members side by side: [others..., group, member, local...].
   Shape grouped = p.shape;
@@ -66,8 +70,9 @@ void Lowering::emit_grouped(const Node& n) {
     one.strides.erase(one.strides.begin(), one.strides.begin() + 2);
     GroupedMove move{view_of(p, others, mesh_), view_of(one, others, mesh_), {}};
     for (std::size_t i = 0; i < order.size(); ++i)
-      move.at.emplace_back(device_offset(p, order[i]) * item,
-                           (static_cast<std::int64_t>(i) / members * t.strides[0] + static_cast<std::int64_t>(i) % members * t.strides[1]) * item);
+      move.at.emplace_back(device_offset(p, order[i]) * item, (static_cast<std::int64_t>(i) / members * t.strides[0] +
+                                                               static_cast<std::int64_t>(i) % members * t.strides[1]) *
+                                                                  item);
     step([move](void* const* i, void* const* o) mutable { move.run(*i, *o); }, {p}, {t});
   }
 
@@ -79,7 +84,10 @@ void Lowering::emit_grouped(const Node& n) {
     Shape kept = grouped;
     kept.erase(kept.begin() + 1);
     got = fresh(p.dtype, rest, kept);
-    runtime::Reduce op = c == Comm::Max ? runtime::Reduce::Max : c == Comm::Min ? runtime::Reduce::Min : p.dtype == DType::Bool ? runtime::Reduce::Or : runtime::Reduce::Sum;
+    runtime::Reduce op = c == Comm::Max           ? runtime::Reduce::Max
+                         : c == Comm::Min         ? runtime::Reduce::Min
+                         : p.dtype == DType::Bool ? runtime::Reduce::Or
+                                                  : runtime::Reduce::Sum;
     View in = view_of(t, others, mesh_), made = view_of(got, others, mesh_);
     int axis = static_cast<int>(others.size()) + 1;
     step([in, made, axis, op](void* const* i, void* const* o) mutable {
@@ -114,7 +122,8 @@ void Lowering::emit_grouped(const Node& n) {
     if (tile) dims[d].insert(dims[d].begin(), across);
     else dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), {across});
   }
-  if (c == Comm::Permute || c == Comm::Index || c == Comm::Slice || c == Comm::Cast) throw std::logic_error("groups are of reductions, gathers and exchanges");
+  if (c == Comm::Permute || c == Comm::Index || c == Comm::Slice || c == Comm::Cast)
+    throw std::logic_error("groups are of reductions, gathers and exchanges");
   Place apart = got;
   apart.shape.clear();
   apart.strides.clear();
@@ -134,7 +143,9 @@ void Lowering::emit_grouped(const Node& n) {
   Place out = fresh(p.dtype, distinct, apart.shape);
   GroupedMove move{view_of(apart, others, mesh_), view_of(out, others, mesh_), {}};
   for (std::size_t i = 0; i < order.size(); ++i)
-    move.at.emplace_back((static_cast<std::int64_t>(i) / members * got.strides[0] + static_cast<std::int64_t>(i) % members * member_step) * item,
+    move.at.emplace_back((static_cast<std::int64_t>(i) / members * got.strides[0] +
+                          static_cast<std::int64_t>(i) % members * member_step) *
+                             item,
                          device_offset(out, order[i]) * item);
   step([move](void* const* i, void* const* o) mutable { move.run(*i, *o); }, {got}, {out});
   // Where all groups held the same to begin with, the result is still equal everywhere: any block stands for all.

@@ -18,7 +18,8 @@ using runtime::size_of;
 namespace {
 
 // Leading dimensions for these axes on all views, merged where all of them allow it.
-std::pair<std::vector<View>, int> batched(const std::vector<Place>& in, const std::vector<Place>& out, const std::vector<AxisId>& axes, const Mesh* mesh) {
+std::pair<std::vector<View>, int> batched(const std::vector<Place>& in, const std::vector<Place>& out,
+                                          const std::vector<AxisId>& axes, const Mesh* mesh) {
   std::vector<View> views;
   for (const Place& p : in) views.push_back(view_of(p, axes, mesh));
   for (const Place& p : out) views.push_back(view_of(p, axes, mesh));
@@ -27,7 +28,9 @@ std::pair<std::vector<View>, int> batched(const std::vector<Place>& in, const st
   return {std::move(views), batch};
 }
 
-std::int64_t positive(std::int64_t from_end, std::size_t rank) { return from_end < 0 ? from_end + static_cast<std::int64_t>(rank) : from_end; }
+std::int64_t positive(std::int64_t from_end, std::size_t rank) {
+  return from_end < 0 ? from_end + static_cast<std::int64_t>(rank) : from_end;
+}
 
 }  // namespace
 
@@ -83,7 +86,8 @@ Place Lowering::fresh(DType dtype, AxisSet distinct, Shape shape) {
   std::int64_t one = runtime::checked_bytes(shape, item);
   Shape whole = shape;
   if (mesh_ && !distinct.empty()) whole.insert(whole.begin(), mesh_->size_of(distinct));
-  return dense_place(draft_.temporary(runtime::checked_bytes(whole, item), one), dtype, distinct, std::move(shape), mesh_);
+  return dense_place(draft_.temporary(runtime::checked_bytes(whole, item), one), dtype, distinct, std::move(shape),
+                     mesh_);
 }
 
 int Lowering::constant_storage(runtime::BufferRef buffer) {
@@ -111,7 +115,8 @@ Place Lowering::constant(DType dtype, Scalar value) {
   return p;
 }
 
-void Lowering::step(ir::BoundKernel kernel, const std::vector<Place>& in, const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place) {
+void Lowering::step(ir::BoundKernel kernel, const std::vector<Place>& in, const std::vector<Place>& out,
+                    std::vector<std::pair<int, int>> in_place) {
   DraftStep s;
   s.kernel = std::move(kernel);
   for (const Place& p : in) s.ins.push_back(ref(p));
@@ -140,7 +145,9 @@ void Lowering::copy_into(const Place& from, const Place& to) {
   bool plain = runtime::is_contiguous(in) && runtime::is_contiguous(out);
   auto bytes = static_cast<std::size_t>(runtime::numel(in.shape)) * size_of(in.dtype);
   if (plain && bytes <= 4096) {
-    step([bytes](void* const* i, void* const* o) { std::copy_n(static_cast<const char*>(*i), bytes, static_cast<char*>(*o)); }, {from}, {to});
+    step([bytes](void* const* i,
+                 void* const* o) { std::copy_n(static_cast<const char*>(*i), bytes, static_cast<char*>(*o)); },
+         {from}, {to});
     return;
   }
   step([in, out](void* const* i, void* const* o) mutable {
@@ -188,7 +195,8 @@ void Lowering::emit_node(const Node& n) {
   if (n.op->comm != Comm::None) return n.attrs.has("groups") ? emit_grouped(n) : emit_collective(n);
   if (std::holds_alternative<ir::Alias>(n.op->kernel)) {
     const Place& x = place(n.inputs[0]);
-    return put(n.outputs[0], x.splat ? broadcast(constant(x.dtype, *x.splat), type(n.outputs[0]).shape) : reshape(x, type(n.outputs[0]).shape));
+    return put(n.outputs[0], x.splat ? broadcast(constant(x.dtype, *x.splat), type(n.outputs[0]).shape)
+                                     : reshape(x, type(n.outputs[0]).shape));
   }
   if (const Structure* s = ir::structure_of(*n.op)) {
     switch (*s) {
@@ -197,7 +205,10 @@ void Lowering::emit_node(const Node& n) {
         const ir::AttrValue* v = n.attrs.find("value");
         if (auto* b = std::get_if<bool>(v)) value = {*b ? 1.0 : 0.0, *b ? 1 : 0};
         else if (auto* i = std::get_if<std::int64_t>(v)) value = {static_cast<double>(*i), *i};
-        else value.value = n.attrs.number("value"), value.integer = value.value == value.value && std::abs(value.value) < 9e18 ? static_cast<std::int64_t>(value.value) : 0;
+        else
+          value.value = n.attrs.number("value"),
+          value.integer =
+              value.value == value.value && std::abs(value.value) < 9e18 ? static_cast<std::int64_t>(value.value) : 0;
         return put(n.outputs[0], constant(type(n.outputs[0]).dtype, value));
       }
       case Structure::Scan: return emit_scan(n);
@@ -224,7 +235,8 @@ bool Lowering::emit_view(const Node& n) {
     std::size_t rank = type(n.inputs[0]).shape.size();
     std::vector<int> full(rank);
     for (std::size_t i = 0; i < rank; ++i) full[i] = static_cast<int>(i);
-    for (std::size_t i = 0; i < perm.size(); ++i) full[rank - perm.size() + i] = static_cast<int>(positive(perm[i], rank));
+    for (std::size_t i = 0; i < perm.size(); ++i)
+      full[rank - perm.size() + i] = static_cast<int>(positive(perm[i], rank));
     put(n.outputs[0], permuted(place(n.inputs[0]), full));
     return true;
   }
@@ -286,7 +298,8 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
 }
 
 void Lowering::finish_results(const std::vector<AxisSet>& distinct, const std::vector<int>* wanted) {
-  // Results that are written at the end are copies: all of them are made first, then what lies in a storage of its own is named.
+  // Results that are written at the end are copies: all of them are made first, then what lies in a storage of its own
+  // is named.
   std::vector<Place> made;
   for (std::size_t i = 0; i < g_.results.size(); ++i) {
     Place p = place(g_.results[i]);

@@ -1,7 +1,8 @@
-// From a local graph to a draft plan: every value gets a Place, every unit (fuse.h) that does work becomes a step with a kernel bound
-// for its strides. Values that are only seen differently (broadcasts, reshapes, slices of a device's own part, most gathers) get a
-// Place in the storage of their operand and cost nothing. One Lowering a graph; bodies of loops and branches get one of their own.
-// Parts: lowering.cpp (the walk), elementwise.cpp, collectives.cpp, groups.cpp, control.cpp; used by them and compile.cpp only.
+// From a local graph to a draft plan: every value gets a Place, every unit (fuse.h) that does work becomes a step with
+// a kernel bound for its strides. Values that are only seen differently (broadcasts, reshapes, slices of a device's own
+// part, most gathers) get a Place in the storage of their operand and cost nothing. One Lowering a graph; bodies of
+// loops and branches get one of their own. Parts: lowering.cpp (the walk), elementwise.cpp, collectives.cpp,
+// groups.cpp, control.cpp; used by them and compile.cpp only.
 #pragma once
 #include <span>
 #include <string>
@@ -25,8 +26,8 @@ struct Surroundings {                  // the same for a graph and its regions
 // How a parameter comes: relative to the pointer in its slot.
 Place param_place(int storage, const ir::Type& type, AxisSet distinct, const Surroundings& around);
 
-// A region to be compiled: its parameters as they lie behind their slots, what its results must be, and which parameter's memory a
-// result may take over (-2: none).
+// A region to be compiled: its parameters as they lie behind their slots, what its results must be, and which
+// parameter's memory a result may take over (-2: none).
 struct BodyCall {
   const ir::GraphRef& region;
   std::vector<AxisSet> distinct = {};
@@ -46,11 +47,13 @@ class Lowering {
  public:
   Lowering(const ir::Graph& g, Surroundings around, std::vector<AxisSet> params);
 
-  // Parameter i as it lies behind its slot; call for each before run(). `whole`: bytes of all its blocks where it is dense, else 0.
+  // Parameter i as it lies behind its slot; call for each before run(). `whole`: bytes of all its blocks where it is
+  // dense, else 0.
   void bind(std::size_t i, Place place, std::int64_t whole);
   void run();                          // all units, in order
-  // Result i, dense, of these distinct axes (at least its own). At top level (`wanted` null) a result may lie where an argument or
-  // a constant lies; of a body every result gets a storage of its own, but for result i being parameter wanted[i] untouched.
+  // Result i, dense, of these distinct axes (at least its own). At top level (`wanted` null) a result may lie where an
+  // argument or a constant lies; of a body every result gets a storage of its own, but for result i being parameter
+  // wanted[i] untouched.
   void finish_results(const std::vector<AxisSet>& distinct, const std::vector<int>* wanted);
   Draft& draft() { return draft_; }
   const std::vector<AxisSet>& distinct() const { return distinct_; }
@@ -69,7 +72,8 @@ class Lowering {
   int constant_storage(runtime::BufferRef buffer);
   Ref ref(const Place& p) const;
   // One kernel from operands to fresh dense results; both sides get the same leading dimensions.
-  void step(ir::BoundKernel kernel, const std::vector<Place>& in, const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place = {});
+  void step(ir::BoundKernel kernel, const std::vector<Place>& in, const std::vector<Place>& out,
+            std::vector<std::pair<int, int>> in_place = {});
   void control(std::shared_ptr<const Control> c, const std::vector<Place>& in, const std::vector<Place>& out,
                std::vector<std::pair<int, int>> in_place = {}, std::int64_t extra_device_bytes = 0);
   void copy_into(const Place& from, const Place& to);          // same shape; `to` may be of more axes
@@ -82,20 +86,23 @@ class Lowering {
   void emit_node(const ir::Node& n);
   void emit_kernel(const ir::Node& n, const std::vector<AxisId>& summed, ir::Var out);
   void emit_elementwise(const Unit& unit);                     // elementwise.cpp
-  bool emit_view(const ir::Node& n);                           // core operations that only see their operand differently
+  bool emit_view(const ir::Node& n);  // core operations that only see their operand differently
   // collectives.cpp
   void emit_collective(const ir::Node& n);
-  Place reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& axes);   // over those of `axes` that are distinct
+  Place reduce_devices(const Place& p, runtime::Reduce op,
+                       const std::vector<AxisId>& axes);  // over those of `axes` that are distinct
   Place scaled(const Place& p, std::int64_t by);
   Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);
   Place permute_devices(const ir::Node& n, const Place& p);
   Place index_of_device(const ir::Node& n);
   void emit_grouped(const ir::Node& n);                        // groups.cpp
   // control.cpp
-  // A new storage [outer..., length (where not negative), inner..., row...]: a place of distinct axes outer | inner, shape [length, row...].
+  // A new storage [outer..., length (where not negative), inner..., row...]: a place of distinct axes outer | inner,
+  // shape [length, row...].
   Place arranged(DType dtype, AxisSet outer, std::int64_t length, AxisSet inner, Shape row);
-  void blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<Place>& in, const std::vector<Place>& out,
-                 std::vector<std::pair<int, int>> in_place, std::int64_t extra_device_bytes);
+  void blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<Place>& in,
+                 const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place,
+                 std::int64_t extra_device_bytes);
   void emit_scan(const ir::Node& n);
   void emit_while(const ir::Node& n);
   void emit_branch(const ir::Node& n);

@@ -1,5 +1,6 @@
-// Where storages lie. Steps are numbered; a storage lives from the step that writes it to the last one that reads it. The arena is
-// filled first fit over these intervals; an elementwise result takes the place of an operand that dies with it.
+// Where storages lie. Steps are numbered; a storage lives from the step that writes it to the last one that reads it.
+// The arena is filled first fit over these intervals; an elementwise result takes the place of an operand that dies
+// with it.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -57,7 +58,8 @@ class Arena {                                  // free intervals of one growing 
   std::int64_t end_ = 0;
 };
 
-// The parameters whose memory the results may take over: dead by the time the result is written, or overwritten in place.
+// The parameters whose memory the results may take over: dead by the time the result is written, or overwritten in
+// place.
 void choose_donors(const Draft& d, const std::vector<int>& wanted, std::vector<ResultRef>& results) {
   std::vector<int> storage_of(d.params, -1), result_storage(results.size(), -1);
   for (std::size_t s = 0; s < d.storages.size(); ++s) {
@@ -76,7 +78,8 @@ void choose_donors(const Draft& d, const std::vector<int>& wanted, std::vector<R
     if (in.last != out.born) return false;
     const DraftStep& step = d.steps[static_cast<std::size_t>(out.born)];
     return std::any_of(step.in_place.begin(), step.in_place.end(), [&](auto pair) {
-      return step.outs[static_cast<std::size_t>(pair.first)].storage == result_storage[r] && step.ins[static_cast<std::size_t>(pair.second)].storage == from;
+      return step.outs[static_cast<std::size_t>(pair.first)].storage == result_storage[r] &&
+             step.ins[static_cast<std::size_t>(pair.second)].storage == from;
     });
   };
   auto choose = [&](std::size_t r, int param) {
@@ -133,14 +136,16 @@ Finished finish(Draft d, const std::vector<int>& wanted, std::vector<ResultRef>&
   plan.constants = std::move(d.constants);
 
   std::vector<std::int64_t> at(d.storages.size(), -1);          // offset in the arena
-  std::vector<int> shares(d.storages.size(), -1);               // how many storages an interval of the arena still serves: by its first
+  std::vector<int> shares(d.storages.size(),
+                          -1);  // how many storages an interval of the arena still serves: by its first
   std::vector<int> home(d.storages.size(), -1);                 // the storage that took the interval
   Arena arena;
   std::int64_t live = 0;
   std::vector<std::vector<int>> dying(d.steps.size());
   for (std::size_t s = 0; s < d.storages.size(); ++s) {
     const Storage& st = d.storages[s];
-    if (st.kind == Storage::Kind::Temporary && st.result < 0 && st.born >= 0 && st.last < Draft::kForever) dying[static_cast<std::size_t>(st.last)].push_back(static_cast<int>(s));
+    if (st.kind == Storage::Kind::Temporary && st.result < 0 && st.born >= 0 && st.last < Draft::kForever)
+      dying[static_cast<std::size_t>(st.last)].push_back(static_cast<int>(s));
   }
   std::vector<std::int64_t> scratch(d.steps.size(), 0);
   for (std::size_t i = 0; i < d.steps.size(); ++i) {
@@ -157,7 +162,9 @@ Finished finish(Draft d, const std::vector<int>& wanted, std::vector<ResultRef>&
       for (auto [result, operand] : step.in_place) {
         int from = step.ins[static_cast<std::size_t>(operand)].storage;
         auto uf = static_cast<std::size_t>(from);
-        if (result != static_cast<int>(o) || !in_arena(from) || d.storages[uf].last != static_cast<int>(i) || passed_on.count(from)) continue;
+        if (result != static_cast<int>(o) || !in_arena(from) || d.storages[uf].last != static_cast<int>(i) ||
+            passed_on.count(from))
+          continue;
         if (d.storages[uf].bytes < d.storages[us].bytes) continue;
         at[us] = at[uf];
         home[us] = home[uf];

@@ -85,7 +85,8 @@ std::optional<Place> reshaped(const Place& p, const Shape& shape) {
   std::vector<Dim> runs;
   for (std::size_t d = 0; d < p.shape.size(); ++d) {
     if (p.shape[d] == 1) continue;
-    if (!runs.empty() && runs.back().stride == p.shape[d] * p.strides[d]) runs.back() = {runs.back().size * p.shape[d], p.strides[d]};
+    if (!runs.empty() && runs.back().stride == p.shape[d] * p.strides[d])
+      runs.back() = {runs.back().size * p.shape[d], p.strides[d]};
     else runs.push_back({p.shape[d], p.strides[d]});
   }
   std::size_t d = 0;
@@ -153,7 +154,8 @@ int coalesce(std::vector<View>& views, int batch) {
     if (views[0].shape[static_cast<std::size_t>(d)] == 1) drop(static_cast<std::size_t>(d));
   for (int d = batch - 2; d >= 0; --d) {
     auto i = static_cast<std::size_t>(d);
-    bool fits = std::all_of(views.begin(), views.end(), [&](const View& v) { return v.strides[i] == v.shape[i + 1] * v.strides[i + 1]; });
+    bool fits = std::all_of(views.begin(), views.end(),
+                            [&](const View& v) { return v.strides[i] == v.shape[i + 1] * v.strides[i + 1]; });
     if (!fits) continue;
     for (View& v : views) v.shape[i + 1] *= v.shape[i];
     drop(i);

@@ -1,6 +1,6 @@
-// Where a value of a local graph lies: a strided view into one storage of a plan, over the axes along which its blocks differ and over
-// its local dimensions. Most collectives, broadcasts, transpositions and slices only make another Place of the same storage.
-// Pure functions on strides; nothing here allocates or runs. Used by the lowering (lower.h) only.
+// Where a value of a local graph lies: a strided view into one storage of a plan, over the axes along which its blocks
+// differ and over its local dimensions. Most collectives, broadcasts, transpositions and slices only make another Place
+// of the same storage. Pure functions on strides; nothing here allocates or runs. Used by the lowering (lower.h) only.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -21,7 +21,7 @@ using runtime::Shape;
 using runtime::Strides;
 using runtime::View;
 
-struct Scalar {                       // a constant that is the same everywhere; the integer counts for integer and bool types
+struct Scalar {  // a constant that is the same everywhere; the integer counts for integer and bool types
   double value = 0;
   std::int64_t integer = 0;
   bool operator==(const Scalar& o) const {   // by bits: 0 and -0 are two constants, nan is one
@@ -42,7 +42,8 @@ struct Place {
   Shape shape;                        // of one block
   Strides strides;
   std::int64_t offset = 0;
-  std::vector<std::pair<AxisId, std::int64_t>> frozen;  // further offset: stride times the coordinate that the region runs for
+  std::vector<std::pair<AxisId, std::int64_t>>
+      frozen;                         // further offset: stride times the coordinate that the region runs for
   std::optional<Scalar> splat;        // all elements are this constant
   std::int64_t device_stride(AxisId a) const;           // 0 along axes that are not distinct
 };
@@ -52,7 +53,8 @@ Place dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const
 bool is_dense(const Place& p, const Mesh* mesh);
 std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh);
 
-// What a kernel gets: leading dimensions for `batch` (stride 0 where the value does not differ), then the local ones. Data is null.
+// What a kernel gets: leading dimensions for `batch` (stride 0 where the value does not differ), then the local ones.
+// Data is null.
 View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh);
 
 Place broadcast(Place p, const Shape& shape);                              // NumPy's rule, aligned from the right

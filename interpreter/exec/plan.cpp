@@ -29,7 +29,8 @@ void Plan::run(Run& r, char* const* base) const {
       std::int64_t offset = loc[i].offset;
       if (loc[i].terms >= 0)
         for (auto [axis, step] : terms[static_cast<std::size_t>(loc[i].terms)]) offset += step * r.coordinates[axis];
-      at[i] = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(base[loc[i].slot]) + static_cast<std::uintptr_t>(offset));
+      at[i] = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(base[loc[i].slot]) +
+                                      static_cast<std::uintptr_t>(offset));
     }
     try {
       if (s.control) {

@@ -1,6 +1,7 @@
-// A plan: instructions bound to kernels, with addresses as (slot, offset). A run fills in the slots and calls one kernel after another;
-// nothing is looked up, nothing but results and one block for all temporaries (the arena) is allocated.
-// Plans nest: bodies of loops and branches are plans whose arena is a part of the outer one's. Made by lower.h, run by executable.cpp.
+// A plan: instructions bound to kernels, with addresses as (slot, offset). A run fills in the slots and calls one
+// kernel after another; nothing is looked up, nothing but results and one block for all temporaries (the arena) is
+// allocated. Plans nest: bodies of loops and branches are plans whose arena is a part of the outer one's. Made by
+// lower.h, run by executable.cpp.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,7 +21,8 @@ struct Run {
   void ask() const;                                      // throws Error("interrupt")
 };
 
-// Address of the first element: base[slot] + offset (+ stride times coordinate of each term). Slot 0 is address 0: constants.
+// Address of the first element: base[slot] + offset (+ stride times coordinate of each term). Slot 0 is address 0:
+// constants.
 struct Loc {
   std::int32_t slot = 0;
   std::int32_t terms = -1;                               // index into Plan::terms

@@ -1,5 +1,6 @@
-// Lowering of nodes with regions: each region becomes a plan of its own, for parameters as they lie in the surrounding plan.
-// A region whose condition differs between devices runs once for each block along those axes; there it may not communicate.
+// Lowering of nodes with regions: each region becomes a plan of its own, for parameters as they lie in the surrounding
+// plan. A region whose condition differs between devices runs once for each block along those axes; there it may not
+// communicate.
 #include <algorithm>
 #include <stdexcept>
 
@@ -50,8 +51,11 @@ void refuse_talk(const Node& n, AxisSet blocks, const Mesh* mesh) {
   if (blocks.empty()) return;
   for (const auto& region : n.regions)
     if (const Node* talker = collective_over(*region, blocks, *mesh))
-      throw grammar::Error("collective", n.span, "the condition differs between the devices along " + names(blocks, *mesh) + ", so what it decides may not communicate there",
-                           {"it holds `" + std::string(talker->op->name) + "`", "make the condition the same everywhere first, for example with pmax"});
+      throw grammar::Error("collective", n.span,
+                           "the condition differs between the devices along " + names(blocks, *mesh) +
+                               ", so what it decides may not communicate there",
+                           {"it holds `" + std::string(talker->op->name) + "`",
+                            "make the condition the same everywhere first, for example with pmax"});
 }
 
 std::size_t count(const Node& n, const char* name) { return static_cast<std::size_t>(n.attrs.integer(name)); }
@@ -95,8 +99,9 @@ Place Lowering::arranged(DType dtype, AxisSet outer, std::int64_t length, AxisSe
   return p;
 }
 
-void Lowering::blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<Place>& in, const std::vector<Place>& out,
-                         std::vector<std::pair<int, int>> in_place, std::int64_t extra_device_bytes) {
+void Lowering::blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<Place>& in,
+                         const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place,
+                         std::int64_t extra_device_bytes) {
   if (blocks.empty()) return control(std::move(c), in, out, std::move(in_place), extra_device_bytes);
   auto b = std::make_shared<Blockwise>();
   b->inner = std::move(c);
@@ -120,8 +125,10 @@ struct Carried {                       // what loops share: the carry among the 
   std::int64_t scratch = 0;
 };
 
-// `first`: the first carry among the operands of the step. A carry may start in its operand's memory where nothing else reads it.
-Carried carry_of(const std::vector<Place>& in, std::size_t first, std::size_t carry, const Body& body, AxisSet blocks, const Mesh* mesh) {
+// `first`: the first carry among the operands of the step. A carry may start in its operand's memory where nothing else
+// reads it.
+Carried carry_of(const std::vector<Place>& in, std::size_t first, std::size_t carry, const Body& body, AxisSet blocks,
+                 const Mesh* mesh) {
   Carried c;
   c.scratch = aligned(body.plan.arena);
   for (std::size_t i = 0; i < carry; ++i) {
@@ -130,7 +137,8 @@ Carried carry_of(const std::vector<Place>& in, std::size_t first, std::size_t ca
     c.same.push_back(body.results[i].donor >= 0);
     c.buffers.push_back(c.scratch);
     if (!c.same.back()) c.scratch += aligned(c.bytes.back());
-    bool alone = std::count_if(in.begin(), in.end(), [&](const Place& p) { return p.storage == in[first + i].storage; }) == 1;
+    bool alone =
+        std::count_if(in.begin(), in.end(), [&](const Place& p) { return p.storage == in[first + i].storage; }) == 1;
     if (alone && blocks.empty()) c.in_place.emplace_back(static_cast<int>(i), static_cast<int>(first + i));
   }
   return c;
@@ -139,7 +147,8 @@ Carried carry_of(const std::vector<Place>& in, std::size_t first, std::size_t ca
 std::int64_t extra(const Body& body, const Carried& c, const std::vector<Place>& in, std::size_t first) {
   std::int64_t bytes = body.peak_device_bytes;
   for (std::size_t i = 0; i < c.bytes.size(); ++i)
-    if (!c.same[i]) bytes += runtime::numel(in[first + i].shape) * static_cast<std::int64_t>(runtime::size_of(in[first + i].dtype));
+    if (!c.same[i])
+      bytes += runtime::numel(in[first + i].shape) * static_cast<std::int64_t>(runtime::size_of(in[first + i].dtype));
   return bytes;
 }
 
@@ -240,7 +249,8 @@ void Lowering::emit_while(const Node& n) {
     give(call, start, differs, whole);
     call.results.push_back(differs - blocks);
     call.wanted.push_back(static_cast<int>(w->body_consts + i));
-    out.push_back(blocks.empty() ? fresh(t.dtype, differs, t.shape) : arranged(t.dtype, blocks, -1, differs - blocks, t.shape));
+    out.push_back(blocks.empty() ? fresh(t.dtype, differs, t.shape)
+                                 : arranged(t.dtype, blocks, -1, differs - blocks, t.shape));
   }
   ask.results.push_back({});
   ask.wanted.push_back(-2);
@@ -269,7 +279,8 @@ void Lowering::emit_branch(const Node& n) {
   for (ir::Var v : n.inputs) in.push_back(place(v));
   for (ir::Var v : n.outputs) {
     const ir::Type& t = type(v);
-    out.push_back(blocks.empty() ? fresh(t.dtype, axes(v), t.shape) : arranged(t.dtype, blocks, -1, axes(v) - blocks, t.shape));
+    out.push_back(blocks.empty() ? fresh(t.dtype, axes(v), t.shape)
+                                 : arranged(t.dtype, blocks, -1, axes(v) - blocks, t.shape));
   }
   auto choice = std::make_shared<BranchChoice>();
   std::int64_t more = 0;

@@ -1,5 +1,5 @@
-// A sum over devices commutes with everything linear, as long as what else the operation takes is the same on all of them. Which
-// operations are linear in what is read from the derivative column.
+// A sum over devices commutes with everything linear, as long as what else the operation takes is the same on all of
+// them. Which operations are linear in what is read from the derivative column.
 #include "interpreter/exec/sums.h"
 
 #include <algorithm>
@@ -19,8 +19,14 @@ using runtime::Mesh;
 
 class EarlySums {
  public:
-  EarlySums(const ir::OpTable& table, const ir::Graph& g, std::span<const AxisSet> params, const Mesh& mesh, AxisSet frozen)
-      : g_(g), mesh_(mesh), b_(table), distinct_(distinct_axes(g, params, &mesh, frozen)), uses_(g.types.size(), 0), producer_(g.types.size(), nullptr),
+  EarlySums(const ir::OpTable& table, const ir::Graph& g, std::span<const AxisSet> params, const Mesh& mesh,
+            AxisSet frozen)
+      : g_(g),
+        mesh_(mesh),
+        b_(table),
+        distinct_(distinct_axes(g, params, &mesh, frozen)),
+        uses_(g.types.size(), 0),
+        producer_(g.types.size(), nullptr),
         now_(g.types.size()) {
     for (const Node& n : g.nodes) {
       for (Var v : n.inputs) ++uses_[at(v)];
@@ -81,13 +87,15 @@ class EarlySums {
   Vars passes(const Node& n, AxisSet over) const {
     const auto* linear = std::get_if<ir::Transposes>(&n.op->derivative);
     const auto& core = b_.core();
-    bool simple = std::holds_alternative<runtime::Code>(n.op->kernel) || std::holds_alternative<ir::Alias>(n.op->kernel) || n.op == core.transpose ||
+    bool simple = std::holds_alternative<runtime::Code>(n.op->kernel) ||
+                  std::holds_alternative<ir::Alias>(n.op->kernel) || n.op == core.transpose ||
                   n.op == core.broadcast_to;
     if (!linear || !simple || n.outputs.size() != 1) return {};
     Vars out;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       if (!linear->jointly && !differs(n.inputs[i], over)) continue;
-      bool in = linear->operands.empty() || std::find(linear->operands.begin(), linear->operands.end(), static_cast<int>(i)) != linear->operands.end();
+      bool in = linear->operands.empty() || std::find(linear->operands.begin(), linear->operands.end(),
+                                                      static_cast<int>(i)) != linear->operands.end();
       if (!in || g_.type(n.inputs[i]).dtype != g_.type(n.outputs[0]).dtype) return {};
       out.push_back(n.inputs[i]);
     }
@@ -129,7 +137,8 @@ class EarlySums {
     const Node* n = producer_[at(v)];
     if (!differs(v, axes(like)) || n->op->kernel_sum) return sum(v, like);
     Vars through = passes(*n, axes(like)), inputs;
-    for (Var x : n->inputs) inputs.push_back(std::find(through.begin(), through.end(), x) != through.end() ? pushed(x, like) : now_[at(x)]);
+    for (Var x : n->inputs)
+      inputs.push_back(std::find(through.begin(), through.end(), x) != through.end() ? pushed(x, like) : now_[at(x)]);
     return b_.append(*n->op, std::move(inputs), n->attrs, n->regions, types(n->outputs)).at(0);
   }
 
@@ -144,7 +153,8 @@ class EarlySums {
 
 }  // namespace
 
-ir::Graph with_early_sums(const ir::OpTable& table, const ir::Graph& g, std::span<const AxisSet> params, const Mesh& mesh, AxisSet frozen) {
+ir::Graph with_early_sums(const ir::OpTable& table, const ir::Graph& g, std::span<const AxisSet> params,
+                          const Mesh& mesh, AxisSet frozen) {
   return EarlySums(table, g, params, mesh, frozen).run();
 }
 

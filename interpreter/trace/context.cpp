@@ -18,12 +18,15 @@ constexpr std::size_t kScalars = 64;
 
 [[noreturn]] void escaped(grammar::Span span, const runtime::Type& type) {
   throw grammar::Error("trace", span, "a value of a trace that is over, or of another one, is used here",
-                       {"it is " + runtime::to_string(type) + " of the traced function", "return it from that function instead of storing it outside"});
+                       {"it is " + runtime::to_string(type) + " of the traced function",
+                        "return it from that function instead of storing it outside"});
 }
 
 class FrameScope {
  public:
-  FrameScope(FrameRef& current, FrameRef next) : current_(current), old_(std::move(current)) { current_ = std::move(next); }
+  FrameScope(FrameRef& current, FrameRef next) : current_(current), old_(std::move(current)) {
+    current_ = std::move(next);
+  }
   ~FrameScope() { current_ = std::move(old_); }
   FrameScope(const FrameScope&) = delete;
 
@@ -55,7 +58,8 @@ runtime::Type Context::type_of(const runtime::DeviceArray& a) const {
 
 // ---- operations
 
-std::vector<Tensor> Context::apply(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs, std::vector<ir::GraphRef> regions) {
+std::vector<Tensor> Context::apply(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs,
+                                   std::vector<ir::GraphRef> regions) {
   if (!frame_) return eager(op, operands, std::move(attrs), std::move(regions));
   ir::Vars in;
   in.reserve(operands.size());
@@ -70,7 +74,8 @@ Tensor Context::apply1(const ir::OpDef& op, std::initializer_list<Tensor> operan
   return apply(op, std::span<const Tensor>(operands.begin(), operands.size()), std::move(attrs)).at(0);
 }
 
-std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs, std::vector<ir::GraphRef> regions) {
+std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs,
+                                   std::vector<ir::GraphRef> regions) {
   std::vector<ArrayRef> args;
   args.reserve(operands.size());
   for (const Tensor& t : operands) {
@@ -80,7 +85,8 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
   try {
     if (ir::is_effect(op)) {                     // nothing to compile
       std::vector<std::string> layouts;
-      for (const ArrayRef& a : args) layouts.push_back(a->type.mesh ? runtime::to_string(*a->type.mesh, a->layout) : "P()");
+      for (const ArrayRef& a : args)
+        layouts.push_back(a->type.mesh ? runtime::to_string(*a->type.mesh, a->layout) : "P()");
       if (hooks_.effect) hooks_.effect(attrs, args, layouts, span_);
       return {};
     }
@@ -110,7 +116,8 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
       }
       ir::Vars results = b.emit(op, in, attrs, std::move(regions));
       auto graph = std::make_shared<const ir::Graph>(b.finish(std::move(results)));
-      bool plain = std::all_of(graph->nodes.begin(), graph->nodes.end(), [](const ir::Node& n) { return n.regions.empty(); });
+      bool plain =
+          std::all_of(graph->nodes.begin(), graph->nodes.end(), [](const ir::Node& n) { return n.regions.empty(); });
       runtime::MeshRef mesh = exec::mesh_of(*graph, infos);
       if (mesh && mesh_ && runtime::same_devices(*mesh, *mesh_)) mesh = mesh_;
       owned = plans_.get(table_, graph, infos, mesh);
@@ -122,7 +129,8 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
   } catch (const runtime::RuntimeError& e) {
     throw grammar::Error(e.code, span_, e.what());
   } catch (grammar::Error& e) {
-    if (regions.empty() && span_.known() && e.diagnostic.code != "interrupt") e.diagnostic.span = span_;   // the plan may be of another line
+    if (regions.empty() && span_.known() && e.diagnostic.code != "interrupt")
+      e.diagnostic.span = span_;  // the plan may be of another line
     throw;
   }
 }
@@ -156,7 +164,8 @@ std::vector<Tensor> Context::run(const ir::GraphRef& graph, std::vector<Tensor> 
 Tensor Context::make_scalar(const HostNumber& value, bool weak) {
   if (auto* i = std::get_if<std::int64_t>(&value)) {
     if (*i < INT32_MIN || *i > INT32_MAX)
-      throw grammar::Error("overflow", span_, std::to_string(*i) + " does not fit an i32", {"write array(" + std::to_string(*i) + ", dtype: i64), or a float"});
+      throw grammar::Error("overflow", span_, std::to_string(*i) + " does not fit an i32",
+                           {"write array(" + std::to_string(*i) + ", dtype: i64), or a float"});
     auto x = static_cast<std::int32_t>(*i);
     return Tensor(runtime::from_host(pool_, DType::I32, {}, &x, weak));
   }
@@ -176,7 +185,8 @@ Tensor Context::constant_of(const HostNumber& value, bool weak) {
   if (auto* d = std::get_if<double>(&value)) h += (std::bit_cast<std::uint64_t>(*d) * 0x9e3779b97f4a7c15ull) >> 40;
   CachedScalar& slot = scalars_[h % kScalars];
   if (slot.array && slot.value.index() == value.index() && slot.weak == weak) {
-    if (auto* d = std::get_if<double>(&value)) same_bits = std::bit_cast<std::uint64_t>(*d) == std::bit_cast<std::uint64_t>(std::get<double>(slot.value));
+    if (auto* d = std::get_if<double>(&value))
+      same_bits = std::bit_cast<std::uint64_t>(*d) == std::bit_cast<std::uint64_t>(std::get<double>(slot.value));
     else same_bits = slot.value == value;
   }
   if (!same_bits) slot = {value, weak, make_scalar(value, weak).array()};
@@ -200,8 +210,10 @@ Tensor Context::scalar(HostNumber value, bool weak) {
 HostNumber Context::need(const Tensor& t) {
   const auto& known = t.known();
   if (!known)
-    throw grammar::Error("trace", span_, "the value of " + runtime::to_string(t.type()) + " is needed while tracing, and only a run has it",
-                         {"sizes, axes and ranges must be host numbers: pass an integer instead of an array"});
+    throw grammar::Error(
+        "trace", span_,
+        "the value of " + runtime::to_string(t.type()) + " is needed while tracing, and only a run has it",
+        {"sizes, axes and ranges must be host numbers: pass an integer instead of an array"});
   if (known->frame) {
     auto& guards = known->frame->guards;
     for (int s : known->sources)
@@ -213,7 +225,8 @@ HostNumber Context::need(const Tensor& t) {
 ArrayRef Context::concrete(const Tensor& t, std::string_view what) const {
   if (!t.traced()) return t.array();
   throw grammar::Error("trace", span_, std::string(what) + " needs a value that only a run has",
-                       {"here it is " + runtime::to_string(t.type()) + " of a function that is being traced (jit, grad, vmap, scan or manual)",
+                       {"here it is " + runtime::to_string(t.type()) +
+                            " of a function that is being traced (jit, grad, vmap, scan or manual)",
                         "do this outside of that function, with what it returns"});
 }
 
@@ -228,7 +241,8 @@ ir::Var Context::lift(const Tensor& t, const FrameRef& frame) {
   }
   for (std::size_t i : frame->lifted) {
     const Tensor& c = frame->captured[i];
-    if (outer.traced() ? c.traced() && c.frame() == outer.frame() && c.var() == outer.var() : !c.traced() && c.array() == outer.array())
+    if (outer.traced() ? c.traced() && c.frame() == outer.frame() && c.var() == outer.var()
+                       : !c.traced() && c.array() == outer.array())
       return frame->captured_params[i];
   }
   ir::Var v = frame->builder.param(outer.traced() ? outer.type() : type_of(*outer.array()));
@@ -238,7 +252,8 @@ ir::Var Context::lift(const Tensor& t, const FrameRef& frame) {
   return v;
 }
 
-Traced Context::trace(std::span<const runtime::Type> params, const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
+Traced Context::trace(std::span<const runtime::Type> params,
+                      const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
                       std::span<const std::optional<HostNumber>> known, bool types_only) {
   auto frame = std::make_shared<Frame>(table_, frame_);
   frame->types_only = types_only || (frame_ && frame_->types_only);
@@ -247,7 +262,8 @@ Traced Context::trace(std::span<const runtime::Type> params, const std::function
   std::vector<Tensor> given;
   for (std::size_t i = 0; i < params.size(); ++i) {
     std::shared_ptr<const Known> host;
-    if (i < known.size() && known[i]) host = std::make_shared<const Known>(Known{*known[i], {static_cast<int>(i)}, frame});
+    if (i < known.size() && known[i])
+      host = std::make_shared<const Known>(Known{*known[i], {static_cast<int>(i)}, frame});
     given.emplace_back(frame, frame->builder.param(params[i]), std::move(host));
   }
   FrameScope scope(frame_, frame);

@@ -4,7 +4,9 @@
 namespace shard::trace {
 namespace {
 
-std::size_t mix(std::size_t seed, std::size_t value) { return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2)); }
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
+}
 
 bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
 
@@ -20,7 +22,8 @@ std::size_t EagerCache::key(const ir::OpDef& op, const ir::Attrs& attrs, std::sp
   return h;
 }
 
-const exec::Executable* EagerCache::find(std::size_t key, const ir::OpDef& op, const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args,
+const exec::Executable* EagerCache::find(std::size_t key, const ir::OpDef& op, const ir::Attrs& attrs,
+                                         std::span<const runtime::ArrayRef> args,
                                          const runtime::MeshRef& current) const {
   auto [begin, end] = entries_.equal_range(key);
   for (auto it = begin; it != end; ++it) {
@@ -30,7 +33,8 @@ const exec::Executable* EagerCache::find(std::size_t key, const ir::OpDef& op, c
     for (std::size_t i = 0; i < args.size() && fits; ++i) {
       const exec::ArgInfo& info = e.args[i];
       const runtime::DeviceArray& a = *args[i];
-      fits = info.distinct == a.distinct && info.type == a.type && info.layout == a.layout && same_mesh(info.mesh, a.type.mesh);
+      fits = info.distinct == a.distinct && info.type == a.type && info.layout == a.layout &&
+             same_mesh(info.mesh, a.type.mesh);
     }
     if (fits) return e.plan.get();
   }

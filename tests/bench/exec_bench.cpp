@@ -1,5 +1,5 @@
-// How long plans take: a cached operation on a tiny array, a plan of ten tiny instructions, and training steps (the programs of this
-// folder, built as graphs) on meshes of 1, 8 and 64 devices. Prints one line each; not a test.
+// How long plans take: a cached operation on a tiny array, a plan of ten tiny instructions, and training steps (the
+// programs of this folder, built as graphs) on meshes of 1, 8 and 64 devices. Prints one line each; not a test.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -25,7 +25,8 @@ namespace {
 double processor_time() {
   rusage u;
   getrusage(RUSAGE_SELF, &u);
-  return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 + static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+  return static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
+         static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 }
 
 template <class F>
@@ -34,7 +35,8 @@ double best_of(int rounds, int turns, F f) {
   for (int r = 0; r < rounds; ++r) {
     auto start = std::chrono::steady_clock::now();
     for (int t = 0; t < turns; ++t) f();
-    best = std::min(best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / turns);
+    best = std::min(
+        best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / turns);
   }
   return best;
 }
@@ -84,7 +86,8 @@ struct Step {                      // a function of state and data, compiled; th
   ArrayRef loss;
 };
 
-Step make(const ir::OpTable& table, runtime::Pool& pool, const ir::Graph& g, std::vector<ArrayRef> state, std::vector<ArrayRef> data, const runtime::MeshRef& m) {
+Step make(const ir::OpTable& table, runtime::Pool& pool, const ir::Graph& g, std::vector<ArrayRef> state,
+          std::vector<ArrayRef> data, const runtime::MeshRef& m) {
   std::vector<exec::ArgInfo> infos;
   for (const auto& list : {state, data})
     for (const ArrayRef& a : list) infos.push_back(exec::arg_info(*a));
@@ -123,7 +126,8 @@ ir::Graph mlp(const ir::OpTable& table) {
     h = ir::add(f, f.emit1(*f.core().contract, {h, params[u]}, {{"spec", std::string("mk,kn->mn")}}), params[u + 1]);
     if (i < 2) h = f.call("relu", {h});
   }
-  Var nll = ir::sub(f, f.call("logsumexp", {h}, {{"axis", ir::Ints{-1}}}), f.call("sum", {ir::mul(f, h, y)}, {{"axis", ir::Ints{-1}}}));
+  Var nll = ir::sub(f, f.call("logsumexp", {h}, {{"axis", ir::Ints{-1}}}),
+                    f.call("sum", {ir::mul(f, h, y)}, {{"axis", ir::Ints{-1}}}));
   ir::Graph forward = f.finish({f.call("mean", {nll})});
   int wrt[] = {0, 1, 2, 3, 4, 5};
   ir::Graph grad = transform::vjp(table, forward, wrt, {true}, true);
@@ -167,12 +171,16 @@ int main(int argc, char** argv) {
     trace::Context ctx(table, pool, 8);
     trace::Tensor x(numbers(pool, {4}, 1, 1));
     const ir::OpDef& add = table.at("add");
-    std::printf("cached operation, f32[4]              %8.3f us\n", best_of(5, 20000, [&] { ctx.apply1(add, {x, x}); }));
+    std::printf("cached operation, f32[4]              %8.3f us\n", best_of(5, 20000, [&] {
+                  ctx.apply1(add, {x, x});
+                }));
   }
   {
     Builder b(table);
     Var x = b.param(f32({4, 4}));
-    for (int i = 0; i < 10; ++i) x = ir::transpose(b, b.emit1(*b.core().reduce_sum, {ir::broadcast_to(b, x, {2, 4, 4})}, {{"axes", ir::Ints{-3}}}), {1, 0});
+    for (int i = 0; i < 10; ++i)
+      x = ir::transpose(b, b.emit1(*b.core().reduce_sum, {ir::broadcast_to(b, x, {2, 4, 4})}, {{"axes", ir::Ints{-3}}}),
+                        {1, 0});
     ir::Graph g = b.finish({x});
     ArrayRef a = numbers(pool, {4, 4}, 1e-6, 1);
     std::vector<exec::ArgInfo> infos = {exec::arg_info(*a)};
@@ -183,9 +191,12 @@ int main(int argc, char** argv) {
   for (std::int64_t devices : {1, 8, 64}) {
     auto m = line(devices);
     ArrayRef x = placed(numbers(pool, {1024, 32}, 1, 1), m, true), y = placed(numbers(pool, {1024, 1}, 1, 2), m, true);
-    Step s = make(table, pool, small, {placed(numbers(pool, {32, 1}, 0, 3), m, false), placed(numbers(pool, {1}, 0, 4), m, false)}, {x, y}, m);
+    Step s =
+        make(table, pool, small,
+             {placed(numbers(pool, {32, 1}, 0, 3), m, false), placed(numbers(pool, {1}, 0, 4), m, false)}, {x, y}, m);
     if (dump && devices == 8) std::printf("%s\n", ir::to_string(s.plan->local()).c_str());
-    std::printf("logistic, %2lld devices                  %8.3f us\n", static_cast<long long>(devices), best_of(5, 500, [&] { s.run(); }));
+    std::printf("logistic, %2lld devices                  %8.3f us\n", static_cast<long long>(devices),
+                best_of(5, 500, [&] { s.run(); }));
   }
   for (std::int64_t devices : {1, 8, 64}) {
     auto m = line(devices);
@@ -198,12 +209,13 @@ int main(int argc, char** argv) {
       }
     float one = 1;
     state.push_back(placed(runtime::from_host(pool, DType::F32, {}, &one), m, false));
-    ArrayRef x = placed(numbers(pool, {1024, 784}, 1, 8), m, true), y = placed(numbers(pool, {1024, 10}, 1, 9), m, true);
+    ArrayRef x = placed(numbers(pool, {1024, 784}, 1, 8), m, true),
+             y = placed(numbers(pool, {1024, 10}, 1, 9), m, true);
     Step s = make(table, pool, large, std::move(state), {x, y}, m);
     if (dump && devices == 8) std::printf("%s\n", ir::to_string(s.plan->local()).c_str());
     pool.reset_peak();
     double before = processor_time(), us = best_of(5, 8, [&] { s.run(); }), busy = (processor_time() - before) / 40;
-    std::printf("mlp_dp, %2lld devices                    %8.3f ms (processors %.3f ms), peak %.1f MB\n", static_cast<long long>(devices), us / 1000, busy,
-                static_cast<double>(pool.stats().peak) / 1e6);
+    std::printf("mlp_dp, %2lld devices                    %8.3f ms (processors %.3f ms), peak %.1f MB\n",
+                static_cast<long long>(devices), us / 1000, busy, static_cast<double>(pool.stats().peak) / 1e6);
   }
 }

@@ -1,5 +1,6 @@
-// Collectives over blocks of one storage against the evaluator in which every device holds its own block: each kind, over one axis and
-// several, for values that differ along all, some or none of the axes, alone and after operations that leave strided places.
+// Collectives over blocks of one storage against the evaluator in which every device holds its own block: each kind,
+// over one axis and several, for values that differ along all, some or none of the axes, alone and after operations
+// that leave strided places.
 #include "grammar/diagnostic.h"
 #include "tests/interpreter/execute.h"
 
@@ -13,7 +14,9 @@ struct Local {                              // a local graph under construction,
   MeshRef m;
   Builder b;
 
-  Var make(const ir::OpDef& op, Vars in, ir::Attrs attrs, Type out) { return b.append(op, std::move(in), std::move(attrs), {}, {std::move(out)}).at(0); }
+  Var make(const ir::OpDef& op, Vars in, ir::Attrs attrs, Type out) {
+    return b.append(op, std::move(in), std::move(attrs), {}, {std::move(out)}).at(0);
+  }
   std::int64_t size(const Axes& axes) const {
     std::int64_t n = 1;
     for (AxisId a : axes) n *= m->size_of(a);
@@ -128,8 +131,9 @@ TEST_CASE("reductions over devices") {
       Local l(cube());
       Var x = l.b.param(f32({2, 12}));
       INFO("axes " << axes.size() << " differ " << differ.size());
-      check(l, {l.reduce(l.b.core().psum, x, axes), l.reduce(l.b.core().pmax, x, axes), l.reduce(l.b.core().pmin, x, axes),
-                l.part(l.b.core().psum_scatter, x, axes, 1)},
+      check(l,
+            {l.reduce(l.b.core().psum, x, axes), l.reduce(l.b.core().pmax, x, axes), l.reduce(l.b.core().pmin, x, axes),
+             l.part(l.b.core().psum_scatter, x, axes, 1)},
             {set(differ)});
     }
 }
@@ -174,7 +178,9 @@ TEST_CASE("permutations and places") {
       if (n == 2) some = {{0, 1}};
       for (std::int64_t i = 0; i < n; ++i) ring.emplace_back(i, (i + 1) % n);
       Var at = l.index(axes);
-      check(l, {l.permute(x, axes, ring), l.permute(x, axes, some), at, ir::mul(l.b, x, ir::broadcast_to(l.b, ir::convert(l.b, at, DType::F32), {3, 2}))},
+      check(l,
+            {l.permute(x, axes, ring), l.permute(x, axes, some), at,
+             ir::mul(l.b, x, ir::broadcast_to(l.b, ir::convert(l.b, at, DType::F32), {3, 2}))},
             {set(differ)});
     }
 }
@@ -198,10 +204,12 @@ TEST_CASE("collectives in groups") {
       };
       const auto& core = l.b.core();
       Var y = l.b.param(f32({4, 4}));
-      check(l, {grouped(core.psum, x, {2, 4}, {}), grouped(core.pmax, x, {2, 4}, {}),
-                grouped(core.all_gather, x, {2 * half, 4}, {{"axis", std::int64_t{-2}}, {"tiled", true}}),
-                grouped(core.psum_scatter, y, {4, 4 / half}, {{"axis", std::int64_t{-1}}, {"tiled", true}}),
-                grouped(core.all_to_all, y, {4 / half, 4 * half}, {{"split", std::int64_t{-2}}, {"concat", std::int64_t{-1}}, {"tiled", true}})},
+      check(l,
+            {grouped(core.psum, x, {2, 4}, {}), grouped(core.pmax, x, {2, 4}, {}),
+             grouped(core.all_gather, x, {2 * half, 4}, {{"axis", std::int64_t{-2}}, {"tiled", true}}),
+             grouped(core.psum_scatter, y, {4, 4 / half}, {{"axis", std::int64_t{-1}}, {"tiled", true}}),
+             grouped(core.all_to_all, y, {4 / half, 4 * half},
+                     {{"split", std::int64_t{-2}}, {"concat", std::int64_t{-1}}, {"tiled", true}})},
             {set(differ), set(differ)});
     }
 }
@@ -224,15 +232,21 @@ TEST_CASE("a sum over devices moves through linear operations to the contraction
       for (const Axes& dc : kDiffer) {
         Local l(cube());
         Var x = l.b.param(f32({4, 24})), y = l.b.param(f32({4, 5})), c = l.b.param(f32());
-        auto contraction = [&](Var p) { return l.make(*l.b.core().contract, {p, y}, {{"spec", std::string("bm,bn->mn")}}, f32({24, 5})); };
+        auto contraction = [&](Var p) {
+          return l.make(*l.b.core().contract, {p, y}, {{"spec", std::string("bm,bn->mn")}}, f32({24, 5}));
+        };
         Var scaled = ir::mul(l.b, contraction(x), c);
-        Var both = ir::sub(l.b, ir::neg(l.b, contraction(x)), ir::mul(l.b, ir::constant(l.b, 3, DType::F32), contraction(x)));
+        Var both =
+            ir::sub(l.b, ir::neg(l.b, contraction(x)), ir::mul(l.b, ir::constant(l.b, 3, DType::F32), contraction(x)));
         Var turned = ir::transpose(l.b, ir::reshape(l.b, ir::div(l.b, contraction(x), c), {24, 5}), {1, 0});
         Var kept = contraction(x);
         Var shared = ir::add(l.b, kept, c);
         const auto& core = l.b.core();
-        check(l, {l.reduce(core.psum, scaled, axes), l.reduce(core.psum, both, axes), l.reduce(core.psum, turned, axes), l.reduce(core.psum, shared, axes), kept,
-                  l.part(core.psum_scatter, ir::mul(l.b, contraction(x), c), axes, 0), l.part(core.psum_scatter, contraction(x), axes, 0)},
+        check(l,
+              {l.reduce(core.psum, scaled, axes), l.reduce(core.psum, both, axes), l.reduce(core.psum, turned, axes),
+               l.reduce(core.psum, shared, axes), kept,
+               l.part(core.psum_scatter, ir::mul(l.b, contraction(x), c), axes, 0),
+               l.part(core.psum_scatter, contraction(x), axes, 0)},
               {set(dx), {}, set(dc)});
       }
 }
@@ -255,11 +269,15 @@ TEST_CASE("a branch and a loop whose condition differs run block by block") {
       Local cond(l.m), body(l.m);
       Var i = cond.b.param(i32());
       cond.b.param(f32({4, 6}));
-      auto less = std::make_shared<const Graph>(cond.b.finish({cond.b.emit1(*l.b.core().lt, {i, ir::constant_int(cond.b, 3)})}));
+      auto less = std::make_shared<const Graph>(
+          cond.b.finish({cond.b.emit1(*l.b.core().lt, {i, ir::constant_int(cond.b, 3)})}));
       Var j = body.b.param(i32()), y = body.b.param(f32({4, 6}));
       Var doubled = ir::add(body.b, y, y);
-      auto turn = std::make_shared<const Graph>(body.b.finish({ir::add(body.b, j, ir::constant_int(body.b, 1)), doubled}));
-      for (Var v : l.b.append(*l.b.core().while_loop, {c, x}, {{"cond_consts", std::int64_t{0}}, {"body_consts", std::int64_t{0}}}, {less, turn}, {i32(), f32({4, 6})}))
+      auto turn =
+          std::make_shared<const Graph>(body.b.finish({ir::add(body.b, j, ir::constant_int(body.b, 1)), doubled}));
+      for (Var v : l.b.append(*l.b.core().while_loop, {c, x},
+                              {{"cond_consts", std::int64_t{0}}, {"body_consts", std::int64_t{0}}}, {less, turn},
+                              {i32(), f32({4, 6})}))
         out.push_back(v);
       // Every device alone is the oracle: Lockstep decides a condition once, so it is asked device by device.
       Graph g = l.b.finish(out);
@@ -274,7 +292,8 @@ TEST_CASE("a branch and a loop whose condition differs run block by block") {
         blocks[0].push_back(numbers(i32(), sc));
         blocks[1].push_back(numbers(f32({4, 6}), sx));
       }
-      std::vector<ArrayRef> args = {from_blocks(pool, blocks[0], {}, l.m, spec({}), dc), from_blocks(pool, blocks[1], {4, 6}, l.m, spec({{}, {}}), dx)};
+      std::vector<ArrayRef> args = {from_blocks(pool, blocks[0], {}, l.m, spec({}), dc),
+                                    from_blocks(pool, blocks[1], {4, 6}, l.m, spec({{}, {}}), dx)};
       std::vector<exec::ArgInfo> infos = {exec::arg_info(*args[0]), exec::arg_info(*args[1])};
       std::vector<Type> types;
       std::vector<Sharding> layouts;
@@ -287,7 +306,8 @@ TEST_CASE("a branch and a loop whose condition differs run block by block") {
         auto u = static_cast<std::size_t>(d);
         INFO("device " << d);
         std::vector<Blocks> alone(2);
-        for (std::int64_t k = 0; k < l.m->size(); ++k) alone[0].push_back(blocks[0][u]), alone[1].push_back(blocks[1][u]);
+        for (std::int64_t k = 0; k < l.m->size(); ++k)
+          alone[0].push_back(blocks[0][u]), alone[1].push_back(blocks[1][u]);
         auto want = Lockstep(l.m).run(g, alone);
         for (std::size_t r = 0; r < got.size(); ++r) {
           ArrayRef mine = runtime::block_of(pool, got[r], d);
@@ -316,7 +336,8 @@ TEST_CASE("a region whose condition differs may not communicate") {
     laid.mesh = l.m;
     return exec::ArgInfo{laid, Sharding::replicated(t.shape.size()), distinct, l.m};
   };
-  std::vector<exec::ArgInfo> apart = {info(i32(), set({0})), info(f32({4}), {})}, across = {info(i32(), set({1})), info(f32({4}), {})};
+  std::vector<exec::ArgInfo> apart = {info(i32(), set({0})), info(f32({4}), {})},
+                             across = {info(i32(), set({1})), info(f32({4}), {})};
   CHECK_THROWS_AS(exec::compile_local(rows(), g, apart, {f32({4})}, {spec({{}})}, l.m, pool), grammar::Error);
   CHECK_NOTHROW(exec::compile_local(rows(), g, across, {f32({4})}, {spec({{}})}, l.m, pool));
 }

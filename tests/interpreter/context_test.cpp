@@ -1,4 +1,5 @@
-// The context: operations at once and through the cache, traces and what they capture, host numbers whose value a trace needed.
+// The context: operations at once and through the cache, traces and what they capture, host numbers whose value a trace
+// needed.
 #include "grammar/diagnostic.h"
 #include "tests/interpreter/execute.h"
 #include "interpreter/trace/context.h"
@@ -43,7 +44,8 @@ TEST_CASE_METHOD(Fixture, "operations follow their operands to a mesh") {
   CHECK(y.array()->layout == spec({{0}, {}}));
   Tensor s = ctx.apply1(op("reduce_sum"), {y}, {{"axes", ir::Ints{-2}}});
   CHECK(s.array()->distinct.empty());
-  check_close(values(s), {2 * (a.get(0) + a.get(2) + a.get(4) + a.get(6)), 2 * (a.get(1) + a.get(3) + a.get(5) + a.get(7))});
+  check_close(values(s),
+              {2 * (a.get(0) + a.get(2) + a.get(4) + a.get(6)), 2 * (a.get(1) + a.get(3) + a.get(5) + a.get(7))});
   Tensor elsewhere(laid_out(pool, a, mesh({{"Y", 4}}), spec({{0}, {}})));
   CHECK_THROWS_AS(ctx.apply1(op("add"), {x, elsewhere}), grammar::Error);
 }
@@ -52,7 +54,9 @@ TEST_CASE_METHOD(Fixture, "placing moves nothing where memory is in order alread
   MeshRef m = mesh({{"X", 2}}), n = mesh({{"Y", 4}});
   Array a = numbers(f32({4, 2}), 1);
   Tensor x = array(a);
-  auto place = [&](const Tensor& t, const MeshRef& to, const Sharding& s) { return ctx.apply1(op("shard"), {t}, {{"layout", ir::Layout{to, s}}}); };
+  auto place = [&](const Tensor& t, const MeshRef& to, const Sharding& s) {
+    return ctx.apply1(op("shard"), {t}, {{"layout", ir::Layout{to, s}}});
+  };
   Tensor y = place(x, m, spec({{0}, {}}));
   CHECK(y.array()->buffer == x.array()->buffer);
   CHECK(y.array()->layout == spec({{0}, {}}));
@@ -124,7 +128,8 @@ TEST_CASE_METHOD(Fixture, "what only a run has cannot be had while tracing, nor 
   });
   CHECK(runtime::to_string(kept.type()) == "f32[2]");
   CHECK_THROWS_AS(ctx.apply1(op("neg"), {kept}), grammar::Error);
-  CHECK_THROWS_AS(ctx.trace(params, [&](std::span<const Tensor>) { return std::vector<Tensor>{kept}; }), grammar::Error);
+  CHECK_THROWS_AS(ctx.trace(params, [&](std::span<const Tensor>) { return std::vector<Tensor>{kept}; }),
+                  grammar::Error);
   CHECK(!ctx.tracing());
   CHECK_THROWS_WITH(ctx.scalar(std::int64_t{1} << 40), Catch::Contains("does not fit an i32"));
 }

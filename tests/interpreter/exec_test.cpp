@@ -1,5 +1,5 @@
-// The executor against plain evaluators: global graphs on one device and on meshes against Reference (which computes whole arrays),
-// local graphs of collectives against Lockstep (in which every device holds its own block).
+// The executor against plain evaluators: global graphs on one device and on meshes against Reference (which computes
+// whole arrays), local graphs of collectives against Lockstep (in which every device holds its own block).
 #include "grammar/diagnostic.h"
 #include "tests/interpreter/execute.h"
 
@@ -30,7 +30,9 @@ void check_graph(const Graph& g, const MeshRef& m = nullptr, const std::vector<S
 }
 
 Var tanh_of(Builder& b, Var x) { return b.call("tanh", {x}); }
-Var product(Builder& b, Var x, Var y, const char* spec) { return b.emit1(*b.core().contract, {x, y}, {{"spec", std::string(spec)}}); }
+Var product(Builder& b, Var x, Var y, const char* spec) {
+  return b.emit1(*b.core().contract, {x, y}, {{"spec", std::string(spec)}});
+}
 
 // A layer, its loss and the gradient written out: chains, broadcasts, a sum with two users.
 Vars layer(Builder& b, const Vars& in) {
@@ -48,8 +50,12 @@ const std::vector<Type> kLayer = {f32({8, 4}), f32({4, 8}), f32({8}), f32({8, 8}
 
 TEST_CASE("a graph runs on one device") {
   check_graph(graph(kLayer, layer));
-  check_graph(graph({f32({3, 2})}, [](Builder& b, const Vars& in) { return Vars{in[0], in[0], ir::transpose(b, in[0], {1, 0}), ir::reshape(b, in[0], {6})}; }));
-  check_graph(graph({f32({0, 2})}, [](Builder& b, const Vars& in) { return Vars{ir::neg(b, in[0]), ir::reduce_sum(b, in[0], {0})}; }));
+  check_graph(graph({f32({3, 2})}, [](Builder& b, const Vars& in) {
+    return Vars{in[0], in[0], ir::transpose(b, in[0], {1, 0}), ir::reshape(b, in[0], {6})};
+  }));
+  check_graph(graph({f32({0, 2})}, [](Builder& b, const Vars& in) {
+    return Vars{ir::neg(b, in[0]), ir::reduce_sum(b, in[0], {0})};
+  }));
   check_graph(graph({}, [](Builder& b, const Vars&) {
     Var c = ir::constant(b, 2.5, DType::F32);
     return Vars{c, ir::broadcast_to(b, ir::mul(b, c, c), {2, 3}), ir::convert(b, c, DType::I32), c};
@@ -61,11 +67,13 @@ TEST_CASE("a graph gives the same whatever its arguments' layouts") {
   Graph g = graph(kLayer, layer);
   const std::vector<Sharding> whole = {spec({{}, {}}), spec({{}, {}}), spec({{}}), spec({{}, {}})};
   check_graph(g, m, whole);
-  for (const Sharding& x : {spec({{0}, {}}), spec({{}, {0}}), spec({{0, 1}, {}}), spec({{1, 0}, {}}), spec({{1}, {0}}), spec({{0}, {1}})})
+  for (const Sharding& x :
+       {spec({{0}, {}}), spec({{}, {0}}), spec({{0, 1}, {}}), spec({{1, 0}, {}}), spec({{1}, {0}}), spec({{0}, {1}})})
     for (const Sharding& w : {spec({{}, {}}), spec({{1}, {}}), spec({{}, {0}}), spec({{0}, {1}})})
       for (const Sharding& b : {spec({{}}), spec({{0}})})
         for (const Sharding& y : {spec({{}, {}}), spec({{0}, {1}})}) {
-          INFO(runtime::to_string(*m, x) << " " << runtime::to_string(*m, w) << " " << runtime::to_string(*m, b) << " " << runtime::to_string(*m, y));
+          INFO(runtime::to_string(*m, x) << " " << runtime::to_string(*m, w) << " " << runtime::to_string(*m, b) << " "
+                                         << runtime::to_string(*m, y));
           check_graph(g, m, {x, w, b, y});
         }
 }
@@ -85,29 +93,38 @@ TEST_CASE("loops run: scan forwards and backwards, while, branch") {
   for (std::int64_t length : {0, 1, 4, 5})
     for (bool reverse : {false, true}) {
       INFO(length << (reverse ? " backwards" : ""));
-      check_graph(graph({f32({3}), f32({3}), f32({length, 3})},
-                        [&](Builder& b, const Vars& in) { return scan(b, body, {in[0]}, {in[1]}, {in[2]}, length, reverse); }));
+      check_graph(graph({f32({3}), f32({3}), f32({length, 3})}, [&](Builder& b, const Vars& in) {
+        return scan(b, body, {in[0]}, {in[1]}, {in[2]}, length, reverse);
+      }));
     }
   // Two carries change places, one is handed through, one is a constant.
   auto swap = region({f32({2}), f32({2}), f32({2}), f32()}, [](Builder& b, const Vars& in) {
     return Vars{in[1], in[0], in[2], ir::constant(b, 3, DType::F32), ir::add(b, in[0], in[2])};
   });
-  check_graph(graph({f32({2}), f32({2}), f32({2}), f32()},
-                    [&](Builder& b, const Vars& in) { return scan(b, swap, {}, {in[0], in[1], in[2], in[3]}, {}, 3); }));
+  check_graph(graph({f32({2}), f32({2}), f32({2}), f32()}, [&](Builder& b, const Vars& in) {
+    return scan(b, swap, {}, {in[0], in[1], in[2], in[3]}, {}, 3);
+  }));
 
-  auto less = region({f32(), f32(), i32()}, [](Builder& b, const Vars& in) { return Vars{b.call("lt", {in[1], in[0]})}; });
+  auto less = region({f32(), f32(), i32()}, [](Builder& b, const Vars& in) {
+    return Vars{b.call("lt", {in[1], in[0]})};
+  });
   auto grow = region({f32(), i32()}, [](Builder& b, const Vars& in) {
-    return Vars{ir::add(b, ir::mul(b, in[0], in[0]), ir::constant(b, 2, DType::F32)), ir::add(b, in[1], ir::constant_int(b, 1))};
+    return Vars{ir::add(b, ir::mul(b, in[0], in[0]), ir::constant(b, 2, DType::F32)),
+                ir::add(b, in[1], ir::constant_int(b, 1))};
   });
   check_graph(graph({f32(), i32()}, [&](Builder& b, const Vars& in) {
     Var limit = ir::constant(b, 1000, DType::F32);
-    return b.emit(*b.core().while_loop, {limit, in[0], in[1]}, {{"cond_consts", std::int64_t{1}}, {"body_consts", std::int64_t{0}}}, {less, grow});
+    return b.emit(*b.core().while_loop, {limit, in[0], in[1]},
+                  {{"cond_consts", std::int64_t{1}}, {"body_consts", std::int64_t{0}}}, {less, grow});
   }));
 
   auto up = region({f32({2})}, [](Builder& b, const Vars& in) { return Vars{ir::add(b, in[0], in[0]), in[0]}; });
-  auto down = region({f32({2})}, [](Builder& b, const Vars& in) { return Vars{ir::neg(b, in[0]), ir::broadcast_to(b, ir::constant(b, 1, DType::F32), {2})}; });
+  auto down = region({f32({2})}, [](Builder& b, const Vars& in) {
+    return Vars{ir::neg(b, in[0]), ir::broadcast_to(b, ir::constant(b, 1, DType::F32), {2})};
+  });
   check_graph(graph({f32({2}), f32()}, [&](Builder& b, const Vars& in) {
-    Var yes = b.call("lt", {in[1], ir::constant(b, 100, DType::F32)}), no = b.call("lt", {ir::constant(b, 100, DType::F32), in[1]});
+    Var yes = b.call("lt", {in[1], ir::constant(b, 100, DType::F32)}),
+        no = b.call("lt", {ir::constant(b, 100, DType::F32), in[1]});
     Vars out = b.emit(*b.core().branch, {yes, in[0]}, {}, {up, down});
     for (Var v : b.emit(*b.core().branch, {no, in[0]}, {}, {up, down})) out.push_back(v);
     return out;
@@ -120,10 +137,12 @@ TEST_CASE("loops over split values") {
     Var c = ir::add(b, tanh_of(b, product(b, in[1], in[0], "bk,kn->bn")), in[2]);
     return Vars{c, ir::reduce_sum(b, c, {1})};
   });
-  Graph g = graph({f32({4, 4}), f32({2, 4}), f32({3, 2, 4})}, [&](Builder& b, const Vars& in) { return scan(b, body, {in[0]}, {in[1]}, {in[2]}, 3); });
+  Graph g = graph({f32({4, 4}), f32({2, 4}), f32({3, 2, 4})},
+                  [&](Builder& b, const Vars& in) { return scan(b, body, {in[0]}, {in[1]}, {in[2]}, 3); });
   for (const Sharding& w : {spec({{}, {}}), spec({{0}, {}}), spec({{}, {1}})})
     for (const Sharding& c : {spec({{}, {}}), spec({{1}, {}}), spec({{0}, {1}})})
-      for (const Sharding& xs : {spec({{}, {}, {}}), spec({{}, {0}, {}}), spec({{}, {}, {0, 1}})}) check_graph(g, m, {w, c, xs});
+      for (const Sharding& xs : {spec({{}, {}, {}}), spec({{}, {0}, {}}), spec({{}, {}, {0, 1}})})
+        check_graph(g, m, {w, c, xs});
 }
 
 TEST_CASE("arguments that are given away lend their memory to results") {
@@ -177,7 +196,8 @@ TEST_CASE("effects act in order, with values") {
   });
   std::vector<std::pair<std::string, double>> seen;
   exec::Hooks hooks;
-  hooks.effect = [&](const ir::Attrs& attrs, const std::vector<ArrayRef>& operands, const std::vector<std::string>&, grammar::Span) {
+  hooks.effect = [&](const ir::Attrs& attrs, const std::vector<ArrayRef>& operands, const std::vector<std::string>&,
+                     grammar::Span) {
     seen.emplace_back(attrs.text("what"), runtime::element_double(*operands.at(0), 1));
   };
   ArrayRef x = plain(pool, Array({2}, {1, 2}));
@@ -191,7 +211,8 @@ TEST_CASE("an endless loop can be stopped") {
   auto always = region({f32()}, [](Builder& b, const Vars&) { return Vars{ir::constant(b, 1, DType::Bool)}; });
   auto same = region({f32()}, [](Builder& b, const Vars& in) { return Vars{ir::add(b, in[0], in[0])}; });
   Graph g = graph({f32()}, [&](Builder& b, const Vars& in) {
-    return b.emit(*b.core().while_loop, {in[0]}, {{"cond_consts", std::int64_t{0}}, {"body_consts", std::int64_t{0}}}, {always, same});
+    return b.emit(*b.core().while_loop, {in[0]}, {{"cond_consts", std::int64_t{0}}, {"body_consts", std::int64_t{0}}},
+                  {always, same});
   });
   ArrayRef x = plain(pool, Array({}, {1}));
   std::vector<exec::ArgInfo> infos = {exec::arg_info(*x)};
@@ -206,7 +227,9 @@ TEST_CASE("the plan cache knows graphs by structure and arguments by layout") {
   runtime::Pool pool;
   exec::PlanCache cache(pool);
   auto make = [](double c) {
-    return std::make_shared<const Graph>(graph({f32({4})}, [c](Builder& b, const Vars& in) { return Vars{ir::mul(b, in[0], ir::constant(b, c, DType::F32))}; }));
+    return std::make_shared<const Graph>(graph({f32({4})}, [c](Builder& b, const Vars& in) {
+      return Vars{ir::mul(b, in[0], ir::constant(b, c, DType::F32))};
+    }));
   };
   MeshRef m = mesh({{"X", 2}});
   Array x = numbers(f32({4}), 1);
@@ -219,6 +242,7 @@ TEST_CASE("the plan cache knows graphs by structure and arguments by layout") {
   CHECK(cache.compiled() == 3);
   MeshRef other = mesh({{"X", 4}});
   Graph sum = graph({f32({4}), f32({4})}, [](Builder& b, const Vars& in) { return Vars{ir::add(b, in[0], in[1])}; });
-  std::vector<exec::ArgInfo> infos = {exec::arg_info(*split[0]), exec::arg_info(*laid_out(pool, x, other, spec({{0}})))};
+  std::vector<exec::ArgInfo> infos = {exec::arg_info(*split[0]),
+                                      exec::arg_info(*laid_out(pool, x, other, spec({{0}})))};
   CHECK_THROWS_WITH(exec::mesh_of(sum, infos), Catch::Contains("(@X: 2)") && Catch::Contains("(@X: 4)"));
 }

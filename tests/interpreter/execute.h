@@ -9,7 +9,8 @@ namespace shard::testing {
 using exec::ArrayRef;
 
 // Blocks (one a device) as a device array that is distinct along `distinct`.
-inline ArrayRef from_blocks(runtime::Pool& pool, const Blocks& blocks, const runtime::Shape& whole, const MeshRef& m, const Sharding& layout, AxisSet distinct) {
+inline ArrayRef from_blocks(runtime::Pool& pool, const Blocks& blocks, const runtime::Shape& whole, const MeshRef& m,
+                            const Sharding& layout, AxisSet distinct) {
   auto a = std::make_shared<runtime::DeviceArray>();
   a->type = Type::of(blocks[0].dtype, whole);
   a->type.mesh = m;
@@ -21,14 +22,18 @@ inline ArrayRef from_blocks(runtime::Pool& pool, const Blocks& blocks, const run
     auto at = coordinates(*m, d);
     std::int64_t block = 0;
     for (AxisId axis : distinct.list()) block = block * m->size_of(axis) + at[axis];
-    if (each) std::memcpy(static_cast<char*>(a->buffer->data()) + static_cast<std::size_t>(block) * each, blocks[static_cast<std::size_t>(d)].bytes.data(), each);
+    if (each)
+      std::memcpy(static_cast<char*>(a->buffer->data()) + static_cast<std::size_t>(block) * each,
+                  blocks[static_cast<std::size_t>(d)].bytes.data(), each);
   }
   return a;
 }
 inline ArrayRef laid_out(runtime::Pool& pool, const Array& whole, const MeshRef& m, const Sharding& layout) {
   return from_blocks(pool, split(whole, *m, layout), whole.shape, m, layout, layout.split_axes() | layout.unreduced);
 }
-inline ArrayRef plain(runtime::Pool& pool, const Array& x) { return runtime::from_host(pool, x.dtype, x.shape, x.bytes.data()); }
+inline ArrayRef plain(runtime::Pool& pool, const Array& x) {
+  return runtime::from_host(pool, x.dtype, x.shape, x.bytes.data());
+}
 inline Array read(runtime::Pool& pool, const ArrayRef& a) {
   ArrayRef host = runtime::to_host(pool, a);
   Array out(host->type.dtype, host->type.shape);

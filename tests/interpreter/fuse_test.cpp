@@ -1,5 +1,5 @@
-// Fusion: what becomes one instruction and what must not, and random graphs of chains, broadcasts, sums and rearrangements that give
-// the same as one operation after another does, on one device and on meshes.
+// Fusion: what becomes one instruction and what must not, and random graphs of chains, broadcasts, sums and
+// rearrangements that give the same as one operation after another does, on one device and on meshes.
 #include "interpreter/exec/distinct.h"
 #include "interpreter/exec/fuse.h"
 #include "tests/interpreter/execute.h"
@@ -60,12 +60,16 @@ Graph random_graph(Random& r, int nodes) {
         case 2: have.push_back(b.call("tanh", {x})); break;
         case 3: have.push_back(ir::neg(b, x)); break;
         case 4: have.push_back(ir::select(b, b.call("lt", {x, like(x)}), x, like(x))); break;
-        case 5: have.push_back(ir::convert(b, ir::convert(b, b.call("lt", {x, like(x)}), DType::I32), DType::F32)); break;
+        case 5:
+          have.push_back(ir::convert(b, ir::convert(b, b.call("lt", {x, like(x)}), DType::I32), DType::F32));
+          break;
         case 6:
-          if (!s.empty()) have.push_back(b.call("tanh", {ir::reduce_sum(b, x, {static_cast<std::int64_t>(r.below(s.size()))})}));
+          if (!s.empty())
+            have.push_back(b.call("tanh", {ir::reduce_sum(b, x, {static_cast<std::int64_t>(r.below(s.size()))})}));
           break;
         case 7:
-          if (s == runtime::Shape{6} || s == runtime::Shape{4, 1} || s.empty()) have.push_back(ir::broadcast_to(b, x, {4, 6}));
+          if (s == runtime::Shape{6} || s == runtime::Shape{4, 1} || s.empty())
+            have.push_back(ir::broadcast_to(b, x, {4, 6}));
           break;
         case 8:
           if (s.size() == 2) have.push_back(ir::transpose(b, x, {1, 0}));
@@ -78,7 +82,8 @@ Graph random_graph(Random& r, int nodes) {
           if (s == runtime::Shape{4, 6} || s == runtime::Shape{6, 4}) {   // the two halves change places
             auto n = s[1];
             auto part = [&](std::int64_t from, std::int64_t to) {
-              return b.emit1(*b.core().slice, {x}, {{"start", ir::Ints{from}}, {"limit", ir::Ints{to}}, {"step", ir::Ints{1}}});
+              return b.emit1(*b.core().slice, {x},
+                             {{"start", ir::Ints{from}}, {"limit", ir::Ints{to}}, {"step", ir::Ints{1}}});
             };
             have.push_back(b.emit1(*b.core().concat, {part(n / 2, n), part(0, n / 2)}, {{"axis", std::int64_t{-1}}}));
           }
@@ -145,16 +150,20 @@ TEST_CASE("two groups that need each other by turns stay apart") {
 TEST_CASE("random graphs are ordered soundly and give the same fused") {
   Random r{4711};
   MeshRef m = mesh({{"X", 2}, {"Y", 2}});
-  const std::vector<Sharding> wide = {spec({{}, {}}), spec({{0}, {}}), spec({{}, {1}}), spec({{0}, {1}}), spec({{0, 1}, {}})};
-  const std::vector<Sharding> row = {spec({{}}), spec({{0}}), spec({{1}})}, column = {spec({{}, {}}), spec({{0}, {}}), spec({{1, 0}, {}})};
+  const std::vector<Sharding> wide = {spec({{}, {}}), spec({{0}, {}}), spec({{}, {1}}), spec({{0}, {1}}),
+                                      spec({{0, 1}, {}})};
+  const std::vector<Sharding> row = {spec({{}}), spec({{0}}), spec({{1}})},
+                              column = {spec({{}, {}}), spec({{0}, {}}), spec({{1, 0}, {}})};
   for (int round = 0; round < 120; ++round) {
     INFO("round " << round);
     Graph g = random_graph(r, 4 + static_cast<int>(r.below(40)));
     check_order(g);
     Arrays args;
-    for (Var p : g.params) args.push_back(numbers(g.type(p), static_cast<unsigned>(round) + static_cast<unsigned>(p.id)));
+    for (Var p : g.params)
+      args.push_back(numbers(g.type(p), static_cast<unsigned>(round) + static_cast<unsigned>(p.id)));
     auto want = run(g, args);
     check_close(flat(execute(g, args, nullptr, {})), want, 1e-4);
-    check_close(flat(execute(g, args, m, {wide[r.below(5)], wide[r.below(5)], row[r.below(3)], column[r.below(3)]})), want, 1e-4);
+    check_close(flat(execute(g, args, m, {wide[r.below(5)], wide[r.below(5)], row[r.below(3)], column[r.below(3)]})),
+                want, 1e-4);
   }
 }

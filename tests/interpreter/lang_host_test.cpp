@@ -160,3 +160,12 @@ TEST_CASE("local functions that refer to themselves are let go") {
   s.in().run("a.shard", "fn outer() { fn again(n) = if n == 0 { 0 } else { again(n - 1) }\n  watch(again); again }\nlet f = outer()\nprint(f(3))");
   CHECK(!last.expired());                                                // it was returned
 }
+
+TEST_CASE("values nested without end are held and let go, and refused where they would be walked") {
+  CHECK(run("let xs = []\nfor i in 0..300_000 { xs = [xs] }\nlet n = {a: 1}\nfor i in 0..100_000 { n = {a: n} }\nprint(len(xs))\nxs = none\nprint(1)") == "1\n1\n");
+  const std::string deep = "let xs = []; let ys = []\nfor i in 0..100_000 { xs = [xs]; ys = [ys] }\n";
+  CHECK_THAT(error(deep + "print(xs)"), Contains("nests deeper"));
+  CHECK_THAT(error(deep + "print(\"{xs}\")"), Contains("nests deeper"));
+  CHECK_THAT(error(deep + "print(xs == ys)"), Contains("nests deeper"));
+  CHECK_THAT(error(deep + "tree_map(fn(x) = x, xs)"), Contains("nests deeper"));
+}

@@ -161,6 +161,11 @@ TEST_CASE("a gradient is laid out as its argument where nothing else is said") {
   std::vector<Sharding> layouts{spec({{0}, {}}), spec({{0}, {}}), spec({})};
   CHECK(talk(check_partitioned(gradient(true), m, layouts).local) == S{"all_gather(128)", "psum_scatter(128)"});
   CHECK(talk(check_partitioned(gradient(false), m, layouts).local) == S{"all_gather(128)", "psum(128)"});
+  SECTION("a gradient of a gradient too; the layout that is followed has no derivative") {
+    Graph g = gradient(true), again = graph({f32({8, 4}), f32({8, 8}), f32({})}, [&](Builder& b, const Vars& p) { return Vars{total(b, b.inline_graph(g, p)[0])}; });
+    check_partitioned(transform::vjp(rows(), again, std::vector<int>{0, 1}, {true}, false), m, {layouts[0], layouts[1], layouts[2], spec({})});
+    check_partitioned(transform::jvp(rows(), again, std::vector<int>{0}), m, {layouts[0], layouts[1], layouts[2], layouts[0]});
+  }
 }
 
 TEST_CASE("tensor parallel: one all-reduce of the activations forward, one backward where the input needs a gradient") {
