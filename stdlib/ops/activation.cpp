@@ -14,10 +14,10 @@ Expr inexact(Builder& b, Var x) {
   return {b, ir::convert(b, x, runtime::to_inexact(t.dtype), t.weak)};
 }
 
-// log(exp(x) + exp(y)) without overflow. Where both are the same infinity their difference is nan: the sum stands in.
+// log(exp(x) + exp(y)) without overflow. -|d| is written as a minimum, whose derivative at a tie is 0 (JAX's is then right). Where both are the same infinity their difference is nan: the sum stands in.
 Expr log_add_exp(const Expr& x, const Expr& y) {
   Expr d = x - y;
-  return select(call("isnan", {d}), x + y, maximum(x, y) + call("log1p", {call("exp", {-call("abs", {d})})}));
+  return select(call("isnan", {d}), x + y, maximum(x, y) + call("log1p", {call("exp", {minimum(d, -d)})}));
 }
 
 Vars clip(Builder& b, std::span<const Var> in, const Attrs& attrs) {

@@ -57,7 +57,7 @@ Vars matmul(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     std::int64_t nx = in_x ? sx[d + bx - batch] : 1, ny = in_y ? sy[d + by - batch] : 1;
     if (nx != ny && nx != 1 && ny != 1)
       fail("shape", "matmul: batch dimensions of sizes " + std::to_string(nx) + " and " + std::to_string(ny) + " do not match: " + types_text(b, in));
-    bool drop_x = in_x && nx == 1 && in_y && ny != 1, drop_y = in_y && ny == 1 && in_x && (nx != 1 || !drop_x) && nx != 1;
+    bool drop_x = in_x && in_y && nx == 1 && ny != 1, drop_y = in_x && in_y && ny == 1 && nx != 1;
     if (in_x && !drop_x) x += letters[d], keep_x.push_back(nx);
     if (in_y && !drop_y) y += letters[d], keep_y.push_back(ny);
     out += letters[d];

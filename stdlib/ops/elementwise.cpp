@@ -74,6 +74,16 @@ ir::Derivative partials2(Partial2 of) {
 
 namespace {
 
+// Result kinds that refuse element types an operation is not made for.
+ir::KindFn only(std::string_view op, std::string_view what, bool (*fits)(DType)) {
+  return [=](const OpCall& call) {
+    for (auto& type : call.in)
+      if (!fits(type.dtype)) fail("type", std::string(op) + " is for " + std::string(what) + ", got " + runtime::to_string(type));
+    return std::vector<Kind>{call.in[0].kind()};
+  };
+}
+bool is_no_truth(DType d) { return d != DType::Bool && d != DType::Key; }
+
 // d/dx of max(x, y): 1 where x is the chosen one, a half where both are equal.
 Expr share(const Expr& chosen, const Expr& tie, const Expr& like) {
   return select(chosen, 1.0, select(tie, 0.5, like.number(0.0)));
@@ -112,7 +122,9 @@ void register_arithmetic(OpTable& t) {
                       }};
   };
   t.add(binary_row("add", "add(x, y)", "Sum, element by element.", Code::Add, Operands::Promote, linear2(false)));
-  t.add(binary_row("sub", "sub(x, y)", "Difference, element by element.", Code::Sub, Operands::Promote, linear2(true)));
+  OpDef sub = binary_row("sub", "sub(x, y)", "Difference, element by element.", Code::Sub, Operands::Promote, linear2(true));
+  sub.dtype.result = only("`-`", "numbers (for bools write `^` or `~`)", is_no_truth);
+  t.add(std::move(sub));
   t.add(binary_row("mul", "mul(x, y)", "Product, element by element.", Code::Mul, Operands::Promote,
                    Transposes{{}, false, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
                                 return ir::unbroadcast(b, ir::mul(b, ct[0], n.in[static_cast<std::size_t>(1 - operand)]), want);
@@ -124,6 +136,7 @@ void register_arithmetic(OpTable& t) {
                    partials2([](Expr x, Expr y, Expr) { return std::pair{x.number(1.0), -call("floor_divide", {x, y})}; }), {0.5, 3}));
   OpDef neg{.name = "neg", .signature = "neg(x)", .doc = "The negative.", .factors = broadcast_factors};
   neg.derivative = Transposes{{}, false, [](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type&) { return ir::neg(b, ct[0]); }};
+  neg.dtype.result = only("`-`", "numbers (for bools write `~`)", is_no_truth);
   neg.kernel = Code::Neg;
   neg.samples = unary_samples({});
   t.add(std::move(neg));
@@ -186,15 +199,6 @@ void register_comparisons(OpTable& t) {
   test("isnan", "isnan(x)", "Whether elements are not a number.", Code::IsNan);
   test("isinf", "isinf(x)", "Whether elements are infinite.", Code::IsInf);
   test("isfinite", "isfinite(x)", "Whether elements are neither infinite nor nan.", Code::IsFinite);
-}
-
-// Result kinds that refuse element types an operation is not made for.
-ir::KindFn only(std::string_view op, std::string_view what, bool (*fits)(DType)) {
-  return [=](const OpCall& call) {
-    for (auto& type : call.in)
-      if (!fits(type.dtype)) fail("type", std::string(op) + " is for " + std::string(what) + ", got " + runtime::to_string(type));
-    return std::vector<Kind>{call.in[0].kind()};
-  };
 }
 
 void register_bits(OpTable& t) {

@@ -335,6 +335,10 @@ Vars scatter(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Var index = wrap_negative(b, require_integer_index(b, in[1], "scatter"), x.shape[0]);
   Shape rows = b.type(index).shape;
   rows.insert(rows.end(), x.shape.begin() + 1, x.shape.end());
+  const Shape given = b.type(in[2]).shape;
+  if (auto joined = runtime::broadcast(given, rows); !joined || *joined != rows)
+    fail("shape", "scatter: values " + runtime::to_string(b.type(in[2])) + " do not fit the rows of " + runtime::to_string(x) + " at " + runtime::to_string(b.type(in[1])) +
+                      ", which have the shape " + runtime::to_string(rows));
   Var v = ir::broadcast_to(b, ir::convert(b, in[2], x.dtype, x.weak), rows);
   Attrs made{{"axis", -static_cast<std::int64_t>(x.rank())}, {"batch", std::int64_t{0}}, {"op", op}};
   return {b.call(op == "add" || op == "set" ? "scatter_rows" : "scatter_reduce", {in[0], index, v}, with_out(made, attrs))};

@@ -87,10 +87,10 @@ void register_fill_like(OpTable& t) {
 
 // ---- as users call them
 
-ir::Compose filled(double value) {
-  return [value](Builder& b, std::span<const Var>, const Attrs& attrs) -> Vars {
+ir::Compose filled(std::string_view op, double value) {
+  return [op, value](Builder& b, std::span<const Var>, const Attrs& attrs) -> Vars {
     DType dtype = dtype_if(attrs, "dtype").value_or(DType::F32);
-    return {broadcast_out(b, ir::constant(b, value, dtype), shape_of(*ints_if(attrs, "shape"), "zeros"), attrs)};
+    return {broadcast_out(b, ir::constant(b, value, dtype), shape_of(*ints_if(attrs, "shape"), op), attrs)};
   };
 }
 
@@ -183,8 +183,8 @@ void register_make(OpTable& t) {
   constexpr std::int64_t zero = 0, one = 1, four = 4;
   std::vector<Sample> shapes = {{{}, {{"shape", Ints{4, 6}}}}, {{}, {{"shape", Ints{}}, {"dtype", DType::I8}}}};
   std::vector<Sample> like = {{{f32({4, 6})}, {}}, {{i32({4})}, {{"dtype", DType::F32}}}};
-  add("zeros", "zeros(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of zeros.", filled(0), shapes);
-  add("ones", "ones(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of ones.", filled(1), shapes);
+  add("zeros", "zeros(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of zeros.", filled("zeros", 0), shapes);
+  add("ones", "ones(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of ones.", filled("ones", 1), shapes);
   add("full", "full(shape: ints, value, dtype: dtype? = none, out: spec? = none)", "An array of one number.", full, {{{f32({})}, {{"shape", Ints{4, 6}}}}, {{i32({4})}, {{"shape", Ints{2, 4}}}}});
   add("zeros_like", "zeros_like(x, dtype: dtype? = none)", "Zeros, shaped and laid out as x.", filled_like(0), like);
   add("ones_like", "ones_like(x, dtype: dtype? = none)", "Ones, shaped and laid out as x.", filled_like(1), like);

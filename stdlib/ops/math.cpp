@@ -52,18 +52,23 @@ void register_circular(OpTable& t) {
 }
 
 void register_rounding(OpTable& t) {
-  t.add(unary_row("abs", "abs(x)", "The size of x, without its sign.", Code::Abs, kPromote, [](Expr x, Expr) { return call("sign", {x}); }));
+  t.add(unary_row("abs", "abs(x)", "The size of x, without its sign; the derivative at 0 is 1, as JAX has it.", Code::Abs, kPromote,
+                  [](Expr x, Expr y) { return select(ge(x, 0.0), 1.0, y.number(-1.0)); }));
   t.add(unary_zero_row("sign", "sign(x)", "-1, 0 or 1.", Code::Sign, kPromote));
-  t.add(unary_zero_row("floor", "floor(x)", "The whole number below.", Code::Floor, kInexact));
-  t.add(unary_zero_row("ceil", "ceil(x)", "The whole number above.", Code::Ceil, kInexact));
-  OpDef nearest = unary_zero_row("round_even", "round_even(x)", "The nearest whole number, halves to the even one; floats.", Code::Round, kInexact);
-  nearest.internal = true;
-  t.add(std::move(nearest));
-  t.add(composite_row("round", "round(x)", "The nearest whole number, halves to the even one.",
-                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-                        return {runtime::is_float(b.type(in[0]).dtype) ? b.call("round_even", {in[0]}) : in[0]};
-                      },
-                      unary_samples({})));
+  // Whole numbers are rounded already: they keep their type.
+  auto rounding = [&](std::string_view inner, std::string_view inner_signature, std::string_view name, std::string_view signature, std::string_view doc, Code code) {
+    OpDef row = unary_zero_row(inner, inner_signature, doc, code, kInexact);
+    row.internal = true;
+    t.add(std::move(row));
+    t.add(composite_row(name, signature, doc,
+                        [inner](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                          return {runtime::is_float(b.type(in[0]).dtype) ? b.call(inner, {in[0]}) : in[0]};
+                        },
+                        unary_samples({})));
+  };
+  rounding("float_floor", "float_floor(x)", "floor", "floor(x)", "The whole number below.", Code::Floor);
+  rounding("float_ceil", "float_ceil(x)", "ceil", "ceil(x)", "The whole number above.", Code::Ceil);
+  rounding("float_round", "float_round(x)", "round", "round(x)", "The nearest whole number, halves to the even one.", Code::Round);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ void register_all(ir::OpTable& table) {
   register_sample(table);
   register_order(table);
   register_convolution(table);
+  register_linalg(table);
   register_control(table);
   register_collective(table);
 }

@@ -59,19 +59,36 @@ Vars extreme_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   return {sum / count};
 }
 
-// d prod / d x_i is the product of the others: of the elements that are not 0 where x_i is the only 0, 0 where another one is.
+// Products of halves, value and tangent together, until one is left: exact at zeros and for derivatives of any order (JAX does the same).
 Vars product_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   if (!tangents[0].valid()) return {Var{}};
-  const Attrs& attrs = n.call.attrs;
-  const Ints& axes = attrs.ints("axes");
-  Expr x{b, n.in[0]};
-  Shape one = ones_at(x.type().shape, axes);
-  Expr is_zero = eq(x, 0.0), filled = select(is_zero, 1.0, x);
-  Expr zeros{b, expand(b, ir::reduce_sum(b, cast_to(is_zero, DType::I32), axes), one)};
-  Expr rest{b, expand(b, b.call("reduce_prod", {filled}, attrs), one)};
-  Expr none = select(eq(zeros, 0.0), rest / filled, 0.0);
-  Expr lone = select(eq(zeros, 1.0), rest, 0.0);
-  return {ir::reduce_sum(b, Expr{b, tangents[0]} * select(is_zero, lone, none), axes)};
+  const Ints& axes = n.call.attrs.ints("axes");
+  Var x = n.in[0], dx = tangents[0];
+  if (laid_out(b.type(x))) {   // halves of a split dimension lie elsewhere
+    Layout whole{b.type(x).mesh, b.type(x).sharding};
+    for (int a : from_front(axes, b.type(x).rank())) whole.sharding.dims[static_cast<std::size_t>(a)].axes.clear();
+    for (Var* v : {&x, &dx}) *v = b.emit1(*b.core().shard, {*v}, {{"layout", whole}});
+  }
+  for (auto axis : axes) {
+    auto d = static_cast<std::size_t>(from_front(axis, b.type(x).rank()));
+    if (b.type(x).shape[d] == 0) return {ir::zeros(b, b.type(n.out[0]))};
+    auto part = [&](Var v, std::int64_t from, std::int64_t to) {
+      auto count = static_cast<std::size_t>(-axis);
+      Ints start(count, 0), limit(count, ir::kWhole), step(count, 1);
+      start[0] = from;
+      limit[0] = to;
+      return Expr{b, b.call("slice", {v}, {{"start", start}, {"limit", limit}, {"step", step}})};
+    };
+    while (b.type(x).shape[d] > 1) {
+      std::int64_t size = b.type(x).shape[d], half = size / 2;
+      Expr x1 = part(x, 0, half), x2 = part(x, half, 2 * half), d1 = part(dx, 0, half), d2 = part(dx, half, 2 * half);
+      Expr y = x1 * x2, dy = d1 * x2 + x1 * d2;
+      bool odd = size % 2 != 0;
+      x = odd ? b.emit1(*b.core().concat, {y, part(x, size - 1, size)}, {{"axis", axis}}) : y.var();
+      dx = odd ? b.emit1(*b.core().concat, {dy, part(dx, size - 1, size)}, {{"axis", axis}}) : dy.var();
+    }
+  }
+  return {expand(b, dx, b.type(n.out[0]).shape)};
 }
 
 std::vector<Sample> reduce_samples(DType dtype, double low, double high) {

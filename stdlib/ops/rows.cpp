@@ -190,7 +190,7 @@ Kind promoted(const Builder& b, std::span<const Var> xs) {
   Kind kind = b.type(xs[0]).kind();
   for (auto v : xs) {
     auto next = runtime::promote(kind, b.type(v).kind());
-    if (!next) fail("type", "a key does not combine with " + runtime::to_string(b.type(v)));
+    if (!next) fail("type", runtime::to_string(b.type(xs[0])) + " and " + runtime::to_string(b.type(v)) + " do not combine: keys are no numbers");
     kind = *next;
   }
   return kind;

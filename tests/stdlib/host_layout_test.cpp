@@ -21,6 +21,22 @@ TEST_CASE("device_get gives the whole array without a layout") {
   CHECK(run("mesh m = (@X: 4)\nlet x = device_get({a: shard arange(8) as P(@X)})\nprint(x, sharding(x.a), len(shards(x.a)))") == "{a: [0 1 2 3 4 5 6 7]} P() 1\n");
 }
 
+TEST_CASE("an array from its blocks, each made once") {
+  CHECK(run("mesh m = (@X: 2, @Y: 2)\nlet whole = arange(16).reshape([4, 4])\nlet n = 0\nlet x = from_blocks(fn(index) { n += 1; whole[index] }, [4, 4], P(@X))\n"
+            "print(n, sharding(x), all(x == whole), shards(x)[3].index, all(whole[shards(x)[3].index] == shards(x)[3].data))") == "2 P(@X) true (2..4, 0..4) true\n");
+  CHECK_THAT(error("mesh m = (@X: 2)\nfrom_blocks(fn(i) = zeros([3]), [4], P(@X))"), Contains("(3)") && Contains("(2)"));
+}
+
+TEST_CASE("gradients are checked against differences") {
+  CHECK(run("check_grads(fn(x, p) = sum(tanh(x @ p.w) ** 2), normal(key(0), [3, 2]), {w: normal(key(1), [2, 2])})") == "");
+  CHECK_THAT(error("check_grads(custom_vjp(fn(x) = x * x, fn(x) = (x * x, x), fn(x, g) = (3 * x * g,)), array(2.0))"), Contains("disagrees"));
+}
+
+TEST_CASE("comm tells what a call says") {
+  CHECK(run("mesh m = (@X: 8)\nlet x = shard ones([8, 4]) as P(@X)\nlet c = comm(fn(x) = x.T @ x, x)\nprint(c, c.all_gather)") == "{psum: {count: 1, bytes: 64}} {count: 0, bytes: 0}\n");
+  CHECK_THAT(error("jit fn f(x) { comm(fn(x) = x, x) }\nf(ones([2]))"), Contains("outside"));
+}
+
 TEST_CASE("pictures are those of JAX") {
   CHECK(run("mesh m = (@x: 2, @y: 2)\nvisualize(shard zeros([8, 8]) as P(@x, @y))") ==
         "┌──────────┬──────────┐\n"

@@ -1,0 +1,444 @@
+// Linear algebra: cholesky, solve, inv, qr, svd, eigh. The rows work on the last two dimensions, which they need whole; leading
+// dimensions are batch. Derivatives follow JAX's (and Giles, "Collected matrix derivative results for forward and reverse mode
+// algorithmic differentiation", 2008); f16 and bf16 are computed in f32.
+#include <algorithm>
+
+#include "runtime/kernels/decompose.h"
+#include "runtime/kernels/kernels.h"
+#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace {
+
+// ---- small things over matrices in the last two dimensions
+
+std::string letters(std::size_t batch) { return std::string("abcdefghijklmnop").substr(0, batch); }
+
+Expr product(const Expr& x, const Expr& y) { return call("matmul", {x, y}); }
+
+Expr turned(const Expr& x) { return {x.builder(), x.builder().call("permute", {x}, {{"perm", Ints{-1, -2}}})}; }
+
+// 1 where row - column compares as asked, of shape [rows, columns].
+Expr mask(Builder& b, std::int64_t rows, std::int64_t columns, std::string_view comparison) {
+  Var i = b.call("iota", {}, {{"shape", Shape{rows, 1}}, {"axis", std::int64_t{-2}}, {"dtype", DType::I32}});
+  Var j = b.call("iota", {}, {{"shape", Shape{1, columns}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}});
+  return {b, b.call(comparison, {i, j})};
+}
+
+Expr identity_like(const Expr& square) {
+  std::int64_t n = square.type().shape.back();
+  return cast_to(mask(square.builder(), n, n, "eq"), square.type().dtype);
+}
+
+Expr diagonal(const Expr& square) {
+  Builder& b = square.builder();
+  return {b, ir::reduce_sum(b, square * identity_like(square), {-1})};
+}
+
+// A vector along the last dimension as rows [.., 1, n] or columns [.., n, 1] of matrices.
+Expr as_row(const Expr& v) {
+  Shape shape = v.type().shape;
+  shape.insert(shape.end() - 1, 1);
+  return {v.builder(), expand(v.builder(), v, shape)};
+}
+Expr as_column(const Expr& v) {
+  Shape shape = v.type().shape;
+  shape.push_back(1);
+  return {v.builder(), expand(v.builder(), v, shape)};
+}
+
+Expr triangular(const Expr& a, const Expr& b, bool lower, bool transposed) {
+  return {a.builder(), a.builder().call("triangular_solve", {a, b}, {{"lower", lower}, {"transposed", transposed}})};
+}
+
+// ---- rules and kernels
+
+// Batch dimensions pass, all others are needed whole; `results`: shapes of the results without the batch.
+struct MatrixRule {
+  RuleBuilder r;
+  ir::ValueFactors batch;
+  MatrixRule(const OpCall& call, std::size_t core = 2) {
+    const Shape& shape = call.in[0].shape;
+    if (shape.size() < core) fail("shape", std::string(call.op.name) + " takes matrices, got " + runtime::to_string(call.in[0]));
+    Shape lead(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(core));
+    batch = r.dims(lead);
+  }
+  ir::ValueFactors value(const Shape& core) {
+    ir::ValueFactors made = batch;
+    for (auto n : core) made.push_back({r.factor(n, FactorKind::Whole)});
+    return made;
+  }
+};
+
+Shape core_of(const Type& t) { return {t.shape.end() - 2, t.shape.end()}; }
+
+void need_square(const OpCall& call) {
+  const Shape& s = call.in[0].shape;
+  if (s.size() < 2 || s[s.size() - 1] != s[s.size() - 2]) fail("shape", std::string(call.op.name) + " takes square matrices, got " + runtime::to_string(call.in[0]));
+}
+
+std::optional<std::string> matrix_refuses(const OpCall& call, const FactorRule&) {
+  for (auto& t : call.in)
+    for (int d = t.rank() - 2; d < t.rank(); ++d)
+      if (d >= 0 && is_split(t, d))
+        return std::string(call.op.name) + " of " + runtime::to_string(t) + ": a matrix must be whole, dimension " + std::to_string(d) + " is split over " + axes_text(t, d) +
+               "; `shard` it first";
+  return std::nullopt;
+}
+
+ir::KindFn float_kinds(std::size_t results) {
+  return [results](const OpCall& call) {
+    for (auto& t : call.in)
+      if ((t.dtype != DType::F32 && t.dtype != DType::F64) || t.dtype != call.in[0].dtype)
+        fail("type", std::string(call.op.name) + " takes matrices of one type, f32 or f64, got " + runtime::to_string(t));
+    return std::vector<Kind>(results, Kind{call.in[0].dtype, false});
+  };
+}
+
+// Views with all leading dimensions merged, copied first where their strides do not allow it.
+struct Batch {
+  View view;
+  std::optional<View> from;
+  explicit Batch(const View& v, int core = 2) {
+    std::vector<int> groups{v.rank() - core};
+    for (int i = 0; i < core; ++i) groups.push_back(1);
+    if (auto made = merged(v, groups)) {
+      view = *made;
+    } else {
+      from = v;
+      view = *merged(runtime::contiguous(v.dtype, v.shape), groups);
+    }
+  }
+};
+
+using Decompose = std::function<void(const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs)>;
+// `vectors`: results that hold one vector a matrix.
+ir::KernelFn matrix_kernel(Decompose f, std::vector<std::size_t> vectors = {}) {
+  return [f, vectors](const KernelCall& c) -> BoundKernel {
+    std::vector<Batch> in, out;
+    for (auto& v : c.in) in.emplace_back(v);
+    bool nothing = true;
+    for (std::size_t i = 0; i < c.out.size(); ++i) {
+      bool vector = std::find(vectors.begin(), vectors.end(), i) != vectors.end();
+      out.emplace_back(c.out[i], vector ? 1 : 2);
+      nothing &= runtime::numel(c.out[i].shape) == 0;
+    }
+    runtime::Pool& pool = c.pool;
+    Attrs attrs = c.attrs;
+    return [=, &pool](void* const* i, void* const* o) {
+      if (nothing) return;
+      std::vector<runtime::BufferRef> held;
+      std::vector<View> ins, outs;
+      for (std::size_t k = 0; k < in.size(); ++k) {
+        void* data = i[k];
+        if (auto& from = in[k].from) {
+          held.push_back(pool.allocate(static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype)))));
+          runtime::copy(at(*from, data), runtime::contiguous(from->dtype, from->shape, held.back()->data()));
+          data = held.back()->data();
+        }
+        ins.push_back(at(in[k].view, data));
+      }
+      for (std::size_t k = 0; k < out.size(); ++k) outs.push_back(at(out[k].view, o[k]));
+      f(ins, outs, attrs);
+    };
+  };
+}
+
+OpDef matrix_row(std::string_view name, std::string_view signature, std::string_view doc, std::size_t results) {
+  OpDef row{.name = name, .signature = signature, .doc = doc};
+  row.dtype = {Operands::AsIs, float_kinds(results)};
+  row.explicit_refuses = matrix_refuses;
+  row.internal = true;
+  row.flops = 10;
+  return row;
+}
+
+// ---- systems of equations
+
+FactorRule system_factors(const OpCall& call) {
+  need_square(call);
+  const Type &a = call.in[0], &b = call.in[1];
+  if (b.shape.size() != a.shape.size() || !std::equal(a.shape.begin(), a.shape.end() - 1, b.shape.begin()))
+    fail("shape", std::string(call.op.name) + ": " + runtime::to_string(a) + " and " + runtime::to_string(b) + " are no system of equations");
+  MatrixRule m(call);
+  auto x = m.value(core_of(a)), y = m.value(core_of(b));
+  // Columns of the right side are systems of their own: they may be split.
+  m.r.rule.factors[static_cast<std::size_t>(y.back()[0])].kind = FactorKind::Pass;
+  m.r.rule.operands = {x, y};
+  m.r.rule.results = {y};
+  return m.r.rule;
+}
+
+// x = a⁻¹ b:  dx = a⁻¹ (db - da x);  b̄ = a⁻ᵀ x̄, ā = -b̄ xᵀ. `solved` gives a⁻¹ or a⁻ᵀ of something, `part` the matrix that is solved
+// as a linear map of a (a triangle of it, transposed), and `part_back` the transpose of that map.
+using Solved = std::function<Expr(Builder&, const NodeView&, const Expr& rhs, bool transposed)>;
+using Part = std::function<Expr(const NodeView&, const Expr& a)>;
+ir::Custom system_derivative(Solved solved, Part part, Part part_back) {
+  auto jvp = [=](Builder& b, const NodeView& n, std::span<const Var> t) -> Vars {
+    std::optional<Expr> rhs;
+    if (t[1].valid()) rhs = Expr{b, t[1]};
+    if (t[0].valid()) {
+      Expr moved = product(part(n, {b, t[0]}), {b, n.out[0]});
+      rhs = rhs ? *rhs - moved : -moved;
+    }
+    if (!rhs) return {Var{}};
+    return {solved(b, n, *rhs, false)};
+  };
+  auto vjp = [=](Builder& b, const NodeView& n, std::span<const Var> ct) -> Vars {
+    if (!ct[0].valid()) return {Var{}, Var{}};
+    Expr back = solved(b, n, {b, ct[0]}, true);
+    return {part_back(n, -product(back, turned({b, n.out[0]}))), back};
+  };
+  return {jvp, vjp};
+}
+
+void register_systems(OpTable& t) {
+  OpDef lu = matrix_row("lu_solve", "lu_solve(a, b)", "The x of a x = b.", 1);
+  lu.factors = system_factors;
+  lu.derivative = system_derivative(
+      [](Builder& b, const NodeView& n, const Expr& rhs, bool transposed) -> Expr {
+        Expr a{b, n.in[0]};
+        return {b, b.call("lu_solve", {transposed ? turned(a) : a, rhs})};
+      },
+      [](const NodeView&, const Expr& a) { return a; }, [](const NodeView&, const Expr& a) { return a; });
+  lu.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) { runtime::solve(in[0], in[1], out[0]); });
+  lu.samples = {{{f32({4, 4}), f32({4, 2})}, {}}, {{f32({2, 3, 3}), f32({2, 3, 2})}, {}}};
+  t.add(std::move(lu));
+
+  OpDef tri = matrix_row("triangular_solve", "triangular_solve(a, b, lower: bool, transposed: bool = false, unit: bool = false)",
+                         "The x of a x = b, where only one triangle of a is read.", 1);
+  tri.factors = system_factors;
+  auto triangle = [](const NodeView& n, const Expr& a) {   // what is read: without the diagonal where that counts as 1
+    bool lower = n.call.attrs.flag("lower"), unit = flag_or(n.call.attrs, "unit", false);
+    std::int64_t size = a.type().shape.back();
+    return select(mask(a.builder(), size, size, lower ? (unit ? "gt" : "ge") : (unit ? "lt" : "le")), a, 0.0);
+  };
+  tri.derivative = system_derivative(
+      [](Builder& b, const NodeView& n, const Expr& rhs, bool transposed) -> Expr {
+        Attrs attrs = n.call.attrs;
+        if (transposed) attrs.set("transposed", !flag_or(attrs, "transposed", false));
+        return {b, b.call("triangular_solve", {n.in[0], rhs}, attrs)};
+      },
+      [triangle](const NodeView& n, const Expr& a) { return flag_or(n.call.attrs, "transposed", false) ? turned(triangle(n, a)) : triangle(n, a); },
+      [triangle](const NodeView& n, const Expr& a) { return triangle(n, flag_or(n.call.attrs, "transposed", false) ? turned(a) : a); });
+  tri.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs) {
+    runtime::solve_triangular(in[0], in[1], out[0], attrs.flag("lower"), flag_or(attrs, "transposed", false), flag_or(attrs, "unit", false));
+  });
+  tri.samples = {{{f32({4, 4}, 1, 2), f32({4, 2})}, {{"lower", true}}}, {{f32({2, 3, 3}, 1, 2), f32({2, 3, 2})}, {{"lower", false}, {"transposed", true}}}};
+  t.add(std::move(tri));
+}
+
+// ---- decompositions
+
+void register_cholesky(OpTable& t) {
+  OpDef row = matrix_row("cholesky_lower", "cholesky_lower(a)", "The lower triangular L of a = L Lᵀ.", 1);
+  row.factors = [](const OpCall& call) {
+    need_square(call);
+    MatrixRule m(call);
+    auto x = m.value(core_of(call.in[0]));
+    m.r.rule.operands = {x};
+    m.r.rule.results = {x};
+    return m.r.rule;
+  };
+  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
+                                if (!tangents[0].valid()) return {Var{}};
+                                Expr l{b, n.out[0]}, da{b, tangents[0]};
+                                Expr middle = turned(triangular(l, turned(triangular(l, da, true, false)), true, false));   // L⁻¹ da L⁻ᵀ
+                                std::int64_t size = l.type().shape.back();
+                                Expr half = select(mask(b, size, size, "gt"), middle, select(mask(b, size, size, "eq"), middle * 0.5, 0.0));
+                                return {product(l, half)};
+                              },
+                              {}};
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) { runtime::cholesky(in[0], out[0]); });
+  // Not definite: nan on both sides. The composite's samples below are definite.
+  row.samples = {{{f32({1, 1}, 1, 2)}, {}}, {{f32({2, 1, 1}, 1, 2)}, {}}};
+  t.add(std::move(row));
+}
+
+void register_qr(OpTable& t) {
+  OpDef row = matrix_row("qr_factors", "qr_factors(a)", "Orthonormal columns q and upper triangular r with a = q r.", 2);
+  row.factors = [](const OpCall& call) {
+    MatrixRule m(call);
+    Shape core = core_of(call.in[0]);
+    std::int64_t k = std::min(core[0], core[1]);
+    m.r.rule.operands = {m.value(core)};
+    m.r.rule.results = {m.value({core[0], k}), m.value({k, core[1]})};
+    return m.r.rule;
+  };
+  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
+                                if (!tangents[0].valid()) return {Var{}, Var{}};
+                                Shape core = core_of(n.call.in[0]);
+                                if (core[0] < core[1]) fail("not_differentiable", "the derivative of qr is defined for as many rows as columns or more, got " + runtime::to_string(n.call.in[0]));
+                                Expr q{b, n.out[0]}, r{b, n.out[1]}, da{b, tangents[0]};
+                                Expr over = turned(triangular(r, turned(da), false, true));   // da r⁻¹
+                                Expr inside = product(turned(q), over);
+                                std::int64_t k = core[1];
+                                Expr lower = select(mask(b, k, k, "gt"), inside, 0.0), turn = lower - turned(lower);
+                                return {product(q, turn - inside) + over, product(inside - turn, r)};
+                              },
+                              {}};
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) { runtime::qr(in[0], out[0], out[1]); });
+  row.samples = {{{f32({4, 3})}, {}}, {{f32({2, 3, 3})}, {}}};
+  t.add(std::move(row));
+}
+
+void register_eigh(OpTable& t) {
+  OpDef row = matrix_row("eigh_lower", "eigh_lower(a)", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", 2);
+  row.factors = [](const OpCall& call) {
+    need_square(call);
+    MatrixRule m(call);
+    Shape core = core_of(call.in[0]);
+    m.r.rule.operands = {m.value(core)};
+    m.r.rule.results = {m.value({core[0]}), m.value(core)};
+    return m.r.rule;
+  };
+  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
+                                if (!tangents[0].valid()) return {Var{}, Var{}};
+                                Expr w{b, n.out[0]}, v{b, n.out[1]}, da{b, tangents[0]};
+                                Expr inside = product(turned(v), product(da, v)), one = identity_like(inside);
+                                Expr apart = 1.0 / (as_row(w) - as_column(w) + one) - one;
+                                return {diagonal(inside), product(v, apart * inside)};
+                              },
+                              {}};
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) { runtime::eigh(in[0], out[0], out[1]); }, {0});
+  row.samples = {{{f32({1, 1})}, {}}, {{f32({2, 1, 1})}, {}}};
+  t.add(std::move(row));
+}
+
+void register_svd(OpTable& t) {
+  OpDef row = matrix_row("svd_factors", "svd_factors(a, full: bool = false)", "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.", 3);
+  row.factors = [](const OpCall& call) {
+    MatrixRule m(call);
+    Shape core = core_of(call.in[0]);
+    std::int64_t k = std::min(core[0], core[1]);
+    bool full = flag_or(call.attrs, "full", false);
+    m.r.rule.operands = {m.value(core)};
+    m.r.rule.results = {m.value({core[0], full ? core[0] : k}), m.value({k}), m.value({full ? core[1] : k, core[1]})};
+    return m.r.rule;
+  };
+  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
+                                if (!tangents[0].valid()) return {Var{}, Var{}, Var{}};
+                                Shape core = core_of(n.call.in[0]);
+                                if (flag_or(n.call.attrs, "full", false) && core[0] != core[1])
+                                  fail("not_differentiable", "the derivative of svd is defined with full_matrices: false, or for square matrices");
+                                Expr u{b, n.out[0]}, s{b, n.out[1]}, vt{b, n.out[2]}, da{b, tangents[0]}, v = turned(vt);
+                                Expr inside = product(turned(u), product(da, v)), one = identity_like(inside);
+                                Expr row_s = as_row(s), column_s = as_column(s);
+                                Expr apart = 1.0 / ((row_s + column_s) * (row_s - column_s) + one) - one;
+                                Expr ds_s = inside * row_s, s_ds = column_s * inside;
+                                Expr du = product(u, apart * (ds_s + turned(ds_s))), dv = product(v, apart * (s_ds + turned(s_ds)));
+                                if (core[0] > core[1]) {
+                                  Expr dav = product(da, v);
+                                  du = du + (dav - product(u, product(turned(u), dav))) / row_s;
+                                } else if (core[0] < core[1]) {
+                                  Expr dau = product(turned(da), u);
+                                  dv = dv + (dau - product(v, product(vt, dau))) / row_s;
+                                }
+                                return {du, diagonal(inside), turned(dv)};
+                              },
+                              {}};
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) { runtime::svd(in[0], out[0], out[1], out[2]); }, {1});
+  row.samples = {{{f32({4, 3})}, {}}, {{f32({2, 2, 3})}, {}}, {{f32({3, 3})}, {{"full", true}}}};
+  t.add(std::move(row));
+}
+
+// ---- as users call them
+
+// Matrices as f32 or f64; what comes out goes back to `back`.
+Expr matrices(Builder& b, Var x, std::string_view op, DType& back) {
+  const Type& t = b.type(x);
+  if (t.shape.size() < 2) fail("shape", std::string(op) + " takes matrices, got " + runtime::to_string(t));
+  back = runtime::to_inexact(t.dtype);
+  return {b, ir::convert(b, x, back == DType::F64 ? DType::F64 : DType::F32)};
+}
+
+Vars back_to(Builder& b, Vars made, DType dtype) {
+  for (auto& v : made) v = ir::convert(b, v, dtype);
+  return made;
+}
+
+Vars solve(Builder& b, std::span<const Var> in, const Attrs&) {
+  Kind kind = promoted(b, in);
+  DType back{};
+  Expr a = matrices(b, promote_to(b, in[0], kind), "solve", back), y = cast_to({b, promote_to(b, in[1], kind)}, a.type().dtype);
+  bool vector = y.type().shape.size() == 1;
+  if (y.type().shape.empty()) fail("shape", "solve takes a vector or matrices on the right side, got " + runtime::to_string(y.type()));
+  if (vector) y = as_column(y);
+  Shape sa = a.type().shape, sy = y.type().shape;
+  auto lead = runtime::broadcast({sa.begin(), sa.end() - 2}, {sy.begin(), sy.end() - 2});
+  if (!lead) fail("shape", "solve: " + runtime::to_string(a.type()) + " and " + runtime::to_string(y.type()) + " do not match");
+  auto under = [&](const Shape& core) {
+    Shape made = *lead;
+    made.insert(made.end(), core.end() - 2, core.end());
+    return made;
+  };
+  Expr x{b, b.call("lu_solve", {ir::broadcast_to(b, a, under(sa)), ir::broadcast_to(b, y, under(sy))})};
+  if (vector) {
+    Shape flat = x.type().shape;
+    flat.pop_back();
+    x = {b, expand(b, x, flat)};
+  }
+  return back_to(b, {x}, back);
+}
+
+Vars inv(Builder& b, std::span<const Var> in, const Attrs&) {
+  DType back{};
+  Expr a = matrices(b, in[0], "inv", back);
+  const Shape shape = a.type().shape;
+  if (shape[shape.size() - 1] != shape[shape.size() - 2]) fail("shape", "inv takes square matrices, got " + runtime::to_string(a.type()));
+  return back_to(b, {b.call("lu_solve", {a, ir::broadcast_to(b, identity_like(a), shape)})}, back);
+}
+
+// One triangle would do; the mean of both makes the derivative symmetric, as JAX has it.
+Expr symmetric(const Expr& a) {
+  const Shape& s = a.type().shape;
+  if (s[s.size() - 1] != s[s.size() - 2]) fail("shape", "a symmetric matrix is square, got " + runtime::to_string(a.type()));
+  return (a + turned(a)) * 0.5;
+}
+
+}  // namespace
+
+void register_linalg(OpTable& t) {
+  register_systems(t);
+  register_cholesky(t);
+  register_qr(t);
+  register_eigh(t);
+  register_svd(t);
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose, std::vector<Sample> samples) {
+    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+  };
+  std::vector<Sample> square = {{{f32({3, 3})}, {}}, {{f32({2, 4, 4})}, {}}};
+  add("solve", "solve(a, b)", "The x of a x = b, for a vector or matrices b.", solve, {{{f32({4, 4}), f32({4})}, {}}, {{f32({2, 3, 3}), f32({3, 2})}, {}}});
+  add("inv", "inv(a)", "The inverse of a matrix.", inv, square);
+  add("cholesky", "cholesky(a)", "The lower triangular L of a = L Lᵀ; nan where a is not positive definite.",
+      [](Builder& b, std::span<const Var> in, const Attrs&) {
+        DType back{};
+        Expr a = symmetric(matrices(b, in[0], "cholesky", back));
+        return back_to(b, {b.call("cholesky_lower", {a})}, back);
+      },
+      {{{f32({1, 1}, 1, 2)}, {}}});
+  add("qr", "qr(a)", "Orthonormal columns q and upper triangular r with a = q r.",
+      [](Builder& b, std::span<const Var> in, const Attrs&) {
+        DType back{};
+        Expr a = matrices(b, in[0], "qr", back);
+        return back_to(b, b.emit(b.table().at("qr_factors"), {a.var()}), back);
+      },
+      {{{f32({4, 3})}, {}}});
+  add("eigh", "eigh(a)", "Eigenvalues, ascending, and eigenvectors (in columns) of a symmetric matrix.",
+      [](Builder& b, std::span<const Var> in, const Attrs&) {
+        DType back{};
+        Expr a = symmetric(matrices(b, in[0], "eigh", back));
+        return back_to(b, b.emit(b.table().at("eigh_lower"), {a.var()}), back);
+      },
+      {{{f32({3, 3})}, {}}});
+  add("svd", "svd(a, full_matrices: bool = true)", "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.",
+      [](Builder& b, std::span<const Var> in, const Attrs& attrs) {
+        DType back{};
+        Expr a = matrices(b, in[0], "svd", back);
+        return back_to(b, b.emit(b.table().at("svd_factors"), {a.var()}, {{"full", flag_or(attrs, "full_matrices", true)}}), back);
+      },
+      {{{f32({4, 3})}, {{"full_matrices", false}}}});
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,70 @@
+// Values of operations as scripts call them, at ordinary and at odd arguments (infinities, ties, empty arrays, every element type), and
+// their derivatives. Goldens are JAX's own numbers: values_goldens.txt, written by make_values_goldens.py.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "tests/stdlib/script.h"
+
+using namespace shard;
+
+namespace {
+
+struct Golden { std::string expression, type, numbers; };
+
+std::vector<Golden> goldens() {
+  std::ifstream in("tests/stdlib/values_goldens.txt");
+  std::vector<Golden> out;
+  for (std::string line; std::getline(in, line);) {
+    auto a = line.find(" ## "), b = line.find(" ## ", a + 4);
+    out.push_back({line.substr(0, a), line.substr(a + 4, b - a - 4), line.substr(b + 4)});
+  }
+  return out;
+}
+
+// The numbers of a printed array; truth values count as 1 and 0.
+std::vector<double> numbers(std::string text) {
+  for (char& c : text)
+    if (c == '[' || c == ']' || c == ',') c = ' ';
+  std::istringstream in(text);
+  std::vector<double> out;
+  for (std::string word; in >> word;) out.push_back(word == "true" ? 1 : word == "false" ? 0 : std::stod(word));
+  return out;
+}
+
+bool near(double got, double want, double tolerance) {
+  return got == want || (std::isnan(got) && std::isnan(want)) || std::fabs(got - want) <= tolerance * (0.3 + std::fabs(want));
+}
+
+const char* const kBefore =
+    "let inf = 1e308 * 10\nlet nan = inf - inf\n"
+    "let x = array([-inf, -2.5, -1.0, -0.0, 0.0, 0.5, 1.0, 3.0, inf, nan])\n"
+    "let y = array([inf, 2.0, -1.0, 0.0, -0.0, -0.5, nan, 3.0, inf, 1.0])\n";
+
+}  // namespace
+
+TEST_CASE("operations have JAX's types and values") {
+  auto all = goldens();
+  REQUIRE(all.size() > 600);
+  for (const Golden& g : all) {
+    INFO(g.expression);
+    std::string printed = test::run(kBefore + ("let r = " + g.expression + "\nprint(typeof(r))\nprint(r)\n"));
+    auto line = printed.find('\n');
+    REQUIRE(line != std::string::npos);
+    CHECK(printed.substr(0, line) == g.type);
+    if (printed.find("error") != std::string::npos) {
+      FAIL_CHECK(printed);
+      continue;
+    }
+    auto got = numbers(printed.substr(line)), want = numbers(g.numbers);
+    REQUIRE(got.size() == want.size());
+    bool derived = g.expression.find("grad(") != std::string::npos || g.expression.find("conv") != std::string::npos;
+    double tolerance = g.type.rfind("bf16", 0) == 0 ? 1e-2 : g.type.rfind("f16", 0) == 0 ? 2e-3 : derived ? 2e-5 : 3e-6;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      INFO("element " << i << ": " << got[i] << " and not " << want[i]);
+      CHECK(near(got[i], want[i], tolerance));
+    }
+  }
+}
