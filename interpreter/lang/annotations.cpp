@@ -24,8 +24,8 @@ void spec_expressions(const Annot& a, std::vector<const Expr*>& out) {
 class Checker {
  public:
   // `next`: the first of the function's annotation values that belongs to this annotation.
-  Checker(Impl& m, const Closure& f, std::size_t next, std::string what, Span span)
-      : m_(m), f_(f), next_(next), what_(std::move(what)), span_(span) {}
+  Checker(Impl& m, const Closure& f, std::size_t next, std::string what, Span span, bool types_only = false)
+      : m_(m), f_(f), next_(next), what_(std::move(what)), span_(span), types_only_(types_only) {}
 
   Value check(const Annot& a, Value v) {
     if (auto* t = std::get_if<TypeAnnot>(&a.node)) return type(std::get<TypeLit>(t->type->node), a.span, std::move(v));
@@ -60,7 +60,7 @@ class Checker {
 
   // What a variable, or P(...), stands for: a spec, a type, none, or a tree of them.
   Value stands_for(const Value& annotation, Span where, Value v) {
-    if (annotation.is_none()) return v;
+    if (annotation.is_none() || types_only_) return v;
     if (auto* s = annotation.get<std::shared_ptr<const Spec>>()) return layout(**s, std::move(v));
     if (auto* t = annotation.get<std::shared_ptr<const runtime::Type>>()) {
       if (kind_name(v) != kind_name(Value(*t)) && (!v.is_tensor() || !equal(Value(std::make_shared<const runtime::Type>(v.tensor().type())), Value(*t))))
@@ -115,7 +115,7 @@ class Checker {
       have.pending = have.unreduced.empty() ? want.pending : have.pending;
       for (auto& d : have.dims) d.open = false;
       if (!(have == want))
-        m_.fail("type", span_, what_ + " must be laid out as " + lang::show(spec) + ", and it is " + kind_name(v),
+        m_.fail("type", span_, what_ + " must be laid out as " + lang::show(spec) + ", and it is " + runtime::to_string(m_.ctx.type_of(*t)),
                 {"on explicit axes an annotation is checked and nothing moves", "lay it out first: shard x as " + lang::show(spec)});
       if (mesh->of_kind(AxisKind::Auto).empty()) return v;
     }
@@ -161,7 +161,7 @@ class Checker {
       const std::size_t at = i < open ? i : rank - (t.dims.size() - i);
       size(d, at, have.shape[at], refuse);
     }
-    if (v.is_tensor()) layout_of_type(t, have, open, rank, refuse);
+    if (v.is_tensor() && !types_only_) layout_of_type(t, have, open, rank, refuse);
     return v;
   }
   template <class F> void size(const TypeDim& d, std::size_t at, std::int64_t n, F& refuse) {
@@ -214,7 +214,22 @@ class Checker {
   std::size_t next_;
   std::string what_;
   Span span_;
+  bool types_only_;                              // sizes and element types; layouts are somebody else's
 };
+
+// The names that a function's type annotations bind.
+void size_names(const Annot& a, std::vector<std::int32_t>& out) {
+  if (auto* t = std::get_if<TypeAnnot>(&a.node)) {
+    for (const TypeDim& d : std::get<TypeLit>(t->type->node).dims)
+      if (d.size && std::holds_alternative<NameRef>(d.size->node)) out.push_back(d.size->id);
+  } else if (auto* u = std::get_if<TupleAnnot>(&a.node)) {
+    for (auto& e : u->elements) size_names(*e, out);
+  } else if (auto* l = std::get_if<ListAnnot>(&a.node)) {
+    for (auto& e : l->elements) size_names(*e, out);
+  } else if (auto* r = std::get_if<RecordAnnot>(&a.node)) {
+    for (auto& e : r->fields) size_names(*e.annot, out);
+  }
+}
 
 std::size_t first_value(const Function& f, std::size_t parameter) {
   std::vector<const Expr*> before;
@@ -224,6 +239,39 @@ std::size_t first_value(const Function& f, std::size_t parameter) {
 }
 
 }  // namespace
+
+Value Impl::with_sizes(const Value& function, const std::vector<Value>& args, Span span) {
+  auto* f = function.get<std::shared_ptr<const Closure>>();
+  if (!f || !(*f)->bare) return function;
+  const Function& fn = *(*f)->function;
+  std::vector<std::int32_t> names;
+  for (const Param& p : fn.params)
+    if (p.annot) size_names(*p.annot, names);
+  bool types = !names.empty();
+  for (const Param& p : fn.params) types = types || (p.annot && std::holds_alternative<TypeAnnot>(p.annot->node));
+  if (!types) return function;
+  auto call = std::make_shared<Closure>(**f);
+  FrameMemory memory(*this, call->information());
+  memory.frame.captured = call->captured.data();
+  memory.frame.unit = call->unit.get();
+  memory.frame.module = call->module.get();
+  memory.frame.closure = call.get();
+  FrameScope scope(*this, memory.frame);
+  for (std::size_t i = 0; i < fn.params.size() && i < args.size(); ++i) {
+    if (!fn.params[i].annot) continue;
+    auto* name = std::get_if<NamePattern>(&fn.params[i].pattern->node);
+    std::string what = name ? "`" + name->name + "`" : "argument " + std::to_string(i + 1);
+    if (!fn.name.empty()) what += " of `" + fn.name + "`";
+    Checker(*this, *call, first_value(fn, i), std::move(what), span, true).check(*fn.params[i].annot, args[i]);
+  }
+  for (std::int32_t id : names) {
+    if (!(flags(id) & kBindsSize)) continue;
+    const Slot s = slot(id);
+    const Value* v = s.where == Where::Local ? &frame->locals[s.index] : frame->cells[s.index] ? &frame->cells[s.index]->value : nullptr;
+    if (auto* n = v ? v->get<std::int64_t>() : nullptr) call->sizes.emplace_back(s, *n);
+  }
+  return Value(std::shared_ptr<const Closure>(std::move(call)));
+}
 
 std::vector<Value> Impl::annotation_values(const Function& f) {
   std::vector<const Expr*> expressions;

@@ -286,6 +286,7 @@ Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span s
   try {
     {
       FrameScope scope(*this, frame_of);
+      for (const auto& [slot_of, size] : f->sizes) declare(slot_of, Value(size), true);
       for (std::size_t i = 0; i < n; ++i) {
         const Param& p = fn.params[i];
         Value v = given[i] ? std::move(given[i]->value) : eval(*p.default_value);

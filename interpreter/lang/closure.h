@@ -42,6 +42,7 @@ struct Closure {
   // Values of the annotations that are specs or variables, parameters first, in order of writing; evaluated where the fn is.
   std::vector<Value> annotations;
   bool bare = false;                               // annotations are applied by a wrapper (manual fn), not on entry
+  std::vector<std::pair<Slot, std::int64_t>> sizes;  // of a bare function: what the names of its type annotations are in this call
   const FunctionInfo& information() const { return unit->functions[static_cast<std::size_t>(info)]; }
 };
 

@@ -228,7 +228,7 @@ Value Impl::eval_string(const Expr&, const StringLit& s) {
       continue;
     }
     Value v = eval(*p.value);
-    if (!deferred && has_traced(v)) {
+    if (!deferred && at(p.value->span, [&] { return has_traced(v); })) {
       deferred = std::make_shared<DeferredString>();
       deferred->texts.push_back(std::move(text));
     }

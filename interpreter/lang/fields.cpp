@@ -1,4 +1,5 @@
 // Fields of values, and indexing of what is no array: lists, tuples, strings, ranges and records.
+#include <algorithm>
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/items.h"
 #include "interpreter/ir/core_ops.h"
@@ -118,6 +119,16 @@ std::size_t list_position(Impl& m, const Value& list, const Value& index, Span s
       position(m, static_cast<std::int64_t>(list.items()->size()), index, span, list.is<std::shared_ptr<List>>() ? "list" : "tuple"));
 }
 
+// x[2..5] is x[2:5], so that an index of ranges (shards, from_blocks) can be used as it is.
+static void range_to_slice(IndexItem& item) {
+  const Range* r = item.value.get<Range>();
+  if (!r || item.slice) return;
+  item.start = Value(r->begin);
+  item.stop = Value(std::max(r->begin, r->end));
+  item.slice = true;
+  item.value = Value();
+}
+
 std::vector<IndexItem> eval_items(Impl& m, const Index& x) {
   std::vector<IndexItem> out;
   out.reserve(x.items.size());
@@ -136,10 +147,12 @@ std::vector<IndexItem> eval_items(Impl& m, const Index& x) {
         IndexItem one;
         one.span = i.span;
         one.value = v;
+        range_to_slice(one);
         out.push_back(std::move(one));
       }
       return out;
     }
+    range_to_slice(item);
     out.push_back(std::move(item));
   }
   return out;

@@ -98,7 +98,7 @@ class Shower {
 
   void sequence(char open, const std::vector<Value>& items, char close) {
     text += open;
-    ++depth_;
+    if (++depth_ > kMaxNesting) too_deep();
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i) text += ", ";
       walk(items[i]);
@@ -109,7 +109,7 @@ class Shower {
 
   void record(const Record& r) {
     text += '{';
-    ++depth_;
+    if (++depth_ > kMaxNesting) too_deep();
     for (std::size_t i = 0; i < r.fields.size(); ++i) {
       text += (i ? ", " : "") + r.fields[i].first + ": ";
       walk(r.fields[i].second);
@@ -258,13 +258,21 @@ std::string format_value(const Value& v, std::string_view text, runtime::Pool& p
   return format_text(show(v, pool), spec);
 }
 
-bool has_traced(const Value& v) {
+namespace {
+
+bool traced_at(const Value& v, int depth) {
+  if (depth > kMaxNesting) too_deep();
   if (v.is_tensor()) return v.tensor().traced();
   if (v.is<std::shared_ptr<const DeferredString>>()) return true;
-  if (const auto* items = v.items()) return std::any_of(items->begin(), items->end(), has_traced);
-  if (const Record* r = v.fields()) return std::any_of(r->fields.begin(), r->fields.end(), [](const auto& f) { return has_traced(f.second); });
+  if (const auto* items = v.items()) return std::any_of(items->begin(), items->end(), [&](const Value& x) { return traced_at(x, depth + 1); });
+  if (const Record* r = v.fields())
+    return std::any_of(r->fields.begin(), r->fields.end(), [&](const auto& f) { return traced_at(f.second, depth + 1); });
   return false;
 }
+
+}  // namespace
+
+bool has_traced(const Value& v) { return traced_at(v, 0); }
 
 void append_shown(DeferredString& to, const Value& v, std::string_view spec, runtime::Pool& pool) {
   if (to.texts.empty()) to.texts.emplace_back();

@@ -177,6 +177,8 @@ struct Interpreter::Impl {
   // ---- annotations (annotations.cpp)
   Value on_entry(const Closure& f, std::size_t parameter, Value v, grammar::Span span);
   Value on_result(const Closure& f, Value v, grammar::Span span);
+  // A bare function for one call: its parameters' types are checked on these (whole) arguments, but for layouts, and the sizes bound.
+  Value with_sizes(const Value& function, const std::vector<Value>& args, grammar::Span span);
   std::vector<Value> annotation_values(const grammar::Function& f);
 
   // ---- operations with a span: RuntimeErrors become errors of the script there

@@ -92,7 +92,7 @@ bool is_mask(const IndexItem& item) {
 std::vector<Tensor> positions_of(ArrayOps& ops, const Tensor& mask, Span) {
   auto& ctx = ops.in().context();
   if (mask.traced())
-    throw runtime::RuntimeError("index", "a mask picks as many elements as are true, and inside a traced function that is not known; use where(mask, x, y), or x * mask");
+    throw runtime::RuntimeError("trace", "a mask picks as many elements as are true, and inside a traced function that is not known; use where(mask, x, y), or x * mask");
   runtime::ArrayRef host = runtime::to_host(ctx.pool(), mask.array());
   const runtime::Shape shape = mask.type().shape;
   std::vector<std::vector<std::int32_t>> at(shape.size());

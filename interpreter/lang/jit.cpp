@@ -244,7 +244,9 @@ class JitFunction {
       e.sources.push_back({leaf, leaf < 0 ? traced.captured[k].array() : nullptr});
       infos.push_back(exec::arg_info(*traced.captured[k].array()));
     }
-    e.plan = ctx.plans().get(ctx.table(), traced.graph, infos, exec::mesh_of(*traced.graph, infos));
+    runtime::MeshRef mesh = exec::mesh_of(*traced.graph, infos);
+    if (mesh && e.mesh && runtime::same_devices(*mesh, *e.mesh)) mesh = e.mesh;   // which says what axes are explicit
+    e.plan = ctx.plans().get(ctx.table(), traced.graph, infos, mesh);
     return e;
   }
 

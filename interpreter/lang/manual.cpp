@@ -50,6 +50,7 @@ class Call {
     for (std::size_t i = 0; i < trees.size(); ++i) place(trees[i], i < body_.specs.in.size() ? body_.specs.in[i] : Value(), i);
     std::vector<Type> types;
     for (const Placed& p : inputs_) types.push_back(local_type(p));
+    const Value function = impl_.with_sizes(body_.function, trees, span_);
     Value result_tree;
     std::vector<ir::Layout> out_layouts;
     std::vector<int> index;
@@ -59,7 +60,7 @@ class Call {
       std::vector<Value> values;
       std::size_t at = 0;
       for (const Value& tree : trees) values.push_back(with_given(tree, given, at));
-      result_tree = in_.call(body_.function, std::move(values), span_);
+      result_tree = in_.call(function, std::move(values), span_);
       return results(result_tree, out_layouts, index);
     });
     return emit(traced, result_tree, out_layouts, index);

@@ -6,11 +6,12 @@
 namespace shard::lang {
 namespace {
 
-void collect(const Value& v, std::vector<Value>& out) {
+void collect(const Value& v, std::vector<Value>& out, int depth) {
+  if (depth > kMaxNesting) too_deep();
   if (auto* items = v.items()) {
-    for (const Value& x : *items) collect(x, out);
+    for (const Value& x : *items) collect(x, out, depth + 1);
   } else if (auto* r = v.fields()) {
-    for (const auto& f : r->fields) collect(f.second, out);
+    for (const auto& f : r->fields) collect(f.second, out, depth + 1);
   } else if (!v.is_none()) {
     out.push_back(v);
   }
@@ -34,13 +35,14 @@ Value rebuild(const Value& v, std::vector<Value>& from, std::size_t& next) {
   return std::move(from[next++]);
 }
 
-void describe(const Value& v, std::string& out) {
+void describe(const Value& v, std::string& out, int depth) {
+  if (depth > kMaxNesting) too_deep();
   if (auto* items = v.items()) {
     const bool list = v.is<std::shared_ptr<List>>();
     out += list ? '[' : '(';
     for (std::size_t i = 0; i < items->size(); ++i) {
       if (i) out += ", ";
-      describe((*items)[i], out);
+      describe((*items)[i], out, depth + 1);
     }
     if (!list && items->size() == 1) out += ',';
     out += list ? ']' : ')';
@@ -49,7 +51,7 @@ void describe(const Value& v, std::string& out) {
     for (std::size_t i = 0; i < r->fields.size(); ++i) {
       if (i) out += ", ";
       out += r->fields[i].first + ": ";
-      describe(r->fields[i].second, out);
+      describe(r->fields[i].second, out, depth + 1);
     }
     out += '}';
   } else {
@@ -61,7 +63,7 @@ void describe(const Value& v, std::string& out) {
 
 std::vector<Value> leaves(const Value& tree) {
   std::vector<Value> out;
-  collect(tree, out);
+  collect(tree, out, 0);
   return out;
 }
 
@@ -72,7 +74,10 @@ Value with_leaves(const Value& tree, std::vector<Value> leaves) {
   return out;
 }
 
-bool same_structure(const Value& a, const Value& b) {
+namespace {
+
+bool same_at(const Value& a, const Value& b, int depth) {
+  if (depth > kMaxNesting) too_deep();
   const bool leaf_a = !a.items() && !a.fields() && !a.is_none(), leaf_b = !b.items() && !b.fields() && !b.is_none();
   if (leaf_a || leaf_b) return leaf_a && leaf_b;
   if (a.variant().index() != b.variant().index()) return false;
@@ -80,21 +85,25 @@ bool same_structure(const Value& a, const Value& b) {
     auto& y = *b.items();
     if (x->size() != y.size()) return false;
     for (std::size_t i = 0; i < y.size(); ++i)
-      if (!same_structure((*x)[i], y[i])) return false;
+      if (!same_at((*x)[i], y[i], depth + 1)) return false;
     return true;
   }
   if (auto* x = a.fields()) {
     auto& y = b.fields()->fields;
     if (x->fields.size() != y.size()) return false;
     for (std::size_t i = 0; i < y.size(); ++i)
-      if (x->fields[i].first != y[i].first || !same_structure(x->fields[i].second, y[i].second)) return false;
+      if (x->fields[i].first != y[i].first || !same_at(x->fields[i].second, y[i].second, depth + 1)) return false;
   }
   return true;
 }
 
+}  // namespace
+
+bool same_structure(const Value& a, const Value& b) { return same_at(a, b, 0); }
+
 std::string structure(const Value& tree) {
   std::string out;
-  describe(tree, out);
+  describe(tree, out, 0);
   return out;
 }
 

@@ -39,6 +39,49 @@ bool equal_arrays(const trace::Tensor& a, const trace::Tensor& b) {
 
 }  // namespace
 
+namespace {
+
+bool holds_more(const Value& v) { return v.items() || v.fields(); }
+
+// Takes the children out of containers that nobody else holds, one level after the other.
+void release(std::vector<Value>& work) {
+  while (!work.empty()) {
+    Value v = std::move(work.back());
+    work.pop_back();
+    auto take = [&](std::vector<Value>& items) {
+      for (Value& x : items)
+        if (holds_more(x)) work.push_back(std::move(x));
+    };
+    if (auto* l = v.get<std::shared_ptr<List>>(); l && l->use_count() == 1) take((*l)->items);
+    else if (auto* t = v.get<std::shared_ptr<Tuple>>(); t && t->use_count() == 1) take((*t)->items);
+    else if (auto* r = v.get<std::shared_ptr<Record>>(); r && r->use_count() == 1)
+      for (auto& f : (*r)->fields)
+        if (holds_more(f.second)) work.push_back(std::move(f.second));
+  }
+}
+
+void release_items(std::vector<Value>& items) {
+  std::vector<Value> work;
+  for (Value& x : items)
+    if (holds_more(x)) work.push_back(std::move(x));
+  release(work);
+}
+
+}  // namespace
+
+List::~List() { release_items(items); }
+Tuple::~Tuple() { release_items(items); }
+Record::~Record() {
+  std::vector<Value> work;
+  for (auto& f : fields)
+    if (holds_more(f.second)) work.push_back(std::move(f.second));
+  release(work);
+}
+
+void too_deep() {
+  throw runtime::RuntimeError("value", "a value nests deeper than " + std::to_string(kMaxNesting) + " lists, tuples or records");
+}
+
 const Value* Record::find(std::string_view name) const {
   for (const auto& [field, value] : fields)
     if (field == name) return &value;
@@ -93,7 +136,10 @@ std::string kind_name(const Value& v) {
   return std::visit(Names{}, v.variant());
 }
 
-bool equal(const Value& a, const Value& b) {
+namespace {
+
+bool equal_at(const Value& a, const Value& b, int depth) {
+  if (depth > kMaxNesting) too_deep();
   if (a.is_host_number() && b.is_host_number()) {
     auto *i = a.get<std::int64_t>(), *j = b.get<std::int64_t>();
     if (i && j) return *i == *j;
@@ -113,7 +159,7 @@ bool equal(const Value& a, const Value& b) {
     auto& y = *b.items();
     if (x->size() != y.size()) return false;
     for (std::size_t i = 0; i < y.size(); ++i)
-      if (!equal((*x)[i], y[i])) return false;
+      if (!equal_at((*x)[i], y[i], depth + 1)) return false;
     return true;
   }
   if (auto* x = a.fields()) {                    // records are equal whatever the order of their fields
@@ -121,7 +167,7 @@ bool equal(const Value& a, const Value& b) {
     if (x->fields.size() != y->fields.size()) return false;
     for (const auto& [name, value] : x->fields) {
       const Value* other = y->find(name);
-      if (!other || !equal(value, *other)) return false;
+      if (!other || !equal_at(value, *other, depth + 1)) return false;
     }
     return true;
   }
@@ -145,5 +191,9 @@ bool equal(const Value& a, const Value& b) {
   if (auto* x = a.get<std::shared_ptr<Loader>>()) return *x == *b.get<std::shared_ptr<Loader>>();
   return false;
 }
+
+}  // namespace
+
+bool equal(const Value& a, const Value& b) { return equal_at(a, b, 0); }
 
 }  // namespace shard::lang

@@ -36,10 +36,13 @@ struct Device { int id = 0; bool operator==(const Device&) const = default; };
 // A string with parts that only a run of the traced program has: text, value, text, ... (texts.size() == values.size() + 1).
 struct DeferredString { std::vector<std::string> texts; std::vector<trace::Tensor> values; std::vector<std::string> formats; };
 
-struct List { std::vector<Value> items; };
-struct Tuple { std::vector<Value> items; };
+// Containers let go of what they hold without recursion: a script may nest them as deep as memory goes.
+inline constexpr int kMaxNesting = 5000;         // deeper trees can be held but not walked (printed, compared, mapped over): an error
+struct List { std::vector<Value> items; ~List(); };
+struct Tuple { std::vector<Value> items; ~Tuple(); };
 struct Record {                                  // fields in order of writing; few, so looked up one by one
   std::vector<std::pair<std::string, Value>> fields;
+  ~Record();
   std::shared_ptr<const Record> unshown;         // further fields that can be read but are not printed or counted (comm's zeros); may be null
   const Value* find(std::string_view name) const;
 };
@@ -78,6 +81,7 @@ class Value {
   Variant v_;
 };
 
+[[noreturn]] void too_deep();                    // RuntimeError("value"): the tree nests deeper than kMaxNesting
 std::string kind_name(const Value& v);          // "list", "f32[2,3]", "function": for messages
 bool equal(const Value& a, const Value& b);     // structural `==` (not for arrays)
 

@@ -12,8 +12,6 @@
 #include <iterator>
 #include <new>
 
-#include "grammar/parse.h"
-#include "interpreter/lang/impl.h"
 #include "interpreter/lang/report.h"
 #include "interpreter/repl/signals.h"
 
@@ -22,7 +20,14 @@ namespace {
 
 constexpr std::uintmax_t kLargestScript = 64u << 20;
 
-// The text of a script; "-" is standard input. A clear sentence on standard error where it cannot be read.
+lang::ReportStyle style() {
+  const char* term = std::getenv("TERM");
+  const bool color = isatty(STDERR_FILENO) && !std::getenv("NO_COLOR") && term && std::strcmp(term, "dumb") != 0;
+  return {color, 140};
+}
+
+}  // namespace
+
 bool read_script(const std::string& path, std::string& text) {
   const auto refuse = [&](const std::string& why) {
     std::fflush(stdout);
@@ -49,14 +54,6 @@ bool read_script(const std::string& path, std::string& text) {
   text.assign(std::istreambuf_iterator<char>(in), {});
   return true;
 }
-
-lang::ReportStyle style() {
-  const char* term = std::getenv("TERM");
-  const bool color = isatty(STDERR_FILENO) && !std::getenv("NO_COLOR") && term && std::strcmp(term, "dumb") != 0;
-  return {color, 140};
-}
-
-}  // namespace
 
 void write_out(std::string_view text) {
   using clock = std::chrono::steady_clock;
@@ -145,38 +142,6 @@ int test_files(const std::vector<std::string>& paths, const Settings& settings) 
   write_out(std::to_string(passed) + " passed, " + std::to_string(failed) + " failed\n");
   std::fflush(stdout);
   return failed || status ? 1 : 0;
-}
-
-int check_files(const std::vector<std::string>& paths, const Settings& settings, bool json, bool types) {
-  if (types) {
-    std::fprintf(stderr, "error: --types comes with a later version: `check` looks at syntax and names for now\n");
-    return 2;
-  }
-  const auto machine = make_machine(settings);
-  lang::Interpreter::Impl& inside = machine->interpreter().impl();
-  const lang::ResolveHost host{[&](const std::string& name) { return inside.builtin(name); }, [&] { return inside.builtin_names(); }};
-  std::vector<grammar::Diagnostic> all;
-  grammar::SourceMap sources;
-  int status = 0;
-  for (const std::string& path : paths) {
-    std::string text;
-    if (!read_script(path, text)) {
-      status = 1;
-      continue;
-    }
-    const grammar::ParseResult parsed = grammar::parse(sources, sources.add(path, std::move(text)));
-    all.insert(all.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
-    lang::ModuleEnv module;
-    if (parsed.module) lang::resolve_names(parsed.module, module, host, all);
-  }
-  if (json) {
-    const std::string text = lang::report_json(all, sources);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
-  } else {
-    for (const grammar::Diagnostic& d : all) tell(d, sources);
-  }
-  return all.empty() ? status : 1;
 }
 
 int help(const std::string& name, const Settings& settings) {

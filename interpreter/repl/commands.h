@@ -18,11 +18,13 @@ struct Settings {
 
 int run_file(const std::string& path, const Settings& settings);
 int test_files(const std::vector<std::string>& paths, const Settings& settings);
-int check_files(const std::vector<std::string>& paths, const Settings& settings, bool json, bool types);
+int check_files(const std::vector<std::string>& paths, const Settings& settings, bool json, bool names_only);   // check.cpp
 int help(const std::string& name, const Settings& settings);
 int run_repl(const Settings& settings);                       // repl.cpp
 
-// Shared with the REPL.
+// Shared with the REPL and check.
+// The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
+bool read_script(const std::string& path, std::string& text);
 std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {});
 void write_out(std::string_view text);                        // standard output, buffered; flushed at least every 0.1 s of printing
 void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources);   // standard error, after what was printed before

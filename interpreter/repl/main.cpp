@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   Settings settings;
   std::vector<std::string> sets, files;
   std::string file, name;
-  bool json = false, types = false;
+  bool json = false, names = false;
 
   CLI::App* run = app.add_subcommand("run", "Run a script (- reads it from standard input)");
   run->add_option("file", file, "The script")->required();
@@ -73,10 +73,10 @@ int main(int argc, char** argv) {
   CLI::App* test = app.add_subcommand("test", "Run scripts together with their `test` blocks");
   test->add_option("files", files, "Scripts")->required();
   add_settings(test, settings, sets);
-  CLI::App* check = app.add_subcommand("check", "Look for errors without running: in this version syntax and names; types and layouts come with a later one");
+  CLI::App* check = app.add_subcommand("check", "Look for errors without running: syntax, names, types, shapes and layouts, up to where data decides");
   check->add_option("files", files, "Scripts")->required();
   check->add_flag("--json", json, "Diagnostics as a JSON array on standard output");
-  check->add_flag("--types", types, "Also types, shapes and layouts (comes with a later version)");
+  check->add_flag("--names", names, "Syntax and names only");
   add_settings(check, settings, sets);
   CLI::App* help = app.add_subcommand("help", "What a function does: shard help matmul");
   help->add_option("name", name, "A builtin, or module.name")->required();
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   if (!split_sets(sets, settings)) return 2;
   if (*repl) return shard::repl::run_repl(settings);
   if (*test) return shard::repl::test_files(files, settings);
-  if (*check) return shard::repl::check_files(files, settings, json, types);
+  if (*check) return shard::repl::check_files(files, settings, json, names);
   if (*help) return shard::repl::help(name, settings);
   return shard::repl::run_file(file, settings);
 }

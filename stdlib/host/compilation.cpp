@@ -63,6 +63,8 @@ Value comm(Interpreter& in, BoundArgs& a) {
     lines = true;
   }
   if (!a[0].callable()) in.fail("type", a.span, "comm takes a function and its arguments: comm(f, x, y)");
+  if (in.context().tracing())
+    in.fail("trace", a.span, "comm needs a call that could be run, and here a function is being traced", {"ask outside of that function: comm(f, x)"});
   auto plan = lang::compiled(in, a[0], std::move(args), a.span);
   return lines ? by_line(in, plan->comm()) : totals(plan->comm());
 }

@@ -111,6 +111,12 @@ def check_finds_what_is_wrong_without_running():
     found = json.loads(p.stdout)
     check(p.returncode == 1 and found and found[0]['file'] == bad and found[0]['line'] >= 1 and found[0]['message'], 'as JSON', p)
     check(json.loads(shard('check', good, '--json').stdout) == [], 'nothing wrong as JSON')
+    typed = script('mesh m = (@X: 8) explicit\nfn f(x, y) = x + y\nprint("not printed")\nf(zeros([4]), zeros([5]))\n')
+    p = shard('check', typed)
+    check(p.returncode == 1 and 'f32[4]' in p.stderr and ':2:' in p.stderr and p.stdout == '', 'types', p)
+    check(shard('check', typed, '--names').returncode == 0, 'names only')
+    p = shard('check', script('let x = normal(key(0), [4])\nlet y = float(sum(x))\nprint(y)\n'))
+    check(p.returncode == 0 and 'checked up to here' in p.stderr, 'says how far it came', p)
 
 
 @case
