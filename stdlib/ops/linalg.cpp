@@ -13,8 +13,6 @@ namespace {
 
 // ---- small things over matrices in the last two dimensions
 
-std::string letters(std::size_t batch) { return std::string("abcdefghijklmnop").substr(0, batch); }
-
 Expr product(const Expr& x, const Expr& y) { return call("matmul", {x, y}); }
 
 Expr turned(const Expr& x) { return {x.builder(), x.builder().call("permute", {x}, {{"perm", Ints{-1, -2}}})}; }
