@@ -29,7 +29,8 @@ def initialisers():
         'lecun_normal': i.lecun_normal(), 'lecun_uniform': i.lecun_uniform(), 'he_normal': i.he_normal(), 'he_uniform': i.he_uniform(),
         'glorot_normal': i.glorot_normal(), 'glorot_uniform': i.glorot_uniform(), 'normal': i.normal(0.02),
         'uniform': i.uniform(0.5), 'truncated': i.truncated_normal(0.3), 'orthogonal': i.orthogonal(), 'orthogonal2': i.orthogonal(2.0),
-        'fan_out': i.variance_scaling(2.0, 'fan_out', 'normal'), 'fan_avg': i.variance_scaling(0.5, 'fan_avg', 'uniform'),
+        'fan_out': i.variance_scaling(2.0, 'fan_out', 'normal'), 'fan_avg': i.variance_scaling(0.5, 'fan_avg',
+            'uniform'),
         'fan_in': i.variance_scaling(1.5, 'fan_in', 'truncated_normal'),
     }
     for name, f in cases.items():
@@ -46,12 +47,15 @@ def layers():
         """y, and the gradients of mean(y * y) by the parameters and by x."""
         y = f(p, x)
         gp, gx = jax.grad(lambda p, x: jnp.mean(f(p, x) ** 2), (0, 1))(p, x)
-        put(case, x=x, y=y, gx=gx, **{f'g_{k}': v for k, v in gp.items()}, **{f'p_{k}': v for k, v in p.items()}, **more)
+        put(case, x=x, y=y, gx=gx, **{f'g_{k}': v for k, v in gp.items()}, **{f'p_{k}': v for k, v in p.items()},
+            **more)
 
     x = jax.random.normal(key(0), (4, 5, 8))
     w, b, s = jax.random.normal(key(1), (8, 6)), jax.random.normal(key(2), (6,)), jax.random.normal(key(3), (8,))
-    with_gradients('linear', lambda p, x: linen.Dense(6).apply({'params': {'kernel': p['w'], 'bias': p['b']}}, x), {'w': w, 'b': b}, x)
-    with_gradients('layer_norm', lambda p, x: linen.LayerNorm(use_fast_variance=False).apply({'params': p}, x), {'scale': s, 'bias': s * 0.5}, x)
+    with_gradients('linear', lambda p, x: linen.Dense(6).apply({'params': {'kernel': p['w'], 'bias': p['b']}}, x),
+        {'w': w, 'b': b}, x)
+    with_gradients('layer_norm', lambda p, x: linen.LayerNorm(use_fast_variance=False).apply({'params': p}, x),
+        {'scale': s, 'bias': s * 0.5}, x)
     with_gradients('rms_norm', lambda p, x: linen.RMSNorm().apply({'params': p}, x), {'scale': s}, x)
     table = jax.random.normal(key(4), (11, 8))
     codes = jax.random.randint(key(5), (3, 4), 0, 11)
@@ -62,7 +66,8 @@ def layers():
     for stride in (1, 2):
         for padding in ('SAME', 'VALID'):
             conv = linen.Conv(4, (3, 2), strides=(stride, stride), padding=padding)
-            with_gradients(f'conv_{padding.lower()}_{stride}', lambda p, x: conv.apply({'params': {'kernel': p['w'], 'bias': p['b']}}, x),
+            with_gradients(f'conv_{padding.lower()}_{stride}', lambda p,
+                x: conv.apply({'params': {'kernel': p['w'], 'bias': p['b']}}, x),
                            {'w': kernel, 'b': bias}, image)
 
     scale, shift = jax.random.normal(key(9), (3,)), jax.random.normal(key(10), (3,))
@@ -91,7 +96,8 @@ def layers():
     causal = linen.make_causal_mask(jnp.ones((2, 7)))
     mask = jax.random.bernoulli(key(21), 0.6, (2, 1, 7, 7)) | jnp.eye(7, dtype=bool)
     with_gradients('attention', lambda p, x: attend(p, x), p, x, mask=mask, source=source)
-    put('attention', causal=attend(p, x, mask=causal), masked=attend(p, x, mask=mask), both=attend(p, x, mask=linen.combine_masks(mask, causal, dtype=bool)),
+    put('attention', causal=attend(p, x, mask=causal), masked=attend(p, x, mask=mask),
+        both=attend(p, x, mask=linen.combine_masks(mask, causal, dtype=bool)),
         cross=attend(p, x, source))
 
     # Rotary positions as in the paper, pairs (i, i + size / 2); grouped heads by jax.nn.dot_product_attention.
@@ -126,7 +132,8 @@ def losses():
     whole = optax.softmax_cross_entropy_with_integer_labels
     smooth = lambda l: optax.softmax_cross_entropy(l, optax.smooth_labels(jax.nn.one_hot(labels, 7), 0.1))
     cases = {
-        'cross_entropy': lambda l: whole(l, labels), 'smoothed': smooth, 'soft': lambda l: optax.softmax_cross_entropy(l, shares),
+        'cross_entropy': lambda l: whole(l,
+            labels), 'smoothed': smooth, 'soft': lambda l: optax.softmax_cross_entropy(l, shares),
         'bce': lambda l: optax.sigmoid_binary_cross_entropy(l, targets), 'mse': lambda l: optax.squared_error(l, other),
         'mae': lambda l: jnp.abs(l - other), 'huber': lambda l: optax.huber_loss(l, other, delta=0.8),
         'kl': lambda l: optax.losses.kl_divergence_with_log_targets(jax.nn.log_softmax(l), jax.nn.log_softmax(other)),
@@ -146,7 +153,8 @@ def optim():
     out, key = {}, jax.random.key
     def tree(seed, scale=1.0):
         ks = jax.random.split(key(seed), 3)
-        return {'a': scale * jax.random.normal(ks[0], (5, 4)), 'b': scale * jax.random.normal(ks[1], (3,)), 'c': scale * jax.random.normal(ks[2], (2, 6, 8))}
+        return {'a': scale * jax.random.normal(ks[0], (5, 4)), 'b': scale * jax.random.normal(ks[1],
+            (3,)), 'c': scale * jax.random.normal(ks[2], (2, 6, 8))}
     p0 = tree(0)
     grads = [tree(1 + i, 0.5 + 0.25 * i) for i in range(6)]
     for i, g in enumerate([p0] + grads):
@@ -154,16 +162,23 @@ def optim():
     mask = lambda p: jax.tree.map(lambda x: x.ndim >= 2, p)
     cosine = optax.warmup_cosine_decay_schedule(0.0, 0.1, 2, 6, 0.01)
     cases = {
-        'sgd': optax.sgd(0.1), 'momentum': optax.sgd(0.1, momentum=0.9), 'nesterov': optax.sgd(0.1, momentum=0.9, nesterov=True),
+        'sgd': optax.sgd(0.1), 'momentum': optax.sgd(0.1, momentum=0.9), 'nesterov': optax.sgd(0.1, momentum=0.9,
+            nesterov=True),
         'adam': optax.adam(0.1), 'adam_cosine': optax.adam(cosine), 'adamw': optax.adamw(0.1, weight_decay=0.02),
-        'adamw_masked': optax.adamw(0.1, weight_decay=0.1, mask=mask), 'lion': optax.lion(0.01), 'lamb': optax.lamb(0.1, weight_decay=0.01),
-        'adagrad': optax.adagrad(0.1), 'rmsprop': optax.rmsprop(0.01), 'rmsprop_momentum': optax.rmsprop(0.01, momentum=0.9),
+        'adamw_masked': optax.adamw(0.1, weight_decay=0.1, mask=mask), 'lion': optax.lion(0.01), 'lamb': optax.lamb(0.1,
+            weight_decay=0.01),
+        'adagrad': optax.adagrad(0.1), 'rmsprop': optax.rmsprop(0.01), 'rmsprop_momentum': optax.rmsprop(0.01,
+            momentum=0.9),
         'rmsprop_nesterov': optax.rmsprop(0.01, momentum=0.9, nesterov=True),
         'adafactor': optax.adafactor(0.1, min_dim_size_to_factor=4),
-        'adafactor_decay': optax.adafactor(0.1, min_dim_size_to_factor=128, weight_decay_rate=0.01, multiply_by_parameter_scale=False),
-        'clipped': optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.1)), 'cut': optax.chain(optax.clip(0.3), optax.sgd(0.1)),
-        'chained': optax.chain(optax.clip_by_global_norm(1.0), optax.trace(0.9), optax.add_decayed_weights(0.1, mask), optax.scale(-0.1)),
-        'ema': optax.chain(optax.ema(0.9), optax.scale(-0.1)), 'ema_raw': optax.chain(optax.ema(0.9, debias=False), optax.scale(-0.1)),
+        'adafactor_decay': optax.adafactor(0.1, min_dim_size_to_factor=128, weight_decay_rate=0.01,
+            multiply_by_parameter_scale=False),
+        'clipped': optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.1)), 'cut': optax.chain(optax.clip(0.3),
+            optax.sgd(0.1)),
+        'chained': optax.chain(optax.clip_by_global_norm(1.0), optax.trace(0.9), optax.add_decayed_weights(0.1, mask),
+            optax.scale(-0.1)),
+        'ema': optax.chain(optax.ema(0.9), optax.scale(-0.1)), 'ema_raw': optax.chain(optax.ema(0.9, debias=False),
+            optax.scale(-0.1)),
         'scheduled': optax.chain(optax.scale_by_adam(), optax.scale_by_learning_rate(cosine)),
         'accumulated': optax.MultiSteps(optax.adam(0.1), 3),
     }
@@ -178,11 +193,16 @@ def optim():
             if i in (0, 5): out.update({f'{name}.{i}.{k}': v for k, v in p.items()})
     t = jnp.arange(24)
     schedules = {
-        'constant': optax.constant_schedule(0.3), 'linear': optax.linear_schedule(1.0, 0.1, 10), 'warmup': optax.linear_schedule(0.0, 0.5, 5),
-        'cosine': optax.warmup_cosine_decay_schedule(0.0, 1.0, 4, 16, 0.1), 'cosine_alone': optax.cosine_decay_schedule(2.0, 12),
-        'exponential': optax.exponential_decay(1.0, 3, 0.5), 'stairs': optax.exponential_decay(1.0, 3, 0.5, staircase=True, end_value=0.1),
-        'polynomial': optax.polynomial_schedule(1.0, 0.2, 2.0, 8), 'steps': optax.piecewise_constant_schedule(1.0, {5: 0.5, 11: 0.1}),
-        'join': optax.join_schedules([optax.linear_schedule(0.0, 1.0, 4), optax.exponential_decay(1.0, 2, 0.9), optax.constant_schedule(0.05)], [4, 12]),
+        'constant': optax.constant_schedule(0.3), 'linear': optax.linear_schedule(1.0, 0.1,
+            10), 'warmup': optax.linear_schedule(0.0, 0.5, 5),
+        'cosine': optax.warmup_cosine_decay_schedule(0.0, 1.0, 4, 16,
+            0.1), 'cosine_alone': optax.cosine_decay_schedule(2.0, 12),
+        'exponential': optax.exponential_decay(1.0, 3, 0.5), 'stairs': optax.exponential_decay(1.0, 3, 0.5,
+            staircase=True, end_value=0.1),
+        'polynomial': optax.polynomial_schedule(1.0, 0.2, 2.0, 8), 'steps': optax.piecewise_constant_schedule(1.0,
+            {5: 0.5, 11: 0.1}),
+        'join': optax.join_schedules([optax.linear_schedule(0.0, 1.0, 4), optax.exponential_decay(1.0, 2, 0.9),
+            optax.constant_schedule(0.05)], [4, 12]),
     }
     for name, f in schedules.items(): out['schedule.' + name] = jnp.array([f(i) for i in t], jnp.float32)
     return out
