@@ -23,6 +23,7 @@ void install(lang::Interpreter& in) {
   register_help(in);
   register_files(in);
   register_batches(in);
+  register_training_log(in);
   register_from_blocks(in);
   register_gradients_check(in);
   register_random_orders(in);

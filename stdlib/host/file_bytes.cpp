@@ -75,6 +75,28 @@ std::string inflate_bytes(std::string_view packed, bool raw, std::size_t limit) 
   }
 }
 
+std::string gzip_bytes(std::string_view bytes) {
+  z_stream z{};
+  if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) refuse("zlib cannot be started");
+  struct End { z_stream* z; ~End() { deflateEnd(z); } } end{&z};
+  std::string out, chunk(1 << 18, '\0');
+  std::size_t fed = 0;
+  for (int status = Z_OK; status != Z_STREAM_END;) {
+    if (z.avail_in == 0 && fed < bytes.size()) {
+      const std::size_t n = std::min<std::size_t>(bytes.size() - fed, std::numeric_limits<uInt>::max());
+      z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + fed));
+      z.avail_in = static_cast<uInt>(n);
+      fed += n;
+    }
+    z.next_out = reinterpret_cast<Bytef*>(chunk.data());
+    z.avail_out = static_cast<uInt>(chunk.size());
+    status = deflate(&z, fed == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) refuse("it cannot be packed");
+    out.append(chunk, 0, chunk.size() - z.avail_out);
+  }
+  return out;
+}
+
 std::string read_bytes(lang::Interpreter& in, const std::string& path, grammar::Span span) {
   const auto& may_read = in.options().may_read;
   if (may_read && !may_read(path)) in.fail("io", span, "reading '" + path + "' is not allowed here");
@@ -105,6 +127,22 @@ void write_bytes(lang::Interpreter& in, const std::string& path, std::string_vie
   }
   if (fsync(file.fd) != 0 && errno != EINVAL) fail("on its way to the disk: ");
   if (rename(beside.c_str(), path.c_str()) != 0) fail("");
+  const std::size_t slash = path.rfind('/');               // the new name is on the disk once its folder is
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  Descriptor above{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (above.fd >= 0) fsync(above.fd);
+}
+
+void append_bytes(lang::Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span) {
+  const auto fail = [&] { in.fail("io", span, "cannot write '" + path + "': " + std::strerror(errno)); };
+  Descriptor file{open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
+  if (file.fd < 0) fail();
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = write(file.fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail();
+    done += static_cast<std::size_t>(n);
+  }
 }
 
 bool ends_with_lower(const std::string& path, std::string_view ending) {

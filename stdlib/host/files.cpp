@@ -30,6 +30,18 @@ bool looks_like_text(const std::string& bytes) {
   return std::none_of(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n), [](char c) { return static_cast<unsigned char>(c) < 9; });
 }
 
+bool valid_utf8(const std::string& s) {
+  for (std::size_t i = 0; i < s.size();) {
+    const auto c = static_cast<unsigned char>(s[i]);
+    const int more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : -1;
+    if (more < 0 || i + static_cast<std::size_t>(more) >= s.size()) return false;
+    for (int k = 1; k <= more; ++k)
+      if ((static_cast<unsigned char>(s[i + static_cast<std::size_t>(k)]) & 0xc0) != 0x80) return false;
+    i += static_cast<std::size_t>(more) + 1;
+  }
+  return true;
+}
+
 Value load(Interpreter& in, BoundArgs& a) {
   const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
   const std::string bytes = read_bytes(in, path, a.args[0].span);
@@ -39,7 +51,10 @@ Value load(Interpreter& in, BoundArgs& a) {
     if (is_idx(bytes)) return read_idx(in, bytes);
     if (is_safetensors(bytes)) return read_safetensors(in, bytes);
     if (ends_with_lower(path, ".csv") || ends_with_lower(path, ".tsv")) return read_csv_array(in, bytes);
-    if (looks_like_text(bytes)) return Value::string(bytes);
+    if (looks_like_text(bytes)) {
+      if (!valid_utf8(bytes)) throw runtime::RuntimeError("io", "it is no text in UTF-8, nor any of npz, npy, safetensors, csv and idx");
+      return Value::string(bytes);
+    }
     throw runtime::RuntimeError("io", "its content is none of npz, npy, safetensors, csv, idx and text");
   });
 }
@@ -61,16 +76,29 @@ Value lay_out(Interpreter& in, const Value& tree, const Value& specs, grammar::S
 
 Value load_laid_out(Interpreter& in, BoundArgs& a) { return lay_out(in, load(in, a), a[1], a.args[1].span); }
 
+// What a file of this name holds.
+std::string encoded(Interpreter& in, const std::string& path, const Value& v) {
+  const auto one = [&](const char* format) {
+    if (!v.is_tensor()) throw runtime::RuntimeError("io", std::string(format) + " file holds one array, this is a " + lang::kind_name(v));
+    return runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "save"));
+  };
+  if (ends_with_lower(path, ".npy")) return write_npy(*one("an npy"));
+  if (ends_with_lower(path, ".idx")) return write_idx(*one("an idx"));
+  if (ends_with_lower(path, ".npz")) return write_npz(in, v);
+  if (ends_with_lower(path, ".csv")) return write_csv(in, v);
+  if (ends_with_lower(path, ".txt")) {
+    if (!v.is_string()) throw runtime::RuntimeError("io", "a text file holds a string, this is a " + lang::kind_name(v));
+    return v.str();
+  }
+  return write_safetensors(in, v);
+}
+
 Value save(Interpreter& in, BoundArgs& a) {
   const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
   return reading(in, path, a.span, [&]() -> Value {
-    if (ends_with_lower(path, ".npy")) {
-      if (!a[1].is_tensor()) throw runtime::RuntimeError("io", "an npy file holds one array, this is a " + lang::kind_name(a[1]));
-      const runtime::ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(a[1].tensor(), "save"));
-      write_bytes(in, path, write_npy(*host), a.span);
-    } else {
-      write_bytes(in, path, write_safetensors(in, a[1]), a.span);
-    }
+    std::string bytes = encoded(in, path, a[1]);
+    if (path.ends_with(".gz")) bytes = gzip_bytes(bytes);
+    write_bytes(in, path, bytes, a.span);
     return {};
   }, "write");
 }
@@ -80,18 +108,6 @@ Value exists(Interpreter& in, BoundArgs& a) {
   if (in.options().may_read && !in.options().may_read(path)) return Value(false);
   struct stat info {};
   return Value(stat(path.c_str(), &info) == 0);
-}
-
-bool valid_utf8(const std::string& s) {
-  for (std::size_t i = 0; i < s.size();) {
-    const auto c = static_cast<unsigned char>(s[i]);
-    const int more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : -1;
-    if (more < 0 || i + static_cast<std::size_t>(more) >= s.size()) return false;
-    for (int k = 1; k <= more; ++k)
-      if ((static_cast<unsigned char>(s[i + static_cast<std::size_t>(k)]) & 0xc0) != 0x80) return false;
-    i += static_cast<std::size_t>(more) + 1;
-  }
-  return true;
 }
 
 Value read_text(Interpreter& in, BoundArgs& a) {
@@ -137,7 +153,9 @@ Value chars(Interpreter& in, BoundArgs& a) {
 
 void register_files(Interpreter& in) {
   in.define({"load", "load(path, as = none)", "The content of a file: npz, npy, safetensors, csv, idx or text, gzipped or not. csv gives one array of rank 2. as: specs for the tree, or for some fields of it, on the current mesh.", load_laid_out});
-  in.define({"save", "save(path, tree)", "Writes arrays, numbers, text and trees of them (safetensors; .npy for one array); load gives them back.", save});
+  in.define({"save", "save(path, tree)",
+             "Writes arrays, numbers, text and trees of them (safetensors); load gives them back. By its ending: .npy and .idx hold one array, "
+             ".npz a record of arrays, .csv an array or a record of columns, .txt a string; .gz packs any of them.", save});
   in.define({"exists", "exists(path)", "Whether there is a file or folder of this name.", exists});
   in.define({"read_text", "read_text(path)", "A text file in UTF-8, gzipped or not, as a string.", read_text});
   in.define({"read_csv", "read_csv(path)", "A table whose first line names its columns, as a record of arrays (lists of strings where a column holds text).", read_csv});

@@ -120,7 +120,61 @@ Value numbers(lang::Interpreter& in, const Table& t, std::size_t first, std::siz
   return new_array(in, DType::F32, std::move(shape), floats.data());
 }
 
+std::string number_text(const runtime::DeviceArray& host, std::int64_t at) {
+  char text[40];
+  if (host.type.dtype == DType::Bool || runtime::is_integer(host.type.dtype))
+    return std::string(text, std::to_chars(text, text + sizeof text, runtime::element_int(host, at)).ptr);
+  const double d = runtime::element_double(host, at);
+  if (host.type.dtype == DType::F64) return std::string(text, std::to_chars(text, text + sizeof text, d).ptr);
+  return std::string(text, std::to_chars(text, text + sizeof text, static_cast<float>(d)).ptr);     // shortest that reads back
+}
+
+std::string quoted_field(const std::string& s) {
+  if (s.find_first_of(",\"\n\r\t;") == std::string::npos && s == trimmed(s)) return s;
+  std::string out = "\"";
+  for (const char c : s) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+// The cells of a column: numbers of an array of rank 1, or numbers and texts of a list.
+std::vector<std::string> cells_of(lang::Interpreter& in, const Value& v, const std::string& name) {
+  std::vector<std::string> out;
+  if (v.is_tensor() && v.tensor().type().rank() == 1) {
+    const runtime::ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "save"));
+    for (std::int64_t i = 0; i < host->type.shape[0]; ++i) out.push_back(number_text(*host, i));
+    return out;
+  }
+  if (!v.items()) throw RuntimeError("io", "the column " + name + " is a " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
+  for (const Value& x : *v.items()) {
+    if (!x.is_string() && !x.is_host_number()) throw RuntimeError("io", "the column " + name + " holds a " + lang::kind_name(x));
+    out.push_back(x.is_string() ? quoted_field(x.str()) : in.show(x));
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string write_csv(lang::Interpreter& in, const Value& table) {
+  std::string out;
+  if (const lang::Record* r = table.fields()) {
+    std::vector<std::vector<std::string>> columns;
+    for (const auto& [name, v] : r->fields) {
+      out += (columns.empty() ? "" : ",") + quoted_field(name);
+      columns.push_back(cells_of(in, v, name));
+      if (columns.back().size() != columns[0].size()) throw RuntimeError("io", "the columns " + r->fields[0].first + " and " + name + " differ in length");
+    }
+    out += '\n';
+    for (std::size_t i = 0; !columns.empty() && i < columns[0].size(); ++i)
+      for (std::size_t c = 0; c < columns.size(); ++c) out += columns[c][i] + (c + 1 < columns.size() ? "," : "\n");
+    return out;
+  }
+  if (!table.is_tensor() || table.tensor().type().rank() < 1 || table.tensor().type().rank() > 2)
+    throw RuntimeError("io", "a csv file holds an array of rank 1 or 2, or a record of columns; this is a " + lang::kind_name(table));
+  const runtime::ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(table.tensor(), "save"));
+  const std::int64_t columns = host->type.rank() == 2 ? host->type.shape[1] : 1, cells = runtime::numel(host->type.shape);
+  for (std::int64_t i = 0; i < cells; ++i) out += number_text(*host, i) + ((i + 1) % columns ? "," : "\n");
+  return out;
+}
 
 Value read_csv_array(lang::Interpreter& in, std::string_view text) {
   const Table t = read_table(text);

@@ -47,4 +47,22 @@ lang::Value read_idx(lang::Interpreter& in, std::string_view b) {
   return new_array(in, dtype, shape, data.data());
 }
 
+std::string write_idx(const runtime::DeviceArray& host) {
+  unsigned char code = 0;
+  for (unsigned char c = 0x08; c <= 0x0e; ++c)
+    if (element_type(c) == host.type.dtype) code = c;
+  if (!code) throw runtime::RuntimeError("io", "idx has no type for " + std::string(runtime::name(host.type.dtype)) + "; u8 i8 i16 i32 f32 f64 can be saved");
+  if (host.type.shape.empty() || host.type.shape.size() > 8) throw runtime::RuntimeError("io", "idx files hold arrays of rank 1 to 8");
+  std::string out{'\0', '\0', static_cast<char>(code), static_cast<char>(host.type.shape.size())};
+  for (const std::int64_t n : host.type.shape) {
+    if (n > 0xffffffff) throw runtime::RuntimeError("io", "idx files hold sizes below 2 ** 32");
+    for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(n >> shift & 255);
+  }
+  const std::size_t item = runtime::size_of(host.type.dtype), head = out.size();
+  out.append(static_cast<const char*>(host.buffer->data()), static_cast<std::size_t>(runtime::checked_bytes(host.type.shape, item)));
+  for (std::size_t at = head; item > 1 && at < out.size(); at += item)
+    std::reverse(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(at + item));
+  return out;
+}
+
 }  // namespace shard::stdlib

@@ -89,6 +89,47 @@ TEST_CASE("what is saved is loaded again") {
   CHECK_THAT(error("save(\"" + f.at("y") + "\", {a: fn(x) = x})"), Contains("cannot be saved (at `a`)"));
 }
 
+TEST_CASE("the ending of a path decides what save writes") {
+  Folder f;
+  const auto there_and_back = [&](const std::string& name, const std::string& value) {
+    const std::string path = "\"" + f.at(name) + "\"";
+    return run("save(" + path + ", " + value + ")\nprint(load(" + path + "))");
+  };
+  CHECK(there_and_back("a.npz", "{x: arange(3), s: array(2.5), h: ones([1], f16)}") == "{x: [0 1 2], s: 2.5, h: [1.]}\n");
+  CHECK(there_and_back("a.idx", "cast(array([[1, 255]]), u8)") == "[[  1 255]]\n");
+  CHECK(there_and_back("b.idx", "array([258, -2], i16)") == "[258  -2]\n");
+  CHECK(there_and_back("a.csv", "array([[0.1, 2], [3, 4]])") == "[[0.1 2. ]\n [3.  4. ]]\n");
+  CHECK(there_and_back("a.txt", "\"h\\u00e4llo\"") == "h\xc3\xa4llo\n");
+  CHECK(there_and_back("a.ckpt.gz", "[1, arange(2)]") == "[1, [0 1]]\n");
+  CHECK(there_and_back("a.npy.gz", "arange(2)") == "[0 1]\n");
+  const std::string table = "\"" + f.at("t.csv") + "\"";
+  CHECK(run("save(" + table + ", {x: array([0.1, 2]), n: [\"a,b\", \"c\"]})\nprint(read_text(" + table + "), read_csv(" + table + "))") ==
+        "x,n\n0.1,\"a,b\"\n2,c\n {x: [0.1 2. ], n: [a,b, c]}\n");
+  const auto refused = [&](const std::string& name, const std::string& value) { return error("save(\"" + f.at(name) + "\", " + value + ")"); };
+  CHECK_THAT(refused("b.npy", "[1]"), Contains("holds one array"));
+  CHECK_THAT(refused("b.npz", "{a: [1]}"), Contains("holds arrays, the field a is a list"));
+  CHECK_THAT(refused("b.npz", "array(1)"), Contains("a record of arrays"));
+  CHECK_THAT(refused("c.idx", "array(1)"), Contains("rank 1 to 8"));
+  CHECK_THAT(refused("c.idx", "zeros([1], f16)"), Contains("no type for f16"));
+  CHECK_THAT(refused("b.csv", "zeros([1, 1, 1])"), Contains("rank 1 or 2"));
+  CHECK_THAT(refused("b.csv", "{a: [1], b: [1, 2]}"), Contains("a and b differ in length"));
+  CHECK_THAT(refused("b.txt", "1"), Contains("holds a string"));
+  for (const auto& e : fs::directory_iterator(f.at("."))) CHECK(e.path().string().find(".part") == std::string::npos);
+  CHECK_FALSE(fs::exists(f.at("b.csv")));                // nothing is left of what could not be written
+}
+
+TEST_CASE("a damaged member of an npz file, text that is none") {
+  Folder f;
+  const std::string path = f.at("a.npz");
+  run("save(\"" + path + "\", {x: arange(8)})");
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(180);
+  file.put('\7');
+  file.close();
+  CHECK_THAT(error(load(path)), Contains("member x.npy is damaged"));
+  CHECK_THAT(error(load(f.put("t", bytes({'a', 0xe9, 'b'})))), Contains("no text in UTF-8"));
+}
+
 TEST_CASE("damaged safetensors are refused") {
   Folder f;
   const auto file = [&](const std::string& name, const std::string& header, const std::string& data) {
@@ -121,6 +162,20 @@ TEST_CASE("loaders give batches in an order that a key decides") {
   CHECK(run("for (x, y) in loader((arange(6), arange(6) * 10), batch: 2) { print(x, y) }") == "[0 1] [ 0 10]\n[2 3] [20 30]\n[4 5] [40 50]\n");
   CHECK(run("let n = 0\nlet total = 0\nfor x in progress(loader(arange(6), batch: 3, shuffle: key(1), epochs: 2)) { n += 1\n total += int(sum(x)) }\nprint(n, total)") == "4 30\n");
   CHECK(run("mesh m = (@X: 2)\nfor x in loader(arange(4), batch: 2, spec: P(@X), skip: 1) { print(x, sharding(x)) }") == "[2 3] P(@X)\n");
+  CHECK(run("for (x, real) in loader(arange(5), batch: 3, rest: \"pad\") { print(x, real) }") == "[0 1 2] [ true  true  true]\n[3 4 0] [ true  true false]\n");
+  CHECK(run("for x in loader(arange(5), batch: 3) { print(x) }") == "[0 1 2]\n");
+  CHECK(run("mesh m = (@X: 2)\nfor b in loader({x: eye(4), y: arange(4)}, batch: 2, skip: 1, spec: {x: P(_, @X), y: P(@X)}) { print(b.x[0], sharding(b.x), sharding(b.y)) }") ==
+        "[0. 0. 1. 0.] P(_, @X) P(@X)\n");
+  // Gathered ahead, the batches are the same, over the ends of epochs too; the position counts what was given.
+  const std::string shown = "for x in l { print(x, position(l)) }";
+  const std::string plain = run("let l = loader(arange(7), batch: 2, shuffle: key(5), epochs: 3)\n" + shown);
+  CHECK(run("let l = loader(arange(7), batch: 2, shuffle: key(5), epochs: 3, prefetch: 5)\n" + shown) == plain);
+  CHECK(run("let l = loader(arange(7), batch: 2, shuffle: key(5), epochs: 3, prefetch: 2)\nfor x in l { if position(l) == 4 { break } }\n"
+            "print(position(l))\n" + shown) == "4\n" + plain);
+  CHECK(plain.ends_with(run("let l = loader(arange(7), batch: 2, shuffle: key(5), epochs: 3, skip: 5)\n" + shown)));
+  CHECK_THAT(error("loader(arange(4), batch: 2, rest: \"keep\")"), Contains("\"drop\" or \"pad\""));
+  CHECK_THAT(error("loader(arange(4), batch: 2, spec: 3)"), Contains("spec takes a layout"));
+  CHECK_THAT(error("position(3)"), Contains("position takes a loader"));
   CHECK_THAT(error("loader(arange(4), batch: 5)"), Contains("between 1 and 4"));
   CHECK_THAT(error("loader((arange(4), arange(3)), batch: 1)"), Contains("i32[4]") && Contains("i32[3]"));
 }
