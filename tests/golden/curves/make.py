@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the goldens of this folder: the losses of three models over 100 steps, as JAX computes them on one device.
 
-    make.py           with jax 0.10.2 and optax 0.2.8, from the root of the repository; writes digits.csv, conv.csv, transformer.csv here
+    make.py           with jax 0.10.2 and optax 0.2.8; writes digits.csv, conv.csv, transformer.csv here
 
 Parameters, orders of batches and places in the text come from keys, so that the programs beside it make the same ones.
 """
