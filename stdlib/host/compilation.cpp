@@ -1,4 +1,4 @@
-// jit and comm: compiled functions, and what a call of one says between the devices.
+// jit, comm and memory_stats: compiled functions, what a call of one says between the devices, and what it holds on each.
 #include "grammar/parse.h"
 #include "interpreter/lang/jit.h"
 
@@ -69,6 +69,20 @@ Value comm(Interpreter& in, BoundArgs& a) {
   return lines ? by_line(in, plan->comm()) : totals(plan->comm());
 }
 
+Value memory_stats(Interpreter& in, BoundArgs& a) {
+  if (a[0].is_none()) {
+    const runtime::PoolStats s = in.context().pool().stats();
+    return Value::record({{"bytes_in_use", Value(s.live)}, {"peak_bytes_in_use", Value(s.peak)}, {"bytes_cached", Value(s.cached)}});
+  }
+  if (!a[0].callable()) in.fail("type", a.span, "memory_stats takes nothing, or a function and its arguments: memory_stats(f, x, y)");
+  if (in.context().tracing())
+    in.fail("trace", a.span, "memory_stats needs a call that could be run, and here a function is being traced",
+            {"ask outside of that function: memory_stats(f, x)"});
+  const auto plan = lang::compiled(in, a[0], std::move(a.rest), a.span);
+  const exec::MemoryUse& m = plan->memory();
+  return Value::record({{"arguments", Value(m.arguments)}, {"results", Value(m.results)}, {"temporaries", Value(m.temporaries)}});
+}
+
 }  // namespace
 
 void register_compilation(Interpreter& in) {
@@ -79,6 +93,10 @@ void register_compilation(Interpreter& in) {
              "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `by: \"line\"` gives a list with kind, bytes, axes, "
              "line, and whether it was written. Nothing is run.",
              comm});
+  in.define({"memory_stats", "memory_stats(f = none, xs...)",
+             "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse. Of a call f(xs...): what one device holds, as "
+             "{arguments, results, temporaries}; nothing is run.",
+             memory_stats});
 }
 
 }  // namespace shard::stdlib

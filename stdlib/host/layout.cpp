@@ -115,11 +115,6 @@ Value devices(Interpreter& in, BoundArgs&) {
   return Value::list(std::move(out));
 }
 
-Value memory_stats(Interpreter& in, BoundArgs&) {
-  const runtime::PoolStats s = in.context().pool().stats();
-  return Value::record({{"bytes_in_use", Value(s.live)}, {"peak_bytes_in_use", Value(s.peak)}, {"bytes_cached", Value(s.cached)}});
-}
-
 }  // namespace
 
 Value spec_of(const runtime::DeviceArray& a) { return make_spec(a.type.mesh, a.layout); }
@@ -139,7 +134,6 @@ void register_layout(Interpreter& in) {
   number("device_count", "How many devices there are.", in.context().devices());
   number("process_index", "Which process this is, from 0.", 0);
   number("process_count", "How many processes run the program.", 1);
-  in.define({"memory_stats", "memory_stats()", "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse.", memory_stats});
 }
 
 }  // namespace shard::stdlib
