@@ -1,5 +1,6 @@
 #include "interpreter/ir/builder.h"
 
+#include <cctype>
 #include <unordered_map>
 
 #include "grammar/diagnostic.h"
@@ -12,6 +13,24 @@ std::string use_of(const OpDef& op, const Builder& b, std::span<const Var> opera
   std::string out = std::string(op.name) + "(";
   for (std::size_t i = 0; i < operands.size(); ++i) out += (i ? ", " : "") + runtime::to_string(b.type(operands[i]));
   return out + ")";
+}
+
+// An error of a row that scripts cannot name. The row that they called, made of it, says it in its own name.
+struct InnerError : grammar::Error {
+  std::string row;
+  InnerError(std::string code, grammar::Span span, std::string message, std::string_view name)
+      : Error(std::move(code), span, std::move(message)), row(name) {}
+};
+
+std::string renamed(const std::string& text, const std::string& from, std::string_view to) {
+  const auto in_word = [&](std::size_t i) { return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_'); };
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool here = text.compare(i, from.size(), from) == 0 && !(i > 0 && in_word(i - 1)) && !in_word(i + from.size());
+    if (here) out += to, i += from.size();
+    else out += text[i++];
+  }
+  return out;
 }
 
 // In manual code a value that does not vary becomes varying by itself where it meets one that does; the cast says so in the graph,
@@ -59,7 +78,14 @@ Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<Grap
 
 Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, std::vector<GraphRef> regions) {
   try {
-    if (auto* compose = std::get_if<Compose>(&op.kernel)) return (*compose)(*this, operands, attrs);
+    if (auto* compose = std::get_if<Compose>(&op.kernel)) {
+      try {
+        return (*compose)(*this, operands, attrs);
+      } catch (const InnerError& e) {
+        if (op.internal) throw;
+        throw grammar::Error(e.diagnostic.code, e.diagnostic.span, renamed(e.what(), e.row, op.name), {"in " + use_of(op, *this, operands)});
+      }
+    }
     Vars inputs(operands.begin(), operands.end());
     if (op.dtype.operands != Operands::AsIs && !inputs.empty()) {
       runtime::Kind kind = type(inputs[0]).kind();
@@ -80,6 +106,7 @@ Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, 
     for (Var v : inputs) types.push_back(type(v));
     return append(op, std::move(inputs), attrs, regions, infer(OpCall{op, types, attrs, regions}));
   } catch (const runtime::RuntimeError& e) {
+    if (op.internal) throw InnerError(e.code, span_, e.what(), op.name);
     throw grammar::Error(e.code, span_, e.what(), {"in " + use_of(op, *this, operands)});
   }
 }

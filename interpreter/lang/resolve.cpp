@@ -189,7 +189,9 @@ class Resolver {
                           [&](const ImportStmt& x) { declare(x.name.text, x.id); },
                           [&](const ForStmt& x) {
                             expr(*x.sequence);
+                            collectors_.push_back({&x, &scopes_.function(), scopes_.now()});
                             loop([&] { declare_pattern(*x.pattern, false); expr(*x.body, false); });
+                            collectors_.pop_back();
                           },
                           [&](const WhileStmt& x) {
                             collectors_.push_back({&x, &scopes_.function(), scopes_.now()});

@@ -55,7 +55,7 @@ struct Unit : std::enable_shared_from_this<Unit> {
   std::vector<FunctionInfo> functions;
   std::vector<std::vector<Slot>> methods;        // candidates for f in x.f(), nearest first
   struct Assigned { Slot slot; std::string name; };
-  std::unordered_map<const void*, std::vector<Assigned>> assigned;  // by IfExpr and WhileStmt: outer variables that they assign
+  std::unordered_map<const void*, std::vector<Assigned>> assigned;  // by IfExpr, WhileStmt and ForStmt: outer variables that they assign
   FunctionInfo top;                              // frame of the top level's inner blocks
 };
 

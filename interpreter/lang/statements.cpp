@@ -4,6 +4,7 @@
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/index.h"
 #include "interpreter/lang/operators.h"
+#include "interpreter/lang/traced_flow.h"
 
 namespace shard::lang {
 
@@ -140,8 +141,15 @@ template <class F> bool turn(F body, Flow& out) {
 
 }  // namespace
 
-Flow Impl::exec_for(const ForStmt& s, Span) {
-  Value sequence = eval(*s.sequence);
+Flow Impl::exec_for(const ForStmt& s, Span span) {
+  Value sequence;
+  if (const auto* range = std::get_if<Binary>(&s.sequence->node); range && range->op == BinaryOp::Range) {
+    const Value begin = eval(*range->left), end = eval(*range->right);
+    if (traced_for(*this, s, begin, end, span)) return Flow::Next;
+    sequence = binary(BinaryOp::Range, begin, end, s.sequence->span);
+  } else {
+    sequence = eval(*s.sequence);
+  }
   Flow out = Flow::Next;
   Value unused;
   auto one = [&](Value item) {

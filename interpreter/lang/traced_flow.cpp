@@ -1,9 +1,9 @@
-// `if` and `while` on conditions that only a run knows. Branches and bodies are traced as regions of the core operations `branch` and
+// `if`, `while` and `for` on conditions and ranges that only a run knows. Branches and bodies are traced as regions of the core operations `branch` and
 // `while_loop`; the variables that they assign are their results (and, for loops, their carry). Host numbers among them become arrays.
 #include <map>
 
 #include "interpreter/ir/builder.h"
-#include "interpreter/lang/impl.h"
+#include "interpreter/lang/traced_flow.h"
 
 namespace shard::lang {
 
@@ -233,17 +233,36 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
   return rebuild(yes.results[0], out);
 }
 
-void Impl::traced_while(const WhileStmt& s, const Tensor&, Span span) {
-  Variables vars(*this, assigned_by(*this, &s), span);
+namespace {
+
+// A loop as one node. The carry is `counter`, where there is one, and the variables that the loop assigns; `turn` runs the body on a
+// counter and gives the next one, `goes_on` the condition.
+struct TracedLoop {
+  const void* node;
+  std::string word;                              // as users write it
+  Span span;
+  std::optional<Tensor> counter;
+  std::function<std::optional<Tensor>(const Tensor* counter)> turn;
+  std::function<Tensor(const Tensor* counter)> goes_on;
+  std::string why;
+};
+
+void trace_loop(Impl& m, const TracedLoop& loop) {
+  Variables vars(m, assigned_by(m, loop.node), loop.span);
+  const std::size_t first = loop.counter ? 1 : 0;
   std::vector<Tensor> carry;
-  std::vector<Result> results;
+  std::vector<Result> results;                   // of the variables: indices into what follows the counter
   std::vector<std::string> names;
   for (std::size_t i = 0; i < vars.size(); ++i) {
-    results.push_back(take(*this, vars.before(i), carry, span));
+    results.push_back(take(m, vars.before(i), carry, loop.span));
     add_names(vars.name(i), results.back(), names);
   }
+  if (loop.counter) {
+    carry.insert(carry.begin(), *loop.counter);
+    names.insert(names.begin(), "the counter");
+  }
   auto set = [&](std::span<const Tensor> params) {
-    std::vector<Tensor> given(params.begin(), params.end());
+    std::vector<Tensor> given(params.begin() + static_cast<std::ptrdiff_t>(first), params.end());
     for (std::size_t i = 0; i < vars.size(); ++i) vars.at(i) = rebuild(results[i], given);
   };
   Traced body, condition;
@@ -251,18 +270,20 @@ void Impl::traced_while(const WhileStmt& s, const Tensor&, Span span) {
   try {
     for (int attempt = 0;; ++attempt) {
       types = types_of(carry);
-      body = ctx.trace(types, [&](std::span<const Tensor> params) {
-        Variables::Inside inside(*this, vars);
+      body = m.ctx.trace(types, [&](std::span<const Tensor> params) {
+        Variables::Inside inside(m, vars);
         set(params);
-        run_region(*this, *s.body, "loop");
+        const std::optional<Tensor> next = loop.turn(first ? &params[0] : nullptr);
         std::vector<Tensor> out;
         for (std::size_t i = 0; i < vars.size(); ++i) {
-          const Result after = take(*this, vars.at(i), out, span);
+          const Result after = take(m, vars.at(i), out, loop.span);
           if (!same_structure(after.tree, results[i].tree) || after.index != results[i].index)
-            fail("loop", span, "a variable of a `while` that is traced keeps its type: `" + vars.name(i) + "` starts as " + describe(results[i].tree) + " and becomes " +
-                                   describe(after.tree),
-                 {"the condition is only known when the program runs"});
+            m.fail("loop", loop.span,
+                   "a variable of a `" + loop.word + "` that is traced keeps its type: `" + vars.name(i) + "` starts as " +
+                       describe(results[i].tree) + " and becomes " + describe(after.tree),
+                   {loop.why});
         }
+        if (next) out.insert(out.begin(), *next);
         return out;
       });
       // A carry that starts as a host number takes the type that the body gives it.
@@ -270,17 +291,17 @@ void Impl::traced_while(const WhileStmt& s, const Tensor&, Span span) {
       for (std::size_t i = 0; i < carry.size(); ++i) {
         const runtime::Kind have = carry[i].type().kind(), want = joined(have, result_kind(*body.graph, i));
         if (want.dtype == have.dtype) continue;
-        carry[i] = at(span, [&] { return ctx.apply1(*ctx.table().core().convert, {carry[i]}, {{"dtype", want.dtype}, {"weak", want.weak}}); });
+        carry[i] = m.at(loop.span, [&] {
+          return m.ctx.apply1(*m.ctx.table().core().convert, {carry[i]}, {{"dtype", want.dtype}, {"weak", want.weak}});
+        });
         changed = true;
       }
       if (!changed || attempt == 3) break;
     }
-    condition = ctx.trace(types, [&](std::span<const Tensor> params) {
-      Variables::Inside inside(*this, vars);
+    condition = m.ctx.trace(types, [&](std::span<const Tensor> params) {
+      Variables::Inside inside(m, vars);
       set(params);
-      Value v = eval(*s.condition);
-      this->condition(v, s.condition->span);     // must be one truth value
-      return std::vector<Tensor>{in.tensor(v, s.condition->span)};
+      return std::vector<Tensor>{loop.goes_on(first ? &params[0] : nullptr)};
     });
   } catch (...) {
     vars.restore();
@@ -294,15 +315,60 @@ void Impl::traced_while(const WhileStmt& s, const Tensor&, Span span) {
   std::vector<Tensor> operands = cond_captures.all;
   operands.insert(operands.end(), body_captures.all.begin(), body_captures.all.end());
   operands.insert(operands.end(), carry.begin(), carry.end());
-  std::vector<Tensor> out = at(span, [&] {
-    return ctx.apply(*ctx.table().core().while_loop, operands,
-                     {{"cond_consts", static_cast<std::int64_t>(cond_captures.all.size())},
-                      {"body_consts", static_cast<std::int64_t>(body_captures.all.size())},
-                      {"names", names}},
-                     {rearranged(*this, *condition.graph, carry.size(), types_of(cond_captures.all), where_cond, {}),
-                      rearranged(*this, *body.graph, carry.size(), types_of(body_captures.all), where_body, kinds)});
+  std::vector<Tensor> out = m.at(loop.span, [&] {
+    return m.ctx.apply(*m.ctx.table().core().while_loop, operands,
+                       {{"cond_consts", static_cast<std::int64_t>(cond_captures.all.size())},
+                        {"body_consts", static_cast<std::int64_t>(body_captures.all.size())},
+                        {"names", names}},
+                       {rearranged(m, *condition.graph, carry.size(), types_of(cond_captures.all), where_cond, {}),
+                        rearranged(m, *body.graph, carry.size(), types_of(body_captures.all), where_body, kinds)});
   });
+  out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(first));
   for (std::size_t i = 0; i < vars.size(); ++i) vars.at(i) = rebuild(results[i], out);
+}
+
+bool only_a_run_knows(const Value& v) {
+  const Tensor* t = v.get<Tensor>();
+  return t && t->traced() && !t->known() && t->type().shape.empty() && runtime::is_integer(t->type().dtype);
+}
+
+}  // namespace
+
+void Impl::traced_while(const WhileStmt& s, const Tensor&, Span span) {
+  trace_loop(*this, {&s, "while", span, std::nullopt,
+                     [&](const Tensor*) {
+                       run_region(*this, *s.body, "loop");
+                       return std::optional<Tensor>();
+                     },
+                     [&](const Tensor*) {
+                       Value v = eval(*s.condition);
+                       condition(v, s.condition->span);     // must be one truth value
+                       return in.tensor(v, s.condition->span);
+                     },
+                     "the condition is only known when the program runs"});
+}
+
+bool traced_for(Impl& m, const ForStmt& s, const Value& begin, const Value& end, Span span) {
+  if (!only_a_run_knows(begin) && !only_a_run_knows(end)) return false;
+  Tensor from = m.in.tensor(begin, s.sequence->span), to = m.in.tensor(end, s.sequence->span);
+  for (const Tensor* t : {&from, &to})
+    if (!t->type().shape.empty() || !runtime::is_integer(t->type().dtype))
+      m.fail("type", s.sequence->span,
+             "a range goes from an integer to an integer, and this is " + kind_name(begin) + " .. " + kind_name(end));
+  const auto& core = m.ctx.table().core();
+  const runtime::Kind kind = *runtime::promote(from.type().kind(), to.type().kind());
+  const auto counts = [&](const Tensor& t) { return m.ctx.apply1(*core.convert, {t}, {{"dtype", kind.dtype}, {"weak", false}}); };
+  m.at(s.sequence->span, [&] { from = counts(from), to = counts(to); });
+  trace_loop(m, {&s, "for", span, from,
+                 [&](const Tensor* i) {
+                   m.bind(*s.pattern, Value(*i), true);
+                   run_region(m, *s.body, "loop");
+                   const Tensor one = counts(m.in.tensor(Value(std::int64_t{1}), span));
+                   return std::optional<Tensor>(m.ctx.apply1(*core.add, {*i, one}));
+                 },
+                 [&](const Tensor* i) { return m.ctx.apply1(*core.lt, {*i, to}); },
+                 "how often it runs is only known when the program runs"});
+  return true;
 }
 
 }  // namespace shard::lang

@@ -76,6 +76,7 @@ Vars push_by_vjp(Builder& b, const ir::Custom& rule, const NodeView& node, std::
 }
 
 void not_differentiable(const Builder& b, const ir::OpCall& call, std::string_view why) {
+  if (call.op.internal) throw grammar::Error("not_differentiable", b.span(), "this has no derivative: " + std::string(why));
   std::string uses = std::string(call.op.name) + "(";
   for (std::size_t i = 0; i < call.in.size(); ++i) uses += (i ? ", " : "") + runtime::to_string(call.in[i]);
   throw grammar::Error("not_differentiable", b.span(), "the derivative of " + std::string(call.op.name) + " is not defined: " + std::string(why),

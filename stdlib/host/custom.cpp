@@ -1,4 +1,4 @@
-// remat and custom_vjp: functions that say how they are differentiated. The function is traced into a region of a `call` or
+// remat, checkpoint_name, custom_vjp and custom_jvp: functions that say how they are differentiated. The function is traced into a region of a `call` or
 // `custom_vjp_call` node (stdlib/ops/call.cpp, custom_rule.cpp), whose derivative does the rest. Arrays among the arguments become operands; everything
 // else that the functions use comes in from outside or stays as it is.
 #include "interpreter/transform/cotangent.h"
@@ -54,17 +54,34 @@ struct Arguments {
 
 // ---- remat
 
-Value remat(Interpreter&, BoundArgs& a) {
+// `policy:` is a word, or a list of names that checkpoint_name gave.
+ir::Attrs remat_attrs(Interpreter& in, const Value& policy, grammar::Span span) {
+  if (policy.is_string()) return {{"remat", true}, {"policy", policy.str() == "nothing" ? std::string("none") : policy.str()}};
+  std::vector<std::string> names;
+  const auto* items = policy.items();
+  if (!items) in.fail("type", span, "`policy:` of remat is \"none\", \"dots\", \"all\" or a list of names; this is a " + lang::kind_name(policy));
+  for (const Value& name : *items) names.push_back(in.text(name, span, "a name to keep"));
+  return {{"remat", true}, {"policy", std::string("names")}, {"keep", std::move(names)}};
+}
+
+Value remat(Interpreter& outer, BoundArgs& a) {
   Value f = a[0];
-  std::string policy = a[1].is_string() ? a[1].str() : "none";
-  return native("remat(...)", "recomputed(xs...)", "A function whose values are computed again for its gradient.", [f, policy](Interpreter& in, BoundArgs& b) {
+  const ir::Attrs attrs = remat_attrs(outer, a[1], a.span);
+  return native("remat(...)", "recomputed(xs...)", "A function whose values are computed again for its gradient.", [f, attrs](Interpreter& in, BoundArgs& b) {
     Arguments args(std::move(b.rest));
     TracedCall t = trace_call(in, types_of(args.tensors), false, b.span, [&](std::span<const Tensor> given) { return in.call(f, args.with(given), b.span); });
     std::vector<Tensor> operands = args.tensors;
     operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
-    auto results = in.context().apply(in.context().table().at("call"), operands, {{"remat", true}, {"policy", policy}}, {t.traced.graph});
-    return t.result.rebuild(results);
+    return t.result.rebuild(in.context().apply(in.context().table().at("call"), operands, attrs, {t.traced.graph}));
   });
+}
+
+Value checkpoint_name(Interpreter& in, BoundArgs& a) {
+  const std::string name = in.text(a[1], a.args[1].span, "the name of a value");
+  std::vector<Value> leaves = lang::leaves(a[0]);
+  for (Value& leaf : leaves)
+    if (leaf.is_tensor()) leaf = in.context().apply1(in.context().table().at("named_value"), {leaf.tensor()}, {{"name", name}});
+  return lang::with_leaves(a[0], std::move(leaves));
 }
 
 // ---- custom_vjp
@@ -190,13 +207,96 @@ Value custom_vjp(Interpreter& in, BoundArgs& a) {
                 [f, fwd, bwd](Interpreter& i, BoundArgs& b) { return call_custom(i, f, fwd, bwd, std::move(b.rest), b.span); });
 }
 
+// ---- custom_jvp
+
+// The rule on arguments and their tangents: (value, tangent), each as the function gives it. Results: values, then tangents.
+trace::Traced trace_rule(Interpreter& in, const Value& rule, const Arguments& args, const TracedCall& body, grammar::Span span) {
+  std::vector<Type> types = types_of(args.tensors);
+  const std::size_t n = types.size();
+  for (std::size_t k = 0; k < args.floats; ++k) types.push_back(types[k]);
+  const Graph& f = *body.traced.graph;
+  return in.context().trace(types, [&](std::span<const Tensor> given) {
+    std::vector<Value> tangents(args.leaves.size(), Value(std::int64_t{0}));   // of what is no float: 0
+    for (std::size_t k = 0; k < args.floats; ++k) tangents[args.where[k]] = given[n + k];
+    std::vector<CallArg> now = args.with(given.first(n));
+    std::vector<Value> values;
+    for (CallArg& c : now) values.push_back(std::move(c.value));
+    Value moved = lang::with_leaves(args.tree, std::move(tangents));
+    const bool one = values.size() == 1;
+    Value result = in.call(rule, {one ? values[0] : Value::tuple(values), one ? (*moved.items())[0] : moved}, span);
+    const auto* pair = result.items();
+    if (!pair || pair->size() != 2)
+      in.fail("type", span, "the rule of custom_jvp returns (value, tangent); this returned a " + lang::kind_name(result));
+    std::vector<Tensor> out;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const char* what = k == 0 ? "the value" : "a tangent of the same structure";
+      if (!lang::same_structure((*pair)[k], body.result.tree))
+        in.fail("type", span, std::string("the rule of custom_jvp must return ") + what + ": it returned " + lang::structure((*pair)[k]) +
+                                  ", the function " + lang::structure(body.result.tree));
+      ResultTree taken;
+      std::vector<Tensor> found = taken.take(in, (*pair)[k], true, span);
+      if (found.size() != f.results.size())
+        in.fail("type", span, "the rule of custom_jvp must give an array or a number where the function gives one");
+      for (std::size_t r = 0; r < found.size(); ++r) {
+        const Type &got = found[r].type(), &want = f.type(f.results[r]);
+        if (got.shape != want.shape || (got.dtype != want.dtype && !got.weak))
+          in.fail("type", span, std::string("the rule of custom_jvp gives ") + (k == 0 ? "a value" : "a tangent") + " of type " + runtime::to_string(got) +
+                                    ", the function's value is " + runtime::to_string(want));
+        if (got.dtype != want.dtype || got.weak != want.weak)
+          found[r] = in.context().apply1(*in.context().table().core().convert, {found[r]}, {{"dtype", want.dtype}, {"weak", want.weak}});
+        out.push_back(found[r]);
+      }
+    }
+    return out;
+  });
+}
+
+Value call_with_rule(Interpreter& in, const Value& f, const Value& rule, std::vector<CallArg> given, grammar::Span span) {
+  Arguments args(std::move(given));
+  if (args.floats == 0) return in.call(f, std::move(args.call), span);   // nothing to differentiate
+  for (const CallArg& a : args.call)
+    if (!a.name.empty()) in.fail("call", a.span, "a function made by custom_jvp takes positional arguments only, `" + a.name + ":` was given");
+  TracedCall body = trace_call(in, types_of(args.tensors), true, span, [&](std::span<const Tensor> t) { return in.call(f, args.with(t), span); });
+  trace::Traced derivative = trace_rule(in, rule, args, body, span);
+  auto& ctx = in.context();
+  const std::size_t n = args.tensors.size(), of_body = body.traced.captured.size();
+  std::vector<Tensor> operands = args.tensors;
+  for (const trace::Traced* t : {&body.traced, &derivative}) operands.insert(operands.end(), t->captured.begin(), t->captured.end());
+  const std::vector<Type> types = types_of(operands);
+  // A region takes all operands, the rule a tangent for each float argument too; each uses what it captured itself.
+  auto region = [&](const trace::Traced& t, std::size_t tangents, std::size_t first) {
+    ir::Builder b(ctx.table());
+    ir::Vars all, mine;
+    for (const Type& type : types) all.push_back(b.param(type));
+    for (std::size_t k = 0; k < tangents; ++k) all.push_back(b.param(types[k]));
+    mine.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
+    for (std::size_t k = 0; k < tangents; ++k) mine.push_back(all[types.size() + k]);
+    for (std::size_t i = 0; i < t.captured.size(); ++i) mine.push_back(all[first + i]);
+    return std::make_shared<const Graph>(b.finish(b.inline_graph(*t.graph, mine)));
+  };
+  return body.result.rebuild(ctx.apply(ctx.table().at("custom_jvp_call"), operands, {{"args", static_cast<std::int64_t>(args.floats)}},
+                                       {region(body.traced, 0, n), region(derivative, args.floats, n + of_body)}));
+}
+
+Value custom_jvp(Interpreter& in, BoundArgs& a) {
+  for (std::size_t k = 0; k < 2; ++k)
+    if (!a[k].callable()) in.fail("type", a.span, "custom_jvp takes two functions, f and its rule; this is a " + lang::kind_name(a[k]));
+  Value f = a[0], rule = a[1];
+  return native("custom_jvp(...)", "custom(xs...)", "A function with a forward rule of its own.",
+                [f, rule](Interpreter& i, BoundArgs& b) { return call_with_rule(i, f, rule, std::move(b.rest), b.span); });
+}
+
 }  // namespace
 
 void register_custom(Interpreter& in) {
   in.define({"remat", "remat(f, policy = \"none\")",
              "f, but its gradient computes the values inside again instead of keeping them. `policy:` \"none\" keeps the arguments only, \"dots\" the results of "
-             "matrix products too, \"all\" everything.",
+             "matrix products too, a list of names what `checkpoint_name` gave them to, \"all\" everything.",
              remat});
+  in.define({"checkpoint_name", "checkpoint_name(x, name)", "x (a tree too), with a name by which a policy of `remat` may keep it.", checkpoint_name});
+  in.define({"custom_jvp", "custom_jvp(f, rule)",
+             "f with a derivative of its own: rule(x, dx) gives (value, tangent), where dx is the tangent of the argument; tuples for several arguments.",
+             custom_jvp});
   in.define({"custom_vjp", "custom_vjp(f, fwd, bwd)",
              "f with a gradient of its own: fwd(xs...) gives (value, residual), bwd(residual, g) a tuple with a gradient for each argument.", custom_vjp});
 }

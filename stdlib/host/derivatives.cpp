@@ -1,11 +1,10 @@
-// grad, value_and_grad, vjp, jvp, linearize, jacobian, hessian: the function is traced, transform::vjp or ::jvp makes the graph of
+// grad, value_and_grad, vjp, jvp, linearize: the function is traced, transform::vjp or ::jvp makes the graph of
 // the derivative, and that graph is run like any other.
 #include <numeric>
 
-#include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"
 #include "interpreter/transform/regions.h"
-#include "stdlib/host/traced_call.h"
+#include "stdlib/host/derivatives.h"
 #include "stdlib/host/transforms.h"
 
 namespace shard::stdlib {
@@ -33,25 +32,6 @@ std::vector<int> iota(std::size_t n) {
   return out;
 }
 
-struct Wrt { std::vector<int> args; bool tuple = false; };   // tuple: gradients come as a tuple
-
-Wrt read_wrt(Interpreter& in, const Value& v, grammar::Span span) {
-  Wrt w;
-  if (auto* items = v.items()) {
-    w.tuple = true;
-    for (const Value& i : *items) w.args.push_back(static_cast<int>(in.integer(i, span, "`wrt:`")));
-  } else {
-    w.args.push_back(static_cast<int>(in.integer(v, span, "`wrt:`")));
-  }
-  return w;
-}
-
-void check_float(Interpreter& in, const Tensor& t, const char* who, grammar::Span span) {
-  if (!runtime::is_float(t.type().dtype))
-    in.fail("type", span, std::string(who) + " needs arguments of floating point, this one is " + runtime::to_string(t.type()),
-            {"cast it with `f32(x)`, or choose other arguments with `wrt:`"});
-}
-
 // One graph with parameters [p..., captured...] whose results are those of f and the gradients with respect to `wrt`; the cotangent
 // of result 0 is one. A gradient is laid out as its argument where nothing else is said.
 ir::GraphRef gradient_graph(const ir::OpTable& table, const ir::Graph& f, std::size_t wrt) {
@@ -70,33 +50,70 @@ ir::GraphRef gradient_graph(const ir::OpTable& table, const ir::Graph& f, std::s
   return std::make_shared<const ir::Graph>(b.finish(std::move(results)));
 }
 
-Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool with_value, std::vector<CallArg> call, grammar::Span span) {
-  const char* who = with_value ? "value_and_grad" : "grad";
-  std::vector<Tensor> params;
-  std::vector<std::size_t> sizes, where;
+}  // namespace
+
+Wrt read_wrt(Interpreter& in, const Value& v, grammar::Span span) {
+  Wrt w;
+  if (auto* items = v.items()) {
+    w.tuple = true;
+    for (const Value& i : *items) w.args.push_back(static_cast<int>(in.integer(i, span, "`wrt:`")));
+  } else {
+    w.args.push_back(static_cast<int>(in.integer(v, span, "`wrt:`")));
+  }
+  return w;
+}
+
+void check_float(Interpreter& in, const Tensor& t, const char* who, grammar::Span span) {
+  if (!runtime::is_float(t.type().dtype))
+    in.fail("type", span, std::string(who) + " needs arguments of floating point, this one is " + runtime::to_string(t.type()),
+            {"cast it with `f32(x)`, or choose other arguments with `wrt:`"});
+}
+
+Chosen::Chosen(Interpreter& in, const Wrt& wrt, std::vector<CallArg> args, const char* who, grammar::Span span)
+    : call(std::move(args)), tuple(wrt.tuple) {
+  std::vector<std::size_t> positional;
+  for (std::size_t i = 0; i < call.size(); ++i)
+    if (call[i].name.empty()) positional.push_back(i);
+  const int n = static_cast<int>(positional.size());
   for (int position : wrt.args) {
-    std::size_t n = 0, at = call.size();
-    for (std::size_t i = 0; i < call.size(); ++i)
-      if (call[i].name.empty() && static_cast<int>(n++) == position) at = i;
-    if (position < 0) in.fail("call", span, std::string(who) + ": `wrt:` counts arguments from 0, got " + std::to_string(position));
-    if (at == call.size())
+    if (position >= n || position < -n)
       in.fail("call", span, std::string(who) + " is with respect to argument " + std::to_string(position) + ", but the call has " + std::to_string(n));
+    const std::size_t at = positional[static_cast<std::size_t>(position < 0 ? position + n : position)];
     auto leaves = tensor_leaves(in, call[at].value, call[at].span, who);
     for (const Tensor& t : leaves) check_float(in, t, who, call[at].span);
     where.push_back(at);
     sizes.push_back(leaves.size());
     params.insert(params.end(), leaves.begin(), leaves.end());
   }
+}
+
+std::vector<CallArg> Chosen::with(std::span<const Tensor> leaves) const {
+  std::vector<CallArg> args = call;
+  std::size_t from = 0;
+  for (std::size_t k = 0; k < where.size(); ++k) {
+    args[where[k]].value = with_tensors(args[where[k]].value, leaves.subspan(from, sizes[k]));
+    from += sizes[k];
+  }
+  return args;
+}
+
+Value Chosen::like(std::span<const Tensor> leaves) const {
+  std::vector<Value> each;
+  std::size_t from = 0;
+  for (std::size_t k = 0; k < where.size(); ++k) {
+    each.push_back(with_tensors(call[where[k]].value, leaves.subspan(from, sizes[k])));
+    from += sizes[k];
+  }
+  return tuple ? Value::tuple(std::move(each)) : each.at(0);
+}
+
+Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool with_value, std::vector<CallArg> args, grammar::Span span) {
+  const char* who = with_value ? "value_and_grad" : "grad";
+  const Chosen chosen(in, wrt, std::move(args), who, span);
   ResultTree aux_tree;
   auto& ctx = in.context();
-  trace::Traced traced = in.trace(types_of(params), [&](std::span<const Tensor> given) {
-    std::vector<CallArg> args = call;
-    std::size_t from = 0;
-    for (std::size_t k = 0; k < where.size(); ++k) {
-      args[where[k]].value = with_tensors(args[where[k]].value, given.subspan(from, sizes[k]));
-      from += sizes[k];
-    }
-    Value result = in.call(f, std::move(args), span);
+  trace::Traced traced = in.trace(types_of(chosen.params), [&](std::span<const Tensor> given) {
+    Value result = in.call(f, chosen.with(given), span);
     Value loss = result;
     Value extra;
     if (aux) {
@@ -117,24 +134,20 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
     results.insert(results.begin(), value);
     return results;
   });
-  ir::GraphRef graph = gradient_graph(ctx.table(), *traced.graph, params.size());
-  std::vector<Tensor> args = params;
-  args.insert(args.end(), traced.captured.begin(), traced.captured.end());
-  std::vector<Tensor> results = ctx.run(graph, std::move(args));
+  ir::GraphRef graph = gradient_graph(ctx.table(), *traced.graph, chosen.params.size());
+  std::vector<Tensor> operands = chosen.params;
+  operands.insert(operands.end(), traced.captured.begin(), traced.captured.end());
+  std::vector<Tensor> results = ctx.run(graph, std::move(operands));
   std::span<const Tensor> all(results);
   std::size_t values = traced.graph->results.size();
-  std::vector<Value> gradients;
-  std::size_t from = values;
-  for (std::size_t k = 0; k < where.size(); ++k) {
-    gradients.push_back(with_tensors(call[where[k]].value, all.subspan(from, sizes[k])));
-    from += sizes[k];
-  }
-  Value g = wrt.tuple ? Value::tuple(std::move(gradients)) : gradients[0];
+  Value g = chosen.like(all.subspan(values));
   Value more = aux ? aux_tree.rebuild(all.subspan(1, values - 1)) : Value();
   if (!with_value) return aux ? Value::tuple({g, more}) : g;
   Value v = results[0];
   return Value::tuple({aux ? Value::tuple({v, more}) : v, g});
 }
+
+namespace {
 
 Value make_gradient(Interpreter& in, BoundArgs& a, bool with_value) {
   Value f = a[0];
@@ -279,55 +292,6 @@ Value linearize(Interpreter& in, BoundArgs& a) {
   return Value::tuple({value, Value(std::make_shared<const Native>(std::move(push)))});
 }
 
-// d f / d x for one array x and one array result, shape [result..., x...]: the pullback mapped over a basis of cotangents.
-Value jacobian_of(Interpreter& in, const Value& f, std::vector<Value> args, grammar::Span span) {
-  AllTraced t = trace_all(in, f, std::move(args), "jacobian", span);
-  const ir::Graph& g = *t.call.traced.graph;
-  if (g.results.size() != 1 || t.leaves.size() != 1)
-    in.fail("type", span, "jacobian and hessian take a function of one array that returns one array");
-  check_float(in, t.leaves[0], "jacobian", span);
-  const auto& table = in.context().table();
-  runtime::Type y = g.type(g.results[0]);
-  std::int64_t n = runtime::numel(y.shape);
-  ir::Graph pull = transform::vjp(table, g, std::vector<int>{0}, {true}, false);
-  std::vector<bool> mapped(pull.params.size(), false);
-  mapped.back() = true;
-  auto batched = transform::batch(table, pull, mapped, n, true);
-  ir::Builder b(table);
-  ir::Vars params;
-  for (std::size_t i = 0; i + 1 < batched.graph.params.size(); ++i) params.push_back(b.param(batched.graph.type(batched.graph.params[i])));
-  ir::Var rows = b.emit1(*b.core().iota, {}, {{"shape", runtime::Shape{n, n}}, {"axis", std::int64_t{-2}}, {"dtype", runtime::DType::I32}});
-  ir::Var columns = b.emit1(*b.core().iota, {}, {{"shape", runtime::Shape{n, n}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}});
-  ir::Var basis = ir::convert(b, b.emit1(*b.core().eq, {rows, columns}), y.dtype, y.weak);
-  runtime::Shape shape = y.shape;
-  shape.insert(shape.begin(), n);
-  params.push_back(ir::reshape(b, basis, shape));
-  ir::Var all = b.inline_graph(batched.graph, params).at(0);
-  runtime::Shape out = y.shape;
-  const auto& x = t.leaves[0].type().shape;
-  out.insert(out.end(), x.begin(), x.end());
-  auto graph = std::make_shared<const ir::Graph>(b.finish({ir::reshape(b, all, out)}));
-  return in.context().run(graph, t.inputs()).at(0);
-}
-
-Value make_jacobian(Interpreter&, BoundArgs& a) {
-  Value f = a[0];
-  Native n{"jacobian(...)", "jacobian(x)", "The matrix of partial derivatives at a point.",
-           [f](Interpreter& i, BoundArgs& b) { return jacobian_of(i, f, {b[0]}, b.span); }};
-  return Value(std::make_shared<const Native>(std::move(n)));
-}
-
-Value make_hessian(Interpreter&, BoundArgs& a) {
-  Value f = a[0];
-  Native g{"grad(...)", "gradient(x)", "The gradient of a function.", [f](Interpreter& i, BoundArgs& b) {
-             return gradient(i, f, Wrt{{0}, false}, false, false, {CallArg{"", b[0], b.span}}, b.span);
-           }};
-  Value gradient_value(std::make_shared<const Native>(std::move(g)));
-  Native n{"hessian(...)", "hessian(x)", "The matrix of second derivatives at a point.",
-           [gradient_value](Interpreter& i, BoundArgs& b) { return jacobian_of(i, gradient_value, {b[0]}, b.span); }};
-  return Value(std::make_shared<const Native>(std::move(n)));
-}
-
 }  // namespace
 
 void register_derivatives(Interpreter& in) {
@@ -341,8 +305,7 @@ void register_derivatives(Interpreter& in) {
              "The value f(xs...) and its pullback: a function from a cotangent of the value to a tuple with a gradient for each argument.", vjp});
   in.define({"jvp", "jvp(f, x, dx)", "The value f(x) and its derivative in the direction dx; tuples for several arguments.", jvp});
   in.define({"linearize", "linearize(f, xs...)", "The value f(xs...) and the linear function that is its derivative there.", linearize});
-  in.define({"jacobian", "jacobian(f)", "A function that gives the partial derivatives of f(x), shape [result..., x...].", make_jacobian});
-  in.define({"hessian", "hessian(f)", "A function that gives the second derivatives of f(x), which returns one number.", make_hessian});
+  register_jacobians(in);
 }
 
 }  // namespace shard::stdlib

@@ -97,7 +97,8 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
   Value tree = Value::tuple(args);
   std::vector<std::optional<int>> axes;
   // `in: 0` for all arguments, or a tuple with one entry an argument.
-  axes_of(in, in_axes, tree, axes, "`in:`", span);
+  const bool for_one = args.size() == 1 && in_axes.fields();   // a record for a single argument
+  axes_of(in, for_one ? Value::tuple({in_axes}) : in_axes, tree, axes, "`in:`", span);
   std::vector<Value> leaves = lang::leaves(tree);
   std::vector<Tensor> params;
   std::vector<Type> types;
@@ -142,17 +143,23 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
   });
   std::vector<bool> mapped(t.traced.graph->params.size(), false);
   std::fill_n(mapped.begin(), params.size(), true);
-  auto batched = transform::batch(in.context().table(), *t.traced.graph, mapped, *size, std::vector<bool>(t.traced.graph->results.size(), true), front);
+  std::vector<std::optional<int>> places;        // by leaf of the result
+  axes_of(in, out_axes, t.result.tree, places, "`out:`", span);
+  std::vector<bool> wanted(t.traced.graph->results.size(), true);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (t.result.index[i] >= 0 && !places[i]) wanted[static_cast<std::size_t>(t.result.index[i])] = false;
+  auto batched = transform::batch(in.context().table(), *t.traced.graph, mapped, *size, wanted, front);
+  for (std::size_t r = 0; r < wanted.size(); ++r)
+    if (!wanted[r] && batched.mapped[r])
+      in.fail("call", span, "`out: none` is for results that are the same for all; this one, " +
+                                runtime::to_string(t.traced.graph->type(t.traced.graph->results[r])) + ", depends on what is mapped");
   params.insert(params.end(), t.traced.captured.begin(), t.traced.captured.end());
   auto results = in.context().run(std::make_shared<const ir::Graph>(std::move(batched.graph)), std::move(params));
   Value out = t.result.rebuild(results);
-  std::vector<std::optional<int>> places;
-  axes_of(in, out_axes, out, places, "`out:`", span);
   std::vector<Value> out_leaves = lang::leaves(out);
   for (std::size_t i = 0; i < out_leaves.size(); ++i) {
-    if (!out_leaves[i].is_tensor()) continue;
+    if (!out_leaves[i].is_tensor() || !places[i]) continue;
     const Tensor& x = out_leaves[i].tensor();
-    if (!places[i]) in.fail("call", span, "`out: none` is for results that are not mapped; this one is " + runtime::to_string(x.type()));
     out_leaves[i] = move_axis(in, x, 0, from_front(in, *places[i], x.type().rank(), "`out:`", x.type(), span));
   }
   return lang::with_leaves(out, std::move(out_leaves));

@@ -1,13 +1,20 @@
 // `call` keeps a function together. With `remat` its backward part computes the values anew instead of keeping them, inside a region of
 // its own, so that they are not merged with those of the forward part: whoever inlines such a region must not look for common
 // subexpressions across its border.
-//   call   regions [body]; attrs remat, policy ("none": keep arguments only, "dots": and contractions, "all": everything)
+//   call         regions [body]; attrs remat, policy ("none": keep arguments only, "dots": and contractions, "names": and what
+//                carries one of the names in `keep`, "all": everything)
+//   named_value  a value with a name, for that policy
 // Functions with a derivative of their own are in custom_rule.cpp.
+#include <algorithm>
+
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control.h"
+#include "stdlib/ops/elementwise.h"
 
 namespace shard::stdlib {
 namespace {
+
+constexpr std::string_view kNamed = "named_value";
 
 std::vector<int> indices(std::span<const char> marks) {
   std::vector<int> out;
@@ -19,8 +26,10 @@ std::vector<int> indices(std::span<const char> marks) {
 std::vector<Type> infer_call(const OpCall& call) {
   check_params(call, 0, call.in);
   std::string policy = text_or(call.attrs, "policy", "none");
-  if (policy != "none" && policy != "dots" && policy != "all")
-    fail("argument", "there is no remat policy \"" + policy + "\": \"none\" keeps nothing, \"dots\" the results of matrix products, \"all\" everything");
+  if (policy != "none" && policy != "dots" && policy != "names" && policy != "all")
+    fail("argument", "there is no remat policy \"" + policy +
+                         "\": \"none\" keeps nothing, \"dots\" the results of matrix products, \"all\" everything, and a list of names, such as "
+                         "[\"" + policy + "\"], what `checkpoint_name` gave them to");
   return result_types(*call.regions[0]);
 }
 
@@ -32,6 +41,13 @@ ir::Pushed push_call(Builder& b, const OpCall& call, const Vars& in, std::span<c
   Vars out = b.emit(call.op, operands, call.attrs, {share(transform::jvp(b.table(), *call.regions[0], wrt))});
   auto half = static_cast<std::ptrdiff_t>(out.size() / 2);
   return {Vars(out.begin(), out.begin() + half), Vars(out.begin() + half, out.end())};
+}
+
+bool kept_by(const std::string& policy, const Attrs& attrs, const ir::OpTable& table, const ir::Node& n) {
+  if (policy == "dots") return n.op == table.core().contract;
+  if (n.op->name != kNamed) return false;
+  const auto& names = std::get<std::vector<std::string>>(*attrs.find("keep"));
+  return std::find(names.begin(), names.end(), n.attrs.text("name")) != names.end();
 }
 
 ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted, std::span<const char> given) {
@@ -58,14 +74,14 @@ ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span
   }
   Vars saved;
   GraphRef forward = call.regions[0], backward;
-  if (policy == "dots") {
+  if (policy != "none") {
     Graph joint = transform::vjp(table, body, wrt, with_ct, true);
     Vars cts(joint.params.begin() + static_cast<std::ptrdiff_t>(inputs), joint.params.end());
     Marks late = transform::reached(joint, cts);
     Vars first_results(joint.results.begin(), joint.results.begin() + static_cast<std::ptrdiff_t>(results.size()));
     Vars second_params(joint.params.begin(), joint.params.begin() + static_cast<std::ptrdiff_t>(inputs));
     for (const ir::Node& n : joint.nodes)
-      if (n.op == table.core().contract && !late[at(n.outputs[0])]) saved.push_back(n.outputs[0]);
+      if (kept_by(policy, call.attrs, table, n) && !late[at(n.outputs[0])]) saved.push_back(n.outputs[0]);
     append(first_results, saved);
     append(second_params, saved);
     append(second_params, cts);
@@ -104,6 +120,18 @@ OpDef call_like(std::string_view name, std::string_view signature, std::string_v
   row.dtype = {Operands::AsIs, {}};
   row.kernel = ir::Structure::Call;
   row.internal = true;
+  return row;
+}
+
+OpDef named_value_row() {
+  OpDef row{.name = kNamed, .signature = "named_value(x, name: str)", .doc = "The value itself, which `remat` may keep by its name."};
+  row.factors = broadcast_factors;
+  row.dtype = {Operands::AsIs, {}};
+  row.derivative = ir::Custom{[](Builder&, const ir::NodeView&, std::span<const Var> t) -> Vars { return {t[0]}; },
+                              [](Builder&, const ir::NodeView&, std::span<const Var> ct) -> Vars { return {ct[0]}; }};
+  row.kernel = runtime::Code::Identity;
+  row.internal = true;
+  row.samples = {{{f32({4, 6})}, {{"name", std::string("a")}}}, {{i32({4})}, {{"name", std::string("b")}}}};
   return row;
 }
 

@@ -20,6 +20,7 @@ OpDef scan_row();
 OpDef while_row();
 OpDef branch_row();
 OpDef call_row();
+OpDef named_value_row();
 OpDef custom_vjp_row();
 OpDef custom_jvp_row();
 OpDef effect_row();

@@ -1,0 +1,10 @@
+// `for` over a range whose ends only a run knows: one loop of the program instead of one copy of the body for each turn.
+#pragma once
+#include "interpreter/lang/impl.h"
+
+namespace shard::lang {
+
+// `begin` and `end` are those of the statement's range. False, and nothing done, where both are known.
+bool traced_for(Interpreter::Impl& m, const grammar::ForStmt& s, const Value& begin, const Value& end, grammar::Span span);
+
+}  // namespace shard::lang
