@@ -169,7 +169,8 @@ struct Engine::Impl {
     }
   }
 
-  Diagnostic convert(const grammar::Diagnostic& d) {
+  Diagnostic convert(const grammar::Diagnostic& found) {
+    const grammar::Diagnostic d = lang::for_user(found, in().sources());
     Diagnostic out{d.code, d.message, {}, d.notes, lang::report(d, in().sources())};
     if (in().sources().has(d.span.source)) {
       const auto& source = in().sources().at(d.span.source);

@@ -6,6 +6,7 @@
 #include "grammar/parse.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/items.h"
+#include "interpreter/lang/report.h"
 
 namespace shard::lang {
 
@@ -144,7 +145,7 @@ Value Impl::import_module(const ImportStmt& s, Span span) {
   env->name = key;
   modules.push_back(env);
   loading.push_back(key);
-  const std::uint32_t source = in.sources().add(s.file ? key : s.module + ".shard", std::move(text));
+  const std::uint32_t source = in.sources().add(s.file ? key : std::string(kLibrary) + s.module + ".shard", std::move(text));
   Surroundings restore(*this);
   struct Pop {
     std::vector<std::string>& v;

@@ -173,7 +173,26 @@ std::string indented(const std::string& text, std::size_t n) {   // further line
 
 }  // namespace
 
-std::string report(const Diagnostic& d, const SourceMap& sources, const ReportStyle& style) {
+Diagnostic for_user(Diagnostic d, const SourceMap& sources) {
+  const auto in_library = [&](const Span& s) { return sources.has(s.source) && sources.at(s.source).name().starts_with(kLibrary); };
+  if (!in_library(d.span)) return d;
+  for (std::size_t i = 0; i < d.calls.size(); ++i) {
+    if (!sources.has(d.calls[i].call.source) || in_library(d.calls[i].call)) continue;
+    const grammar::Source& source = sources.at(d.span.source);
+    std::string line(source.line(source.position(d.span.begin).line));
+    line.erase(0, line.find_first_not_of(' ') == std::string::npos ? 0 : line.find_first_not_of(' '));
+    const std::string what = d.calls[i].function.empty() ? "a function" : "`" + d.calls[i].function + "`";
+    d.notes.insert(d.notes.begin(), "inside of " + what + ", at " + place(sources, d.span) + ": " + line);
+    d.span = d.calls[i].call;
+    d.fixes.clear();                                     // they are for the text of the library
+    d.calls.erase(d.calls.begin(), d.calls.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    break;
+  }
+  return d;
+}
+
+std::string report(const Diagnostic& found, const SourceMap& sources, const ReportStyle& style) {
+  const Diagnostic d = for_user(found, sources);
   const Paint paint{style.color};
   std::string out;
   const std::string where = place(sources, d.span);
@@ -230,7 +249,7 @@ std::string list_json(const std::vector<T>& items, F&& one) {
 std::string report_json(const std::vector<Diagnostic>& all, const SourceMap& sources) {
   std::string out = "[";
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Diagnostic& d = all[i];
+    const Diagnostic d = for_user(all[i], sources);
     out += (i ? ",\n " : "\n ");
     out += "{\"code\": " + json_string(d.code) + ", \"severity\": \"error\", \"message\": " + json_string(d.message) + ", " + range_json(sources, d.span) +
            ", \"notes\": " + list_json(d.notes, [](const std::string& n) { return json_string(n); }) +

@@ -2,6 +2,7 @@
 // editors. Pure text in and out; the programs decide where it goes and whether colours are wanted.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "grammar/diagnostic.h"
@@ -12,6 +13,11 @@ struct ReportStyle {
   bool color = false;                // ANSI escapes; only for terminals
   int width = 140;                   // characters of source shown of a line; longer lines are cut around the span
 };
+
+// Names of the texts that are built in begin so.
+inline constexpr std::string_view kLibrary = "<stdlib>/";
+// An error inside of a library function, told from the user's side: at the call that led there, the place inside as a note.
+grammar::Diagnostic for_user(grammar::Diagnostic d, const grammar::SourceMap& sources);
 
 // "FILE:LINE:COLUMN: error: message", source, carets, notes, fixes, calls; ends with a newline.
 std::string report(const grammar::Diagnostic& d, const grammar::SourceMap& sources, const ReportStyle& style = {});
