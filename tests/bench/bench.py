@@ -88,7 +88,8 @@ def main():
     a = p.parse_args()
     with_jax = subprocess.run([a.python, '-c', 'import jax'], capture_output=True).returncode == 0
     print(f'{"program":10} {"devices":>7} {"Shard ms":>10} {"JAX ms":>10} {"ratio":>7} {"peak MB":>8}')
-    for name, devices, few, many in [('logistic', 1, 200, 4200), ('logistic', 8, 200, 4200), ('mlp', 1, 5, 45), ('mlp', 8, 5, 45), ('mlp', 64, 5, 45)]:
+    for name, devices, few, many in [('logistic', 1, 200, 4200), ('logistic', 8, 200, 4200), ('mlp', 1, 5, 45), ('mlp', 8, 5, 45), ('mlp', 64, 5, 45),
+                                      ('transformer', 2, 5, 45), ('transformer', 8, 5, 45)]:
         ms, mb = shard_step(a.shard, name, devices, few, many)
         jax = jax_step(a.python, name, devices, many // 10 + 10) if with_jax else None
         print(f'{name:10} {devices:7} {ms:10.4f} ' + (f'{jax:10.4f} {ms / jax:7.2f}' if jax else f'{"-":>10} {"-":>7}') + f' {mb:8.0f}', flush=True)

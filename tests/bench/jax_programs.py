@@ -10,7 +10,10 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
-mesh = jax.make_mesh((devices,), ('data',), axis_types=(AxisType.Auto,))
+if name == 'transformer':
+    mesh = jax.make_mesh((max(1, devices // 2), min(2, devices)), ('data', 'model'), axis_types=(AxisType.Auto,) * 2)
+else:
+    mesh = jax.make_mesh((devices,), ('data',), axis_types=(AxisType.Auto,))
 tree = jax.tree.map
 
 
@@ -58,7 +61,52 @@ def mlp():
     return step, state, put((x, y), P('data'))
 
 
-step, state, data = {'logistic': logistic, 'mlp': mlp}[name]()
+def transformer():
+    V, T, D, H, K, F, layers, batch = 128, 64, 128, 4, 32, 512, 4, 32
+    keys = jax.random.split(jax.random.key(0), layers + 2)
+    heads = P(None, 'model', None)
+    specs = {'norm1': P(), 'norm2': P(), 'q': heads, 'k': heads, 'v': heads, 'o': P('model'), 'up': P(None, 'model'), 'down': P('model')}
+
+    def new_layer(k):
+        kq, kk, kv, ko, ku, kd = jax.random.split(k, 6)
+        w = lambda k, *shape: 0.05 * jax.random.normal(k, shape)
+        p = {'norm1': jnp.ones(D), 'norm2': jnp.ones(D), 'q': w(kq, D, H, K), 'k': w(kk, D, H, K), 'v': w(kv, D, H, K), 'o': w(ko, H, K, D),
+             'up': w(ku, D, F), 'down': w(kd, F, D)}
+        return {n: put(p[n], specs[n]) for n in p}
+
+    p = {'embed': put(0.05 * jax.random.normal(keys[0], (V, D)), P()), 'place': put(0.05 * jax.random.normal(keys[1], (T, D)), P()),
+         'norm': put(jnp.ones(D), P()), 'layers': [new_layer(k) for k in keys[2:]]}
+
+    def rms(x, scale):
+        return x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-5) * scale
+
+    def attend(p, x):
+        q, k, v = (jnp.einsum('btd,dhk->bthk', x, p[n]) for n in 'qkv')
+        scores = jnp.where(jnp.tril(jnp.ones((T, T), bool)), jnp.einsum('bthk,bshk->bhts', q, k) / K ** 0.5, -1e9)
+        return jnp.einsum('bthk,hkd->btd', jnp.einsum('bhts,bshk->bthk', jax.nn.softmax(scores, -1), v), p['o'])
+
+    def loss(p, x, y):
+        h = p['embed'][x] + p['place']
+        for l in p['layers']:
+            h = h + attend(l, rms(h, l['norm1']))
+            h = h + jax.nn.gelu(rms(h, l['norm2']) @ l['up']) @ l['down']
+        z = rms(h, p['norm']) @ p['embed'].T
+        return jnp.mean(jax.nn.logsumexp(z, -1) - jnp.sum(z * jax.nn.one_hot(y, V), -1))
+
+    def step(s, x, y):
+        l, g = jax.value_and_grad(loss)(s['p'], x, y)
+        t = s['t'] + 1
+        m = tree(lambda m, g: .9 * m + .1 * g, s['m'], g)
+        v = tree(lambda v, g: .999 * v + .001 * g * g, s['v'], g)
+        p = tree(lambda p, m, v: p - .001 * (m / (1 - .9 ** t)) / (jnp.sqrt(v / (1 - .999 ** t)) + 1e-8), s['p'], m, v)
+        return {'p': p, 'm': m, 'v': v, 't': t}, l
+
+    zeros = lambda: tree(jnp.zeros_like, p)
+    tokens = jax.random.randint(jax.random.key(1), (batch, T + 1), 0, V)
+    return step, {'p': p, 'm': zeros(), 'v': zeros(), 't': put(jnp.float32(0), P())}, put((tokens[:, :-1], tokens[:, 1:]), P('data'))
+
+
+step, state, data = {'logistic': logistic, 'mlp': mlp, 'transformer': transformer}[name]()
 step = jax.jit(step, donate_argnums=(0,))
 for _ in range(3):
     state, l = step(state, *data)
