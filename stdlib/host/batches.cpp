@@ -49,6 +49,7 @@ class Batches : public lang::Loader {
   std::optional<trace::Tensor> shuffle;                    // a key
   grammar::Span span;
 
+  std::vector<trace::Tensor> types;                        // where a program is checked: arrays without data, one batch of each
   std::int64_t steps() const { return pad ? (count + batch - 1) / batch : count / batch; }
   std::int64_t position() const { return at_; }
   std::optional<std::int64_t> length() const override { return std::max<std::int64_t>(0, steps() * epochs - skip); }
@@ -62,7 +63,8 @@ class Batches : public lang::Loader {
   }
 
   std::optional<Value> next(Interpreter& in) override {
-    if (at_ >= steps() * epochs) return std::nullopt;
+    if (at_ >= steps() * epochs || (!types.empty() && at_ > skip)) return std::nullopt;
+    if (!types.empty()) return typed(in);
     std::vector<std::string> bytes;
     if (queue_.empty()) {
       bytes = rows->gather(which(in, at_), batch);
@@ -99,6 +101,19 @@ class Batches : public lang::Loader {
     return out;
   }
 
+  Value typed(Interpreter& in) {
+    ++at_;
+    std::vector<Value> out;
+    for (const trace::Tensor& x : types) {
+      runtime::Shape shape = x.type().shape;
+      shape[0] = batch;
+      std::vector<Value> sizes(shape.begin(), shape.end());
+      const Value blank = call_row(in, "zeros", {{"", Value::list(std::move(sizes)), span}, {"dtype", Value(x.type().dtype), span}}, span);
+      out.push_back(blank);
+    }
+    return finished(in, std::move(out), batch);
+  }
+
   Value made(Interpreter& in, const std::vector<std::string>& bytes, std::int64_t real) {
     std::vector<Value> out;
     for (std::size_t a = 0; a < bytes.size(); ++a) {
@@ -106,7 +121,11 @@ class Batches : public lang::Loader {
       shape[0] = batch;
       out.emplace_back(new_array(in, rows->arrays[a]->type.dtype, std::move(shape), bytes[a].data()));
     }
-    Value v = lang::with_leaves(tree, std::move(out));
+    return finished(in, std::move(out), real);
+  }
+
+  Value finished(Interpreter& in, std::vector<Value> arrays, std::int64_t real) {
+    Value v = lang::with_leaves(tree, std::move(arrays));
     if (!spec.is_none()) v = lang::shard_tree(in, v, spec, nullptr, span);
     if (!pad) return v;
     std::string marks(static_cast<std::size_t>(batch), '\0');
@@ -132,20 +151,27 @@ class Batches : public lang::Loader {
 };
 
 void take_arrays(Interpreter& in, BoundArgs& a, Batches& out) {
+  std::string first;
+  bool any_checked = false;
   for (const Value& leaf : lang::leaves(a[0])) {
     const trace::Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in, leaf, std::nullopt, a.args[0].span);
-    if (t.traced()) in.fail("type", a.args[0].span, "a loader reads arrays that are there, not traced ones");
+    const bool checked = t.traced() && t.frame()->types_only && !t.frame()->outer();
+    if (t.traced() && !checked) in.fail("type", a.args[0].span, "a loader reads arrays that are there, not traced ones");
     if (t.type().rank() == 0) in.fail("shape", a.args[0].span, "a loader takes arrays with rows, one of these has rank 0");
-    if (!out.rows->arrays.empty() && t.type().shape[0] != out.count)
-      in.fail("shape", a.args[0].span, "the arrays of a loader need as many rows: " + runtime::to_string(out.rows->arrays[0]->type) + " and " +
-                                           runtime::to_string(t.type()));
+    if (!first.empty() && t.type().shape[0] != out.count)
+      in.fail("shape", a.args[0].span, "the arrays of a loader need as many rows: " + first + " and " + runtime::to_string(t.type()));
+    if (first.empty()) first = runtime::to_string(t.type());
     out.count = t.type().shape[0];
+    out.types.push_back(t);
+    if (checked) any_checked = true;
+    if (any_checked) continue;
     out.rows->arrays.push_back(runtime::to_host(in.context().pool(), in.context().concrete(t, "loader")));
     std::size_t bytes = runtime::size_of(t.type().dtype);
     for (std::size_t d = 1; d < t.type().shape.size(); ++d) bytes *= static_cast<std::size_t>(t.type().shape[d]);
     out.rows->row_bytes.push_back(bytes);
   }
-  if (out.rows->arrays.empty()) in.fail("type", a.args[0].span, "a loader needs at least one array");
+  if (!any_checked) out.types.clear();
+  if (first.empty()) in.fail("type", a.args[0].span, "a loader needs at least one array");
   if (out.count > std::numeric_limits<std::int32_t>::max()) in.fail("shape", a.args[0].span, "a loader takes fewer than 2 ** 31 rows");
 }
 
