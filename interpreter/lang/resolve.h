@@ -1,5 +1,6 @@
-// Names are resolved before anything runs: a pass over a file's tree says for each name where its variable lives, and finds unknown
-// names, assignments without a declaration and other errors of form. The evaluator then only indexes. See resolve.cpp.
+// Names are resolved before anything runs: a pass over a file's tree says for each name where its variable lives, and
+// finds unknown names, assignments without a declaration and other errors of form. The evaluator then only indexes. See
+// resolve.cpp.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -49,13 +50,14 @@ enum NameFlag : std::uint8_t {
 struct Unit : std::enable_shared_from_this<Unit> {
   std::shared_ptr<const grammar::Module> tree;
   std::vector<Slot> slots;                       // of name references, name patterns, fn / mesh / import statements
-  std::vector<std::int32_t> extra;               // blocks: into `blocks`; functions: into `functions`; x.f(): into `methods`
+  std::vector<std::int32_t> extra;   // blocks: into `blocks`; functions: into `functions`; x.f(): into `methods`
   std::vector<std::uint8_t> flags;               // NameFlag
   std::vector<BlockInfo> blocks;
   std::vector<FunctionInfo> functions;
   std::vector<std::vector<Slot>> methods;        // candidates for f in x.f(), nearest first
   struct Assigned { Slot slot; std::string name; };
-  std::unordered_map<const void*, std::vector<Assigned>> assigned;  // by IfExpr, WhileStmt and ForStmt: outer variables that they assign
+  std::unordered_map<const void*, std::vector<Assigned>>
+      assigned;   // by IfExpr, WhileStmt, ForStmt: outer variables that they assign
   FunctionInfo top;                              // frame of the top level's inner blocks
 };
 
@@ -64,9 +66,9 @@ struct ResolveHost {                             // what the pass asks the inter
   std::function<std::vector<std::string>()> builtin_names; // for suggestions
 };
 
-// Resolves `tree` in `module` (whose variables grow by what the tree's top level declares). Errors are appended to `errors`, all of
-// them; the unit may be run only where there is none. New variables of the module have no cell yet.
-std::shared_ptr<const Unit> resolve_names(std::shared_ptr<const grammar::Module> tree, ModuleEnv& module, const ResolveHost& host,
-                                          std::vector<grammar::Diagnostic>& errors);
+// Resolves `tree` in `module` (whose variables grow by what the tree's top level declares). Errors are appended to
+// `errors`, all of them; the unit may be run only where there is none. New variables of the module have no cell yet.
+std::shared_ptr<const Unit> resolve_names(std::shared_ptr<const grammar::Module> tree, ModuleEnv& module,
+                                          const ResolveHost& host, std::vector<grammar::Diagnostic>& errors);
 
 }  // namespace shard::lang

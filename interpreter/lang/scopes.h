@@ -1,5 +1,5 @@
 // Scopes while names are resolved: which variables are visible where, who refers to them, and where each finally lives.
-// Only resolve.cpp uses this. A function sees what was declared before it, and functions declared later in the blocks around it
+// Only the resolver uses this. A function sees what was declared before it, and functions declared later in the blocks around it
 // (so that top-level functions may call each other); other later variables only where no other meaning of the name exists.
 #pragma once
 #include <deque>
