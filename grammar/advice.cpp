@@ -12,9 +12,12 @@ std::optional<Diagnostic> advise(State& state) {
   NearText t(state, static_cast<std::size_t>(state.furthest - state.begin));
   if (t.at >= t.text.size()) return std::nullopt;
   for (auto form :
-       {c_style_for,       lambda,        foreign_word, string_prefix, print_statement, logical,        increment,
-        operator_and_more, comprehension, ternary,      lone_else,     record_fields,   named_argument, axis_sign,
-        in_parentheses,    in_let,        spread,       compare,       block_place,     unknown_sign}) {
+       {c_style_for,    lambda,        foreign_word, opening_word,      decorator,     string_prefix,
+        print_statement, logical,      increment,    operator_and_more, colon_equals,  in_for,
+        closed_range,   comprehension, ternary,      lone_else,         in_parameters, in_let,
+        record_fields,  named_argument, axis_sign,   in_mesh,           in_import,     result_annotation,
+        in_parentheses, in_operator,   spread,       compare,           in_text,       block_place,
+        unknown_sign}) {
     if (Advice d = form(t)) return d;
   }
   return std::nullopt;

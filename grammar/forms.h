@@ -37,6 +37,19 @@ Advice record_fields(NearText& t);
 Advice named_argument(NearText& t);
 Advice axis_sign(NearText& t);
 Advice in_parentheses(NearText& t);
+
+// statements, parameters, text: forms_statements.cpp
+Advice opening_word(NearText& t);
+Advice decorator(NearText& t);
 Advice in_let(NearText& t);
+Advice colon_equals(NearText& t);
+Advice in_for(NearText& t);
+Advice closed_range(NearText& t);
+Advice in_operator(NearText& t);
+Advice in_parameters(NearText& t);
+Advice result_annotation(NearText& t);
+Advice in_mesh(NearText& t);
+Advice in_import(NearText& t);
+Advice in_text(NearText& t);
 
 }  // namespace shard::grammar

@@ -1,5 +1,5 @@
-// Conditions, loops, blocks and calls of other languages: `a if c else b`, `[e for x in xs]`, `if c:`, `f(a=1)`, `(X:
-// 8)`.
+// Conditions, loops, blocks and calls of other languages: `a if c else b`, `[e for x in xs]`, `if c:`, `f(a=1)`,
+// `(X: 8)`.
 #include "grammar/forms.h"
 
 #include <algorithm>
@@ -126,7 +126,8 @@ Advice record_fields(NearText& t) {
   bool words = true;
   for (std::size_t at = t.open + 1; at < close;) {
     const std::size_t end = std::min(t.end(at, ",}\n;"), close);
-    const std::string item(trimmed(t.text.substr(at, end - at)));
+    std::string item(trimmed(t.text.substr(at, end - at)));
+    if (item.substr(0, 7) == "return ") item = trimmed(std::string_view(item).substr(7));
     const std::size_t equals = item.find('=');
     std::string name(trimmed(std::string_view(item).substr(0, equals)));
     const bool word = !name.empty() && is_word_start(name[0]) && std::all_of(name.begin(), name.end(), is_word_part);
@@ -189,15 +190,6 @@ Advice in_parentheses(NearText& t) {
   const std::string form = function ? "(fn(x) = ...)" : "(shard ... as ...)";
   return say(t.span(t.at, t.at + t.token.size()),
              "as an operand, " + quote(t.token) + " needs parentheses: " + quote(form));
-}
-
-Advice in_let(NearText& t) {
-  if (!t.expects("=") || !t.is_word(t.statement, 3) || t.text.substr(t.statement, 3) != "let") return {};
-  if (t.token == "(")
-    return say(t.span(t.statement, t.statement + 3), "a function is declared with `fn`",
-               {{"write `fn`", t.span(t.statement, t.statement + 3), "fn"}});
-  if (t.token != ":") return {};
-  return say(t.span(t.at, t.at + 1), "a `let` has no annotation: a variable takes its type from its value");
 }
 
 }  // namespace shard::grammar

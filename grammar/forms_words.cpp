@@ -41,6 +41,10 @@ constexpr std::array<Foreign, 13> foreign = {{{"def", "fn"},
 // `def f(x)`, `elif c`: the word itself was taken for a name, and what follows it cannot follow a name. `is` and a late
 // `elif` are where it stopped.
 Advice foreign_word(NearText& t) {
+  if (t.token == "is" && t.word("not", t.at + 2, t.text.size()) == t.skip(t.at + 2)) {
+    const Span both = t.span(t.at, t.skip(t.at + 2) + 3);
+    return say(both, "`is not` is written `!=` here", {{"write `!=`", both, "!="}});
+  }
   const std::string_view before = t.word_before(t.at);
   for (const Foreign& f : foreign) {
     const bool infix = f.word == "is" || f.here == "else if";

@@ -113,7 +113,10 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
     if (!callee) {
       callee = method(*c.callee, f->name.text, scratch);
       if (!callee) {
-        if (find_field(*object, f->name.text)) fail("type", c.callee->span, "the field `" + f->name.text + "` of " + kind_name(*object) + " is no function");
+        if (find_field(*object, f->name.text))
+          fail("type", c.callee->span, "the field `" + f->name.text + "` of " + kind_name(*object) + " is no function",
+               c.args.empty() ? std::vector<std::string>{"read it without a call: `." + f->name.text + "`"}
+                              : std::vector<std::string>{});
         std::vector<std::string> notes, names = builtin_names();
         if (auto near = near_miss(f->name.text, names)) notes.push_back("did you mean `" + *near + "`?");
         if (object->fields()) {

@@ -3,6 +3,7 @@
 #include "interpreter/lang/format.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "grammar/parse.h"
@@ -19,6 +20,11 @@ using runtime::RuntimeError;
 
 template <class... F> struct Overload : F... { using F::operator()...; };
 template <class... F> Overload(F...) -> Overload<F...>;
+
+bool plain_word(const std::string& s) {
+  auto part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) && std::all_of(s.begin(), s.end(), part);
+}
 
 class Shower {
  public:
@@ -103,6 +109,7 @@ class Shower {
       if (i) text += ", ";
       walk(items[i]);
     }
+    if (close == ')' && items.size() == 1) text += ',';   // `(1)` would be a number
     --depth_;
     text += close;
   }
@@ -111,7 +118,8 @@ class Shower {
     text += '{';
     if (++depth_ > kMaxNesting) too_deep();
     for (std::size_t i = 0; i < r.fields.size(); ++i) {
-      text += (i ? ", " : "") + r.fields[i].first + ": ";
+      const std::string& name = r.fields[i].first;
+      text += (i ? ", " : "") + (plain_word(name) ? name : quoted(name)) + ": ";
       walk(r.fields[i].second);
     }
     --depth_;

@@ -138,7 +138,9 @@ Value Impl::import_module(const ImportStmt& s, Span span) {
     std::optional<std::string> found;
     if (in.options().embedded_module) found = in.options().embedded_module(s.module);
     if (!found)
-      fail("import", span, "there is no module `" + s.module + "` in the standard library", {"a file is imported by its name in quotes: import \"" + s.module + ".shard\" as " + s.module});
+      fail("import", span, "there is no module `" + s.module + "` in the standard library",
+           {"its modules are nn and optim; arrays and their functions need no import",
+            "a file is imported by its name in quotes: import \"" + s.module + ".shard\" as " + s.module});
     text = std::move(*found);
   }
   auto env = std::make_shared<ModuleEnv>();

@@ -100,6 +100,11 @@ Value Impl::eval_shard(const Expr& e, const grammar::Shard& s) {
     if (!given) fail("type", s.mesh->span, "`on` takes a mesh, and this is " + kind_name(m));
     mesh = (*given)->mesh;
   }
+  auto* splits = spec.get<std::shared_ptr<const Spec>>();
+  auto* array = v.get<Tensor>();
+  if (splits && *splits && !(*splits)->dims.empty() && !v.items() && !v.fields() && !v.is_none() && (!array || array->known()))
+    fail("spec", e.span, lang::show(**splits) + " splits dimensions, and " + kind_name(v) + " has none",
+         {"`P()` fits every value"});
   return shard_tree(in, v, spec, mesh, e.span);
 }
 

@@ -152,8 +152,11 @@ std::unique_ptr<Editor> make_editor(Complete complete) {
 }
 
 std::string last_word(const std::string& before) {
+  auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
   std::size_t at = before.size();
-  while (at > 0 && (std::isalnum(static_cast<unsigned char>(before[at - 1])) || before[at - 1] == '_' || before[at - 1] == '.' || before[at - 1] == ':')) --at;
+  while (at > 0 && part(before[at - 1])) --at;
+  if (at > 0 && before[at - 1] == '@') --at;                         // an axis
+  if (at > 0 && before[at - 1] == ':' && before.find_first_not_of(" \t") == at - 1) --at;   // a command
   return before.substr(at);
 }
 

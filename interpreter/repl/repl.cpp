@@ -16,7 +16,7 @@ constexpr const char* kHelp =
     "An entry is a statement or an expression; it goes on over several lines while a bracket is open.\n"
     "  :help          this text            help(matmul)   what a function does\n"
     "  :type EXPR     the type of a value  :quit          leave (so does Ctrl-D)\n"
-    "Ctrl-C gives up the entry that is being written, or stops the one that runs. Tab completes names.\n";
+    "Ctrl-C gives up the entry that is being written, or stops the one that runs. Tab completes names, fields and axes.\n";
 
 const char* const kWords[] = {"let", "fn", "jit", "manual", "mesh", "shard", "as", "use", "if", "else", "for", "in", "while", "break", "continue", "return",
                               "import", "and", "or", "not", "true", "false", "none", "rules", "explicit", "auto", "bool", "i8", "i16", "i32", "i64", "u8",
@@ -117,12 +117,22 @@ class Loop {
   std::vector<std::string> complete(const std::string& before) {
     const std::string word = last_word(before);
     if (word.starts_with(':')) return {":help", ":quit", ":type"};
+    if (word.starts_with('@')) return axes();
     const std::size_t dot = word.rfind('.');
     if (dot != std::string::npos) return fields(word.substr(0, dot));
     std::vector<std::string> out(names_.begin(), names_.end());
     for (const char* w : kWords) out.emplace_back(w);
     for (const std::string& w : grammar::collective_names()) out.push_back(w);
     for (const std::string& w : in().impl().builtin_names()) out.push_back(w);
+    return out;
+  }
+
+  std::vector<std::string> axes() {                      // of the current mesh, and the names that the rules lay out
+    std::vector<std::string> out;
+    if (const auto& mesh = in().context().mesh())
+      for (const auto& a : mesh->axes) out.push_back("@" + a.name);
+    if (const lang::Record* rules = in().impl().rules().fields())
+      for (const auto& f : rules->fields) out.push_back("@" + f.first);
     return out;
   }
 
@@ -142,6 +152,10 @@ class Loop {
       for (const auto& f : r->fields) out.push_back(path + "." + f.first);
     if (v->is_tensor())
       for (const char* f : {"shape", "dtype", "ndim", "size", "T"}) out.push_back(path + "." + f);
+    if (v->is<std::shared_ptr<const lang::MeshValue>>())
+      for (const char* f : {"axes", "shape", "devices"}) out.push_back(path + "." + f);
+    if (v->is_tensor() || v->items())                    // x.f() is f(x)
+      for (const std::string& f : in().impl().builtin_names()) out.push_back(path + "." + f);
     return out;
   }
 

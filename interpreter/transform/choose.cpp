@@ -21,6 +21,7 @@ class Chooser {
   FactorAxes run() {
     while (take(false)) {}
     while (take(true)) {}
+    relocate();
     return std::move(chosen_);
   }
 
@@ -74,6 +75,51 @@ class Chooser {
     return false;
   }
 
+  // The same axes split a table on a masked factor, and the table is more than its lookups and what comes of them.
+  bool better_masked(const Known& source, const Axes& axes, std::size_t have) const {
+    std::int64_t lookups = source.value.bytes, tables = 0;
+    for (const auto& k : known_) {
+      if (k.result) lookups = std::min(lookups + k.value.bytes, INT64_MAX / 2);
+      bool table = false;
+      for (std::size_t g = 0; g < k.axes.size(); ++g) {
+        if (rule_.factors[g].kind != FactorKind::Masked || rank(static_cast<int>(g)) < 0) continue;
+        for (std::size_t i = have; i < axes.size(); ++i)
+          table |= std::find(k.axes[g].begin(), k.axes[g].end(), axes[i]) != k.axes[g].end();
+      }
+      if (table && !k.result) tables = std::min(tables + k.value.bytes, INT64_MAX / 2);
+    }
+    return tables > lookups;
+  }
+
+  static bool has(const Known& k, int f) {
+    return std::any_of(k.value.dims->begin(), k.value.dims->end(),
+                       [&](const auto& dim) { return std::find(dim.begin(), dim.end(), f) != dim.end(); });
+  }
+  bool in_results(int f) const {
+    return std::all_of(known_.begin(), known_.end(), [&](const Known& k) { return !k.result || has(k, f); });
+  }
+
+  // Axes of operands on factors that cannot be split go to one that passes: an exchange in place of a gather.
+  void relocate() {
+    for (const auto& k : known_) {
+      if (k.result) continue;
+      for (std::size_t f = 0; f < k.axes.size(); ++f) {
+        if (rank(static_cast<int>(f)) >= 0 || k.axes[f].empty()) continue;
+        for (std::size_t g = 0; g < chosen_.size(); ++g) {
+          if (rule_.factors[g].kind != FactorKind::Pass || !has(k, static_cast<int>(g)) ||
+              !in_results(static_cast<int>(g)))
+            continue;
+          Axes axes = chosen_[g];
+          axes.insert(axes.end(), k.axes[f].begin(), k.axes[f].end());
+          if (!possible(static_cast<int>(g), axes, chosen_[g].size())) continue;
+          for (AxisId a : k.axes[f]) used_.add(a);
+          chosen_[g] = std::move(axes);
+          break;
+        }
+      }
+    }
+  }
+
   bool take(bool wishes) {
     using Key = std::tuple<bool, std::int64_t, int, std::int64_t, int>;
     int best_factor = -1;
@@ -96,6 +142,9 @@ class Chooser {
             agreed |= k.result;
           }
           if (!wishes && !agreed && better_moved(source, f, axes, mine.size())) continue;
+          if (!wishes && rule_.factors[static_cast<std::size_t>(f)].kind == FactorKind::Pass &&
+              better_masked(source, axes, mine.size()))
+            continue;
           Key key{agreed, carried, rank(f), parts(mesh_, axes), -f};
           if (best_factor >= 0 && key <= best_key) continue;
           best_factor = f;

@@ -137,12 +137,15 @@ void Partitioner::operation(const Node& n) {
   }
   std::vector<Sharding> layouts;
   for (std::size_t r = 0; r < n.outputs.size(); ++r) layouts.push_back(layout_of(*rule, rule->results[r], axes, *low_.mesh));
+  grammar::Span cause = n.span;        // of a sum that is carried on: the node that left it
+  for (Var v : n.inputs)
+    if (!carried.empty() && !unfinished(v).empty()) { cause = values_[at(v)].span; break; }
   Vars outputs = emit_local(n, *rule, axes, inputs, layouts);
   for (std::size_t r = 0; r < n.outputs.size(); ++r) {
     leave_pending(*rule, r, axes, layouts[r], outputs[r]);
     layouts[r].unreduced |= carried | kept;
     if (!kept.empty()) layouts[r].pending = wanted(n.outputs[r]).pending;
-    set(n.outputs[r], outputs[r], layouts[r], n.span);
+    set(n.outputs[r], outputs[r], layouts[r], cause);
   }
 }
 

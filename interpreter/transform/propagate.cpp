@@ -14,7 +14,8 @@ namespace {
 
 using ir::FactorKind;
 
-constexpr int kLevels = 5;   // 1 one-use pass-through and edges, 2 all pass-through, 3 pass factors of all, 4 all factors, 5 broadcasts forward
+// 1 one-use pass-through and edges, 2 all pass-through, 3 pass factors of all, 4 all factors, 5 broadcasts forward
+constexpr int kLevels = 5;
 
 struct Offer {
   int factor;
@@ -73,6 +74,14 @@ class Propagation {
     return false;
   }
 
+  // The size of the dimension where a value has the factor; 0 where it has not.
+  static std::int64_t size_along(const FlowValue& v, int f) {
+    const ir::Type& type = v.scope->graph->type(v.var);
+    for (std::size_t d = 0; d < v.dims.size() && d < type.shape.size(); ++d)
+      if (std::find(v.dims[d].begin(), v.dims[d].end(), f) != v.dims[d].end()) return type.shape[d];
+    return 0;
+  }
+
   void visit(FlowItem& item, int level) {
     std::vector<Projection> known;
     bool any = false;
@@ -107,7 +116,6 @@ class Propagation {
     for (const auto& dim : target.dims)
       for (int f : dim) {
         const ir::Factor& factor = item.rule.factors[static_cast<std::size_t>(f)];
-        if (factor.kind == FactorKind::Whole || factor.kind == FactorKind::Halo) continue;
         if (factor.kind != FactorKind::Pass && level < 4) continue;
         const Axes& mine = known[t].axes[static_cast<std::size_t>(f)];
         bool from_results = !item.edge && !target.result && in_results(item, f);
@@ -117,6 +125,7 @@ class Propagation {
           const FlowValue& source = item.values[s];
           if (s == t || (from_results && !source.result)) continue;
           if ((item.repeats || source.repeated) && level < 5 && target.result && !source.result) continue;
+          if (factor.kind == FactorKind::Whole && size_along(target, f) < size_along(source, f)) continue;
           const Axes& theirs = known[s].axes[static_cast<std::size_t>(f)];
           if (theirs.size() <= mine.size() || !is_prefix(mine, theirs)) continue;
           if (best && source.bytes <= best->bytes) continue;
@@ -152,7 +161,10 @@ class Propagation {
       if (outside && !is_prefix(v.outside[d], axes_of_dim.axes)) return false;
       for (auto g = std::find(dim.begin(), dim.end(), f) + 1; g != dim.end(); ++g)
         if (!axes[static_cast<std::size_t>(*g)].empty()) return false;
-      axes_of_dim.axes.push_back(axis);
+      Axes grown = axes_of_dim.axes;      // an operation may change the size of a dimension that it cannot split
+      grown.push_back(axis);
+      if (dim.size() == 1 && type.shape[d] % parts(mesh_, grown) != 0) return false;
+      axes_of_dim.axes = std::move(grown);
       axes[static_cast<std::size_t>(f)].push_back(axis);
       return true;
     }

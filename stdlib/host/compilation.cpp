@@ -14,7 +14,7 @@ using lang::Interpreter;
 using lang::Value;
 
 Value jit(Interpreter& in, BoundArgs& a) {
-  if (!a[0].callable()) in.fail("type", a.span, "jit takes a function, this is a " + lang::kind_name(a[0]));
+  if (!a[0].callable()) in.fail("type", a.span, "jit takes a function, and this is " + lang::kind_name(a[0]));
   return lang::make_jit(in, a[0], a[1], a[2], a.span);
 }
 

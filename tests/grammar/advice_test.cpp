@@ -124,3 +124,38 @@ TEST_CASE("advice: meshes, specs, shard") {
   advises("let y = w @ shard x as P()", "as an operand, `shard` needs parentheses: `(shard ... as ...)`");
   advises("let y = 1 + fn(x) = x", "as an operand, `fn` needs parentheses: `(fn(x) = ...)`");
 }
+
+TEST_CASE("advice: statements of other languages") {
+  advises("from nn import linear", "a module comes in whole: `import nn`, then `nn.linear`");
+  advises("class A { }", "there are no classes: a record holds fields, `{w: 1, b: 2}`, and `p.f()` is `f(p)`");
+  advises("match x { }", "there is no `match`: write `if a { ... } else if b { ... }`");
+  advises("raise E(1)", "an error is raised by a call: `error(\"words\")`");
+  advises("assert a == b", "a call has parentheses: `assert(a == b)`", "assert(a == b)");
+  advises("jit f(x) = x", "a function is declared with `fn`: `jit fn f(x) = x`", "jit fn f(x) = x");
+  advises("@jit\nfn f(x) = x", "nothing decorates a function: `jit` stands before `fn`: `jit fn f(x)`", "jit fn f(x) = x");
+  advises("let a, b = f()", "several names stand in parentheses: `let (a, b) = ...`", "let (a, b) = f()");
+  advises("let a = 1, 2", "several values make a tuple: `(1, 2)`", "let a = (1, 2)");
+  advises("let mut a = 1", "every variable can be assigned: drop the `mut`", "let a = 1");
+  advises("let a[0] = 1", "an element or a field of a variable is assigned without `let`", "a[0] = 1");
+  advises("let a = b = 1", "one `let` declares one value: assign to each variable by itself");
+  advises("let a == 1", "`let` gives a value with one `=`", "let a = 1");
+  advises("a := 1", "`:=` is written `=`, with a `let` in front where the variable is new", "a = 1");
+  advises("for i, x in e(xs) { }", "several names stand in parentheses: `for (i, x) in ...`", "for (i, x) in e(xs) { }");
+  advises("for i in 0...n { }", "a range has two dots, and ends before its last number: `0..10`", "for i in 0..n { }");
+  advises("f(x in xs)",
+          "`in` belongs to `for`; what a list holds is looked up with `len(filter(fn(y) = y == x, xs)) > 0`");
+  advises("let t = x is not none", "`is not` is written `!=` here", "let t = x != none");
+  advises("fn f(*xs) = 1",
+          "a function takes a fixed number of arguments: take a list, or a record, as one of them");
+  advises("fn f x = x", "parameters stand in parentheses: `fn f(x, y) = ...`, `fn(x) = ...`");
+  advises("fn f(x): f32[3] = x", "what a function returns is annotated with `->`: `-> f32[3]`", "fn f(x) -> f32[3] = x");
+  advises("mesh m = (@X = 8)", "the size of an axis follows a colon: `@X: 8`", "mesh m = (@X :  8)");
+  advises("mesh m = [@X: 8]", "the axes of a mesh stand in parentheses: `mesh m = (@X: 8)`");
+  advises("use mesh m", "`use` takes the mesh alone: `use m`", "use m");
+  advises("let y = shard x P(@X)", "a layout follows `as`: `shard x as P(@X)`", "let y = shard x as P(@X)");
+  advises("import nn, optim", "one `import` brings in one module: write another one");
+  advises("test { }", "a test has a title: `test \"what holds\" { ... }`");
+  advises("f([1, 2; 3, 4])", "the rows of a matrix are lists: `array([[1, 2], [3, 4]])`");
+  advises("let s = \"{}\"",
+          "braces in a string hold what is shown, such as `{loss:.4f}`; a brace itself is `{{`");
+}
