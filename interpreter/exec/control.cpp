@@ -55,7 +55,7 @@ void WhileLoop::run(Run& r, void* const* in, void* const* out, char* mine) const
   }
   for (std::size_t i = 0; i < carry; ++i) take(now[i], in[condition_consts + body_consts + i], carry_bytes[i]);
   while (true) {
-    r.ask();
+    r.ask_in_endless_loop();
     for (std::size_t i = 0; i < carry; ++i) ask[1 + condition_consts + i] = now[i];
     condition.run(r, ask.data());
     if (!mine[verdict]) break;

@@ -11,6 +11,14 @@ void Run::ask() const {
   if (may_stop && hooks.interrupted && hooks.interrupted()) throw grammar::Error("interrupt", {}, "interrupted");
 }
 
+void Run::ask_in_endless_loop() const {
+  if (!hooks.interrupted || !hooks.interrupted()) return;
+  grammar::Error e("interrupt", {}, "interrupted");
+  if (!may_stop)
+    e.diagnostic.notes.push_back("the loop was overwriting its arguments: a variable that the statement assigns is none now");
+  throw e;
+}
+
 void Plan::run(Run& r, char* const* base) const {
   constexpr std::size_t kFew = 24;
   std::array<void*, kFew> few;

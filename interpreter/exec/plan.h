@@ -19,6 +19,7 @@ struct Run {
   bool may_stop = true;                                  // false once buffers of the caller are being overwritten
   std::vector<std::int64_t> coordinates;                 // by mesh axis: where a region that runs block by block stands
   void ask() const;                                      // throws Error("interrupt")
+  void ask_in_endless_loop() const;                      // also where buffers of the caller are lost by it
 };
 
 // Address of the first element: base[slot] + offset (+ stride times coordinate of each term). Slot 0 is address 0:

@@ -57,7 +57,7 @@ std::vector<std::string> advice(BinaryOp op, const Value& l, const Value& r) {
     if (op == BinaryOp::Add && list(l) && list(r)) return {"to join lists, spread them: [...xs, ...ys]"};
     return {"to compute with the numbers of a list, make it an array: array(xs)"};
   }
-  if (op == BinaryOp::Add && (l.is_string() || r.is_string())) return {"put a value into a string with braces: \"{x}\""};
+  if (l.is_string() || r.is_string()) return {"put a value into a string with braces: \"{x}\""};
   return {};
 }
 

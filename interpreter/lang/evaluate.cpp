@@ -45,7 +45,7 @@ Value Impl::read(Slot s, const Expr& at) {
   if (!c || !c->set) {
     auto* name = std::get_if<NameRef>(&at.node);
     fail("name", at.span, (name ? "`" + name->name + "`" : std::string("a variable")) + " is used before its declaration",
-         {"functions see the variables around them as they are at the call"});
+         {"functions see the variables around them as they are at the call; a declaration that failed gives no value"});
   }
   if (observer && c->serial < observer_floor) {
     CellRef keep = c;

@@ -22,7 +22,7 @@ void reduce(Reduce op, const View& in, std::span<const int> axes, const View& ou
 // Index (i32) of the largest or smallest along one axis, the first of equals, nan counts as the extreme (NumPy, JAX).
 void arg_reduce(bool largest, const View& in, int axis, const View& out);
 
-// ---- order.cpp: along the last dimension, stable, nan last; descending for top_k
+// ---- order.cpp: along the last dimension, stable; nan is the largest: last, first when descending
 void sort(const View& in, const View& out, bool descending = false);
 void argsort(const View& in, const View& out_i32, bool descending = false);
 enum class Scan : std::uint8_t { Sum, Prod, Max, Min };

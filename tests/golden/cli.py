@@ -153,7 +153,8 @@ def a_reader_that_goes_away_ends_it_quietly():
 
 @case
 def ctrl_c_stops_a_script_with_130():
-    for text in ('print("on")\nlet i = 0\nwhile true { i += 1 }\n', 'print("on")\njit fn f(x) { while x < 1.0 { x = x * 1.0 }\n x }\nprint(f(0.5))\n'):
+    for text in ('print("on")\nlet i = 0\nwhile true { i += 1 }\n', 'print("on")\njit fn f(x) { while x < 1.0 { x = x * 1.0 }\n x }\nprint(f(0.5))\n',
+                 'print("on")\njit fn f(x) { while sum(x) < 1.0 { x = x * 1.0 }\n x }\nprint(f(zeros([3])))\n'):
         p = subprocess.Popen([SHARD, 'run', script(text)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(1.0 * SLOW)
         p.send_signal(signal.SIGINT)
@@ -199,6 +200,58 @@ def the_repl_on_a_terminal():
     for text in ('Shard', '42', '25', 'still 2', '43', 'interrupt'):
         check(text in shown, f'"{text}" is not in: {shown}')
     with open(os.path.join(home, 'shard', 'history'), encoding='utf-8') as f: check('value' in f.read(), 'the history is kept')
+
+
+@case
+def the_repl_completes_fields_axes_and_methods():
+    shown, status, home = terminal([b'mesh m = (@data: 4, @model: 2)\n', b'let x = shard ones([8, 8]) as P(@da\t, @mo\t)\n', b'sharding(x)\n',
+                                    b'let p = {weight: 41, width: {a: 2}}\n', b'p.we\t + 1\n', b'm.sha\t\n', b'x.resha\t([64]).shape\n'])
+    for text in ('P(@data, @model)', '42', '{data: 4, model: 2}', '(64,)'):
+        check(text in shown, f'"{text}" is not in: {shown}')
+
+
+@case
+def the_repl_goes_on_after_an_endless_loop_over_an_array():
+    shown, status, home = terminal([b'jit fn f(x) { while sum(x) < 1.0 { x = x * 1.0 }; x }\n', b'f(zeros([3]))\n', b'\x03', b'1000 + 234\n'])
+    check('interrupted' in shown and '1234' in shown, shown)
+
+
+@case
+def texts_of_any_kind_are_read():
+    for data, out, err in ((b'\xef\xbb\xbfprint(1)\r\nlet x = (\r\n2)\r\nprint(x)', '1\n2\n', ''), (b'', '', ''), (b'# only this', '', ''),
+                           (b'print("\xff")\n', '', 'not UTF-8'), (b'print(1)\x00\n', '', 'expected'),
+                           (b'\tlet y = foo\n', '', '^^^'),
+                           (b'let a = ' + b'1 + ' * 500 + b'foo\n', '', '1:2009: error'), (b'let a = ' + b'(' * 300 + b'1' + b')' * 300 + b'\n', '', '200 deep')):
+        path = script('')
+        with open(path, 'wb') as f: f.write(data)
+        p = shard('run', path)
+        check(p.stdout == out and err in p.stderr and p.returncode == (1 if err else 0), repr(data[:40]), p)
+        check(all(len(line) <= 160 for line in p.stderr.splitlines()[1:]), 'long lines are shortened', p)
+
+
+@case
+def modules_that_import_each_other_are_told():
+    folder = tempfile.mkdtemp()
+    for name, text in (('a', 'import "b.shard"\nlet x = 1\n'), ('b', 'import "a.shard"\n'), ('c', 'import "d.shard" as d\nprint(d.x)\n'), ('d', 'let x = (\n'),
+                       ('e', 'import "f.shard" as f\nf.g(1)\n'), ('f', 'print("once")\nfn g(x) = error("in g")\n'), ('h', 'import "f.shard" as p\nimport "./f.shard" as q\n')):
+        with open(os.path.join(folder, name + '.shard'), 'w') as f: f.write(text)
+    p = shard('run', os.path.join(folder, 'a.shard'))
+    check(p.returncode == 1 and 'a file imports itself' in p.stderr and 'imports' in p.stderr.split('note:')[1], 'a circle', p)
+    p = shard('run', os.path.join(folder, 'c.shard'))
+    check(p.returncode == 1 and 'd.shard:1:9: error:' in p.stderr, 'the place in the imported file', p)
+    p = shard('run', os.path.join(folder, 'e.shard'))
+    check(p.returncode == 1 and 'f.shard:2:11: error: in g' in p.stderr and 'e.shard:2:1' in p.stderr, 'the call that led there', p)
+    check(shard('run', os.path.join(folder, 'h.shard')).stdout == 'once\n', 'a file runs once')
+
+
+@case
+def settings_must_fit():
+    path = script('let n = 3\nlet s = "x"\nprint(n, s)\n')
+    p = shard('run', path, '--set', 'n=(1')
+    check(p.returncode == 1 and '--set n:1:1: error:' in p.stderr, 'a setting that is no expression', p)
+    p = shard('run', path, '--set', 'm=1')
+    check(p.returncode == 1 and 'no top-level `let m`' in p.stderr and 'n, s' in p.stderr, 'a setting of nothing', p)
+    check(shard('run', path, '--set', 's=7', '--set', 'n=[1, 2]').stdout == '[1, 2] 7\n', 'text where that is a string')
 
 
 @case

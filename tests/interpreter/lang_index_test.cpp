@@ -15,7 +15,7 @@ struct Read { const char *items, *result; };
 struct Update { const char *items, *assign; long long sum; };
 
 constexpr Read kReads[] = {
-    {"-3, 1", "(5) 115"},
+    {"-3, 1", "(5,) 115"},
     {"none, ::-1, ..., -5:2, :", "(1, 3, 2, 5) 7640"},
     {":", "(3, 4, 5) 71980"},
     {":3", "(3, 4, 5) 71980"},
