@@ -37,7 +37,7 @@ TEST_CASE("expected sets are in the user's words, at the place where the parse c
   says("fn f(x) x", "expected `{` or `=`, found `x`", "x");
   says("fn f(x", "`(` opened at line 1 is never closed", "(");
   says("for i of xs {}", "expected `in`, found `of`", "of");
-  says("shard x", "expected `as`, but the text ends here", "");
+  says("shard x", "expected `as`, but the line ends here", "");
   says("x.3", "expected a field's name, found `3`", "3");
   says("mesh m = 8", "expected `(`, found `8`", "8");
   says("mesh m = (@X 8)", "expected `:`, found `8`", "8");
