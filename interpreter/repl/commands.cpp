@@ -14,6 +14,7 @@
 
 #include "interpreter/lang/report.h"
 #include "interpreter/repl/signals.h"
+#include "stdlib/stdlib.h"
 
 namespace shard::repl {
 namespace {
@@ -152,7 +153,8 @@ int help(const std::string& name, const Settings& settings) {
     }
   const auto machine = make_machine(settings);
   const std::size_t dot = name.find('.');
-  const std::string import = dot == std::string::npos ? "" : "import " + name.substr(0, dot) + "\n";
+  const std::string module = name.substr(0, dot);          // nn.linear, or nn for what is in it
+  const std::string import = dot != std::string::npos || stdlib::embedded_module(module) ? "import " + module + "\n" : "";
   return guarded(machine->interpreter(), [&] { machine->interpreter().run("help", import + "help(" + name + ")\n"); });
 }
 

@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   check->add_flag("--names", names, "Syntax and names only");
   add_settings(check, settings, sets);
   CLI::App* help = app.add_subcommand("help", "What a function does: shard help matmul");
-  help->add_option("name", name, "A builtin, or module.name")->required();
+  help->add_option("name", name, "A builtin, a module (nn), or module.name")->required();
   std::vector<CLI::App*> later;
   for (const char* word : {"fmt", "explain", "launch", "lsp"}) {
     later.push_back(app.add_subcommand(word, "Comes with a later version"));

@@ -1,5 +1,6 @@
 // help(f): how a function is called and what it does. Builtins tell their signature and sentence, functions of scripts their header
 // and the `##` comment above them.
+#include <algorithm>
 #include <map>
 
 #include "interpreter/lang/closure.h"
@@ -12,6 +13,24 @@ namespace {
 using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
+
+// The documented functions of a record: name, parameters, the first sentence of the comment.
+std::string functions_of(const lang::Record& record) {
+  std::string s;
+  for (const auto& [name, v] : record.fields) {
+    const auto* closure = v.get<std::shared_ptr<const lang::Closure>>();
+    if (!closure || (*closure)->function->doc.empty()) continue;
+    const std::string& doc = (*closure)->function->doc;
+    std::string head = lang::header(*(*closure)->function);
+    if (const std::size_t open = head.find('('); open != std::string::npos) head = name + head.substr(open);
+    std::size_t end = std::min(doc.find(". "), doc.find(".\n"));
+    if (end == std::string::npos) end = doc.ends_with('.') ? doc.size() - 1 : doc.size();
+    std::string line = doc.substr(0, end);
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    s += head + "\n  " + line + "\n";
+  }
+  return s;
+}
 
 std::string text_of(Interpreter& in, const Value& v) {
   const auto entry = [](const std::string& head, const std::string& doc) { return head + "\n" + (doc.empty() ? "" : "  " + doc + "\n"); };
@@ -28,6 +47,8 @@ std::string text_of(Interpreter& in, const Value& v) {
     for (char c : (*closure)->function->doc) doc += c == '\n' ? std::string("\n  ") : std::string(1, c);
     return entry(lang::header(*(*closure)->function), doc);
   }
+  if (const lang::Record* module = v.fields())             // such as nn: what in it has a comment, a line each
+    if (std::string all = functions_of(*module); !all.empty()) return all;
   return lang::repr(v, in.context().pool()) + "\n  a " + lang::kind_name(v) + "\n";
 }
 
