@@ -12,9 +12,13 @@ namespace {
   throw std::logic_error(std::string("broken graph: ") + law + where + "\n" + to_string(g));
 }
 
-}  // namespace
+bool is_manual(const OpDef& op) {
+  const Structure* s = structure_of(op);
+  return s && *s == Structure::Manual;
+}
 
-void verify(const Graph& g) {
+// `per_device`: the graph is local, or lies in the body of per-device code.
+void verify(const Graph& g, bool per_device) {
   std::vector<bool> defined(g.types.size(), false);
   auto define = [&](Var v, const Node* n) {
     if (!v.valid() || static_cast<std::size_t>(v.id) >= g.types.size()) broken("L1 a value is out of range", g, n);
@@ -29,12 +33,12 @@ void verify(const Graph& g) {
   for (const Node& n : g.nodes) {
     if (!n.op) broken("L4 a node has no operation", g, &n);
     if (is_composite(*n.op)) broken("L5 a composite was not expanded", g, &n);
-    if (n.op->comm != Comm::None && !g.local) broken("L6 a collective in a global graph", g, &n);
+    if (n.op->comm != Comm::None && !per_device) broken("L6 a collective in a global graph", g, &n);
     for (Var v : n.inputs) use(v, &n);
     for (Var v : n.outputs) define(v, &n);
     for (const auto& r : n.regions) {
       if (!r) broken("L7 a region is missing", g, &n);
-      verify(*r);
+      verify(*r, per_device || is_manual(*n.op));
     }
   }
   for (Var r : g.results) use(r, nullptr);
@@ -44,5 +48,9 @@ void verify(const Graph& g) {
       if (n < 0) broken("L9 a negative size", g, nullptr);
   }
 }
+
+}  // namespace
+
+void verify(const Graph& g) { verify(g, g.local); }
 
 }  // namespace shard::ir

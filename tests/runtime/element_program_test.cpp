@@ -186,7 +186,7 @@ TEST_CASE("bits depend neither on threads nor on the place of an element", "[ele
 
 TEST_CASE("instruction sets agree bit for bit", "[elementwise]") {
   std::vector<const VectorTable*> tables{&sse2::table()};
-#if defined(__x86_64__)
+#ifdef SHARD_X86
   if (__builtin_cpu_supports("x86-64-v3")) tables.push_back(&avx2::table());
   if (__builtin_cpu_supports("x86-64-v4")) tables.push_back(&avx512::table());
 #endif
