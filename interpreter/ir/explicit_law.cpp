@@ -25,8 +25,15 @@ bool is_elementwise(const OpDef& op) { return std::holds_alternative<runtime::Co
 
 // Linear in all its array operands at once (add, concat, reshape, a sum): a pending sum may pass.
 bool jointly_linear(const OpCall& call) {
+  if (auto* code = std::get_if<runtime::Code>(&call.op.kernel); code && *code == runtime::Code::Identity) return true;   // whatever its derivative
   auto* t = std::get_if<Transposes>(&call.op.derivative);
   return t && (t->jointly || call.in.size() == 1);
+}
+
+// Linear in one operand, which the others only point into (a slice whose start is an operand, taking rows): -1 where it is no such operation.
+int linear_operand(const OpCall& call) {
+  auto* t = std::get_if<Transposes>(&call.op.derivative);
+  return t && t->operands.size() == 1 && call.in.size() > 1 && !is_elementwise(call.op) ? t->operands[0] : -1;
 }
 
 // Hands a dimension's axes out to its factors, the major one first; false where an axis does not divide what is left.
@@ -111,6 +118,17 @@ void pass_pending(const OpCall& call, const Mesh& mesh, std::vector<Type>& resul
   if (!unreduced.empty()) {
     std::string axes = axes_text(mesh, unreduced.list());
     std::string finish = ". Finish the sum first: `shard x as P(...)`";
+    const int one = linear_operand(call);
+    bool elsewhere = false;                      // pending in another operand than that one
+    for (std::size_t i = 0; i < call.in.size(); ++i)
+      elsewhere |= static_cast<int>(i) != one && !call.in[i].sharding.unreduced.empty();
+    if (one >= 0 && !elsewhere && pending == runtime::Pending::Sum) {
+      for (Type& t : results) {
+        t.sharding.unreduced = unreduced;
+        t.sharding.pending = pending;
+      }
+      return;
+    }
     if (jointly_linear(call) && pending == runtime::Pending::Sum) {
       for (const Type& t : call.in)
         if (!(t.sharding.unreduced == unreduced) && (t.rank() > 0 || call.in.size() == 1 || is_elementwise(call.op)))
@@ -132,7 +150,7 @@ void pass_pending(const OpCall& call, const Mesh& mesh, std::vector<Type>& resul
     }
     return;
   }
-  bool contraction = !is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call);
+  bool contraction = !is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call) && linear_operand(call) < 0;
   if (contraction) return;   // operands may be reduced; the result is not
   for (const Type& t : call.in) {
     if (t.rank() == 0 || t.sharding.reduced == reduced || !is_elementwise(call.op)) continue;

@@ -2,6 +2,7 @@
 // and nothing moves. A type checks dtype, shape and, on explicit axes, layout; names of sizes bind on first use in a call.
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/impl.h"
+#include "interpreter/lang/remedy.h"
 #include "interpreter/lang/spec.h"
 
 namespace shard::lang {
@@ -24,8 +25,9 @@ void spec_expressions(const Annot& a, std::vector<const Expr*>& out) {
 class Checker {
  public:
   // `next`: the first of the function's annotation values that belongs to this annotation.
-  Checker(Impl& m, const Closure& f, std::size_t next, std::string what, Span span, bool types_only = false)
-      : m_(m), f_(f), next_(next), what_(std::move(what)), span_(span), types_only_(types_only) {}
+  // `written`: the expression that gives the value, where a fix can lay it out.
+  Checker(Impl& m, const Closure& f, std::size_t next, std::string what, Span span, Span written = {}, bool types_only = false)
+      : m_(m), f_(f), next_(next), what_(std::move(what)), span_(span), written_(written), types_only_(types_only) {}
 
   Value check(const Annot& a, Value v) {
     if (auto* t = std::get_if<TypeAnnot>(&a.node)) return type(std::get<TypeLit>(t->type->node), a.span, std::move(v));
@@ -56,6 +58,13 @@ class Checker {
   [[noreturn]] void misfit(Span annotation, const Value& v) {
     m_.fail("type", span_, what_ + " does not have the structure of its annotation " + std::string(m_.in.sources().text(annotation)),
             {"it is " + (v.items() || v.fields() ? structure(v) : kind_name(v))});
+  }
+
+  // A wrong layout, and the `shard` that mends it.
+  [[noreturn]] void misplaced(std::string why, std::vector<std::string> notes, const std::string& spec) {
+    Error e("type", span_, std::move(why), std::move(notes));
+    if (written_.known()) e.diagnostic.fixes.push_back(shard_fix(m_, "lay it out first", written_, spec));
+    throw e;
   }
 
   // What a variable, or P(...), stands for: a spec, a type, none, or a tree of them.
@@ -115,8 +124,8 @@ class Checker {
       have.pending = have.unreduced.empty() ? want.pending : have.pending;
       for (auto& d : have.dims) d.open = false;
       if (!(have == want))
-        m_.fail("type", span_, what_ + " must be laid out as " + lang::show(spec) + ", and it is " + runtime::to_string(m_.ctx.type_of(*t)),
-                {"on explicit axes an annotation is checked and nothing moves", "lay it out first: shard x as " + lang::show(spec)});
+        misplaced(what_ + " must be laid out as " + lang::show(spec) + ", and it is " + runtime::to_string(m_.ctx.type_of(*t)),
+                  {"on explicit axes an annotation is checked and nothing moves", "lay it out first: shard x as " + lang::show(spec)}, lang::show(spec));
       if (mesh->of_kind(AxisKind::Auto).empty()) return v;
     }
     return shard_tree(m_.in, v, as_spec, nullptr, span_);
@@ -161,7 +170,7 @@ class Checker {
       const std::size_t at = i < open ? i : rank - (t.dims.size() - i);
       size(d, at, have.shape[at], refuse);
     }
-    if (v.is_tensor() && !types_only_) layout_of_type(t, have, open, rank, refuse);
+    if (v.is_tensor() && !types_only_) layout_of_type(t, where, have, open, rank);
     return v;
   }
   template <class F> void size(const TypeDim& d, std::size_t at, std::int64_t n, F& refuse) {
@@ -180,7 +189,21 @@ class Checker {
     }
     if (want != n) refuse("dimension " + std::to_string(at) + " has size " + std::to_string(n) + ", and " + name + " is " + std::to_string(want));
   }
-  template <class F> void layout_of_type(const TypeLit& t, const runtime::Type& have, std::size_t open, std::size_t rank, F& refuse) {
+  static std::string spec_of(const TypeLit& t, std::size_t open, std::size_t rank) {   // the layout that a type says
+    std::string out;
+    std::size_t blanks = 0;
+    for (std::size_t i = 0; i < t.dims.size(); ++i) {
+      if (i == open) blanks += rank - (t.dims.size() - 1);
+      else if (t.dims[i].axes.empty()) ++blanks;
+      if (i == open || t.dims[i].axes.empty()) continue;
+      for (; blanks > 0; --blanks) out += out.empty() ? "_" : ", _";
+      std::string axes;
+      for (const Word& w : t.dims[i].axes) axes += (axes.empty() ? "" : ", ") + w.text;
+      out += (out.empty() ? "@" : ", @") + (t.dims[i].axes.size() == 1 ? axes : "(" + axes + ")");
+    }
+    return "P(" + out + ")";
+  }
+  void layout_of_type(const TypeLit& t, Span where, const runtime::Type& have, std::size_t open, std::size_t rank) {
     const runtime::MeshRef mesh = m_.ctx.mesh();
     bool named = false;
     for (const TypeDim& d : t.dims) named = named || !d.axes.empty();
@@ -204,7 +227,8 @@ class Checker {
       if (want != got) {
         std::string text;
         for (auto a : want) text += (text.empty() ? "@" : ", @") + mesh->axes[a].name;
-        refuse("dimension " + std::to_string(at) + " must lie " + (want.empty() ? "whole on every device" : "on " + text) + "; `shard` it first");
+        misplaced(what_ + " must be " + std::string(m_.in.sources().text(where)) + ", and it is " + runtime::to_string(have),
+                  {"dimension " + std::to_string(at) + " must lie " + (want.empty() ? "whole on every device" : "on " + text) + "; `shard` it first"}, spec_of(t, open, rank));
       }
     }
   }
@@ -213,7 +237,7 @@ class Checker {
   const Closure& f_;
   std::size_t next_;
   std::string what_;
-  Span span_;
+  Span span_, written_;
   bool types_only_;                              // sizes and element types; layouts are somebody else's
 };
 
@@ -262,7 +286,7 @@ Value Impl::with_sizes(const Value& function, const std::vector<Value>& args, Sp
     auto* name = std::get_if<NamePattern>(&fn.params[i].pattern->node);
     std::string what = name ? "`" + name->name + "`" : "argument " + std::to_string(i + 1);
     if (!fn.name.empty()) what += " of `" + fn.name + "`";
-    Checker(*this, *call, first_value(fn, i), std::move(what), span, true).check(*fn.params[i].annot, args[i]);
+    Checker(*this, *call, first_value(fn, i), std::move(what), span, {}, true).check(*fn.params[i].annot, args[i]);
   }
   for (std::int32_t id : names) {
     if (!(flags(id) & kBindsSize)) continue;
@@ -288,12 +312,15 @@ Value Impl::on_entry(const Closure& f, std::size_t parameter, Value v, Span span
   auto* name = std::get_if<NamePattern>(&p.pattern->node);
   std::string what = name ? "`" + name->name + "`" : "argument " + std::to_string(parameter + 1);
   if (!f.function->name.empty()) what += " of `" + f.function->name + "`";
-  return Checker(*this, f, first_value(*f.function, parameter), std::move(what), span).check(*p.annot, std::move(v));
+  const bool argument = (v.is_tensor() || span != Span{}) && p.annot && !v.items() && !v.fields();
+  return Checker(*this, f, first_value(*f.function, parameter), std::move(what), span, argument ? span : Span{}).check(*p.annot, std::move(v));
 }
 
 Value Impl::on_result(const Closure& f, Value v, Span span) {
   std::string what = "the result" + (f.function->name.empty() ? std::string() : " of `" + f.function->name + "`");
-  return Checker(*this, f, first_value(*f.function, f.function->params.size()), std::move(what), span).check(*f.function->result, std::move(v));
+  const Expr* last = result_expression(*f.function);
+  const bool one = last && v.is_tensor();
+  return Checker(*this, f, first_value(*f.function, f.function->params.size()), std::move(what), span, one ? last->span : Span{}).check(*f.function->result, std::move(v));
 }
 
 }  // namespace shard::lang

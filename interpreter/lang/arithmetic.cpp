@@ -78,7 +78,7 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
   }
   const auto later = [](const Value& v) { return v.is<std::shared_ptr<const DeferredString>>(); };
   if ((op == BinaryOp::Eq || op == BinaryOp::Ne) && (later(l) || later(r)))
-    fail("trace", span, "what this compares is known only when the program runs", {"strings with traced parts and layouts that the partitioner chooses can be printed, not compared, while tracing"});
+    fail(check && !ctx.tracing() ? "unknown" : "trace", span, "what this compares is known only when the program runs", {"strings with traced parts and layouts that the partitioner chooses can be printed, not compared, while tracing"});
   if (!l.is_tensor() && !r.is_tensor()) {
     if (op == BinaryOp::Range && !(l.is<std::int64_t>() && r.is<std::int64_t>()))
       fail("type", span, "a range goes from an integer to an integer, and this is " + kind_name(l) + " .. " + kind_name(r));
@@ -125,7 +125,8 @@ Value Impl::unary(UnaryOp op, const Value& v, Span span) {
     switch (condition(v, span)) {
       case Truth::True: return false;
       case Truth::False: return true;
-      case Truth::Traced: break;
+      case Truth::Traced:
+      case Truth::Unknown: break;
     }
     return at(span, [&] { return Value(ctx.apply1(ctx.table().at(row_of(op)), {v.tensor()})); });
   }

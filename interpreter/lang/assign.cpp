@@ -5,6 +5,7 @@
 #include "interpreter/lang/index.h"
 #include "interpreter/lang/items.h"
 #include "interpreter/lang/operators.h"
+#include "interpreter/lang/remedy.h"
 
 namespace shard::lang {
 
@@ -154,7 +155,13 @@ void Impl::bind(const Pattern& p, Value v, bool fresh) {
 Flow Impl::exec_assign(const AssignStmt& s, Span) {
   Value v;
   if (Flow flow = eval_flow(*s.value, v); flow != Flow::Next) return flow;
-  assign(*s.target, s.op, std::move(v));
+  const Value kept = v.is_tensor() && v.tensor().valid() && v.tensor().type().mesh ? v : Value();   // laid out: for the fixes of an error
+  try {
+    assign(*s.target, s.op, std::move(v));
+  } catch (Error& error) {
+    if (kept.is_tensor()) mend_assign(*this, error, s, kept);
+    throw;
+  }
   return Flow::Next;
 }
 

@@ -189,7 +189,6 @@ Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span)
   return at(span, [&]() -> Value {
     Binder b(*this, op, args, span);
     b.bind();
-    for (CallArg& a : args) a.value = Value();       // the operands hold them alone now
     ctx.set_span(span);
     std::vector<Tensor> out = ctx.apply(op, b.operands, std::move(b.attrs));
     if (out.size() == 1) return std::move(out[0]);

@@ -1,10 +1,12 @@
 // Calls: of functions of the script here, of natives and operation rows in bind_native.cpp and bind_row.cpp.
 // An argument that the statement assigns anew (see kMove in resolve.h) is moved out of its variable into the call, so that the callee
 // holds the only reference; where the call fails before using it, the variable gets it back.
+#include "interpreter/lang/check.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/items.h"
 #include "interpreter/lang/modes.h"
 #include "interpreter/lang/operators.h"
+#include "interpreter/lang/remedy.h"
 
 namespace shard::lang {
 
@@ -67,6 +69,7 @@ void add_frame(Error& e, const Function& f, Span call) { e.diagnostic.calls.push
 
 Value Impl::run_body(ActiveFrame& f, const Closure& closure, Span span) {
   FrameScope scope(*this, f);
+  const Check::Call call(check, closure, span);
   Value out;
   Flow flow;
   try {
@@ -109,7 +112,10 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
     Value evaluated;
     if (!object) evaluated = eval(*f->object), object = &evaluated;
     if (const Record* r = object->fields())
-      if (const Value* v = r->find(f->name.text)) scratch = *v, callee = &scratch;
+      if (const Value* v = r->find(f->name.text)) {
+        if (check && Check::is_nothing(*v)) Check::unknown(c.callee->span);
+        scratch = *v, callee = &scratch;
+      }
     if (!callee) {
       callee = method(*c.callee, f->name.text, scratch);
       if (!callee) {
@@ -182,9 +188,36 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
       fail("type", a.value->span, "`...` in a call spreads a list, a tuple or a record, and this is " + kind_name(v));
     }
   }
-  if (moved.empty()) return call(function, args, e.span);
+  // A native may have taken its arguments apart when it fails: what fixes need is kept, where something is laid out by its type. A compiled
+  // function gets its arguments alone, so that it may reuse their memory; its errors are of its body.
+  std::vector<CallArg> kept;
+  if (auto* native = function.get<NativeRef>(); native && !(*native)->compiled) {
+    auto typed = [](const CallArg& a) { return a.value.is_tensor() && a.value.tensor().valid() && !a.value.tensor().type().sharding.used_axes().empty(); };
+    if (std::any_of(args.begin(), args.end(), typed)) kept = args;
+  }
+  auto mended = [&](Error& error) {
+    if (!function.is<const ir::OpDef*>() && kept.empty()) return;
+    if (std::any_of(c.args.begin(), c.args.end(), [](const Arg& a) { return a.spread; })) return;
+    std::vector<const Expr*> written;
+    if (args.size() > c.args.size()) written.push_back(std::get<Field>(c.callee->node).object.get());
+    for (const Arg& a : c.args) written.push_back(a.value.get());
+    mend_call(*this, error, e, function, kept.empty() ? args : kept, written);
+  };
+  if (moved.empty()) {
+    try {
+      return call(function, args, e.span);
+    } catch (Error& error) {
+      mended(error);
+      throw;
+    }
+  }
   try {
-    return call(function, args, e.span);
+    try {
+      return call(function, args, e.span);
+    } catch (Error& error) {
+      mended(error);
+      throw;
+    }
   } catch (...) {
     for (const Moved& m : moved) {
       if (args[m.arg].value.is_none()) continue;
@@ -218,13 +251,20 @@ const Value* Impl::method(const Expr& callee, const std::string& name, Value& sc
 Value Impl::eval_pipe(const Expr& e, const Pipe& p) {
   std::vector<CallArg> args;
   args.push_back({"", eval(*p.value), p.value->span});
+  std::vector<const Expr*> written{p.value.get()};
   auto* c = std::get_if<Call>(&p.target->node);
-  if (!c) {
-    Value f = eval(*p.target);
-    return call(f, args, e.span);
-  }
+  auto run = [&](const Value& f) {
+    try {
+      return call(f, args, e.span);
+    } catch (Error& error) {
+      if (f.is<const ir::OpDef*>()) mend_call(*this, error, e, f, args, written);
+      throw;
+    }
+  };
+  if (!c) return run(eval(*p.target));
   Value f = eval(*c->callee);
   for (const Arg& a : c->args) {
+    written.push_back(a.spread ? nullptr : a.value.get());
     Value v = eval(*a.value);
     if (!a.spread) {
       args.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
@@ -234,7 +274,7 @@ Value Impl::eval_pipe(const Expr& e, const Pipe& p) {
       fail("type", a.value->span, "`...` in a call spreads a list or a tuple, and this is " + kind_name(v));
     }
   }
-  return call(f, args, e.span);
+  return run(f);
 }
 
 Value Impl::call(const Value& f, std::vector<CallArg>& args, Span span) {
@@ -299,6 +339,8 @@ Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span s
     }
     return run_body(frame_of, *f, span);
   } catch (Error& e) {
+    // What an argument's annotation suggests is for the argument: not where the call itself is all that is written of it.
+    std::erase_if(e.diagnostic.fixes, [&](const Fix& x) { return x.span == span; });
     add_frame(e, fn, span);
     throw;
   }

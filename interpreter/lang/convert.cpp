@@ -1,6 +1,7 @@
 // What host functions ask of values: arrays, integers, numbers, truth, text. Part of Interpreter (interpreter.h).
 #include <cmath>
 
+#include "interpreter/lang/check.h"
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/spec.h"
@@ -119,6 +120,7 @@ std::int64_t Interpreter::integer(const Value& v, Span span, std::string_view wh
   if (auto* t = v.get<Tensor>(); t && t->type().shape.empty() && runtime::is_integer(t->type().dtype)) {
     context_.set_span(span);
     if (t->known()) return std::get<std::int64_t>(context_.need(*t));
+    if (impl_->check && !t->traced() && !t->array()->buffer) return impl_->check->size_of(*t);
     return impl_->at(span, [&] { return runtime::element_int(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0); });
   }
   fail("type", span, std::string(what) + " must be an integer, and this is " + kind_name(v));
@@ -143,6 +145,7 @@ bool Interpreter::truth(const Value& v, Span span) {
     case Truth::True: return true;
     case Truth::False: return false;
     case Truth::Traced: break;
+    case Truth::Unknown: Check::unknown(span);
   }
   context_.set_span(span);
   context_.concrete(v.tensor(), "a condition on the host");
@@ -152,7 +155,7 @@ bool Interpreter::truth(const Value& v, Span span) {
 const std::string& Interpreter::text(const Value& v, Span span, std::string_view what) {
   if (v.is_string()) return v.str();
   if (v.is<std::shared_ptr<const DeferredString>>())
-    fail("trace", span, std::string(what) + " is a string with parts that only a run has", {"strings that print, assert and error show may hold such parts"});
+    fail(impl_->check && !context_.tracing() ? "unknown" : "trace", span, std::string(what) + " is a string with parts that only a run has", {"strings that print, assert and error show may hold such parts"});
   fail("type", span, std::string(what) + " must be a string, and this is " + kind_name(v));
 }
 

@@ -1,8 +1,10 @@
 // Expressions: one function a form. Operands are read in place where that is safe, so that host arithmetic copies nothing.
+#include "interpreter/lang/check.h"
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/host_math.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/operators.h"
+#include "interpreter/lang/remedy.h"
 
 namespace shard::lang {
 
@@ -34,12 +36,16 @@ bool is_plain(const Expr& e) {
 Value Impl::read(Slot s, const Expr& at) {
   const CellRef* cell = nullptr;
   switch (s.where) {
-    case Where::Local: return frame->locals[s.index];
+    case Where::Local:
+      if (check && Check::is_nothing(frame->locals[s.index])) Check::unknown(at.span);
+      return frame->locals[s.index];
     case Where::Builtin: return builtins[static_cast<std::size_t>(s.index)];
     case Where::Cell: cell = &frame->cells[s.index]; break;
     case Where::Captured: cell = &frame->captured[s.index]; break;
     case Where::Global: cell = &frame->module->variables[static_cast<std::size_t>(s.index)].cell; break;
-    case Where::Unknown: fail("name", at.span, "this name has no meaning here");
+    case Where::Unknown:
+      if (check) Check::unknown(at.span);                  // reported with the other errors of names
+      fail("name", at.span, "this name has no meaning here");
   }
   const CellRef& c = *cell;
   if (!c || !c->set) {
@@ -47,6 +53,7 @@ Value Impl::read(Slot s, const Expr& at) {
     fail("name", at.span, (name ? "`" + name->name + "`" : std::string("a variable")) + " is used before its declaration",
          {"functions see the variables around them as they are at the call; a declaration that failed gives no value"});
   }
+  if (check && Check::is_nothing(c->value)) Check::unknown(at.span);
   if (observer && c->serial < observer_floor) {
     CellRef keep = c;
     return observer->on_read(keep, keep->value);
@@ -55,7 +62,7 @@ Value Impl::read(Slot s, const Expr& at) {
 }
 
 const Value* Impl::peek(const Expr& e) {
-  if (e.node.index() != kExpr<NameRef>) return nullptr;
+  if (e.node.index() != kExpr<NameRef> || check) return nullptr;   // a check looks at every value that is read
   const Slot s = slot(e.id);
   const Cell* c = nullptr;
   switch (s.where) {
@@ -82,6 +89,7 @@ CellRef Impl::cell_of(Slot s) const {
 Value& Impl::assignable(Slot s, Span span) {
   if (s.where == Where::Local) return frame->locals[s.index];
   CellRef c = cell_of(s);
+  if (check && s.where == Where::Unknown) Check::unknown(span);
   if (!c || !c->set) fail("name", span, "a variable is assigned before its declaration");
   if (c->serial < trace_floor)
     fail("trace", span, "a function that is traced cannot assign a variable from outside", {"return the value instead, and assign the result of the call"});
@@ -93,6 +101,7 @@ void Impl::declare(Slot s, Value v, bool fresh) {
     frame->locals[s.index] = std::move(v);
     return;
   }
+  if (s.where == Where::Unknown) return;                 // while checking, after an error of names
   CellRef* c = s.where == Where::Cell ? &frame->cells[s.index] : &frame->module->variables[static_cast<std::size_t>(s.index)].cell;
   if (fresh || !*c) *c = new_cell();
   (*c)->value = std::move(v);
@@ -137,14 +146,21 @@ Value Impl::eval(const Expr& e) {
       if (!l) left = eval(*b.left), l = &left;
       const Value* r = peek(*b.right);
       if (!r) right = eval(*b.right), r = &right;
-      return binary(b.op, *l, *r, e.span);
+      try {
+        return binary(b.op, *l, *r, e.span);
+      } catch (Error& error) {
+        mend_binary(*this, error, e, *l, *r);
+        throw;
+      }
     }
     case kExpr<Call>: return eval_call(e, as<Call>(e));
     case kExpr<Index>: return eval_index(e, as<Index>(e));
     case kExpr<Field>: {
       const Field& f = as<Field>(e);
       if (const Value* object = peek(*f.object)) return field(*object, f.name.text, e.span);
-      return field(eval(*f.object), f.name.text, e.span);
+      Value out = field(eval(*f.object), f.name.text, e.span);
+      if (check && Check::is_nothing(out)) Check::unknown(e.span);   // of a module
+      return out;
     }
     case kExpr<Pipe>: return eval_pipe(e, as<Pipe>(e));
     case kExpr<grammar::Shard>: return eval_shard(e, as<grammar::Shard>(e));
@@ -162,6 +178,7 @@ Flow Impl::eval_flow(const Expr& e, Value& out) {
 }
 
 Flow Impl::eval_if(const Expr& e, const IfExpr& x, Value& out) {
+  if (check) return check->branch(*this, e, x, out);
   Value scratch;
   const Value* c = peek(*x.condition);
   if (!c) scratch = eval(*x.condition), c = &scratch;
@@ -171,7 +188,8 @@ Flow Impl::eval_if(const Expr& e, const IfExpr& x, Value& out) {
       if (x.otherwise) return eval_flow(*x.otherwise, out);
       out = {};
       return Flow::Next;
-    case Truth::Traced: break;
+    case Truth::Traced:
+    case Truth::Unknown: break;
   }
   const Tensor t = c->tensor();
   out = traced_if(e, x, t);
@@ -189,6 +207,7 @@ Truth Impl::condition(const Value& v, Span span) {
       if (!t->known()) return Truth::Traced;
       return std::get<bool>(at(span, [&] { return ctx.need(*t); })) ? Truth::True : Truth::False;
     }
+    if (check && !t->array()->buffer) return Truth::Unknown;
     runtime::ArrayRef host = at(span, [&] { return runtime::to_host(ctx.pool(), ctx.concrete(*t, "a condition")); });
     return runtime::element_int(*host, 0) ? Truth::True : Truth::False;
   }
@@ -200,20 +219,26 @@ Value Impl::eval_logic(const Expr& e, const Binary& b) {
   const bool is_and = b.op == BinaryOp::And;
   Value left = eval(*b.left);
   const Truth l = condition(left, b.left->span);
+  if (l == Truth::Unknown) {                               // the right one may never be asked
+    condition(eval(*b.right), b.right->span);
+    return left;
+  }
   if (l != Truth::Traced) {
     if ((l == Truth::True) != is_and) return l == Truth::True;
     Value right = eval(*b.right);
     switch (condition(right, b.right->span)) {
       case Truth::True: return true;
       case Truth::False: return false;
-      case Truth::Traced: return right;
+      case Truth::Traced:
+      case Truth::Unknown: return right;
     }
   }
   Value right = eval(*b.right);
   switch (condition(right, b.right->span)) {
     case Truth::True: return is_and ? left : Value(true);
     case Truth::False: return is_and ? Value(false) : left;
-    case Truth::Traced: break;
+    case Truth::Traced:
+    case Truth::Unknown: break;
   }
   return at(e.span, [&] { return Value(ctx.apply1(ctx.table().at(row_of(b.op)), {left.tensor(), right.tensor()})); });
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/items.h"
+#include "interpreter/lang/remedy.h"
 #include "interpreter/ir/core_ops.h"
 
 namespace shard::lang {
@@ -170,7 +171,14 @@ Value Impl::eval_index(const Expr& e, const Index& x) {
     if (index.is<std::int64_t>()) return (*object->items())[list_position(*this, *object, index, e.span)];
   }
   std::vector<IndexItem> items = eval_items(*this, x);
-  if (auto* t = object->get<Tensor>()) return at(e.span, [&] { return Value(index_array(in, *t, items, e.span)); });
+  if (auto* t = object->get<Tensor>()) {
+    try {
+      return at(e.span, [&] { return Value(index_array(in, *t, items, e.span)); });
+    } catch (Error& error) {
+      mend_index(*this, error, e, *object, items);
+      throw;
+    }
+  }
   if (items.size() != 1 || items[0].ellipsis)
     fail("type", e.span, kind_name(*object) + " takes one index, and this has " + std::to_string(items.size()),
          object->items() ? std::vector<std::string>{"an array takes several: array(xs)[i, j]"} : std::vector<std::string>{});

@@ -21,7 +21,8 @@ struct ReadObserver {
 
 enum class Flow : std::uint8_t { Next, Break, Continue, Return };
 struct FlowSignal { Flow flow; };              // thrown only where break, continue or return stand inside an operand
-enum class Truth : std::uint8_t { False, True, Traced };
+enum class Truth : std::uint8_t { False, True, Traced, Unknown };   // Unknown: while checking, a value that only a run has
+class Check;                                   // check.h: what `shard check` finds out
 
 // The running function (or top level): where its variables are.
 struct ActiveFrame {
@@ -95,6 +96,8 @@ struct Interpreter::Impl {
   // ---- surroundings: the current mesh is the context's; rules by name
   const Value& rules() const { return rules_; }   // a record: axis, or none for `_`; none where there are no rules
   void set_rules(Value r) { rules_ = std::move(r); }
+
+  Check* check = nullptr;                      // set while a script is checked instead of run
 
   // ---- state of a run
   ActiveFrame* frame = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/core_ops.h"
+#include "interpreter/lang/check.h"
 
 namespace shard::lang {
 
@@ -93,6 +94,10 @@ std::vector<Tensor> positions_of(ArrayOps& ops, const Tensor& mask, Span) {
   auto& ctx = ops.in().context();
   if (mask.traced())
     throw runtime::RuntimeError("trace", "a mask picks as many elements as are true, and inside a traced function that is not known; use where(mask, x, y), or x * mask");
+  if (Check* check = ops.in().impl().check; check && !mask.array()->buffer) {
+    const runtime::Shape some{check->fresh_size()};
+    return std::vector<Tensor>(static_cast<std::size_t>(mask.type().rank()), ctx.unknown(runtime::Type::of(DType::I32, some)));
+  }
   runtime::ArrayRef host = runtime::to_host(ctx.pool(), mask.array());
   const runtime::Shape shape = mask.type().shape;
   std::vector<std::vector<std::int32_t>> at(shape.size());

@@ -128,7 +128,9 @@ Value Interpreter::enter(std::string text) {
 
 Value Interpreter::call(const Value& f, std::vector<CallArg> args, Span span) {
   Entry entry(*impl_);
-  return impl_->call(f, args, span);
+  Value out = impl_->call(f, args, span);
+  if (span.known()) context_.set_span(span);     // what the host does next is of its own call again
+  return out;
 }
 
 Value Interpreter::call(const Value& f, std::vector<Value> args, Span span) {

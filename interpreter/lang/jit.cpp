@@ -5,6 +5,7 @@
 
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/pattern.h"
+#include "interpreter/trace/types_only.h"
 
 namespace shard::lang {
 namespace {
@@ -246,7 +247,7 @@ class JitFunction {
     }
     runtime::MeshRef mesh = exec::mesh_of(*traced.graph, infos);
     if (mesh && e.mesh && runtime::same_devices(*mesh, *e.mesh)) mesh = e.mesh;   // which says what axes are explicit
-    e.plan = ctx.plans().get(ctx.table(), traced.graph, infos, mesh);
+    e.plan = ctx.types_only() ? trace::types_only_plan(*traced.graph, mesh) : ctx.plans().get(ctx.table(), traced.graph, infos, mesh);
     return e;
   }
 

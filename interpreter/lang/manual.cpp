@@ -6,6 +6,7 @@
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/jit.h"
 #include "interpreter/lang/manual.h"
+#include "interpreter/lang/remedy.h"
 #include "interpreter/lang/spec.h"
 
 namespace shard::lang {
@@ -44,6 +45,7 @@ class Call {
     for (CallArg& a : args) {
       if (!a.name.empty()) impl_.fail("call", a.span, "per-device code takes positional arguments, `" + a.name + ":` was given");
       trees.push_back(std::move(a.value));
+      written_.push_back(a.span == span_ || trees.back().items() || trees.back().fields() ? grammar::Span{} : a.span);
     }
     if (body_.specs.in.size() != trees.size() && !body_.specs.in_unknown)
       impl_.fail("call", span_, body_.name + " takes " + std::to_string(body_.specs.in.size()) + " arguments, the call has " + std::to_string(trees.size()));
@@ -150,10 +152,24 @@ class Call {
         if (outer_->axes[a].kind == AxisKind::Explicit) want.push_back(a);
       bool laid_out = type.mesh != nullptr;
       if (have != want && laid_out)
-        impl_.fail("layout", span_, "argument " + std::to_string(position) + " of " + body_.name + " is " + runtime::to_string(type) + ", its spec is " +
-                                        runtime::to_string(*outer_, layout.sharding),
-                   {"`shard` it first: `shard x as " + runtime::to_string(*outer_, layout.sharding) + "`"});
+        misplaced(type, runtime::to_string(*outer_, layout.sharding), position);
     }
+  }
+
+  // A result that still varies along axes which its spec leaves out: the fix sums what the function gives.
+  void sum_result(grammar::Error& e, AxisSet varying, const ir::Layout& spec) {
+    auto* closure = body_.function.get<std::shared_ptr<const Closure>>();
+    const grammar::Expr* last = closure ? result_expression(*(*closure)->function) : nullptr;
+    const AxisSet extra = varying - spec.sharding.split_axes() - spec.sharding.unreduced;
+    if (!last || extra.empty()) return;
+    e.diagnostic.fixes.push_back({"sum over the devices", last->span, "psum(" + std::string(in_.sources().text(last->span)) + ", " + ir::axes_text(*outer_, extra.list()) + ")"});
+  }
+
+  [[noreturn]] void misplaced(const Type& type, const std::string& spec, std::size_t position) {
+    grammar::Error e("layout", span_, "argument " + std::to_string(position) + " of " + body_.name + " is " + runtime::to_string(type) + ", its spec is " + spec,
+                     {"`shard` it first: `shard x as " + spec + "`"});
+    if (position < written_.size() && written_[position].known()) e.diagnostic.fixes.push_back(shard_fix(impl_, "lay it out first", written_[position], spec));
+    throw e;
   }
 
   Type local_type(const Placed& p) const {
@@ -240,7 +256,13 @@ class Call {
       operands.push_back(t);
     }
     for (std::size_t i = 0; i < out_layouts.size(); ++i) attrs.set("out" + std::to_string(i), out_layouts[i]);
-    auto values = impl_.at(span_, [&] { return ctx_.apply(*ctx_.table().core().per_device, operands, std::move(attrs), {traced.graph}); });
+    std::vector<Tensor> values;
+    try {
+      values = impl_.at(span_, [&] { return ctx_.apply(*ctx_.table().core().per_device, operands, std::move(attrs), {traced.graph}); });
+    } catch (grammar::Error& e) {
+      if (e.diagnostic.code == "varying" && out_layouts.size() == 1) sum_result(e, traced.graph->type(traced.graph->results[0]).varying & taken_, out_layouts[0]);
+      throw;
+    }
     std::vector<Value> out = leaves(tree);
     for (std::size_t i = 0; i < out.size(); ++i)
       if (index[i] >= 0) out[i] = values[static_cast<std::size_t>(index[i])];
@@ -255,6 +277,7 @@ class Call {
   MeshRef outer_, inner_;
   AxisSet taken_;
   std::vector<Placed> inputs_;
+  std::vector<grammar::Span> written_;           // where the arguments stand; unknown for trees
 };
 
 Value Body::run(Interpreter& in, std::vector<CallArg> args, grammar::Span span) const { return Call(in, *this, span)(std::move(args)); }

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "grammar/parse.h"
+#include "interpreter/lang/check.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/items.h"
 #include "interpreter/lang/report.h"
@@ -56,7 +57,8 @@ Value Impl::run_module(const std::shared_ptr<ModuleEnv>& env, std::uint32_t sour
   ResolveHost host{[this](const std::string& name) { return builtin(name); }, [this] { return builtin_names(); }};
   std::vector<Diagnostic> errors;
   auto unit = resolve_names(parsed.module, *env, host, errors);
-  if (!errors.empty()) raise(std::move(errors));
+  if (check) check->add(*this, std::move(errors));         // and goes on
+  else if (!errors.empty()) raise(std::move(errors));
   env->unit = unit;
   for (auto& v : env->variables)
     if (!v.cell) v.cell = new_cell();
@@ -85,7 +87,8 @@ Value Impl::execute(const std::shared_ptr<ModuleEnv>& env, std::shared_ptr<const
         continue;
       }
     }
-    exec(s, &last);
+    if (check) check->statement(*this, s, nullptr);
+    else exec(s, &last);
   }
   return last;
 }
@@ -124,7 +127,9 @@ Value Impl::import_module(const ImportStmt& s, Span span) {
     for (; it != loading.end(); ++it) chain += *it + " imports ";
     fail("import", span, "a file imports itself", {chain + key});
   }
-  if (ctx.tracing() && !(ctx.frame()->types_only && !ctx.frame()->outer())) fail("import", span, "a module cannot be imported while a function is traced", {"move the `import` to the top of the file"});
+  if (ctx.tracing())
+    fail("import", span, "a module cannot be imported while a function is traced",
+         {"move the `import` to the top of the file"});
   if (s.file) {
     if (in.options().may_read && !in.options().may_read(key)) fail("io", span, "reading " + key + " is not allowed here");
     std::error_code error;

@@ -3,7 +3,7 @@
 namespace shard::lang {
 namespace {
 
-bool is_array(const Value& v) { return v.is_tensor() && !v.tensor().traced(); }
+bool is_array(const Value& v) { return v.is_tensor() && v.tensor().valid() && !v.tensor().traced(); }
 
 void push_number(const Value& v, Gathered& out) {
   out.arrays.emplace_back();

@@ -1,6 +1,7 @@
 // `shard E as SPEC on MESH`, and the literals that layouts are written with: P(...) and types.
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/impl.h"
+#include "interpreter/lang/remedy.h"
 #include "interpreter/lang/spec.h"
 
 namespace shard::lang {
@@ -105,7 +106,12 @@ Value Impl::eval_shard(const Expr& e, const grammar::Shard& s) {
   if (splits && *splits && !(*splits)->dims.empty() && !v.items() && !v.fields() && !v.is_none() && (!array || array->known()))
     fail("spec", e.span, lang::show(**splits) + " splits dimensions, and " + kind_name(v) + " has none",
          {"`P()` fits every value"});
-  return shard_tree(in, v, spec, mesh, e.span);
+  try {
+    return shard_tree(in, v, spec, mesh, e.span);
+  } catch (Error& error) {
+    mend_shard(*this, error, e, v, spec, mesh);
+    throw;
+  }
 }
 
 Value Impl::eval_spec(const Expr& e, const SpecLit& s) {

@@ -1,5 +1,6 @@
 // Statements, blocks and loops on the host. Break, continue and return travel as a Flow from statement to statement; only where one
 // stands inside an operand (`1 + if c { return 2 } else { 3 }`) a FlowSignal is thrown, to the nearest loop or call.
+#include "interpreter/lang/check.h"
 #include "interpreter/lang/host_math.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/index.h"
@@ -28,6 +29,7 @@ Flow Impl::exec(const Stmt& s, Value* value) {
       Value v;
       if (Flow flow = m.eval_flow(*x.value, v); flow != Flow::Next) return flow;
       m.bind(*x.pattern, std::move(v), false);
+      if (m.check) m.check->declared(m, x, s.span);
       return Flow::Next;
     }
     Flow operator()(const FnStmt& x) const {
@@ -71,8 +73,10 @@ Flow Impl::exec(const Stmt& s, Value* value) {
 }
 
 Flow Impl::exec_body(const std::vector<StmtPtr>& body, Value* out) {
-  for (std::size_t i = 0; i < body.size(); ++i)
-    if (Flow flow = exec(*body[i], i + 1 == body.size() ? out : nullptr); flow != Flow::Next) return flow;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    Value* wanted = i + 1 == body.size() ? out : nullptr;
+    if (Flow flow = check ? check->statement(*this, *body[i], wanted) : exec(*body[i], wanted); flow != Flow::Next) return flow;
+  }
   return Flow::Next;
 }
 
@@ -141,6 +145,38 @@ template <class F> bool turn(F body, Flow& out) {
 
 }  // namespace
 
+namespace {
+
+// A loop while a script is checked: it ends early where it would go on for long, or where a `break` may be taken.
+class Watch {
+ public:
+  Watch(Impl& m, const void* node) : m_(m), node_(node) {
+    if (m.check) loop_ = m.check->enter_loop(m);
+  }
+  ~Watch() {
+    if (m_.check) m_.check->leave_loop(loop_);
+  }
+  Watch(const Watch&) = delete;
+  // Before a turn: true where it shall be the last one, with numbers that only a run has.
+  bool last() {
+    if (!m_.check || !m_.check->spent(m_, loop_)) return false;
+    m_.check->blur(m_, node_);
+    return true;
+  }
+  bool left() const {                            // after a turn
+    if (!m_.check || !m_.check->may_leave()) return false;
+    m_.check->blur(m_, node_);
+    return true;
+  }
+
+ private:
+  Impl& m_;
+  const void* node_;
+  Check::Loop loop_{};
+};
+
+}  // namespace
+
 Flow Impl::exec_for(const ForStmt& s, Span span) {
   Value sequence;
   if (const auto* range = std::get_if<Binary>(&s.sequence->node); range && range->op == BinaryOp::Range) {
@@ -152,16 +188,25 @@ Flow Impl::exec_for(const ForStmt& s, Span span) {
   }
   Flow out = Flow::Next;
   Value unused;
+  Watch watch(*this, &s);
   auto one = [&](Value item) {
     poll(s.sequence->span);
+    const bool last = watch.last();
+    if (last) item = Check::blurred(*this, item);
     return turn(
-        [&] {
-          bind(*s.pattern, std::move(item), true);
-          return eval_flow(*s.body, unused);
-        },
-        out);
+               [&] {
+                 bind(*s.pattern, std::move(item), true);
+                 return check ? check->body(*this, *s.body) : eval_flow(*s.body, unused);
+               },
+               out) &&
+           !last && !watch.left();
   };
   if (auto* r = sequence.get<Range>()) {
+    if (check && (Check::is_size(r->begin) || Check::is_size(r->end))) {   // as often as data say
+      check->blur(*this, &s);
+      one(Check::blurred(*this, Value(r->begin)));
+      return out;
+    }
     for (std::int64_t i = r->begin; i < r->end; ++i)
       if (!one(Value(i))) return out;
     return out;
@@ -193,8 +238,10 @@ Flow Impl::exec_for(const ForStmt& s, Span span) {
 Flow Impl::exec_while(const WhileStmt& s, Span span) {
   Flow out = Flow::Next;
   Value unused;
+  Watch watch(*this, &s);
   while (true) {
     poll(s.condition->span);
+    const bool last = watch.last();
     Truth truth = Truth::False;
     Value scratch;
     const Value* c = peek(*s.condition);
@@ -206,7 +253,13 @@ Flow Impl::exec_while(const WhileStmt& s, Span span) {
       traced_while(s, t, span);
       return Flow::Next;
     }
-    if (!turn([&] { return eval_flow(*s.body, unused); }, out)) return out;
+    if (truth == Truth::Unknown) {
+      const std::vector<Value> before = check->assigned(*this, &s);
+      turn([&] { return check->body(*this, *s.body); }, out);
+      check->join(*this, &s, before);
+      return out;
+    }
+    if (!turn([&] { return check ? check->body(*this, *s.body) : eval_flow(*s.body, unused); }, out) || last || watch.left()) return out;
   }
 }
 

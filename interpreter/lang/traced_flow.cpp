@@ -3,6 +3,7 @@
 #include <map>
 
 #include "interpreter/ir/builder.h"
+#include "interpreter/lang/remedy.h"
 #include "interpreter/lang/traced_flow.h"
 
 namespace shard::lang {
@@ -161,6 +162,18 @@ runtime::Kind joined(runtime::Kind mine, runtime::Kind other) {
 
 std::string describe(const Value& v) { return v.items() || v.fields() ? structure(v) : kind_name(v); }
 
+// One result of a region: the variable that it is ("" for the value), where it is all of it.
+struct Owner { std::string variable; bool whole = false; };
+std::vector<Owner> owners(const std::vector<Result>& results, const std::vector<std::string>& names) {
+  std::vector<Owner> out;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    std::size_t n = 0;
+    for (int i : results[k].index) n += i >= 0;
+    for (std::size_t i = 0; i < n; ++i) out.push_back({names[k], n == 1 && results[k].tree.is_tensor()});
+  }
+  return out;
+}
+
 void add_names(const std::string& name, const Result& r, std::vector<std::string>& out) {
   std::size_t n = 0;
   for (int i : r.index) n += i >= 0;
@@ -225,10 +238,27 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
   for (std::size_t k = 0; k < yes.results.size(); ++k) add_names(k == 0 ? "" : vars.name(k - 1), yes.results[k], names);
   std::vector<Tensor> operands{condition};
   operands.insert(operands.end(), captures.all.begin(), captures.all.end());
-  std::vector<Tensor> out = at(e.span, [&] {
-    return ctx.apply(*ctx.table().core().branch, operands, {{"names", names}},
-                     {rearranged(*this, first, 0, consts, where_first, kinds_first), rearranged(*this, second, 0, consts, where_second, kinds_second)});
-  });
+  std::vector<Tensor> out;
+  try {
+    out = at(e.span, [&] {
+      return ctx.apply(*ctx.table().core().branch, operands, {{"names", names}},
+                       {rearranged(*this, first, 0, consts, where_first, kinds_first), rearranged(*this, second, 0, consts, where_second, kinds_second)});
+    });
+  } catch (Error& error) {
+    std::vector<std::string> owned{""};
+    for (std::size_t i = 0; i < vars.size(); ++i) owned.push_back(vars.name(i));
+    const auto of = owners(yes.results, owned);
+    for (std::size_t i = 0; i < of.size() && error.diagnostic.code == "branch" && error.diagnostic.fixes.empty(); ++i) {
+      const runtime::Type a = first.type(first.results[i]), b = second.type(second.results[i]);
+      if (!of[i].whole) continue;
+      auto add = [&](const Expr* part, const runtime::Type& want, const runtime::Type& have) {
+        if (part) for (Fix& f : block_fixes(*this, *part, {want, have, of[i].variable})) error.diagnostic.fixes.push_back(std::move(f));
+      };
+      add(x.otherwise.get(), a, b);
+      add(x.then.get(), b, a);
+    }
+    throw;
+  }
   for (std::size_t i = 0; i < vars.size(); ++i) vars.at(i) = rebuild(yes.results[i + 1], out);
   return rebuild(yes.results[0], out);
 }
@@ -239,6 +269,7 @@ namespace {
 // counter and gives the next one, `goes_on` the condition.
 struct TracedLoop {
   const void* node;
+  const Expr* body;
   std::string word;                              // as users write it
   Span span;
   std::optional<Tensor> counter;
@@ -315,14 +346,28 @@ void trace_loop(Impl& m, const TracedLoop& loop) {
   std::vector<Tensor> operands = cond_captures.all;
   operands.insert(operands.end(), body_captures.all.begin(), body_captures.all.end());
   operands.insert(operands.end(), carry.begin(), carry.end());
-  std::vector<Tensor> out = m.at(loop.span, [&] {
-    return m.ctx.apply(*m.ctx.table().core().while_loop, operands,
-                       {{"cond_consts", static_cast<std::int64_t>(cond_captures.all.size())},
-                        {"body_consts", static_cast<std::int64_t>(body_captures.all.size())},
-                        {"names", names}},
-                       {rearranged(m, *condition.graph, carry.size(), types_of(cond_captures.all), where_cond, {}),
-                        rearranged(m, *body.graph, carry.size(), types_of(body_captures.all), where_body, kinds)});
-  });
+  std::vector<Tensor> out;
+  try {
+    out = m.at(loop.span, [&] {
+      return m.ctx.apply(*m.ctx.table().core().while_loop, operands,
+                         {{"cond_consts", static_cast<std::int64_t>(cond_captures.all.size())},
+                          {"body_consts", static_cast<std::int64_t>(body_captures.all.size())},
+                          {"names", names}},
+                         {rearranged(m, *condition.graph, carry.size(), types_of(cond_captures.all), where_cond, {}),
+                          rearranged(m, *body.graph, carry.size(), types_of(body_captures.all), where_body, kinds)});
+    });
+  } catch (Error& error) {
+    std::vector<std::string> owned;
+    for (std::size_t i = 0; i < vars.size(); ++i) owned.push_back(vars.name(i));
+    const auto of = owners(results, owned);
+    for (std::size_t i = 0; i < of.size() && error.diagnostic.code == "carry" && error.diagnostic.fixes.empty(); ++i) {
+      const runtime::Type &given = body.graph->type(body.graph->results[first + i]), &came = types[first + i];
+      if (!of[i].whole) continue;
+      error.diagnostic.fixes = block_fixes(m, *loop.body, {came, given, of[i].variable});
+      if (error.diagnostic.fixes.empty()) error.diagnostic.fixes = entry_fixes(loop.span, {given, came, of[i].variable});
+    }
+    throw;
+  }
   out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(first));
   for (std::size_t i = 0; i < vars.size(); ++i) vars.at(i) = rebuild(results[i], out);
 }
@@ -335,7 +380,7 @@ bool only_a_run_knows(const Value& v) {
 }  // namespace
 
 void Impl::traced_while(const WhileStmt& s, const Tensor&, Span span) {
-  trace_loop(*this, {&s, "while", span, std::nullopt,
+  trace_loop(*this, {&s, s.body.get(), "while", span, std::nullopt,
                      [&](const Tensor*) {
                        run_region(*this, *s.body, "loop");
                        return std::optional<Tensor>();
@@ -359,7 +404,7 @@ bool traced_for(Impl& m, const ForStmt& s, const Value& begin, const Value& end,
   const runtime::Kind kind = *runtime::promote(from.type().kind(), to.type().kind());
   const auto counts = [&](const Tensor& t) { return m.ctx.apply1(*core.convert, {t}, {{"dtype", kind.dtype}, {"weak", false}}); };
   m.at(s.sequence->span, [&] { from = counts(from), to = counts(to); });
-  trace_loop(m, {&s, "for", span, from,
+  trace_loop(m, {&s, s.body.get(), "for", span, from,
                  [&](const Tensor* i) {
                    m.bind(*s.pattern, Value(*i), true);
                    run_region(m, *s.body, "loop");

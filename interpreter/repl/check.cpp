@@ -1,10 +1,11 @@
-// shard check: what is wrong with a script, without running it. First syntax and names, of the whole file; then the script is evaluated with
-// every array replaced by its type: operations are recorded, never run, so that shapes and layouts are checked as they would be in a
-// run. Host code runs. Where the script asks for a value that only a run has, checking ends there and says so.
+// shard check: what is wrong with a script, without running it. The script is evaluated on arrays that are types (interpreter/lang/check.h
+// says what differs from a run): host code runs, operations only infer, and every error is told, not only the first.
+#include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "grammar/parse.h"
-#include "interpreter/lang/impl.h"
+#include "interpreter/lang/check.h"
 #include "interpreter/lang/report.h"
 #include "interpreter/repl/commands.h"
 
@@ -15,7 +16,7 @@ using grammar::Diagnostic;
 using grammar::SourceMap;
 using grammar::Span;
 
-// Diagnostics of one engine told with the sources of all files.
+// Spans of one engine among the sources of all files.
 class Moved {
  public:
   Moved(const SourceMap& from, SourceMap& to) : from_(from), to_(to) {}
@@ -26,8 +27,6 @@ class Moved {
     for (grammar::Frame& f : d.calls) move(f.call);
     return d;
   }
-
- private:
   void move(Span& s) {
     if (!from_.has(s.source)) return;
     for (const auto& [old, fresh] : known_)
@@ -37,6 +36,7 @@ class Moved {
     s.source = fresh;
   }
 
+ private:
   const SourceMap& from_;
   SourceMap& to_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> known_;
@@ -51,36 +51,44 @@ class Checker {
     options.output = [](std::string_view) {};               // print prints nothing
     options.test = [](const std::string&, Span, const std::function<void()>& body) { body(); };
     const auto machine = make_machine(settings_, std::move(options));
-    if (names(machine->interpreter(), path, text) && !names_only_) types(machine->interpreter(), path, text);
+    if (names_only_) names(machine->interpreter(), path, text);
+    else types(machine->interpreter(), path, text);
   }
 
   SourceMap sources;
   std::vector<Diagnostic> errors, notes;
+  std::vector<lang::Check::Let> lets;
 
  private:
-  bool names(lang::Interpreter& in, const std::string& path, const std::string& text) {
-    const std::size_t before = errors.size();
+  void names(lang::Interpreter& in, const std::string& path, const std::string& text) {
     const grammar::ParseResult parsed = grammar::parse(sources, sources.add(path, text));
     errors.insert(errors.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
     lang::ModuleEnv module;
     const lang::ResolveHost host{[&](const std::string& name) { return in.impl().builtin(name); }, [&] { return in.impl().builtin_names(); }};
     if (parsed.module) lang::resolve_names(parsed.module, module, host, errors);
-    return errors.size() == before;
   }
 
   void types(lang::Interpreter& in, const std::string& path, const std::string& text) {
-    Moved moved(in.sources(), sources);
+    lang::Check found;
+    in.impl().check = &found;
+    in.context().set_types_only(true);
+    const auto add = [&](const Diagnostic& d) { found.errors.push_back(d); };
     try {
-      in.trace({}, [&](std::span<const trace::Tensor>) {
-        in.run(path, text);
-        return std::vector<trace::Tensor>{};
-      }, true);
+      in.run(path, text);
     } catch (const lang::Errors& e) {
-      for (const Diagnostic& d : e.all) errors.push_back(moved(d));
+      for (const Diagnostic& d : e.all) add(d);
     } catch (const grammar::Error& e) {
-      (e.diagnostic.code == "trace" ? notes : errors).push_back(moved(e.diagnostic));   // a value that only a run has
+      if (e.diagnostic.code != "unknown") add(e.diagnostic);
     } catch (const runtime::RuntimeError& e) {
-      (e.code == "trace" ? notes : errors).push_back(moved({e.code, in.context().span(), e.what(), {}, {}, {}}));
+      if (e.code != "unknown") add({e.code, in.context().span(), e.what(), {}, {}, {}});
+    }
+    Moved moved(in.sources(), sources);
+    for (const Diagnostic& d : found.errors) errors.push_back(moved(d));
+    for (const Diagnostic& d : found.notes) notes.push_back(moved(d));
+    for (lang::Check::Let& l : found.lets) {
+      if (!in.sources().has(l.span.source) || in.sources().at(l.span.source).name() != path) continue;   // of a module
+      moved.move(l.span);
+      lets.push_back(std::move(l));
     }
   }
 
@@ -88,21 +96,73 @@ class Checker {
   bool names_only_;
 };
 
+std::string joined(const std::vector<std::string>& types) {
+  std::string out;
+  for (const std::string& t : types) out += (out.empty() ? "" : " or ") + t;
+  return out;
+}
+
+// Each line that declares something, and beside it what.
+std::string types_text(const std::vector<lang::Check::Let>& lets, const SourceMap& sources, bool several_files) {
+  struct Line { std::string text; std::vector<const lang::Check::Let*> lets; };
+  std::map<std::pair<std::uint32_t, int>, Line> lines;
+  std::size_t widest = 0;
+  for (const lang::Check::Let& l : lets) {
+    const grammar::Source& source = sources.at(l.span.source);
+    const int number = source.position(l.span.begin).line;
+    Line& line = lines[{l.span.source, number}];
+    line.text = std::string(source.line(number));
+    line.lets.push_back(&l);
+    if (line.text.size() <= 80) widest = std::max(widest, line.text.size());
+  }
+  std::string out;
+  for (auto& [place, line] : lines) {
+    std::sort(line.lets.begin(), line.lets.end(), [](auto* a, auto* b) { return a->span.begin < b->span.begin; });
+    std::string number = std::to_string(place.second);
+    if (several_files) number = sources.at(place.first).name() + ":" + number;
+    out += std::string(number.size() < 4 ? 4 - number.size() : 0, ' ') + number + " | " + line.text;
+    out += std::string(line.text.size() < widest ? widest - line.text.size() : 0, ' ') + "   # ";
+    for (std::size_t i = 0; i < line.lets.size(); ++i) out += (i ? ", " : "") + line.lets[i]->name + ": " + joined(line.lets[i]->types);
+    out += "\n";
+  }
+  return out;
+}
+
+std::string types_json(const std::vector<lang::Check::Let>& lets, const SourceMap& sources) {
+  std::string out = "[";
+  for (const lang::Check::Let& l : lets) {
+    const grammar::Source& source = sources.at(l.span.source);
+    out += (out.size() > 1 ? ",\n " : "\n ");
+    out += "{\"file\": " + lang::json_string(source.name()) + ", \"line\": " + std::to_string(source.position(l.span.begin).line) +
+           ", \"name\": " + lang::json_string(l.name) + ", \"type\": " + lang::json_string(joined(l.types)) + "}";
+  }
+  return out + (lets.empty() ? "]" : "\n]");
+}
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
-int check_files(const std::vector<std::string>& paths, const Settings& settings, bool json, bool names_only) {
-  Checker checker(settings, names_only);
+int check_files(const std::vector<std::string>& paths, const Settings& settings, const CheckOutput& output) {
+  Checker checker(settings, output.names_only);
   int status = 0;
   for (const std::string& path : paths) {
     std::string text;
     if (read_script(path, text)) checker.check(path, text);
     else status = 1;
   }
-  if (json) {
-    const std::string text = lang::report_json(checker.errors, checker.sources);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+  const auto by_place = [](const Diagnostic& a, const Diagnostic& b) {
+    return std::pair(a.span.source, a.span.begin) < std::pair(b.span.source, b.span.begin);
+  };
+  std::stable_sort(checker.errors.begin(), checker.errors.end(), by_place);
+  if (output.json) {
+    const std::string found = lang::report_json(checker.errors, checker.sources);
+    print(output.types ? "{\"errors\": " + found + ", \"types\": " + types_json(checker.lets, checker.sources) + "}\n" : found);
   } else {
+    if (output.types) print(types_text(checker.lets, checker.sources, paths.size() > 1));
     for (const Diagnostic& d : checker.errors) tell(d, checker.sources);
   }
   for (const Diagnostic& d : checker.notes) {
@@ -111,7 +171,7 @@ int check_files(const std::vector<std::string>& paths, const Settings& settings,
       const grammar::Source& source = checker.sources.at(d.span.source);
       place = source.name() + ":" + std::to_string(source.position(d.span.begin).line) + ": ";
     }
-    std::fprintf(stderr, "%schecked up to here: %s\n", place.c_str(), d.message.c_str());
+    std::fprintf(stderr, "%snot checked from here on: %s\n", place.c_str(), d.message.c_str());
   }
   return checker.errors.empty() ? status : 1;
 }

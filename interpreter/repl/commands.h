@@ -18,7 +18,8 @@ struct Settings {
 
 int run_file(const std::string& path, const Settings& settings);
 int test_files(const std::vector<std::string>& paths, const Settings& settings);
-int check_files(const std::vector<std::string>& paths, const Settings& settings, bool json, bool names_only);   // check.cpp
+struct CheckOutput { bool json = false, types = false, names_only = false; };
+int check_files(const std::vector<std::string>& paths, const Settings& settings, const CheckOutput& output);   // check.cpp
 int help(const std::string& name, const Settings& settings);
 int run_repl(const Settings& settings);                       // repl.cpp
 

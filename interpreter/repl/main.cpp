@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   Settings settings;
   std::vector<std::string> sets, files;
   std::string file, name;
-  bool json = false, names = false;
+  shard::repl::CheckOutput output;
 
   CLI::App* run = app.add_subcommand("run", "Run a script (- reads it from standard input)");
   run->add_option("file", file, "The script")->required();
@@ -73,10 +73,11 @@ int main(int argc, char** argv) {
   CLI::App* test = app.add_subcommand("test", "Run scripts together with their `test` blocks");
   test->add_option("files", files, "Scripts")->required();
   add_settings(test, settings, sets);
-  CLI::App* check = app.add_subcommand("check", "Look for errors without running: syntax, names, types, shapes and layouts, up to where data decides");
+  CLI::App* check = app.add_subcommand("check", "Look for errors without running: syntax, names, types, shapes and layouts");
   check->add_option("files", files, "Scripts")->required();
-  check->add_flag("--json", json, "Diagnostics as a JSON array on standard output");
-  check->add_flag("--names", names, "Syntax and names only");
+  check->add_flag("--json", output.json, "Diagnostics as a JSON array on standard output");
+  check->add_flag("--names", output.names_only, "Syntax and names only");
+  check->add_flag("--types", output.types, "Print the type of each `let` beside its line");
   add_settings(check, settings, sets);
   CLI::App* help = app.add_subcommand("help", "What a function does: shard help matmul");
   help->add_option("name", name, "A builtin, a module (nn), or module.name")->required();
@@ -100,7 +101,7 @@ int main(int argc, char** argv) {
   if (!split_sets(sets, settings)) return 2;
   if (*repl) return shard::repl::run_repl(settings);
   if (*test) return shard::repl::test_files(files, settings);
-  if (*check) return shard::repl::check_files(files, settings, json, names);
+  if (*check) return shard::repl::check_files(files, settings, output);
   if (*help) return shard::repl::help(name, settings);
   return shard::repl::run_file(file, settings);
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "interpreter/ir/core_ops.h"
+#include "interpreter/trace/types_only.h"
 
 namespace shard::trace {
 
@@ -84,6 +85,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
   }
   try {
     if (ir::is_effect(op)) {                     // nothing to compile
+      if (types_only_) return {};
       std::vector<std::string> layouts;
       for (const ArrayRef& a : args)
         layouts.push_back(a->type.mesh ? runtime::to_string(*a->type.mesh, a->layout) : "P()");
@@ -93,7 +95,8 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
     if (&op == table_.core().shard && args.size() == 1 && args[0]->type.mesh) {   // to another mesh: by way of the host
       const auto& to = attrs.layout("layout").mesh;
       if (to && !runtime::same_devices(*to, *args[0]->type.mesh)) {
-        args[0] = runtime::to_host(pool_, args[0]);
+        if (types_only_) args[0] = unknown(runtime::Type::of(args[0]->type.dtype, args[0]->type.shape)).array();
+        args[0] = args[0]->buffer ? runtime::to_host(pool_, args[0]) : args[0];
         if (args[0]->type.mesh) {
           auto whole = std::make_shared<runtime::DeviceArray>(*args[0]);
           whole->type = runtime::Type::of(whole->type.dtype, whole->type.shape, whole->type.weak);
@@ -103,6 +106,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
       }
     }
     std::size_t key = EagerCache::key(op, attrs, args);
+    operations_ += types_only_;
     const exec::Executable* plan = regions.empty() ? eager_.find(key, op, attrs, args, mesh_) : nullptr;
     std::shared_ptr<const exec::Executable> owned;
     if (!plan) {
@@ -120,7 +124,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
           std::all_of(graph->nodes.begin(), graph->nodes.end(), [](const ir::Node& n) { return n.regions.empty(); });
       runtime::MeshRef mesh = exec::mesh_of(*graph, infos);
       if (mesh && mesh_ && runtime::same_devices(*mesh, *mesh_)) mesh = mesh_;
-      owned = plans_.get(table_, graph, infos, mesh);
+      owned = types_only_ ? types_only_plan(*graph, mesh) : plans_.get(table_, graph, infos, mesh);
       plan = plain ? eager_.add(key, {&op, std::move(attrs), std::move(infos), mesh_, owned}) : owned.get();
     }
     std::vector<Tensor> out;
@@ -149,6 +153,13 @@ std::vector<Tensor> Context::run(const ir::GraphRef& graph, std::vector<Tensor> 
     if (t.traced()) escaped(span_, t.type());
     args.push_back(t.array());
   }
+  if (types_only_) {
+    try {
+      return results_of(*graph, args);
+    } catch (const runtime::RuntimeError& e) {
+      throw grammar::Error(e.code, span_, e.what());
+    }
+  }
   arguments.clear();                             // what was handed over is held by `args` alone
   try {
     auto plan = plans_.get(table_, graph, args, mesh_);
@@ -156,6 +167,23 @@ std::vector<Tensor> Context::run(const ir::GraphRef& graph, std::vector<Tensor> 
   } catch (const runtime::RuntimeError& e) {
     throw grammar::Error(e.code, span_, e.what());
   }
+  return out;
+}
+
+// ---- types only
+
+Tensor Context::unknown(runtime::Type type, runtime::MeshRef mesh) const {
+  return Tensor(without_data(std::move(type), std::move(mesh)));
+}
+
+std::vector<Tensor> Context::results_of(const ir::Graph& graph, const std::vector<ArrayRef>& args) {
+  ++operations_;
+  std::vector<exec::ArgInfo> infos;
+  for (const ArrayRef& a : args) infos.push_back(exec::arg_info(*a));
+  runtime::MeshRef mesh = exec::mesh_of(graph, infos);
+  if (mesh && mesh_ && runtime::same_devices(*mesh, *mesh_)) mesh = mesh_;
+  std::vector<Tensor> out;
+  for (ir::Var v : graph.results) out.push_back(unknown(graph.type(v), mesh));
   return out;
 }
 
@@ -209,6 +237,8 @@ Tensor Context::scalar(HostNumber value, bool weak) {
 
 HostNumber Context::need(const Tensor& t) {
   const auto& known = t.known();
+  if (!known && types_only_ && t.type().weak && t.type().rank() == 0)   // a host number of a run
+    throw grammar::Error("unknown", span_, "this number is known only in a run");
   if (!known)
     throw grammar::Error(
         "trace", span_,
@@ -224,6 +254,8 @@ HostNumber Context::need(const Tensor& t) {
 
 ArrayRef Context::concrete(const Tensor& t, std::string_view what) const {
   if (!t.traced()) return t.array();
+  if (types_only_ && t.type().weak && t.type().rank() == 0)              // a host number of a run
+    throw grammar::Error("unknown", span_, std::string(what) + " is known only in a run");
   throw grammar::Error("trace", span_, std::string(what) + " needs a value that only a run has",
                        {"here it is " + runtime::to_string(t.type()) +
                             " of a function that is being traced (jit, grad, vmap, scan or manual)",

@@ -57,6 +57,13 @@ class Context {
   HostNumber need(const Tensor& known);               // the value of a traced host number, with a guard; see Tensor::known
   runtime::ArrayRef concrete(const Tensor& t, std::string_view what) const;  // error where t is traced: `what` needs a value that only a run has
 
+  // ---- types only: operations give arrays without data (DeviceArray::buffer is null), and nothing is compiled or run. What reads
+  // such an array ends in an error of code "unknown". `shard check` works so.
+  bool types_only() const { return types_only_; }
+  void set_types_only(bool on) { types_only_ = on; }
+  std::int64_t operations() const { return operations_; }         // that gave such arrays, so far
+  Tensor unknown(runtime::Type type, runtime::MeshRef mesh = nullptr) const;   // an array of this type without data
+
   // ---- tracing
   bool tracing() const { return frame_ != nullptr; }
   const FrameRef& frame() const { return frame_; }
@@ -93,6 +100,9 @@ class Context {
   struct CachedScalar { HostNumber value; bool weak; runtime::ArrayRef array; };
   std::vector<CachedScalar> scalars_;                             // recent ones, a slot a hash
   std::vector<Tensor> eager(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs, std::vector<ir::GraphRef> regions);
+  bool types_only_ = false;
+  std::int64_t operations_ = 0;
+  std::vector<Tensor> results_of(const ir::Graph& graph, const std::vector<runtime::ArrayRef>& args);
   Tensor constant_of(const HostNumber& value, bool weak);
   Tensor make_scalar(const HostNumber& value, bool weak);
 };

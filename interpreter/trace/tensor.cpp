@@ -6,6 +6,7 @@
 namespace shard::trace {
 
 const runtime::Type& Tensor::type() const {
+  if (!valid()) throw runtime::RuntimeError("unknown", "this value is known only in a run");
   if (!frame_) return array_->type;
   return frame_->done ? frame_->done->type(var_) : frame_->builder.type(var_);
 }

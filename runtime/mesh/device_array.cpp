@@ -54,6 +54,11 @@ View global_order(const DeviceArray& a, std::vector<int>& pending) {
   return out;
 }
 
+// Arrays without data are types: a checker of programs computes with them (Context::types_only).
+void need_data(const DeviceArray& a) {
+  if (!a.buffer) throw RuntimeError("unknown", "the elements of " + to_string(a.type) + " are known only in a run");
+}
+
 }  // namespace
 
 Shape DeviceArray::local() const { return type.mesh ? local_shape(*type.mesh, type.shape, layout) : type.shape; }
@@ -75,6 +80,7 @@ ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool 
 }
 
 ArrayRef to_host(Pool& pool, const ArrayRef& a) {
+  need_data(*a);
   if (a->distinct.empty()) return a;
   std::vector<int> pending;
   const View blocks = global_order(*a, pending);
@@ -104,6 +110,7 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a) {
 }
 
 ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position) {
+  need_data(*a);
   const Shape local = a->local();
   auto out = single_block(pool, a->type.dtype, local, a->type.weak);
   std::int64_t block = 0;

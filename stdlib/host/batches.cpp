@@ -155,8 +155,8 @@ void take_arrays(Interpreter& in, BoundArgs& a, Batches& out) {
   bool any_checked = false;
   for (const Value& leaf : lang::leaves(a[0])) {
     const trace::Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in, leaf, std::nullopt, a.args[0].span);
-    const bool checked = t.traced() && t.frame()->types_only && !t.frame()->outer();
-    if (t.traced() && !checked) in.fail("type", a.args[0].span, "a loader reads arrays that are there, not traced ones");
+    const bool checked = !t.traced() && in.context().types_only();
+    if (t.traced()) in.fail("type", a.args[0].span, "a loader reads arrays that are there, not traced ones");
     if (t.type().rank() == 0) in.fail("shape", a.args[0].span, "a loader takes arrays with rows, one of these has rank 0");
     if (!first.empty() && t.type().shape[0] != out.count)
       in.fail("shape", a.args[0].span, "the arrays of a loader need as many rows: " + first + " and " + runtime::to_string(t.type()));
@@ -222,7 +222,7 @@ class Progress : public lang::Loader {
     std::optional<Value> v;
     if (inner) v = inner->next(in);
     else if (at_ < static_cast<std::int64_t>(items.size())) v = items[static_cast<std::size_t>(at_)];
-    if (isatty(STDERR_FILENO)) draw(!v);
+    if (isatty(STDERR_FILENO) && !in.context().types_only()) draw(!v);
     ++at_;
     return v;
   }

@@ -33,6 +33,12 @@ Value host_number(Interpreter& in, const Value& v, grammar::Span span, std::stri
   return Value(runtime::element_double(*a, 0));
 }
 
+// A number that only a run has: an array without data stands for it.
+std::optional<Value> later(Interpreter& in, const Value& v, DType kind) {
+  if (!v.is_tensor() || v.tensor().traced() || v.tensor().array()->buffer || runtime::numel(v.tensor().type().shape) != 1) return std::nullopt;
+  return Value(in.context().unknown(runtime::Type::of(kind, {}, true)));
+}
+
 std::string_view trimmed(std::string_view s) {
   const auto a = s.find_first_not_of(" \t\r\n"), b = s.find_last_not_of(" \t\r\n");
   return a == std::string_view::npos ? std::string_view() : s.substr(a, b - a + 1);
@@ -52,6 +58,7 @@ Value to_int(Interpreter& in, BoundArgs& a) {
     if (!parse(a[0].str(), i)) in.fail("value", span, lang::quoted(a[0].str()) + " is no integer");
     return Value(i);
   }
+  if (auto number = later(in, a[0], DType::I32)) return *number;
   const Value v = host_number(in, a[0], span, "int");
   if (auto* b = v.get<bool>()) return Value(std::int64_t{*b});
   if (v.is<std::int64_t>()) return v;
@@ -68,6 +75,7 @@ Value to_float(Interpreter& in, BoundArgs& a) {
     if (!parse(a[0].str(), d)) in.fail("value", span, lang::quoted(a[0].str()) + " is no number");
     return Value(d);
   }
+  if (auto number = later(in, a[0], DType::F32)) return *number;
   const Value v = host_number(in, a[0], span, "float");
   if (auto* b = v.get<bool>()) return Value(*b ? 1.0 : 0.0);
   if (auto* i = v.get<std::int64_t>()) return Value(static_cast<double>(*i));

@@ -126,26 +126,33 @@ Value read_csv(Interpreter& in, BoundArgs& a) {
 // The text's characters as codes into the sorted list of the characters that occur.
 Value chars(Interpreter& in, BoundArgs& a) {
   const std::string& text = in.text(a[0], a.args[0].span, "the text of chars");
-  std::map<std::string, std::int32_t> codes;               // UTF-8 sorts as the code points do
-  std::vector<std::string_view> all;
+  std::vector<std::uint32_t> all;                          // each character's bytes, the first in front: so they sort as code points do
   all.reserve(text.size());
+  std::map<std::uint32_t, std::int32_t> codes;
+  std::vector<std::int32_t> ascii(128, -1);
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);
     const std::size_t n = std::min<std::size_t>(c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1, text.size() - i);
-    all.emplace_back(text.data() + i, n);
-    codes.try_emplace(std::string(all.back()), 0);
+    std::uint32_t bytes = 0;
+    for (std::size_t k = 0; k < n; ++k) bytes |= static_cast<std::uint32_t>(static_cast<unsigned char>(text[i + k])) << (24 - 8 * k);
+    if (c >= 128) codes.try_emplace(bytes, 0);
+    else ascii[c] = 0;
+    all.push_back(bytes);
     i += n;
   }
+  for (std::uint32_t c = 0; c < 128; ++c)
+    if (ascii[c] >= 0) codes.emplace(c << 24, 0);
   std::vector<Value> vocabulary;
-  for (auto& [c, code] : codes) code = static_cast<std::int32_t>(vocabulary.size()), vocabulary.push_back(Value::string(c));
-  std::vector<std::int32_t> ascii(128, -1), out;
-  for (const auto& [c, code] : codes)
-    if (c.size() == 1 && static_cast<unsigned char>(c[0]) < 128) ascii[static_cast<unsigned char>(c[0])] = code;
-  out.reserve(all.size());
-  for (const std::string_view c : all) {
-    const auto first = static_cast<unsigned char>(c[0]);
-    out.push_back(c.size() == 1 && first < 128 ? ascii[first] : codes.at(std::string(c)));
+  for (auto& [bytes, code] : codes) {
+    std::string c;
+    for (int shift = 24; shift >= 0 && (c.empty() || (bytes >> shift & 0xff)); shift -= 8) c += static_cast<char>(bytes >> shift & 0xff);
+    code = static_cast<std::int32_t>(vocabulary.size());
+    if (bytes >> 24 < 128) ascii[bytes >> 24] = code;
+    vocabulary.push_back(Value::string(std::move(c)));
   }
+  std::vector<std::int32_t> out;
+  out.reserve(all.size());
+  for (const std::uint32_t bytes : all) out.push_back(bytes >> 24 < 128 ? ascii[bytes >> 24] : codes.at(bytes));
   return Value::tuple({Value(new_array(in, runtime::DType::I32, {static_cast<std::int64_t>(out.size())}, out.data())), Value::list(std::move(vocabulary))});
 }
 

@@ -62,7 +62,8 @@ std::optional<std::string> contract_refuses(const OpCall& call, const FactorRule
       if (summed && is_split(x, dx) && is_split(y, dy))
         return "the product of " + both + " sums over a dimension that is split on both sides (" + axes_text(x, dx) + " and " + axes_text(y, dy) +
                "), so its layout is ambiguous: say it with `out: P(...)`, or `shard` an operand first";
-      if (!summed && laid_out(x) && laid_out(y) && axes_text(x, dx) != axes_text(y, dy))
+      const bool one_whole = call.attrs.has("lenient") && (!is_split(x, dx) || !is_split(y, dy));
+      if (!summed && !one_whole && laid_out(x) && laid_out(y) && axes_text(x, dx) != axes_text(y, dy))
         return "the product of " + both + " has a batch dimension that is laid out in two ways: `shard` one operand first, or say the result's "
                "layout with `out: P(...)`";
     }

@@ -137,9 +137,27 @@ Var windowed(Builder& b, Var x, const Ints& window, const Attrs& attrs, double f
     widths[i] = {total / 2, total - total / 2};
     any |= total > 0;
   }
+  // On explicit axes a spatial dimension that is split keeps its layout where the result's size allows it (JAX looks at nothing else): what
+  // lies between, padded and cut into windows, is laid out whole there.
+  const Type given = b.type(x);
+  ir::Layout whole{given.mesh, given.sharding}, wanted = whole;
+  bool between = false;
+  for (std::size_t i = 0; i < count && laid_out(given); ++i) {
+    const std::size_t d = shape.size() - 1 - count + i;
+    const std::int64_t parts = runtime::parts(*given.mesh, given.sharding.dims[d]);
+    const std::int64_t padded = shape[d] + widths[i].first + widths[i].second, places = (padded - window[i]) / stride[i] + 1;
+    if (parts == 1 || padded < window[i] || places % parts) continue;
+    between = true;
+    whole.sharding.dims[d].axes.clear();
+  }
   Expr v{b, x};
+  if (between) x = b.emit1(*b.core().shard, {x}, {{"layout", whole}});
   if (any) x = b.call("pad_with", {x, v.number(filler)}, {{"widths", widths}});
-  return b.call("windows", {x}, {{"window", window}, {"stride", stride}});
+  x = b.call("windows", {x}, {{"window", window}, {"stride", stride}});
+  if (!between) return x;
+  auto& dims = wanted.sharding.dims;               // the windows' own dimensions stand before the channels
+  dims.insert(dims.end() - 1, count, runtime::DimSharding{});
+  return b.emit1(*b.core().shard, {x}, {{"layout", wanted}});
 }
 
 Vars conv(Builder& b, std::span<const Var> in, const Attrs& attrs) {

@@ -302,6 +302,9 @@ void register_window(OpTable& t) {
                         const Type x = b.type(in[0]);
                         const Shape part = b.type(in[1]).shape;
                         if (part.size() != x.shape.size()) fail("shape", "dynamic_update_slice: " + runtime::to_string(b.type(in[1])) + " does not go into " + runtime::to_string(x));
+                        if (const Type update = b.type(in[1]); laid_out(x) && laid_out(update) && !same_layout(x, update))
+                          fail("layout", "dynamic_update_slice: the update must be laid out as the array is, got " + runtime::to_string(x) +
+                                             " and " + runtime::to_string(update) + "; `shard` one of them first");
                         Vars starts = start_scalars(b, in.subspan(2), x.rank()), operands = {in[0], ir::convert(b, in[1], x.dtype, x.weak)};
                         Ints axes;
                         for (std::size_t d = 0; d < part.size(); ++d) {

@@ -22,6 +22,7 @@ std::string types_text(const Builder& b, std::span<const Var> xs) {
 Var contract(Builder& b, Var x, Var y, const std::string& spec, const Attrs& attrs) {
   Kind kind = promoted(b, std::array{x, y});
   Attrs a = with_out({{"spec", spec}}, attrs);
+  if (attrs.has("lenient")) a.set("lenient", true);
   if (kind.dtype != DType::Bool) return b.call("contract", {promote_to(b, x, kind), promote_to(b, y, kind)}, a);
   Var counted = b.call("contract", {ir::convert(b, x, DType::I32), ir::convert(b, y, DType::I32)}, a);
   return b.call("ne", {counted, ir::constant_int(b, 0)});
@@ -233,7 +234,9 @@ Vars einsum(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     size_of_product(bi, bj, labels);
     bool final = terms.size() == 2;
     if (final) labels = r.out;
-    Var x = contract(b, terms[bi].x, terms[bj].x, terms[bi].labels + "," + terms[bj].labels + "->" + labels, final ? attrs : Attrs{});
+    Attrs how = final ? attrs : Attrs{};
+    how.set("lenient", true);                    // a batch dimension that one side splits is split, as in JAX's einsum (not in its matmul)
+    Var x = contract(b, terms[bi].x, terms[bj].x, terms[bi].labels + "," + terms[bj].labels + "->" + labels, how);
     if (final) return {x};
     terms[bi] = {x, labels};
     terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(bj));

@@ -259,7 +259,11 @@ void register_select(OpTable& t) {
                                  }};
   select.kernel = Code::Select;
   select.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
-    const Type &x = call.in[1], &y = call.in[2];
+    const Type &which = call.in[0], &x = call.in[1], &y = call.in[2];
+    const bool arrays = !x.shape.empty() && !y.shape.empty() && which.shape == x.shape;   // with a number in it the condition just follows
+    if (arrays && laid_out(which) && laid_out(x) && !same_layout(which, x))
+      return "the condition of `where` must be laid out as its cases are, got " + runtime::to_string(which) + " and " +
+             runtime::to_string(x) + "; `shard` one of them first";
     if (x.shape.empty() || y.shape.empty() || !laid_out(x) || !laid_out(y) || x.shape != y.shape || same_layout(x, y)) return std::nullopt;
     return "the two cases of `where` must have one layout, got " + runtime::to_string(x) + " and " + runtime::to_string(y) +
            "; `shard` one of them first";

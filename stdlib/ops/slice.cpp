@@ -217,7 +217,11 @@ void register_pad(OpTable& t) {
                         if (widths.size() != type.shape.size())
                           fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " + runtime::to_string(type));
                         if (widths.empty()) return {in[0]};
-                        Var value = ir::constant(b, number_if(attrs, "value").value_or(0), type.dtype, type.weak);
+                        const double filler = number_if(attrs, "value").value_or(0);
+                        if (filler != 0 && !type.sharding.unreduced.empty())   // zeros add nothing to a sum
+                          fail("layout", "pad of " + runtime::to_string(type) + ": a value other than 0 would be counted once a device; finish "
+                                         "the sum first: `shard x as P(...)`");
+                        Var value = ir::constant(b, filler, type.dtype, type.weak);
                         return {b.call("pad_with", {in[0], value}, {{"widths", widths}})};
                       },
                       {{{f32({4})}, {{"widths", Pairs{{2, 1}}}}}, {{f32({2, 4})}, {{"widths", Pairs{{1, 0}, {0, 1}}}, {"value", 0.5}}}}));

@@ -70,6 +70,38 @@ print(2 * {n} ** 3 * {times} / best / 1e9)"""
     return float(out.stdout) if out.returncode == 0 else None
 
 
+CALLS = '''
+mesh m = (@X: 2, @Y: 4){kind}
+let w = shard ones([16, 16]) as P(_, @Y)
+let x = shard ones([8, 16]) as P(@X)
+jit fn step(x, w) = tanh(matmul(x, w)) + x
+for i in 0..{times} {{ x = step(x, w) }}
+print(x.sum())
+'''
+
+
+def repeated_call(shard, kind, times=20000):
+    """Microseconds of one more call of a compiled function."""
+    def seconds(count):
+        with tempfile.NamedTemporaryFile('w', suffix='.shard') as f:
+            f.write(CALLS.format(kind=kind, times=count))
+            f.flush()
+            return min(run([shard, 'run', f.name])[0] for _ in range(5))
+    return (seconds(times) - seconds(1)) / times * 1e6
+
+
+def check_cost(shard):
+    """Milliseconds of `shard check` of 500 lines of operations on explicit axes, above those of an empty file."""
+    lines = ['mesh e = (@X: 2, @Y: 4) explicit', 'let x = shard ones([8, 16]) as P(@X, @Y)', 'let w = shard ones([16, 16]) as P()']
+    while len(lines) < 500: lines.append(['let h = x @ w', 'let x = tanh(x) + 1.0', 'let s = sum(x, axis: 1)', 'let y = x.reshape([8, 4, 4])'][len(lines) % 4])
+    def milliseconds(text):
+        with tempfile.NamedTemporaryFile('w', suffix='.shard') as f:
+            f.write(text)
+            f.flush()
+            return sorted(run([shard, 'check', f.name])[0] for _ in range(11))[5] * 1e3
+    return milliseconds('\n'.join(lines) + '\n') - milliseconds('let x = 1\n')
+
+
 def header_cost():
     """Seconds to compile a file that includes shard.h, and one that includes four standard headers."""
     root = os.path.dirname(os.path.dirname(HERE))
@@ -96,6 +128,9 @@ def main():
     for n, times in [(256, 800), (512, 150), (1024, 25), (2048, 4)]:
         ours, theirs = shard_matmul(a.shard, n, times), numpy_matmul(a.python, n, times)
         print(f'matmul {n:5}: Shard {ours:6.1f} GFLOP/s' + (f', NumPy {theirs:6.1f}, ratio {ours / theirs:.2f}' if theirs else ''), flush=True)
+    auto, explicit = repeated_call(a.shard, ''), repeated_call(a.shard, ' explicit')
+    print(f'one more call of a small jit function: {auto:.2f} us on auto axes, {explicit:.2f} us on explicit ones')
+    print(f'shard check of 500 lines on explicit axes: {check_cost(a.shard):.1f} ms')
     header, standard = header_cost()
     print(f'a file with shard.h compiles in {header:.2f} s, one with four standard headers in {standard:.2f} s: {header / standard:.2f} times')
     one = os.path.join(HERE, 'one_line.shard')

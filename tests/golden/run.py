@@ -70,7 +70,7 @@ def run(shard, path):
     case = Case(path)
     seconds = float(os.environ.get('GOLDEN_SECONDS', '120'))
     try:
-        p = subprocess.run([shard, case.command, path] + case.options, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
+        p = subprocess.run([shard, *case.command.split(), path] + case.options, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return f'it did not end within {seconds:.0f} s'
     status = 1 if case.errors else 0

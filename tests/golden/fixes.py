@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Every error of layouts names a way out that can be pasted, and it does mend: each program here has one such error, each fix that
+`shard check --json` suggests for it is applied to the text, and what comes out must run.   fixes.py SHARD   closes with "N passed, N failed"
+A fix may uncover a second error of the program only where the program says so (`then`).
+"""
+import json, os, subprocess, sys, tempfile
+
+SHARD = os.path.abspath(sys.argv[1])
+HEAD = 'mesh e = (@X: 2, @Y: 4) explicit\n'
+SETUP = HEAD + '''let x = shard ones([8, 16]) as P(@X, @Y)
+let rows = shard ones([8, 16]) as P(@X)
+let columns = shard ones([8, 16]) as P(_, @X)
+let w = shard ones([16, 4]) as P(@Y)
+let ids = shard array([0, 1, 2, 3, 0, 1, 2, 3]) as P(@X)
+let pending = einsum("ij,jk->ik", x, w, out: P(@X, unreduced: @Y))
+let free = shard ones([8, 4]) as P(reduced: @Y)
+'''
+# name: statements behind SETUP, with exactly one error of layouts
+PROGRAMS = {
+    'addition': 'let z = rows + columns',
+    'comparison': 'let z = rows < columns',
+    'three operands': 'let z = where(rows > 0, rows, columns)',
+    'broadcast to one axis twice': 'let v = shard ones([8]) as P(@X)\nlet z = v[:, none] * v[none, :]',
+    'assignment': 'let z = rows\nz += columns',
+    'product, summed on both sides': 'let z = x @ w',
+    'product by name': 'let z = matmul(x, w)',
+    'product as a method': 'let z = x.dot(w)',
+    'product in a pipe': 'let z = x |> matmul(w)',
+    'product with one axis twice': 'let z = rows @ (shard ones([16, 8]) as P(_, @X))',
+    'product, batches split differently': 'let a = shard ones([8, 4, 4]) as P(@X)\nlet b = shard ones([8, 4, 4]) as P(@Y)\nlet z = a @ b',
+    'product in a function': 'fn layer(x, w) = relu(x @ w)\nlet z = layer(x, w)',
+    'product in jit': 'jit fn layer(x, w) {\n  let h = x @ w\n  relu(h)\n}\nlet z = layer(x, w)',
+    'einsum': 'let z = einsum("ij,jk->ik", x, w)',
+    'einsum of three': 'let v = shard ones([4, 8]) as P(_, @X)\nlet z = einsum("ij,jk,kl->il", x, shard w as P(), v)',
+    'outer': 'let v = shard ones([8]) as P(@X)\nlet z = outer(v, v)',
+    'reshape, sizes do not divide': 'let a = shard ones([4, 6, 8]) as P(_, @X)\nlet z = a.reshape([4, 3, 2, 8])',
+    'reshape, merged behind a whole one': 'let z = columns.reshape([128])',
+    'reshape, two at once': 'let z = x.reshape([4, 2, 4, 4])',
+    'concat': 'let z = concat([rows, columns], axis: 0)',
+    'concat by position': 'let z = concat([rows, columns, rows])',
+    'stack': 'let z = stack([rows, columns])',
+    'slice': 'let z = rows[1:4]',
+    'one row': 'let z = rows[0]',
+    'pad': 'let z = pad(rows, [[1, 0], [0, 0]])',
+    'split': 'let z = split(rows, 8, axis: 0)',
+    'take': 'let table = ones([4, 16])\nlet z = take(table, ids, axis: 0)',
+    'index by split ids': 'let table = ones([4, 16])\nlet z = table[ids]',
+    'index of a split table': 'let z = rows[array([0, 1])]',
+    'scatter': 'let z = scatter(rows, array([0, 1]), ones([2, 16]), op: "add")',
+    'update': 'let z = dynamic_update_slice(rows, shard ones([2, 16]) as P(_, @X), [0, 0])',
+    'sort': 'let z = sort(rows, axis: 0)',
+    'argsort': 'let z = argsort(columns)',
+    'cumsum': 'let z = cumsum(rows, axis: 0)',
+    'top_k': 'let z = top_k(columns, 2)',
+    'roll': 'let z = roll(rows, 1, axis: 0)',
+    'tile': 'let z = tile(rows, [2, 1])',
+    'repeat': 'let z = repeat(rows, 2, axis: 0)',
+    'cholesky': 'let z = cholesky(shard eye(4) as P(@X))',
+    'solve': 'let z = solve(shard eye(4) as P(@X), ones([4, 4]))',
+    'conv': 'let z = conv(shard ones([4, 8, 4]) as P(_, _, @X), ones([3, 4, 8]))',
+    'function that is not linear, of a pending sum': 'let z = exp(pending)',
+    'pending sum and a finished one': 'let z = pending + ones([8, 4])',
+    'product of two pending sums': 'let z = pending * pending',
+    'pending sum times a whole one': 'let z = (shard pending as P(unreduced: @Y)) * (shard ones([8, 4]) as P(@X))',
+    'reduced and not': 'let z = free + (shard ones([8, 4]) as P(@X))',
+    'reduced and split over it': 'let z = free * (shard ones([8, 4]) as P(_, @Y))',
+    'out: of axes that are not summed': 'let z = sum(x, axis: 0)\nlet y = z + (shard ones([16]) as P(@X))',
+    'scan, the carry changes': 'let z = scan(fn(c, v) = (c + v, v), shard zeros([16]) as P(), shard ones([3, 16]) as P(_, @Y))',
+    'scan along a split dimension': 'let z = scan(fn(c, v) = (c + sum(v), v), 0.0, rows)',
+    'while, the carry changes': 'jit fn f(a, b) {\n  while sum(a) < 100.0 { a = a + b }\n  a\n}\nlet z = f(shard ones([8]) as P(), shard ones([8]) as P(@X))',
+    'if, the value': 'jit fn f(a, b) = if sum(a) > 0.0 { a } else { b }\nlet z = f(rows, columns)',
+    'if, a variable': 'jit fn f(a, b) {\n  let c = a\n  if sum(a) > 0.0 { c = c + 1.0 } else { c = b }\n  c\n}\nlet z = f(rows, columns)',
+    'vmap': 'let z = vmap(fn(a, b) = a + b)(rows, shard ones([8, 16]) as P(@Y))',
+    'annotation, a spec': 'fn f(a: P(@X)) = a * 2.0\nlet z = f(columns)',
+    'annotation, a type': 'fn f(a: f32[B@X, D]) = a * 2.0\nlet z = f(columns)',
+    'annotation of the result': 'fn f(a) -> P() = a * 2.0\nlet z = f(columns)',
+    'annotation of the result of a block': 'jit fn f(a) -> P(@X) {\n  let b = a * 2.0\n  b\n}\nlet z = f(columns)',
+    'manual, an argument': 'manual fn f(a: P(@X)) -> P(@X) = a * 2.0\nlet z = f(columns)',
+    'manual, a result that varies': 'manual fn f(a: P(@X)) -> P() = sum(a)\nlet z = f(rows)',
+    'manual, a branch that varies': 'manual fn f(a: P(@X)) -> P(@X) {\n  let s = psum(sum(a), @X)\n  if s > 0.0 { a * 2.0 } else { zeros([4, 16]) }\n}\nlet z = f(rows)',
+    'shard, a size that does not divide': 'let z = shard ones([6]) as P(@Y)',
+    'shard, an axis twice': 'let z = shard ones([8, 8]) as P(@X, @X)',
+    'shard, too many entries': 'let z = shard ones([8]) as P(@X, @Y)',
+    'shard, an unknown axis': 'let z = shard ones([8]) as P(@x)',
+}
+NO_FIX = set()
+
+
+def check(text):
+    path = os.path.join(tempfile.mkdtemp(), 'case.shard')
+    with open(path, 'w', encoding='utf-8') as f: f.write(text)
+    p = subprocess.run([SHARD, 'check', path, '--json'], capture_output=True, text=True, timeout=60)
+    try: return json.loads(p.stdout), path
+    except ValueError: raise AssertionError(f'status {p.returncode}: {p.stderr[:400]}')
+
+
+def offset(text, line, column):
+    return sum(len(l) + 1 for l in text.split('\n')[:line - 1]) + column - 1
+
+
+def applied(text, fix):
+    a, b = offset(text, fix['line'], fix['column']), offset(text, fix['end_line'], fix['end_column'])
+    return text[:a] + fix['replacement'] + text[b:]
+
+
+def main():
+    failed = fixes = 0
+    wanted = sys.argv[2:]
+    for name, body in PROGRAMS.items():
+        if wanted and name not in wanted: continue
+        text = SETUP + body + '\n'
+        try:
+            errors, path = check(text)
+            if len(errors) != 1: raise AssertionError(f'{len(errors)} errors: ' + '; '.join(e['message'] for e in errors))
+            if not errors[0]['fixes'] and name not in NO_FIX: raise AssertionError('no fix for: ' + errors[0]['message'] + f" [{errors[0]['code']}]")
+            for fix in errors[0]['fixes']:
+                fixes += 1
+                mended = applied(text, fix)
+                with open(path, 'w', encoding='utf-8') as f: f.write(mended)
+                p = subprocess.run([SHARD, 'run', path], capture_output=True, text=True, timeout=60)
+                changed = '\n'.join(l for l in mended.split('\n') if l not in text.split('\n'))
+                if p.returncode != 0: raise AssertionError(f'the fix "{fix["replacement"]}" does not mend: {changed}\n{p.stderr[:400]}')
+                if os.environ.get('VERBOSE'): print(f'{name}: {changed}')
+        except AssertionError as e:
+            failed += 1
+            print(f'FAIL {name}: {e}')
+    print(f'{fixes} fixes applied')
+    print(f'{len(PROGRAMS) - failed} passed, {failed} failed')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__': sys.exit(main())
