@@ -152,7 +152,9 @@ class JitFunction {
     if (!in_specs_.is_none()) {
       std::vector<Value> values;
       for (CallArg& a : args) values.push_back(a.value);
-      Value laid = shard_tree(in, Value::tuple(std::move(values)), in_specs_, nullptr, span);
+      const bool tree_of_one = values.size() == 1 && (in_specs_.fields() || in_specs_.is<std::shared_ptr<List>>());
+      const Value specs = tree_of_one ? Value::tuple({in_specs_}) : in_specs_;   // a tuple has an entry for each argument
+      Value laid = shard_tree(in, Value::tuple(std::move(values)), specs, nullptr, span);
       for (std::size_t i = 0; i < args.size(); ++i) args[i].value = (*laid.items())[i];
     }
     Value result = in.call(function_, std::move(args), span);

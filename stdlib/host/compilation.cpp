@@ -87,7 +87,8 @@ Value memory_stats(Interpreter& in, BoundArgs& a) {
 
 void register_compilation(Interpreter& in) {
   in.define({"jit", "jit(f, in = none, out = none)",
-             "f compiled: traced once for each kind of arguments, laid out by the partitioner, run as one plan. `in:`, `out:`: layouts of arguments and result.",
+             "f compiled: traced once for each kind of arguments, laid out by the partitioner, run as one plan. `in:`, `out:`: layouts of arguments "
+             "and result (a spec for all of them, or a tuple with an entry for each argument).",
              jit});
   in.define({"comm", "comm(f, xs...)",
              "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `by: \"line\"` gives a list with kind, bytes, axes, "

@@ -12,7 +12,7 @@ TEST_CASE("types and layouts of values") {
   CHECK(run("mesh m = (@X: 4, @Y: 2)\nlet x = shard zeros([8, 4]) as P(@X, @Y)\nprint(typeof(x), sharding(x), sharding(3), sharding({a: x, b: zeros([2])}))") ==
         "f32[8,4] P(@X, @Y) P() {a: P(@X, @Y), b: P()}\n");
   CHECK(run("print(typeof(1), typeof(1.5), typeof([1, true]), typeof(\"a\"))") == "i32[] f32[] [i32[], bool[]] string\n");
-  CHECK(run("mesh m = (@X: 2)\nlet s = shards(shard arange(4) as P(@X))\nprint(s[1].device, s[1].index, s[1].data, len(s))") == "cpu:1 (2..4) [2 3] 2\n");
+  CHECK(run("mesh m = (@X: 2)\nlet s = shards(shard arange(4) as P(@X))\nprint(s[1].device, s[1].index, s[1].data, len(s))") == "cpu:1 (2..4,) [2 3] 2\n");
   CHECK(run("mesh m = (@X: 4)\nprint(axis_size(@X), device_count(), process_count(), process_index(), len(devices()))") == "4 8 1 0 8\n");
   CHECK_THAT(error("mesh m = (@X: 4)\naxis_size(@Z)"), Contains("@Z") && Contains("@X"));
 }
@@ -61,7 +61,7 @@ TEST_CASE("pictures are those of JAX") {
 TEST_CASE("print joins with blanks, at once or when the program runs") {
   CHECK(run("print()\nprint(1, \"a\", [2.0])") == "\n1 a [2.0]\n");
   CHECK(run("jit fn f(x) {\n  print(\"x\", x, {a: [x + 1]})\n  print(\"traced\", x.shape)\n  x\n}\nlet a = f(array([1, 2]))\nlet b = f(array([3, 4]))") ==
-        "traced (2)\nx [1 2] {a: [[2 3]]}\nx [3 4] {a: [[4 5]]}\n");
+        "traced (2,)\nx [1 2] {a: [[2 3]]}\nx [3 4] {a: [[4 5]]}\n");
   CHECK(run("jit fn f(x) {\n  print(\"{x:.2f}|{x:>6}\")\n  x\n}\nlet a = f(array(1.5))") == "1.50|   1.5\n");
 }
 
