@@ -262,7 +262,7 @@ std::string format_value(const Value& v, std::string_view text, runtime::Pool& p
   if (v.is<bool>() || v.is_host_number()) return format_host(v, spec);
   if (v.is_string()) return format_text(v.str(), spec);
   if (spec.type && spec.type != 's')
-    throw RuntimeError("format", "the format '" + std::string(text) + "' is for a number, and this is a " + kind_name(v));
+    throw RuntimeError("format", "the format '" + std::string(text) + "' is for a number, and this is " + kind_name(v));
   return format_text(show(v, pool), spec);
 }
 

@@ -128,7 +128,7 @@ class Call {
                                         ", which this function does not make manual: it takes " + ir::axes_text(*outer_, taken_.list()));
       return layout;
     }
-    if (!spec.is_none()) impl_.fail("spec", span_, std::string("the spec of ") + what + " " + std::to_string(position) + " is a " + kind_name(spec));
+    if (!spec.is_none()) impl_.fail("spec", span_, std::string("the spec of ") + what + " " + std::to_string(position) + " is " + kind_name(spec));
     ir::Layout layout{outer_, runtime::Sharding::replicated(static_cast<std::size_t>(rank))};
     bool typed = false;
     for (AxisId a : taken_.list()) typed |= outer_->axes[a].kind == AxisKind::Explicit;

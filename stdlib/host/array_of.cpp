@@ -59,7 +59,7 @@ class Surveyor {
     else if (v.is<std::int64_t>()) out_.integers = true;
     else if (v.is<bool>()) out_.truths = true;
     else if (v.is_tensor()) out_.tensors = true;
-    else in_.fail("type", span_, "an array is made of numbers, and " + place() + " is a " + lang::kind_name(v));
+    else in_.fail("type", span_, "an array is made of numbers, and " + place() + " is " + lang::kind_name(v));
     if (!v.is_tensor()) leaf(depth);
   }
 

@@ -199,7 +199,7 @@ Value loader(Interpreter& in, BoundArgs& a) {
   }
   for (const Value& leaf : lang::leaves(a[4]))
     if (!leaf.get<std::shared_ptr<const lang::Spec>>())
-      in.fail("type", a.args[4].span, "spec takes a layout such as P(@data), or a tree of them; this is a " + lang::kind_name(leaf));
+      in.fail("type", a.args[4].span, "spec takes a layout such as P(@data), or a tree of them; this is " + lang::kind_name(leaf));
   out->spec = a[4];
   out->restart();
   return Value(std::shared_ptr<lang::Loader>(std::move(out)));
@@ -262,7 +262,7 @@ Value position(Interpreter& in, BoundArgs& a) {
   const lang::Loader* l = given ? given->get() : nullptr;
   if (const auto* shown = dynamic_cast<const Progress*>(l)) l = shown->inner.get();
   const auto* batches = dynamic_cast<const Batches*>(l);
-  if (!batches) in.fail("type", a.args[0].span, "position takes a loader, this is a " + lang::kind_name(a[0]));
+  if (!batches) in.fail("type", a.args[0].span, "position takes a loader, this is " + lang::kind_name(a[0]));
   return Value(batches->position());
 }
 

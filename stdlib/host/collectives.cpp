@@ -28,7 +28,7 @@ void add_names(Interpreter& in, const Value& v, std::vector<std::string>& out, c
     for (const Value& item : *items) add_names(in, item, out, who, span);
     return;
   }
-  in.fail("type", span, std::string(who) + " takes a mesh axis, like @X, @(X, Y) or [@X, @Y]; this is a " + lang::kind_name(v));
+  in.fail("type", span, std::string(who) + " takes a mesh axis, like @X, @(X, Y) or [@X, @Y]; this is " + lang::kind_name(v));
 }
 
 Along along(Interpreter& in, const Value& v, const char* who, grammar::Span span, bool manual = true) {
@@ -193,7 +193,7 @@ Value ppermute(Interpreter& in, BoundArgs& a) {
     for (std::int64_t i = 0; i < where.size; ++i) pairs.emplace_back(i, (i + k + where.size) % where.size);
   } else {
     auto* list = a[2].items();
-    if (!list) in.fail("type", a.span, "ppermute takes a list of (source, destination) pairs, this is a " + lang::kind_name(a[2]));
+    if (!list) in.fail("type", a.span, "ppermute takes a list of (source, destination) pairs, this is " + lang::kind_name(a[2]));
     for (const Value& item : *list) {
       auto* pair = item.items();
       if (!pair || pair->size() != 2) in.fail("type", a.span, "ppermute takes pairs (source, destination), one of these is " + in.repr(item));
@@ -258,7 +258,7 @@ Value pcast(Interpreter& in, BoundArgs& a) {
 
 Value shard_map(Interpreter& in, BoundArgs& a) {
   lang::ManualSpecs specs;
-  if (!a[0].callable()) in.fail("type", a.span, "shard_map takes a function, this is a " + lang::kind_name(a[0]));
+  if (!a[0].callable()) in.fail("type", a.span, "shard_map takes a function, this is " + lang::kind_name(a[0]));
   if (a[1].is<std::shared_ptr<lang::Tuple>>()) specs.in = *a[1].items();
   else if (a[1].is_none()) specs.in_unknown = true;
   else specs.in = {a[1]};
@@ -269,7 +269,7 @@ Value shard_map(Interpreter& in, BoundArgs& a) {
   }
   if (!a[4].is_none()) {
     auto* mesh = a[4].get<std::shared_ptr<const lang::MeshValue>>();
-    if (!mesh) in.fail("type", a.span, "`mesh:` takes a mesh, this is a " + lang::kind_name(a[4]));
+    if (!mesh) in.fail("type", a.span, "`mesh:` takes a mesh, this is " + lang::kind_name(a[4]));
     specs.mesh = (*mesh)->mesh;
   }
   specs.check = in.truth(a[5], a.span);

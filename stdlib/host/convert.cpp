@@ -63,7 +63,7 @@ Value to_int(Interpreter& in, BoundArgs& a) {
   if (auto* b = v.get<bool>()) return Value(std::int64_t{*b});
   if (v.is<std::int64_t>()) return v;
   const double* d = v.get<double>();
-  if (!d) in.fail("type", span, "int takes a number or text, this is a " + lang::kind_name(v));
+  if (!d) in.fail("type", span, "int takes a number or text, this is " + lang::kind_name(v));
   if (!(*d >= -0x1p63 && *d < 0x1p63)) in.fail("value", span, lang::show(v, in.context().pool()) + " is no 64-bit integer");
   return Value(static_cast<std::int64_t>(*d));
 }
@@ -79,7 +79,7 @@ Value to_float(Interpreter& in, BoundArgs& a) {
   const Value v = host_number(in, a[0], span, "float");
   if (auto* b = v.get<bool>()) return Value(*b ? 1.0 : 0.0);
   if (auto* i = v.get<std::int64_t>()) return Value(static_cast<double>(*i));
-  if (!v.is<double>()) in.fail("type", span, "float takes a number or text, this is a " + lang::kind_name(v));
+  if (!v.is<double>()) in.fail("type", span, "float takes a number or text, this is " + lang::kind_name(v));
   return v;
 }
 
@@ -96,7 +96,7 @@ Value bytes(Interpreter& in, BoundArgs& a) {
     if (v.is_tensor()) total += runtime::checked_bytes(v.tensor().type().shape, runtime::size_of(v.tensor().type().dtype));
     else if (v.is_string()) total += static_cast<std::int64_t>(v.str().size());
     else if (v.is_host_number() || v.is<bool>()) total += 8;
-    else in.fail("type", a.span, "a " + lang::kind_name(v) + " has no size in bytes");
+    else in.fail("type", a.span, lang::kind_name(v) + " has no size in bytes");
   }
   return Value(total);
 }
@@ -105,7 +105,7 @@ Value array(Interpreter& in, BoundArgs& a) {
   std::optional<DType> dtype;
   if (!a[1].is_none()) {
     const DType* d = a[1].get<DType>();
-    if (!d) in.fail("type", a.args[1].span, "dtype is an element type such as f32, this is a " + lang::kind_name(a[1]));
+    if (!d) in.fail("type", a.args[1].span, "dtype is an element type such as f32, this is " + lang::kind_name(a[1]));
     dtype = *d;
   }
   if (!dtype && a[0].is_host_number()) return Value(in.tensor(a[0], a.args[0].span));   // one number stays weakly typed, as in JAX

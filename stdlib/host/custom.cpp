@@ -59,7 +59,7 @@ ir::Attrs remat_attrs(Interpreter& in, const Value& policy, grammar::Span span) 
   if (policy.is_string()) return {{"remat", true}, {"policy", policy.str() == "nothing" ? std::string("none") : policy.str()}};
   std::vector<std::string> names;
   const auto* items = policy.items();
-  if (!items) in.fail("type", span, "`policy:` of remat is \"none\", \"dots\", \"all\" or a list of names; this is a " + lang::kind_name(policy));
+  if (!items) in.fail("type", span, "`policy:` of remat is \"none\", \"dots\", \"all\" or a list of names; this is " + lang::kind_name(policy));
   for (const Value& name : *items) names.push_back(in.text(name, span, "a name to keep"));
   return {{"remat", true}, {"policy", std::string("names")}, {"keep", std::move(names)}};
 }
@@ -99,7 +99,7 @@ void trace_forward(Interpreter& in, Rule& rule, const Value& fwd, const Argument
     Value result = in.call(fwd, args.with(given), span);
     auto* pair = result.items();
     if (!pair || pair->size() != 2)
-      in.fail("type", span, "`fwd` of custom_vjp returns (value, residual); this returned a " + lang::kind_name(result));
+      in.fail("type", span, "`fwd` of custom_vjp returns (value, residual); this returned " + lang::kind_name(result));
     if (!lang::same_structure((*pair)[0], rule.body.result.tree))
       in.fail("type", span, "`fwd` of custom_vjp must return the function's own value first: it returned " + lang::structure((*pair)[0]) + ", the function " +
                                 lang::structure(rule.body.result.tree));
@@ -201,7 +201,7 @@ Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value
 Value custom_vjp(Interpreter& in, BoundArgs& a) {
   for (int k = 0; k < 3; ++k)
     if (!a[static_cast<std::size_t>(k)].callable())
-      in.fail("type", a.span, "custom_vjp takes three functions, f, fwd and bwd; this is a " + lang::kind_name(a[static_cast<std::size_t>(k)]));
+      in.fail("type", a.span, "custom_vjp takes three functions, f, fwd and bwd; this is " + lang::kind_name(a[static_cast<std::size_t>(k)]));
   Value f = a[0], fwd = a[1], bwd = a[2];
   return native("custom_vjp(...)", "custom(xs...)", "A function with a backward rule of its own.",
                 [f, fwd, bwd](Interpreter& i, BoundArgs& b) { return call_custom(i, f, fwd, bwd, std::move(b.rest), b.span); });
@@ -226,7 +226,7 @@ trace::Traced trace_rule(Interpreter& in, const Value& rule, const Arguments& ar
     Value result = in.call(rule, {one ? values[0] : Value::tuple(values), one ? (*moved.items())[0] : moved}, span);
     const auto* pair = result.items();
     if (!pair || pair->size() != 2)
-      in.fail("type", span, "the rule of custom_jvp returns (value, tangent); this returned a " + lang::kind_name(result));
+      in.fail("type", span, "the rule of custom_jvp returns (value, tangent); this returned " + lang::kind_name(result));
     std::vector<Tensor> out;
     for (std::size_t k = 0; k < 2; ++k) {
       const char* what = k == 0 ? "the value" : "a tangent of the same structure";
@@ -280,7 +280,7 @@ Value call_with_rule(Interpreter& in, const Value& f, const Value& rule, std::ve
 
 Value custom_jvp(Interpreter& in, BoundArgs& a) {
   for (std::size_t k = 0; k < 2; ++k)
-    if (!a[k].callable()) in.fail("type", a.span, "custom_jvp takes two functions, f and its rule; this is a " + lang::kind_name(a[k]));
+    if (!a[k].callable()) in.fail("type", a.span, "custom_jvp takes two functions, f and its rule; this is " + lang::kind_name(a[k]));
   Value f = a[0], rule = a[1];
   return native("custom_jvp(...)", "custom(xs...)", "A function with a forward rule of its own.",
                 [f, rule](Interpreter& i, BoundArgs& b) { return call_with_rule(i, f, rule, std::move(b.rest), b.span); });

@@ -119,12 +119,12 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
     if (aux) {
       auto* parts = result.items();
       if (!parts || parts->size() != 2)
-        in.fail("call", span, std::string(who) + " with `aux: true` needs a function that returns (value, more); it returned a " + lang::kind_name(result));
+        in.fail("call", span, std::string(who) + " with `aux: true` needs a function that returns (value, more); it returned " + lang::kind_name(result));
       loss = (*parts)[0];
       extra = (*parts)[1];
     }
     if (!loss.is_tensor() && !loss.is_host_number())
-      in.fail("type", span, std::string(who) + " needs a function that returns one number; it returned a " + lang::kind_name(loss),
+      in.fail("type", span, std::string(who) + " needs a function that returns one number; it returned " + lang::kind_name(loss),
               loss.items() ? std::vector<std::string>{"for (loss, more), write `aux: true`"} : std::vector<std::string>{});
     Tensor value = in.tensor(loss, span);
     if (value.type().rank() != 0 || !runtime::is_float(value.type().dtype))

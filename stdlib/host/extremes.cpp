@@ -51,7 +51,7 @@ Value extreme(Interpreter& in, BoundArgs& a, const char* name, const char* pairw
   if (items.empty()) in.fail("value", a.span, std::string("an empty list has no ") + name);
   for (const Value& v : items) {
     if (v.is_tensor()) return fold(in, items, pairwise, a.span);
-    if (!is_plain(v) && !(v.is_string() && items[0].is_string())) in.fail("type", a.span, std::string(name) + " takes numbers, this list holds a " + lang::kind_name(v));
+    if (!is_plain(v) && !(v.is_string() && items[0].is_string())) in.fail("type", a.span, std::string(name) + " takes numbers, this list holds " + lang::kind_name(v));
   }
   const Value* best = &items[0];
   for (const Value& v : items) {
@@ -75,7 +75,7 @@ Value sum(Interpreter& in, BoundArgs& a) {
   bool fraction = false;
   for (const Value& v : items) {
     if (v.is_tensor()) return fold(in, items, "add", a.span);
-    if (!is_plain(v)) in.fail("type", a.span, "sum takes numbers, this list holds a " + lang::kind_name(v));
+    if (!is_plain(v)) in.fail("type", a.span, "sum takes numbers, this list holds " + lang::kind_name(v));
     if (auto* d = v.get<double>()) {
       if (!fraction) real = static_cast<double>(whole);
       fraction = true;

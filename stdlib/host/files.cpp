@@ -79,7 +79,7 @@ Value load_laid_out(Interpreter& in, BoundArgs& a) { return lay_out(in, load(in,
 // What a file of this name holds.
 std::string encoded(Interpreter& in, const std::string& path, const Value& v) {
   const auto one = [&](const char* format) {
-    if (!v.is_tensor()) throw runtime::RuntimeError("io", std::string(format) + " file holds one array, this is a " + lang::kind_name(v));
+    if (!v.is_tensor()) throw runtime::RuntimeError("io", std::string(format) + " file holds one array, this is " + lang::kind_name(v));
     return runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "save"));
   };
   if (ends_with_lower(path, ".npy")) return write_npy(*one("an npy"));
@@ -87,7 +87,7 @@ std::string encoded(Interpreter& in, const std::string& path, const Value& v) {
   if (ends_with_lower(path, ".npz")) return write_npz(in, v);
   if (ends_with_lower(path, ".csv")) return write_csv(in, v);
   if (ends_with_lower(path, ".txt")) {
-    if (!v.is_string()) throw runtime::RuntimeError("io", "a text file holds a string, this is a " + lang::kind_name(v));
+    if (!v.is_string()) throw runtime::RuntimeError("io", "a text file holds a string, this is " + lang::kind_name(v));
     return v.str();
   }
   return write_safetensors(in, v);

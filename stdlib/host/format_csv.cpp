@@ -144,9 +144,9 @@ std::vector<std::string> cells_of(lang::Interpreter& in, const Value& v, const s
     for (std::int64_t i = 0; i < host->type.shape[0]; ++i) out.push_back(number_text(*host, i));
     return out;
   }
-  if (!v.items()) throw RuntimeError("io", "the column " + name + " is a " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
+  if (!v.items()) throw RuntimeError("io", "the column " + name + " is " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
   for (const Value& x : *v.items()) {
-    if (!x.is_string() && !x.is_host_number()) throw RuntimeError("io", "the column " + name + " holds a " + lang::kind_name(x));
+    if (!x.is_string() && !x.is_host_number()) throw RuntimeError("io", "the column " + name + " holds " + lang::kind_name(x));
     out.push_back(x.is_string() ? quoted_field(x.str()) : in.show(x));
   }
   return out;
@@ -169,7 +169,7 @@ std::string write_csv(lang::Interpreter& in, const Value& table) {
     return out;
   }
   if (!table.is_tensor() || table.tensor().type().rank() < 1 || table.tensor().type().rank() > 2)
-    throw RuntimeError("io", "a csv file holds an array of rank 1 or 2, or a record of columns; this is a " + lang::kind_name(table));
+    throw RuntimeError("io", "a csv file holds an array of rank 1 or 2, or a record of columns; this is " + lang::kind_name(table));
   const runtime::ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(table.tensor(), "save"));
   const std::int64_t columns = host->type.rank() == 2 ? host->type.shape[1] : 1, cells = runtime::numel(host->type.shape);
   for (std::int64_t i = 0; i < cells; ++i) out += number_text(*host, i) + ((i + 1) % columns ? "," : "\n");

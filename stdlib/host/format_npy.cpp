@@ -151,13 +151,13 @@ std::string write_npy(const runtime::DeviceArray& host) {
 
 std::string write_npz(lang::Interpreter& in, const Value& record) {
   const lang::Record* r = record.fields();
-  if (!r) bad("an npz file holds a record of arrays, this is a " + lang::kind_name(record));
+  if (!r) bad("an npz file holds a record of arrays, this is " + lang::kind_name(record));
   std::string out, directory;
   const auto number = [](std::string& s, std::uint64_t x, int bytes) {
     for (; bytes > 0; --bytes, x >>= 8) s += static_cast<char>(x & 255);
   };
   for (const auto& [field, v] : r->fields) {
-    if (!v.is_tensor()) bad("an npz file holds arrays, the field " + field + " is a " + lang::kind_name(v) + "; another ending saves trees");
+    if (!v.is_tensor()) bad("an npz file holds arrays, the field " + field + " is " + lang::kind_name(v) + "; another ending saves trees");
     const std::string name = field + ".npy", body = write_npy(*runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "save")));
     if (out.size() + body.size() > 0xf0000000) bad("npz files of 4 GiB and more are not written here; another ending saves them");
     std::string common;                                    // what a member's head and its entry in the directory share

@@ -17,14 +17,14 @@ Value from_blocks(Interpreter& in, BoundArgs& a) {
   trace::Context& c = in.context();
   if (!a[0].callable()) in.fail("type", a.args[0].span, "from_blocks takes a function of the index first: from_blocks(fn(index) = ..., [8, 4], P(@X))");
   const auto* items = a[1].items();
-  if (!items) in.fail("type", a.args[1].span, "the shape is a list of sizes, this is a " + lang::kind_name(a[1]));
+  if (!items) in.fail("type", a.args[1].span, "the shape is a list of sizes, this is " + lang::kind_name(a[1]));
   runtime::Shape shape;
   for (const Value& v : *items) {
     shape.push_back(in.integer(v, a.args[1].span, "a size"));
     if (shape.back() < 0) in.fail("shape", a.args[1].span, "a size is not negative");
   }
   const auto* spec = a[2].get<std::shared_ptr<const lang::Spec>>();
-  if (!spec) in.fail("type", a.args[2].span, "the layout is a spec such as P(@X), this is a " + lang::kind_name(a[2]));
+  if (!spec) in.fail("type", a.args[2].span, "the layout is a spec such as P(@X), this is " + lang::kind_name(a[2]));
   const ir::Layout layout = in.resolve(**spec, static_cast<int>(shape.size()), a.args[2].span);
 
   runtime::DeviceArray place;                               // where the blocks lie

@@ -54,7 +54,7 @@ Value sharding_of(Interpreter& in, const Value& v, grammar::Span span) {
     return lang::with_leaves(v, std::move(out));
   }
   if (v.is_host_number() || v.is<bool>()) return make_spec(nullptr, {});
-  if (!v.is_tensor()) in.fail("type", span, "sharding takes an array, this is a " + lang::kind_name(v));
+  if (!v.is_tensor()) in.fail("type", span, "sharding takes an array, this is " + lang::kind_name(v));
   const trace::Tensor& t = v.tensor();
   if (!t.traced() && t.array()->buffer) return spec_of(*t.array());
   const Type& type = t.type();
@@ -69,7 +69,7 @@ Value sharding_of(Interpreter& in, const Value& v, grammar::Span span) {
 }
 
 runtime::ArrayRef concrete(Interpreter& in, const Value& v, grammar::Span span, std::string_view what) {
-  if (!v.is_tensor()) in.fail("type", span, std::string(what) + " takes an array, this is a " + lang::kind_name(v));
+  if (!v.is_tensor()) in.fail("type", span, std::string(what) + " takes an array, this is " + lang::kind_name(v));
   return in.context().concrete(v.tensor(), what);
 }
 

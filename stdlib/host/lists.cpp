@@ -35,7 +35,7 @@ Value len(Interpreter& in, BoundArgs& a) {
   }
   if (const auto* loader = v.get<std::shared_ptr<lang::Loader>>())
     if (const auto n = (*loader)->length()) return Value(*n);
-  in.fail("type", a.span, "a " + lang::kind_name(v) + " has no length", {"len takes lists, tuples, records, strings, ranges and arrays"});
+  in.fail("type", a.span, lang::kind_name(v) + " has no length", {"len takes lists, tuples, records, strings, ranges and arrays"});
 }
 
 // map and filter take the function first; after `.` or `|>` it comes second.
@@ -106,7 +106,7 @@ Value filter(Interpreter& in, BoundArgs& a) {
 
 Value append(Interpreter& in, BoundArgs& a) {
   auto* list = a[0].get<std::shared_ptr<lang::List>>();
-  if (!list) in.fail("type", a.args[0].span, "append takes a list, this is a " + lang::kind_name(a[0]));
+  if (!list) in.fail("type", a.args[0].span, "append takes a list, this is " + lang::kind_name(a[0]));
   if (list->use_count() > 1) *list = std::make_shared<lang::List>(**list);
   (*list)->items.push_back(std::move(a[1]));
   return std::move(a[0]);
@@ -146,7 +146,7 @@ std::vector<Value> items_of(Interpreter& in, const Value& v, grammar::Span span,
     while (auto next = (*loader)->next(in)) out.push_back(std::move(*next));
     return out;
   }
-  in.fail("type", span, std::string(what) + " takes a list, a range or an array with rows, this is a " + lang::kind_name(v));
+  in.fail("type", span, std::string(what) + " takes a list, a range or an array with rows, this is " + lang::kind_name(v));
 }
 
 Value call_row(Interpreter& in, std::string_view name, std::vector<lang::CallArg> args, grammar::Span span) {

@@ -69,7 +69,7 @@ int from_front(Interpreter& in, int axis, int rank, const char* what, const Type
 Tensor along_axis(Interpreter& in, const Tensor& x, const Value& axis, grammar::Span span) {
   if (axis.is_none()) return x;
   auto* names = axis.get<std::shared_ptr<const lang::Axis>>();
-  if (!names) in.fail("type", span, "`axis:` of vmap is a mesh axis, such as @data; this is a " + lang::kind_name(axis));
+  if (!names) in.fail("type", span, "`axis:` of vmap is a mesh axis, such as @data; this is " + lang::kind_name(axis));
   lang::Spec spec;
   spec.dims.push_back({(*names)->names, false});
   ir::Layout layout = in.resolve(spec, x.type().rank(), span);
@@ -215,7 +215,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
     Value result = in.call(f, {c, x}, a.span);
     auto* pair = result.items();
     if (!pair || pair->size() != 2)
-      in.fail("type", a.span, "scan's function returns (carry, y); this returned a " + lang::kind_name(result));
+      in.fail("type", a.span, "scan's function returns (carry, y); this returned " + lang::kind_name(result));
     if (!lang::same_structure((*pair)[0], init))
       in.fail("type", a.span, "the carry of scan must keep its structure: it starts as " + lang::structure(init) + " and comes back as " + lang::structure((*pair)[0]));
     std::vector<Tensor> out = tensor_leaves(in, (*pair)[0], a.span, "scan's carry");

@@ -40,7 +40,7 @@ std::vector<Tensor> tensor_leaves(lang::Interpreter& in, const Value& tree, gram
   std::vector<Tensor> out;
   for (const Value& leaf : lang::leaves(tree)) {
     if (!leaf.is_tensor() && !leaf.is_host_number() && !leaf.is<bool>())
-      in.fail("type", span, std::string(what) + " takes arrays and numbers, and trees of them; this holds a " + lang::kind_name(leaf));
+      in.fail("type", span, std::string(what) + " takes arrays and numbers, and trees of them; this holds " + lang::kind_name(leaf));
     out.push_back(in.tensor(leaf, span));
   }
   return out;

@@ -34,7 +34,7 @@ void collect(Interpreter& in, const Value& v, const std::string& name, grammar::
     out.emplace_back(name, in.number(v, span, "a figure"));
   } else {
     in.fail("type", span, "log_scalars takes a record of numbers: {loss: 0.5}" +
-                              (name.empty() ? ", this is a " + lang::kind_name(v) : "; `" + name + "` is a " + lang::kind_name(v)));
+                              (name.empty() ? ", this is " + lang::kind_name(v) : "; `" + name + "` is " + lang::kind_name(v)));
   }
 }
 

@@ -38,7 +38,7 @@ std::string rule(const std::vector<int>& widths, const char* left, const char* m
 }
 
 Value visualize(Interpreter& in, BoundArgs& a) {
-  if (!a[0].is_tensor()) in.fail("type", a.span, "visualize takes an array, this is a " + lang::kind_name(a[0]));
+  if (!a[0].is_tensor()) in.fail("type", a.span, "visualize takes an array, this is " + lang::kind_name(a[0]));
   const trace::Tensor& x = a[0].tensor();
   const int rank = x.type().rank();
   if (rank != 1 && rank != 2) in.fail("shape", a.span, "a picture has one or two dimensions, and this is " + runtime::to_string(x.type()), {"index or reshape it first"});

@@ -52,7 +52,7 @@ let other = train.early_stop(of: fn(f) = f.right, patience: 1, lower: false)
 assert(not other({right: 0.5}) and not other({right: 0.6}) and other({right: 0.6}))
 
 assert_error(fn() = log_scalars("{folder}/run.csv", 1, {other: 1.0}), "has the columns step,loss,size/w")
-assert_error(fn() = log_scalars("{folder}/events", 1, {other: "text"}), "`other` is a string")
+assert_error(fn() = log_scalars("{folder}/events", 1, {other: "text"}), "`other` is string")
 assert_error(fn() = log_scalars("{folder}/no/such/events", 1, {loss: 1.0}), "No such file")
 print("ok")
 '''

@@ -107,7 +107,7 @@ TEST_CASE("the ending of a path decides what save writes") {
         "x,n\n0.1,\"a,b\"\n2,c\n {x: [0.1 2. ], n: [a,b, c]}\n");
   const auto refused = [&](const std::string& name, const std::string& value) { return error("save(\"" + f.at(name) + "\", " + value + ")"); };
   CHECK_THAT(refused("b.npy", "[1]"), Contains("holds one array"));
-  CHECK_THAT(refused("b.npz", "{a: [1]}"), Contains("holds arrays, the field a is a list"));
+  CHECK_THAT(refused("b.npz", "{a: [1]}"), Contains("holds arrays, the field a is list"));
   CHECK_THAT(refused("b.npz", "array(1)"), Contains("a record of arrays"));
   CHECK_THAT(refused("c.idx", "array(1)"), Contains("rank 1 to 8"));
   CHECK_THAT(refused("c.idx", "zeros([1], f16)"), Contains("no type for f16"));
