@@ -22,6 +22,7 @@ class Walk {
                    [&](const LetStmt& x) {
                      std::set<std::string> names;
                      pattern(*x.pattern, names);
+                     fields_with_equals(*x.value);
                      see(x.value);
                    },
                    [&](const FnStmt& x) { function(*x.function); },
@@ -205,6 +206,7 @@ class Walk {
               {"put positional arguments first, or name this one too"});
         named = nullptr;  // one message a call
       }
+      fields_with_equals(*a.value);
       if (values || a.name || a.spread) see(a.value);
     }
   }
@@ -267,6 +269,19 @@ class Walk {
                    [](const auto&) {},
                },
                e.node);
+  }
+  // `{a = 1}` where a value stands: a block that only assigns, and gives nothing.
+  void fields_with_equals(const Expr& e) {
+    const auto* b = std::get_if<Block>(&e.node);
+    if (!b || b->body.empty()) return;
+    std::string mended;
+    for (auto& s : b->body) {
+      const auto* a = std::get_if<AssignStmt>(&s->node);
+      if (!a || a->op != AssignOp::Set || !std::holds_alternative<NameRef>(a->target->node)) return;
+      mended += (mended.empty() ? "{" : ", ") + text(a->target->span) + ": " + text(a->value->span);
+    }
+    mended += "}";
+    error(e.span, "a record names its fields with a colon: `" + mended + "`", {}, {{"use a colon", e.span, mended}});
   }
   void record(const RecordLit& r) {
     std::set<std::string> names;

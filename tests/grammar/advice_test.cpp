@@ -139,6 +139,8 @@ TEST_CASE("advice: statements of other languages") {
   advises("let a[0] = 1", "an element or a field of a variable is assigned without `let`", "a[0] = 1");
   advises("let a = b = 1", "one `let` declares one value: assign to each variable by itself");
   advises("let a == 1", "`let` gives a value with one `=`", "let a = 1");
+  advises("let p = {w = 1}", "a record names its fields with a colon: `{w: 1}`", "let p = {w: 1}");
+  advises("f({w = g(1)})", "a record names its fields with a colon: `{w: g(1)}`", "f({w: g(1)})");
   advises("a := 1", "`:=` is written `=`, with a `let` in front where the variable is new", "a = 1");
   advises("for i, x in e(xs) { }", "several names stand in parentheses: `for (i, x) in ...`", "for (i, x) in e(xs) { }");
   advises("for i in 0...n { }", "a range has two dots, and ends before its last number: `0..10`", "for i in 0..n { }");
