@@ -11,7 +11,9 @@ namespace {
 template <class... F> struct Overloaded : F... { using F::operator()...; };
 template <class... F> Overloaded(F...) -> Overloaded<F...>;
 
-std::size_t mix(std::size_t seed, std::size_t value) { return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2)); }
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
+}
 
 std::size_t hash_layout(const Layout& l) {
   std::size_t h = l.mesh ? static_cast<std::size_t>(l.mesh->size()) : 0;
@@ -24,12 +26,22 @@ std::size_t hash_layout(const Layout& l) {
 
 std::size_t hash_value(const AttrValue& v) {
   std::size_t h = v.index();
-  std::visit(Overloaded{[](std::monostate) {}, [&](bool b) { h = mix(h, b); }, [&](std::int64_t i) { h = mix(h, std::hash<std::int64_t>{}(i)); },
-                        [&](double d) { h = mix(h, std::hash<double>{}(d)); }, [&](const std::string& s) { h = mix(h, std::hash<std::string>{}(s)); },
-                        [&](const Ints& xs) { for (auto x : xs) h = mix(h, std::hash<std::int64_t>{}(x)); },
-                        [&](const Pairs& ps) { for (auto [a, b] : ps) h = mix(mix(h, std::hash<std::int64_t>{}(a)), std::hash<std::int64_t>{}(b)); },
-                        [&](runtime::DType t) { h = mix(h, static_cast<std::size_t>(t)); }, [&](const Layout& l) { h = mix(h, hash_layout(l)); },
-                        [&](const std::vector<std::string>& xs) { for (auto& x : xs) h = mix(h, std::hash<std::string>{}(x)); }},
+  std::visit(Overloaded{[](std::monostate) {}, [&](bool b) { h = mix(h, b); },
+                        [&](std::int64_t i) { h = mix(h, std::hash<std::int64_t>{}(i)); },
+                        [&](double d) { h = mix(h, std::hash<double>{}(d)); },
+                        [&](const std::string& s) { h = mix(h, std::hash<std::string>{}(s)); },
+                        [&](const Ints& xs) {
+                          for (auto x : xs) h = mix(h, std::hash<std::int64_t>{}(x));
+                        },
+                        [&](const Pairs& ps) {
+                          for (auto [a, b] : ps)
+                            h = mix(mix(h, std::hash<std::int64_t>{}(a)), std::hash<std::int64_t>{}(b));
+                        },
+                        [&](runtime::DType t) { h = mix(h, static_cast<std::size_t>(t)); },
+                        [&](const Layout& l) { h = mix(h, hash_layout(l)); },
+                        [&](const std::vector<std::string>& xs) {
+                          for (auto& x : xs) h = mix(h, std::hash<std::string>{}(x));
+                        }},
              v);
   return h;
 }
@@ -89,7 +101,9 @@ double Attrs::number(std::string_view name) const {
 const std::string& Attrs::text(std::string_view name) const { return as<std::string>(need(name), name, "a string"); }
 const Ints& Attrs::ints(std::string_view name) const { return as<Ints>(need(name), name, "a list of integers"); }
 const Pairs& Attrs::pairs(std::string_view name) const { return as<Pairs>(need(name), name, "a list of pairs"); }
-runtime::DType Attrs::dtype(std::string_view name) const { return as<runtime::DType>(need(name), name, "an element type"); }
+runtime::DType Attrs::dtype(std::string_view name) const {
+  return as<runtime::DType>(need(name), name, "an element type");
+}
 const Layout& Attrs::layout(std::string_view name) const { return as<Layout>(need(name), name, "a layout"); }
 
 std::size_t hash(const Attrs& attrs) {
@@ -100,28 +114,29 @@ std::size_t hash(const Attrs& attrs) {
 
 std::string to_string(const AttrValue& value) {
   auto number = [](std::int64_t i) { return i == kWhole ? std::string("whole") : std::to_string(i); };
-  return std::visit(Overloaded{[](std::monostate) { return std::string("none"); }, [](bool b) { return std::string(b ? "true" : "false"); },
-                               [&](std::int64_t i) { return number(i); }, [](double d) { return runtime::format_double(d); },
-                               [](const std::string& s) { return '"' + s + '"'; },
-                               [&](const Ints& xs) {
-                                 std::string out = "[";
-                                 for (std::size_t i = 0; i < xs.size(); ++i) out += (i ? ", " : "") + number(xs[i]);
-                                 return out + "]";
-                               },
-                               [](const Pairs& ps) {
-                                 std::string out = "[";
-                                 for (std::size_t i = 0; i < ps.size(); ++i)
-                                   out += (i ? ", (" : "(") + std::to_string(ps[i].first) + ", " + std::to_string(ps[i].second) + ")";
-                                 return out + "]";
-                               },
-                               [](runtime::DType t) { return std::string(runtime::name(t)); },
-                               [](const Layout& l) { return l.mesh ? runtime::to_string(*l.mesh, l.sharding) : std::string("P()"); },
-                               [](const std::vector<std::string>& xs) {
-                                 std::string out = "[";
-                                 for (std::size_t i = 0; i < xs.size(); ++i) out += (i ? ", \"" : "\"") + xs[i] + "\"";
-                                 return out + "]";
-                               }},
-                    value);
+  return std::visit(
+      Overloaded{[](std::monostate) { return std::string("none"); },
+                 [](bool b) { return std::string(b ? "true" : "false"); }, [&](std::int64_t i) { return number(i); },
+                 [](double d) { return runtime::format_double(d); }, [](const std::string& s) { return '"' + s + '"'; },
+                 [&](const Ints& xs) {
+                   std::string out = "[";
+                   for (std::size_t i = 0; i < xs.size(); ++i) out += (i ? ", " : "") + number(xs[i]);
+                   return out + "]";
+                 },
+                 [](const Pairs& ps) {
+                   std::string out = "[";
+                   for (std::size_t i = 0; i < ps.size(); ++i)
+                     out += (i ? ", (" : "(") + std::to_string(ps[i].first) + ", " + std::to_string(ps[i].second) + ")";
+                   return out + "]";
+                 },
+                 [](runtime::DType t) { return std::string(runtime::name(t)); },
+                 [](const Layout& l) { return l.mesh ? runtime::to_string(*l.mesh, l.sharding) : std::string("P()"); },
+                 [](const std::vector<std::string>& xs) {
+                   std::string out = "[";
+                   for (std::size_t i = 0; i < xs.size(); ++i) out += (i ? ", \"" : "\"") + xs[i] + "\"";
+                   return out + "]";
+                 }},
+      value);
 }
 
 std::string to_string(const Attrs& attrs) {

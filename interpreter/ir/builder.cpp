@@ -23,18 +23,22 @@ struct InnerError : grammar::Error {
 };
 
 std::string renamed(const std::string& text, const std::string& from, std::string_view to) {
-  const auto in_word = [&](std::size_t i) { return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_'); };
+  const auto in_word = [&](std::size_t i) {
+    return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
+  };
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    const bool here = text.compare(i, from.size(), from) == 0 && !(i > 0 && in_word(i - 1)) && !in_word(i + from.size());
+    const bool here =
+        text.compare(i, from.size(), from) == 0 && !(i > 0 && in_word(i - 1)) && !in_word(i + from.size());
     if (here) out += to, i += from.size();
     else out += text[i++];
   }
   return out;
 }
 
-// In manual code a value that does not vary becomes varying by itself where it meets one that does; the cast says so in the graph,
-// because its transpose is the sum over the devices. Structural rows (loops, branches, collectives) say themselves what they take.
+// In manual code a value that does not vary becomes varying by itself where it meets one that does; the cast says so in
+// the graph, because its transpose is the sum over the devices. Structural rows (loops, branches, collectives) say
+// themselves what they take.
 void vary_alike(Builder& b, const OpDef& op, Vars& inputs) {
   if (structure_of(op)) return;
   runtime::AxisSet all;
@@ -48,7 +52,8 @@ void vary_alike(Builder& b, const OpDef& op, Vars& inputs) {
     runtime::MeshRef mesh;
     for (Var w : inputs)
       if (b.type(w).mesh) mesh = b.type(w).mesh;
-    v = b.emit1(*b.core().pcast, {v}, {{"axes", std::move(axes)}, {"to", std::string("varying")}, {"mesh", Layout{mesh, {}}}});
+    v = b.emit1(*b.core().pcast, {v},
+                {{"axes", std::move(axes)}, {"to", std::string("varying")}, {"mesh", Layout{mesh, {}}}});
   }
 }
 
@@ -61,7 +66,8 @@ Var Builder::param(Type type) {
   return v;
 }
 
-Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions, std::vector<Type> result_types) {
+Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions,
+                     std::vector<Type> result_types) {
   Node n;
   n.op = &op;
   n.attrs = std::move(attrs);
@@ -83,7 +89,8 @@ Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, 
         return (*compose)(*this, operands, attrs);
       } catch (const InnerError& e) {
         if (op.internal) throw;
-        throw grammar::Error(e.diagnostic.code, e.diagnostic.span, renamed(e.what(), e.row, op.name), {"in " + use_of(op, *this, operands)});
+        throw grammar::Error(e.diagnostic.code, e.diagnostic.span, renamed(e.what(), e.row, op.name),
+                             {"in " + use_of(op, *this, operands)});
       }
     }
     Vars inputs(operands.begin(), operands.end());
@@ -91,11 +98,16 @@ Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, 
       runtime::Kind kind = type(inputs[0]).kind();
       for (std::size_t i = 1; i < inputs.size(); ++i) {
         auto joined = runtime::promote(kind, type(inputs[i]).kind());
-        if (!joined) throw runtime::RuntimeError("dtype", std::string(op.name) + " cannot join " + runtime::to_string(type(inputs[0])) + " and " + runtime::to_string(type(inputs[i])));
+        if (!joined)
+          throw runtime::RuntimeError("dtype", std::string(op.name) + " cannot join " +
+                                                   runtime::to_string(type(inputs[0])) + " and " +
+                                                   runtime::to_string(type(inputs[i])));
         kind = *joined;
       }
       if (op.dtype.operands == Operands::Inexact && !runtime::is_float(kind.dtype)) {
-        if (!runtime::is_number(kind.dtype)) throw runtime::RuntimeError("dtype", std::string(op.name) + " is not defined for " + runtime::to_string(type(inputs[0])));
+        if (!runtime::is_number(kind.dtype))
+          throw runtime::RuntimeError(
+              "dtype", std::string(op.name) + " is not defined for " + runtime::to_string(type(inputs[0])));
         kind.dtype = runtime::to_inexact(kind.dtype);
       }
       for (Var& v : inputs) v = convert(*this, v, kind.dtype, type(v).weak && kind.weak);
@@ -124,7 +136,8 @@ Var Builder::call(std::string_view name, std::initializer_list<Var> operands, At
 }
 
 Vars Builder::inline_graph(const Graph& g, std::span<const Var> arguments) {
-  if (arguments.size() != g.params.size()) throw std::logic_error("inline_graph: another number of arguments than parameters");
+  if (arguments.size() != g.params.size())
+    throw std::logic_error("inline_graph: another number of arguments than parameters");
   Vars now(g.types.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) now[static_cast<std::size_t>(g.params[i].id)] = arguments[i];
   for (const Node& n : g.nodes) {

@@ -21,7 +21,10 @@ CoreOps find_core_ops(const OpTable& t) {
   c.while_loop = &t.at("while_loop"); c.scan = &t.at("scan"); c.branch = &t.at("branch");
   c.psum = &t.at("psum"); c.pmax = &t.at("pmax"); c.pmin = &t.at("pmin"); c.all_gather = &t.at("all_gather");
   c.psum_scatter = &t.at("psum_scatter"); c.all_to_all = &t.at("all_to_all"); c.ppermute = &t.at("ppermute");
-  c.axis_index = &t.at("axis_index"); c.pcast = &t.at("pcast"); c.own_slice = &t.at("own_slice"); c.per_device = &t.at("per_device");
+  c.axis_index = &t.at("axis_index");
+  c.pcast = &t.at("pcast");
+  c.own_slice = &t.at("own_slice");
+  c.per_device = &t.at("per_device");
   return c;
 }
 
@@ -93,7 +96,8 @@ Var unbroadcast(Builder& b, Var x, const Type& want) {
   std::int64_t extra = have.rank() - want.rank();
   std::vector<std::int64_t> axes;
   for (std::int64_t d = 0; d < have.rank(); ++d) {
-    bool grown = d < extra || (want.shape[static_cast<std::size_t>(d - extra)] == 1 && have.shape[static_cast<std::size_t>(d)] != 1);
+    bool grown = d < extra ||
+                 (want.shape[static_cast<std::size_t>(d - extra)] == 1 && have.shape[static_cast<std::size_t>(d)] != 1);
     if (grown) axes.push_back(d);
   }
   x = reduce_sum(b, x, std::move(axes));
@@ -103,7 +107,8 @@ Var unbroadcast(Builder& b, Var x, const Type& want) {
 
 Var index_row(Builder& b, Var x, Var i, int axis) {
   std::int64_t from_end = axis < 0 ? axis : axis - b.type(x).rank();
-  return b.emit1(*b.core().take, {x, i}, {{"axis", from_end}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}});
+  return b.emit1(*b.core().take, {x, i},
+                 {{"axis", from_end}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}});
 }
 
 }  // namespace shard::ir

@@ -52,7 +52,8 @@ class Reader {
     Factor& factor = rule.factors[static_cast<std::size_t>(f)];
     if (factor.size < 0) factor.size = n;
     else if (factor.size != n)
-      throw RuntimeError("shape", "dimension `" + factor.name + "` has sizes " + std::to_string(factor.size) + " and " + std::to_string(n));
+      throw RuntimeError("shape", "dimension `" + factor.name + "` has sizes " + std::to_string(factor.size) + " and " +
+                                      std::to_string(n));
   }
   FactorRule rule;
 
@@ -86,7 +87,8 @@ FactorRule parse_factors(std::string_view text, std::span<const Shape> operands,
   auto right = values(right_text);
   if (left.size() == 1 && left[0].empty() && operands.empty()) left.clear();
   if (left.size() != operands.size())
-    throw std::logic_error("factors for " + std::to_string(left.size()) + " operands, " + std::to_string(operands.size()) + " given: " + std::string(text));
+    throw std::logic_error("factors for " + std::to_string(left.size()) + " operands, " +
+                           std::to_string(operands.size()) + " given: " + std::string(text));
 
   Reader r;
   std::map<std::string, int> runs;   // `*b` -> number of dimensions, the most of any operand
@@ -96,8 +98,8 @@ FactorRule parse_factors(std::string_view text, std::span<const Shape> operands,
     for (const auto& w : left[i]) w[0] == '*' ? void(run = w) : void(++fixed);
     int rank = static_cast<int>(operands[i].size());
     if (rank < fixed || (run.empty() && rank != fixed))
-      throw RuntimeError("shape", "operand " + std::to_string(i + 1) + " has " + std::to_string(rank) + " dimensions, needs " +
-                                      (run.empty() ? "" : "at least ") + std::to_string(fixed));
+      throw RuntimeError("shape", "operand " + std::to_string(i + 1) + " has " + std::to_string(rank) +
+                                      " dimensions, needs " + (run.empty() ? "" : "at least ") + std::to_string(fixed));
     if (!run.empty()) runs[run] = std::max(runs[run], rank - fixed);
   }
   auto place = [&](const std::vector<std::string>& dims, const Shape* shape) {
@@ -144,7 +146,8 @@ FactorRule parse_factors(std::string_view text, std::span<const Shape> operands,
   auto tail = words(clause_text);
   for (std::size_t i = 0; i < tail.size(); ++i) {
     auto it = clauses().find(tail[i]);
-    if (it == clauses().end() || i + 1 == tail.size()) throw std::logic_error("clause `" + tail[i] + "` in factors: " + std::string(text));
+    if (it == clauses().end() || i + 1 == tail.size())
+      throw std::logic_error("clause `" + tail[i] + "` in factors: " + std::string(text));
     while (i + 1 < tail.size() && !clauses().count(tail[i + 1])) {
       Factor& f = r.rule.factors[static_cast<std::size_t>(r.named(tail[++i]))];
       f.kind = it->second.kind;
@@ -161,11 +164,14 @@ FactorRule broadcast_rule(std::span<const Shape> operands) {
   Shape whole;
   for (const auto& s : operands) {
     auto joined = runtime::broadcast(whole, s);
-    if (!joined) throw RuntimeError("shape", "shapes " + runtime::to_string(whole) + " and " + runtime::to_string(s) + " do not broadcast");
+    if (!joined)
+      throw RuntimeError("shape",
+                         "shapes " + runtime::to_string(whole) + " and " + runtime::to_string(s) + " do not broadcast");
     whole = *joined;
   }
   std::size_t rank = whole.size();
-  for (std::size_t d = 0; d < rank; ++d) rule.factors.push_back({"d" + std::to_string(d), whole[d], FactorKind::Pass, FactorReduce::Sum});
+  for (std::size_t d = 0; d < rank; ++d)
+    rule.factors.push_back({"d" + std::to_string(d), whole[d], FactorKind::Pass, FactorReduce::Sum});
   for (const auto& s : operands) {
     ValueFactors dims;
     for (std::size_t d = 0; d < s.size(); ++d) {
@@ -188,14 +194,16 @@ FactorRule reshape_rule(const Shape& from, const Shape& to) {
   a.resize(from.size());
   b.resize(to.size());
   if (runtime::numel(from) != runtime::numel(to))
-    throw RuntimeError("shape", "cannot reshape " + runtime::to_string(from) + " (" + std::to_string(runtime::numel(from)) + " elements) to " +
-                                    runtime::to_string(to) + " (" + std::to_string(runtime::numel(to)) + ")");
+    throw RuntimeError("shape", "cannot reshape " + runtime::to_string(from) + " (" +
+                                    std::to_string(runtime::numel(from)) + " elements) to " + runtime::to_string(to) +
+                                    " (" + std::to_string(runtime::numel(to)) + ")");
   auto add = [&](std::int64_t size) {
     int f = static_cast<int>(rule.factors.size());
     rule.factors.push_back({"f" + std::to_string(f), size, FactorKind::Pass, FactorReduce::Sum});
     return f;
   };
-  if (runtime::numel(from) == 0) {   // nothing to lay out: equal leading dimensions pass, the rest has factors of its own
+  if (runtime::numel(from) ==
+      0) {   // nothing to lay out: equal leading dimensions pass, the rest has factors of its own
     for (std::size_t i = 0; i < from.size(); ++i) a[i] = {add(from[i])};
     for (std::size_t j = 0; j < to.size(); ++j) b[j] = {j < from.size() && from[j] == to[j] ? a[j][0] : add(to[j])};
     return rule;
@@ -253,7 +261,8 @@ runtime::Shape result_shape(const FactorRule& rule, int result) {
   for (const auto& dim : rule.results[static_cast<std::size_t>(result)]) {
     std::int64_t n = 1;
     for (int f : dim)
-      if (__builtin_mul_overflow(n, rule.factors[static_cast<std::size_t>(f)].size, &n)) throw RuntimeError("shape", "a dimension of the result is too large");
+      if (__builtin_mul_overflow(n, rule.factors[static_cast<std::size_t>(f)].size, &n))
+        throw RuntimeError("shape", "a dimension of the result is too large");
     out.push_back(n);
   }
   return out;
@@ -276,7 +285,8 @@ std::string to_string(const FactorRule& rule) {
         const DimFactors& dim = values[v][d];
         if (dim.empty()) out += '1';
         else if (dim.size() > 1) out += '(';
-        for (std::size_t k = 0; k < dim.size(); ++k) out += (k ? " " : "") + rule.factors[static_cast<std::size_t>(dim[k])].name;
+        for (std::size_t k = 0; k < dim.size(); ++k)
+          out += (k ? " " : "") + rule.factors[static_cast<std::size_t>(dim[k])].name;
         if (dim.size() > 1) out += ')';
       }
     }
@@ -285,7 +295,8 @@ std::string to_string(const FactorRule& rule) {
   std::string out = side(rule.operands) + " -> " + side(rule.results);
   static const char* const reduce_names[] = {"sum", "prod", "max", "min", "and", "or"};
   for (const auto& f : rule.factors) {
-    if (f.kind == FactorKind::Reduced) out += std::string("  ") + reduce_names[static_cast<int>(f.reduce)] + " " + f.name;
+    if (f.kind == FactorKind::Reduced)
+      out += std::string("  ") + reduce_names[static_cast<int>(f.reduce)] + " " + f.name;
     if (f.kind == FactorKind::Whole) out += "  whole " + f.name;
     if (f.kind == FactorKind::Halo) out += "  halo " + f.name;
     if (f.kind == FactorKind::Masked) out += "  masked " + f.name;

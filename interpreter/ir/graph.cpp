@@ -5,10 +5,14 @@
 namespace shard::ir {
 namespace {
 
-std::size_t mix(std::size_t seed, std::size_t value) { return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2)); }
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
+}
 
 bool equal_nodes(const Node& a, const Node& b) {
-  if (a.op != b.op || a.inputs != b.inputs || a.outputs != b.outputs || a.regions.size() != b.regions.size() || !(a.attrs == b.attrs)) return false;
+  if (a.op != b.op || a.inputs != b.inputs || a.outputs != b.outputs || a.regions.size() != b.regions.size() ||
+      !(a.attrs == b.attrs))
+    return false;
   for (std::size_t i = 0; i < a.regions.size(); ++i)
     if (a.regions[i] != b.regions[i] && !equal(*a.regions[i], *b.regions[i])) return false;
   return true;
@@ -30,7 +34,8 @@ std::size_t hash(const Graph& g) {
 }
 
 bool equal(const Graph& a, const Graph& b) {
-  if (a.local != b.local || a.params != b.params || a.results != b.results || a.nodes.size() != b.nodes.size() || a.types.size() != b.types.size())
+  if (a.local != b.local || a.params != b.params || a.results != b.results || a.nodes.size() != b.nodes.size() ||
+      a.types.size() != b.types.size())
     return false;
   for (std::size_t i = 0; i < a.nodes.size(); ++i)
     if (!equal_nodes(a.nodes[i], b.nodes[i])) return false;

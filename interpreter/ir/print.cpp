@@ -9,11 +9,13 @@ std::string name(Var v) { return v.valid() ? "%" + std::to_string(v.id) : "%none
 
 void print(const Graph& g, const std::string& indent, std::string& out) {
   out += indent + "(";
-  for (std::size_t i = 0; i < g.params.size(); ++i) out += (i ? ", " : "") + name(g.params[i]) + ": " + runtime::to_string(g.type(g.params[i]));
+  for (std::size_t i = 0; i < g.params.size(); ++i)
+    out += (i ? ", " : "") + name(g.params[i]) + ": " + runtime::to_string(g.type(g.params[i]));
   out += ") {\n";
   for (const Node& n : g.nodes) {
     out += indent + "  ";
-    for (std::size_t i = 0; i < n.outputs.size(); ++i) out += (i ? ", " : "") + name(n.outputs[i]) + ": " + runtime::to_string(g.type(n.outputs[i]));
+    for (std::size_t i = 0; i < n.outputs.size(); ++i)
+      out += (i ? ", " : "") + name(n.outputs[i]) + ": " + runtime::to_string(g.type(n.outputs[i]));
     if (!n.outputs.empty()) out += " = ";
     out += std::string(n.op->name) + "(";
     for (std::size_t i = 0; i < n.inputs.size(); ++i) out += (i ? ", " : "") + name(n.inputs[i]);

@@ -18,9 +18,10 @@ std::string_view trim(std::string_view s) {
 
 const std::map<std::string_view, ParamKind>& kinds() {
   static const std::map<std::string_view, ParamKind> table = {
-      {"array", ParamKind::Array}, {"arrays", ParamKind::Arrays}, {"int", ParamKind::Int},     {"ints", ParamKind::Ints},
-      {"float", ParamKind::Float}, {"bool", ParamKind::Bool},     {"str", ParamKind::Str},     {"dtype", ParamKind::DType},
-      {"spec", ParamKind::Spec},   {"pairs", ParamKind::Pairs},   {"number", ParamKind::Number}};
+      {"array", ParamKind::Array}, {"arrays", ParamKind::Arrays}, {"int", ParamKind::Int},
+      {"ints", ParamKind::Ints},   {"float", ParamKind::Float},   {"bool", ParamKind::Bool},
+      {"str", ParamKind::Str},     {"dtype", ParamKind::DType},   {"spec", ParamKind::Spec},
+      {"pairs", ParamKind::Pairs}, {"number", ParamKind::Number}};
   return table;
 }
 
@@ -28,7 +29,8 @@ AttrValue literal(std::string_view word, std::string_view text) {
   if (word == "none") return std::monostate{};
   if (word == "true") return true;
   if (word == "false") return false;
-  if (word.size() >= 2 && word.front() == '"' && word.back() == '"') return std::string(word.substr(1, word.size() - 2));
+  if (word.size() >= 2 && word.front() == '"' && word.back() == '"')
+    return std::string(word.substr(1, word.size() - 2));
   if (auto t = runtime::dtype_named(word)) return *t;
   if (word.size() >= 2 && word.front() == '[' && word.back() == ']') {
     Ints out;
@@ -37,7 +39,8 @@ AttrValue literal(std::string_view word, std::string_view text) {
       std::size_t comma = inner.find(',');
       std::string_view one = trim(inner.substr(0, comma));
       std::int64_t n = 0;
-      if (std::from_chars(one.data(), one.data() + one.size(), n).ec != std::errc()) malformed(text, "default " + std::string(word));
+      if (std::from_chars(one.data(), one.data() + one.size(), n).ec != std::errc())
+        malformed(text, "default " + std::string(word));
       out.push_back(n);
       inner = comma == std::string_view::npos ? std::string_view() : inner.substr(comma + 1);
     }
@@ -57,13 +60,15 @@ Signature parse_signature(std::string_view text) {
   Signature s;
   s.text = std::string(text);
   std::size_t open = text.find('('), close = text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) malformed(text, "needs `name(...)`");
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+    malformed(text, "needs `name(...)`");
   s.name = std::string(trim(text.substr(0, open)));
   std::string_view rest = text.substr(open + 1, close - open - 1);
   while (!trim(rest).empty()) {
     int depth = 0;
     std::size_t end = 0;
-    for (; end < rest.size() && !(rest[end] == ',' && depth == 0); ++end) depth += rest[end] == '[' ? 1 : rest[end] == ']' ? -1 : 0;
+    for (; end < rest.size() && !(rest[end] == ',' && depth == 0); ++end)
+      depth += rest[end] == '[' ? 1 : rest[end] == ']' ? -1 : 0;
     std::string_view item = trim(rest.substr(0, end));
     rest = end < rest.size() ? rest.substr(end + 1) : std::string_view();
     Parameter p;
@@ -78,7 +83,8 @@ Signature parse_signature(std::string_view text) {
     if (p.name.empty()) malformed(text, "a parameter has no name");
     if (colon != std::string_view::npos) {
       auto it = kinds().find(trim(item.substr(colon + 1)));
-      if (it == kinds().end()) malformed(text, "`" + std::string(trim(item.substr(colon + 1))) + "` is no kind of parameter");
+      if (it == kinds().end())
+        malformed(text, "`" + std::string(trim(item.substr(colon + 1))) + "` is no kind of parameter");
       p.kind = it->second;
     }
     if (p.optional && !p.default_value) p.default_value = std::monostate{};

@@ -12,15 +12,18 @@ void OpTable::add(OpDef row) {
   if (by_name_.count(row.name)) refuse("there already is a row of this name");
   if (row.signature.empty()) refuse("`signature` is empty: write e.g. \"tanh(x)\"");
   if (row.doc.empty()) refuse("`doc` is empty: write one sentence on what it computes");
-  if (std::holds_alternative<std::monostate>(row.kernel)) refuse("`kernel` is empty: write a code, a function, Alias, a composition or a structure");
+  if (std::holds_alternative<std::monostate>(row.kernel))
+    refuse("`kernel` is empty: write a code, a function, Alias, a composition or a structure");
   bool composite = is_composite(row), structural = structure_of(row) != nullptr;
   if (std::holds_alternative<std::monostate>(row.derivative)) {
-    if (!composite) refuse("`derivative` is empty: write partials, transposes, a custom pair, Zero{} or NotDifferentiable{why}");
+    if (!composite)
+      refuse("`derivative` is empty: write partials, transposes, a custom pair, Zero{} or NotDifferentiable{why}");
     row.derivative = FromParts{};
   }
   bool factors = !std::holds_alternative<std::monostate>(row.factors);
   if (composite && factors) refuse("`factors` are derived from the parts of a composite: leave them out");
-  if (!composite && !structural && !factors) refuse("`factors` is empty: write an einsum over named factors, or a function that gives one");
+  if (!composite && !structural && !factors)
+    refuse("`factors` is empty: write an einsum over named factors, or a function that gives one");
   if (structural && !row.infer && !factors) refuse("`infer` is empty: a structural row says its results' types");
   if (!structural && row.samples.empty()) refuse("`samples` is empty: give inputs that exercise it");
   Signature signature = parse_signature(row.signature);

@@ -43,7 +43,8 @@ void verify(const Graph& g, bool per_device) {
   }
   for (Var r : g.results) use(r, nullptr);
   for (const Type& t : g.types) {
-    if (t.sharding.dims.size() != t.shape.size()) broken("L8 a type's layout has another rank than its shape", g, nullptr);
+    if (t.sharding.dims.size() != t.shape.size())
+      broken("L8 a type's layout has another rank than its shape", g, nullptr);
     for (auto n : t.shape)
       if (n < 0) broken("L9 a negative size", g, nullptr);
   }

@@ -20,7 +20,8 @@ using ir::Vars;
 
 std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
 
-// Every operand's dimensions are the result's last ones, or broadcast: elementwise operations and broadcasts themselves.
+// Every operand's dimensions are the result's last ones, or broadcast: elementwise operations and broadcasts
+// themselves.
 bool aligned(const ir::FactorRule& rule) {
   if (rule.results.empty()) return false;
   for (const auto& f : rule.factors)
@@ -93,7 +94,8 @@ class Batcher {
       std::vector<Type> results;
       for (const Mapped& m : in) inputs.push_back(m.var);
       for (Var v : n.outputs) results.push_back(f_.type(v));
-      for (Var v : b_.append(*n.op, std::move(inputs), n.attrs, n.regions, std::move(results))) out.push_back({v, false});
+      for (Var v : b_.append(*n.op, std::move(inputs), n.attrs, n.regions, std::move(results)))
+        out.push_back({v, false});
     } else {
       out = n.op->batch ? n.op->batch(b_, call, in, size_) : by_columns(call, in);
     }
@@ -103,7 +105,8 @@ class Batcher {
   [[noreturn]] void refuse(const OpCall& call) {
     std::string uses = std::string(call.op.name) + "(";
     for (std::size_t i = 0; i < call.in.size(); ++i) uses += (i ? ", " : "") + runtime::to_string(call.in[i]);
-    throw grammar::Error("vmap", b_.span(), "vmap of " + std::string(call.op.name) + " is not defined", {"in " + uses + ")"});
+    throw grammar::Error("vmap", b_.span(), "vmap of " + std::string(call.op.name) + " is not defined",
+                         {"in " + uses + ")"});
   }
 
   std::vector<Mapped> by_columns(const OpCall& call, std::span<const Mapped> in) {
@@ -129,7 +132,9 @@ class Batcher {
       operands = everywhere(call, in);
     }
     std::vector<Mapped> out;
-    for (Var v : b_.emit(call.op, std::span<const Var>(operands), std::move(attrs), {call.regions.begin(), call.regions.end()})) out.push_back({v, true});
+    for (Var v :
+         b_.emit(call.op, std::span<const Var>(operands), std::move(attrs), {call.regions.begin(), call.regions.end()}))
+      out.push_back({v, true});
     return out;
   }
 
@@ -202,12 +207,13 @@ Front front_of(const Builder& b, std::span<const Mapped> operands) {
   return {};
 }
 
-Batched batch(const ir::OpTable& table, const Graph& f, const std::vector<bool>& mapped, std::int64_t size, const std::vector<bool>& force,
-              const Front& front) {
+Batched batch(const ir::OpTable& table, const Graph& f, const std::vector<bool>& mapped, std::int64_t size,
+              const std::vector<bool>& force, const Front& front) {
   return Batcher(table, f, size, front).run(mapped, force);
 }
 
-Batched batch(const ir::OpTable& table, const Graph& f, const std::vector<bool>& mapped, std::int64_t size, bool force) {
+Batched batch(const ir::OpTable& table, const Graph& f, const std::vector<bool>& mapped, std::int64_t size,
+              bool force) {
   return batch(table, f, mapped, size, std::vector<bool>(f.results.size(), force));
 }
 

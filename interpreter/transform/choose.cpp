@@ -11,8 +11,8 @@ using ir::FactorReduce;
 
 class Chooser {
  public:
-  Chooser(const ir::FactorRule& rule, std::span<const SplitValue> operands, std::span<const SplitValue> results, AxisSet barred, bool masks,
-          const Mesh& mesh)
+  Chooser(const ir::FactorRule& rule, std::span<const SplitValue> operands, std::span<const SplitValue> results,
+          AxisSet barred, bool masks, const Mesh& mesh)
       : rule_(rule), used_(barred), masks_(masks), mesh_(mesh), chosen_(rule.factors.size()) {
     for (const auto& v : operands) add(v, false);
     for (const auto& v : results) add(v, true);
@@ -28,7 +28,9 @@ class Chooser {
  private:
   struct Known { SplitValue value; FactorAxes axes; bool result; };
 
-  void add(const SplitValue& v, bool result) { known_.push_back({v, project(rule_, *v.dims, *v.layout, mesh_).axes, result}); }
+  void add(const SplitValue& v, bool result) {
+    known_.push_back({v, project(rule_, *v.dims, *v.layout, mesh_).axes, result});
+  }
 
   int rank(int f) const {   // the higher the earlier; negative: not to be split
     const ir::Factor& factor = rule_.factors[static_cast<std::size_t>(f)];
@@ -55,8 +57,8 @@ class Chooser {
     return true;
   }
 
-  // A result wants these axes on another factor, and it is cheaper to move the operand there than the result: an operand that is
-  // repeated (a bias over a split batch). Sums are not looked at: no operand is gathered to save one.
+  // A result wants these axes on another factor, and it is cheaper to move the operand there than the result: an
+  // operand that is repeated (a bias over a split batch). Sums are not looked at: no operand is gathered to save one.
   bool better_moved(const Known& operand, int f, const Axes& axes, std::size_t have) const {
     if (rule_.factors[static_cast<std::size_t>(f)].kind != FactorKind::Pass) return false;
     for (const auto& k : known_) {
@@ -64,10 +66,12 @@ class Chooser {
       for (std::size_t g = 0; g < k.axes.size(); ++g) {
         if (static_cast<int>(g) == f || rank(static_cast<int>(g)) < 0) continue;
         bool wanted = false;
-        for (std::size_t i = have; i < axes.size(); ++i) wanted |= std::find(k.axes[g].begin(), k.axes[g].end(), axes[i]) != k.axes[g].end();
+        for (std::size_t i = have; i < axes.size(); ++i)
+          wanted |= std::find(k.axes[g].begin(), k.axes[g].end(), axes[i]) != k.axes[g].end();
         if (!wanted) continue;
-        bool there = false;          // an exchange moves a part of the operand, a gather as many times as there are devices
-        for (const auto& dim : *operand.value.dims) there |= std::find(dim.begin(), dim.end(), static_cast<int>(g)) != dim.end();
+        bool there = false;   // an exchange moves a part of the operand, a gather as many times as there are devices
+        for (const auto& dim : *operand.value.dims)
+          there |= std::find(dim.begin(), dim.end(), static_cast<int>(g)) != dim.end();
         std::int64_t moved = there ? 1 : parts(mesh_, axes);
         if (operand.value.bytes < k.value.bytes / moved) return true;
       }
@@ -169,8 +173,8 @@ class Chooser {
 
 }  // namespace
 
-FactorAxes choose(const ir::FactorRule& rule, std::span<const SplitValue> operands, std::span<const SplitValue> results, AxisSet barred,
-                  bool masks, const Mesh& mesh) {
+FactorAxes choose(const ir::FactorRule& rule, std::span<const SplitValue> operands, std::span<const SplitValue> results,
+                  AxisSet barred, bool masks, const Mesh& mesh) {
   return Chooser(rule, operands, results, barred, masks, mesh).run();
 }
 

@@ -15,14 +15,16 @@ ir::Ints ids(runtime::AxisSet axes) {
   return out;
 }
 
-// The sum over the dimensions that broadcasting had made, at once in the layout that is wanted where that leaves a sum pending.
+// The sum over the dimensions that broadcasting had made, at once in the layout that is wanted where that leaves a sum
+// pending.
 Var sum_grown(Builder& b, Var x, const Type& want) {
   const Type have = b.type(x);
   const std::size_t rank = have.shape.size(), extra = rank - want.shape.size();
   ir::Ints axes;
   runtime::Sharding left = runtime::Sharding::replicated(0);
   for (std::size_t d = 0; d < rank; ++d) {
-    if (d < extra || (want.shape[d - extra] == 1 && have.shape[d] != 1)) axes.push_back(static_cast<std::int64_t>(d) - static_cast<std::int64_t>(rank));
+    if (d < extra || (want.shape[d - extra] == 1 && have.shape[d] != 1))
+      axes.push_back(static_cast<std::int64_t>(d) - static_cast<std::int64_t>(rank));
     else left.dims.push_back(want.sharding.dims[d - extra]);
   }
   if (axes.empty()) return x;
@@ -49,7 +51,8 @@ Var fit(Builder& b, Var x, const Type& want) {
   const runtime::Shape have = b.type(x).shape;
   if (have != want.shape) {
     bool smaller = have.size() < want.shape.size();
-    for (std::size_t d = 0; !smaller && d < want.shape.size(); ++d) smaller = have[have.size() - want.shape.size() + d] < want.shape[d];
+    for (std::size_t d = 0; !smaller && d < want.shape.size(); ++d)
+      smaller = have[have.size() - want.shape.size() + d] < want.shape[d];
     if (smaller) x = ir::broadcast_to(b, x, want.shape);
   }
   x = ir::convert(b, ir::reshape(b, sum_grown(b, x, want), want.shape), want.dtype, want.weak);

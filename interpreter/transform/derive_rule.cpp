@@ -16,9 +16,11 @@ using ir::Vars;
 
 using LinearMap = std::function<Vars(Builder&, const NodeView&, std::span<const Var>)>;
 
-// Transposes a linear map that may use the node's values. `from`: types of its arguments, `used`: which of them count; `ct`: cotangents
-// of its results. The map is recorded in a graph of its own, with the node's values as parameters, and that graph is differentiated.
-Vars transpose(Builder& b, const LinearMap& map, const NodeView& node, const std::vector<Type>& from, const std::vector<bool>& used, std::span<const Var> ct) {
+// Transposes a linear map that may use the node's values. `from`: types of its arguments, `used`: which of them count;
+// `ct`: cotangents of its results. The map is recorded in a graph of its own, with the node's values as parameters, and
+// that graph is differentiated.
+Vars transpose(Builder& b, const LinearMap& map, const NodeView& node, const std::vector<Type>& from,
+               const std::vector<bool>& used, std::span<const Var> ct) {
   Builder g = builder_like(b.table(), b.graph());
   g.set_span(b.span());
   Vars in, out, args(from.size()), outer;
@@ -62,7 +64,9 @@ Vars pull_by_jvp(Builder& b, const ir::Custom& rule, const NodeView& node, std::
   std::vector<bool> used;
   for (std::size_t i = 0; i < from.size(); ++i)
     used.push_back(differentiable(from[i]) && (node.wanted.empty() || node.wanted[i]));
-  return transpose(b, [&](Builder& g, const NodeView& n, std::span<const Var> t) { return rule.jvp(g, n, t); }, node, from, used, cotangents);
+  return transpose(
+      b, [&](Builder& g, const NodeView& n, std::span<const Var> t) { return rule.jvp(g, n, t); }, node, from, used,
+      cotangents);
 }
 
 Vars push_by_vjp(Builder& b, const ir::Custom& rule, const NodeView& node, std::span<const Var> tangents) {
@@ -72,14 +76,18 @@ Vars push_by_vjp(Builder& b, const ir::Custom& rule, const NodeView& node, std::
     from.push_back(cotangent_type(b.type(v)));
     used.push_back(differentiable(from.back()));
   }
-  return transpose(b, [&](Builder& g, const NodeView& n, std::span<const Var> t) { return rule.vjp(g, n, t); }, node, from, used, tangents);
+  return transpose(
+      b, [&](Builder& g, const NodeView& n, std::span<const Var> t) { return rule.vjp(g, n, t); }, node, from, used,
+      tangents);
 }
 
 void not_differentiable(const Builder& b, const ir::OpCall& call, std::string_view why) {
-  if (call.op.internal) throw grammar::Error("not_differentiable", b.span(), "this has no derivative: " + std::string(why));
+  if (call.op.internal)
+    throw grammar::Error("not_differentiable", b.span(), "this has no derivative: " + std::string(why));
   std::string uses = std::string(call.op.name) + "(";
   for (std::size_t i = 0; i < call.in.size(); ++i) uses += (i ? ", " : "") + runtime::to_string(call.in[i]);
-  throw grammar::Error("not_differentiable", b.span(), "the derivative of " + std::string(call.op.name) + " is not defined: " + std::string(why),
+  throw grammar::Error("not_differentiable", b.span(),
+                       "the derivative of " + std::string(call.op.name) + " is not defined: " + std::string(why),
                        {"in " + uses + ")"});
 }
 

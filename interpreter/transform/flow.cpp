@@ -56,7 +56,8 @@ class FlowBuilder {
     for (const Place& p : places)
       if (!p.front && p.outside.empty()) shape_of = &p;   // local sizes where there is an inside
     const runtime::Shape& whole = shape_of->scope->graph->type(shape_of->var).shape;
-    for (std::size_t d = shape_of->front ? 1 : 0; d < whole.size(); ++d) item.rule.factors.push_back({"", whole[d], ir::FactorKind::Pass, ir::FactorReduce::Sum});
+    for (std::size_t d = shape_of->front ? 1 : 0; d < whole.size(); ++d)
+      item.rule.factors.push_back({"", whole[d], ir::FactorKind::Pass, ir::FactorReduce::Sum});
     for (Place& p : places) {
       ir::ValueFactors dims;
       if (p.front) dims.push_back({});
@@ -99,23 +100,27 @@ class FlowBuilder {
       }
       case Structure::Scan: {
         Scope& body = region(s, index, 0, s.blocked);
-        auto consts = static_cast<std::size_t>(n.attrs.integer("consts")), carry = static_cast<std::size_t>(n.attrs.integer("carry"));
+        auto consts = static_cast<std::size_t>(n.attrs.integer("consts")),
+             carry = static_cast<std::size_t>(n.attrs.integer("carry"));
         const Graph& b = *body.graph;
         for (std::size_t i = 0; i < n.inputs.size(); ++i)
           if (i < consts) edge({{&s, n.inputs[i]}, {&body, b.params[i]}});
           else if (i < consts + carry)
-            edge({{&s, n.inputs[i]}, {&body, b.params[i]}, {&body, b.results[i - consts]}, {&s, n.outputs[i - consts]}});
+            edge(
+                {{&s, n.inputs[i]}, {&body, b.params[i]}, {&body, b.results[i - consts]}, {&s, n.outputs[i - consts]}});
           else edge({{&s, n.inputs[i], true}, {&body, b.params[i]}});
         fill(body);
         for (std::size_t i = carry; i < n.outputs.size(); ++i) edge({{&body, b.results[i]}, {&s, n.outputs[i], true}});
         return;
       }
       case Structure::While: {
-        auto cond_consts = static_cast<std::size_t>(n.attrs.integer("cond_consts")), body_consts = static_cast<std::size_t>(n.attrs.integer("body_consts"));
+        auto cond_consts = static_cast<std::size_t>(n.attrs.integer("cond_consts")),
+             body_consts = static_cast<std::size_t>(n.attrs.integer("body_consts"));
         Scope& cond = region(s, index, 0, s.blocked);
         Scope& body = region(s, index, 1, s.blocked);
         for (std::size_t i = 0; i < cond_consts; ++i) edge({{&s, n.inputs[i]}, {&cond, cond.graph->params[i]}});
-        for (std::size_t i = 0; i < body_consts; ++i) edge({{&s, n.inputs[cond_consts + i]}, {&body, body.graph->params[i]}});
+        for (std::size_t i = 0; i < body_consts; ++i)
+          edge({{&s, n.inputs[cond_consts + i]}, {&body, body.graph->params[i]}});
         for (std::size_t i = 0; i < n.outputs.size(); ++i)
           edge({{&s, n.inputs[cond_consts + body_consts + i]}, {&cond, cond.graph->params[cond_consts + i]},
                 {&body, body.graph->params[body_consts + i]}, {&body, body.graph->results[i]}, {&s, n.outputs[i]}});
@@ -126,10 +131,12 @@ class FlowBuilder {
       case Structure::Branch: {
         Scope& yes = region(s, index, 0, s.blocked);
         Scope& no = region(s, index, 1, s.blocked);
-        for (std::size_t i = 1; i < n.inputs.size(); ++i) edge({{&s, n.inputs[i]}, {&yes, yes.graph->params[i - 1]}, {&no, no.graph->params[i - 1]}});
+        for (std::size_t i = 1; i < n.inputs.size(); ++i)
+          edge({{&s, n.inputs[i]}, {&yes, yes.graph->params[i - 1]}, {&no, no.graph->params[i - 1]}});
         fill(yes);
         fill(no);
-        for (std::size_t i = 0; i < n.outputs.size(); ++i) edge({{&yes, yes.graph->results[i]}, {&no, no.graph->results[i]}, {&s, n.outputs[i]}});
+        for (std::size_t i = 0; i < n.outputs.size(); ++i)
+          edge({{&yes, yes.graph->results[i]}, {&no, no.graph->results[i]}, {&s, n.outputs[i]}});
         return;
       }
       case Structure::Manual: return manual(s, index);
@@ -171,7 +178,8 @@ class FlowBuilder {
     };
     if (!all)
       for (std::size_t i = 0; i < n.inputs.size(); ++i)
-        edge({{&s, n.inputs[i], false, outside(spec_of(n.attrs, "in", i, s.graph->type(n.inputs[i]).shape.size()))}, {&body, body.graph->params[i]}});
+        edge({{&s, n.inputs[i], false, outside(spec_of(n.attrs, "in", i, s.graph->type(n.inputs[i]).shape.size()))},
+              {&body, body.graph->params[i]}});
     fill(body);
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
       Sharding spec = spec_of(n.attrs, "out", i, s.graph->type(n.outputs[i]).shape.size());
@@ -209,7 +217,9 @@ class FlowBuilder {
     }
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
       for (const auto& dim : found->results[i])
-        for (int f : dim) item.repeats |= !n.inputs.empty() && !given[static_cast<std::size_t>(f)] && found->factors[static_cast<std::size_t>(f)].size > 1;
+        for (int f : dim)
+          item.repeats |= !n.inputs.empty() && !given[static_cast<std::size_t>(f)] &&
+                          found->factors[static_cast<std::size_t>(f)].size > 1;
       single &= uses[at(n.outputs[i])] <= 1;
       item.values.push_back(value(s, n.outputs[i], found->results[i], true));
     }
@@ -266,7 +276,8 @@ Flow build_flow(const Graph& graph, const runtime::MeshRef& mesh, std::span<cons
   Flow flow;
   FlowBuilder builder(mesh, flow);
   flow.top = builder.scope(graph, {});
-  for (std::size_t i = 0; i < graph.params.size() && i < params.size(); ++i) flow.top->of[at(graph.params[i])] = closed(params[i]);
+  for (std::size_t i = 0; i < graph.params.size() && i < params.size(); ++i)
+    flow.top->of[at(graph.params[i])] = closed(params[i]);
   builder.fill(*flow.top);
   return flow;
 }

@@ -19,7 +19,8 @@ std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
 
 class Forward {
  public:
-  Forward(const ir::OpTable& table, const Graph& f) : b_(builder_like(table, f)), f_(f), now_(f.types.size()), tangent_(f.types.size()) {}
+  Forward(const ir::OpTable& table, const Graph& f)
+      : b_(builder_like(table, f)), f_(f), now_(f.types.size()), tangent_(f.types.size()) {}
 
   Graph run(const ir::OpTable& table, std::span<const int> wrt) {
     for (Var p : f_.params) now_[at(p)] = b_.param(f_.type(p));
@@ -65,7 +66,8 @@ class Forward {
     for (std::size_t k = 0; k < out.size(); ++k) {
       now_[at(n.outputs[k])] = out[k];
       const Type& type = f_.type(n.outputs[k]);
-      if (k < out_t.size() && out_t[k].valid() && differentiable(type)) tangent_[at(n.outputs[k])] = fit(b_, out_t[k], type);
+      if (k < out_t.size() && out_t[k].valid() && differentiable(type))
+        tangent_[at(n.outputs[k])] = fit(b_, out_t[k], type);
     }
   }
 
@@ -96,11 +98,14 @@ class Forward {
     for (int o : linear.operands) listed.at(static_cast<std::size_t>(o)) = 1;
     for (std::size_t k = 0; k < t.size(); ++k)
       if (t[k].valid() && !listed[k])
-        not_differentiable(b_, view.call, "it is linear in its other operands only; operand " + std::to_string(k + 1) + " has no derivative");
+        not_differentiable(
+            b_, view.call,
+            "it is linear in its other operands only; operand " + std::to_string(k + 1) + " has no derivative");
     if (linear.jointly) {
       Vars args = view.in;
       for (std::size_t k = 0; k < t.size(); ++k)
-        if (listed[k] && differentiable(f_.type(n.inputs[k]))) args[k] = t[k].valid() ? t[k] : typed_zeros(b_, f_.type(n.inputs[k]));
+        if (listed[k] && differentiable(f_.type(n.inputs[k])))
+          args[k] = t[k].valid() ? t[k] : typed_zeros(b_, f_.type(n.inputs[k]));
       return b_.emit(*n.op, std::span<const Var>(args), n.attrs, n.regions);
     }
     Vars sum(n.outputs.size());
@@ -121,6 +126,8 @@ class Forward {
 
 }  // namespace
 
-Graph jvp(const ir::OpTable& table, const Graph& f, std::span<const int> wrt) { return Forward(table, f).run(table, wrt); }
+Graph jvp(const ir::OpTable& table, const Graph& f, std::span<const int> wrt) {
+  return Forward(table, f).run(table, wrt);
+}
 
 }  // namespace shard::transform

@@ -17,7 +17,9 @@ std::int64_t parts(const Mesh& mesh, const Axes& axes) {
   return n;
 }
 
-bool is_prefix(const Axes& a, const Axes& b) { return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin()); }
+bool is_prefix(const Axes& a, const Axes& b) {
+  return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
+}
 
 Projection project(const FactorRule& rule, const ValueFactors& value, const Sharding& layout, const Mesh& mesh) {
   Projection p;
@@ -61,7 +63,8 @@ bool reachable(const FactorRule& rule, const ValueFactors& value, const FactorAx
   return true;
 }
 
-bool divides(const FactorRule& rule, const ValueFactors& value, const FactorAxes& axes, int f, AxisId axis, const Mesh& mesh) {
+bool divides(const FactorRule& rule, const ValueFactors& value, const FactorAxes& axes, int f, AxisId axis,
+             const Mesh& mesh) {
   std::int64_t n = parts(mesh, axes[static_cast<std::size_t>(f)]) * mesh.size_of(axis);
   return size_of(rule, f) % n == 0 && reachable(rule, value, axes, f, mesh);
 }

@@ -38,7 +38,8 @@ GraphRef without(const ir::OpTable& table, const Graph& g, const Marks& keep_par
 
 // ---- trimming
 
-// Nodes are walked from the last to the first, so that what a loop no longer takes is not used any more when its makers are seen.
+// Nodes are walked from the last to the first, so that what a loop no longer takes is not used any more when its makers
+// are seen.
 class Trimmer {
  public:
   Trimmer(const ir::OpTable& table, const Graph& g) : table_(table), g_(g), used_(g.types.size(), 0) {
@@ -134,7 +135,8 @@ class Trimmer {
     for (char k : keep_input) all &= k != 0;
     for (char k : keep_result) all &= k != 0;
     if (all) return;
-    for (std::size_t r = 0; r < n.regions.size(); ++r) n.regions[r] = without(table_, *n.regions[r], keep_param[r], keep_result);
+    for (std::size_t r = 0; r < n.regions.size(); ++r)
+      n.regions[r] = without(table_, *n.regions[r], keep_param[r], keep_result);
     Vars inputs, outputs;
     for (std::size_t i = 0; i < n.inputs.size(); ++i)
       if (keep_input[i]) inputs.push_back(n.inputs[i]);
@@ -153,7 +155,8 @@ class Trimmer {
 
 class Hoister {
  public:
-  Hoister(const ir::OpTable& table, const Graph& g) : table_(table), g_(g), b_(builder_like(table, g)), now_(g.types.size()) {}
+  Hoister(const ir::OpTable& table, const Graph& g)
+      : table_(table), g_(g), b_(builder_like(table, g)), now_(g.types.size()) {}
 
   Graph run() {
     for (Var p : g_.params) now_[at(p)] = b_.param(g_.type(p));
@@ -181,8 +184,8 @@ class Hoister {
   }
 
  private:
-  // Nodes of a loop's body that take only its constants are appended here; their results become constants of the loop. `first`: where
-  // the constants begin among the inputs.
+  // Nodes of a loop's body that take only its constants are appended here; their results become constants of the loop.
+  // `first`: where the constants begin among the inputs.
   void move_out(ir::Attrs& attrs, const char* name, GraphRef& region, Vars& inputs, std::size_t first) {
     const Graph& body = *region;
     auto consts = static_cast<std::size_t>(attrs.integer(name));
@@ -228,7 +231,9 @@ class Hoister {
   }
 
   static bool movable(const Graph& body, const Node& n, const Vars& outside) {
-    if (n.inputs.empty() || !n.regions.empty() || ir::is_effect(*n.op) || n.op->comm != ir::Comm::None || n.attrs.has("barrier")) return false;
+    if (n.inputs.empty() || !n.regions.empty() || ir::is_effect(*n.op) || n.op->comm != ir::Comm::None ||
+        n.attrs.has("barrier"))
+      return false;
     std::int64_t in = 0, out = 0;
     for (Var v : n.inputs) {
       if (!outside[at(v)].valid()) return false;

@@ -34,9 +34,12 @@ class Search {
       : mesh_(mesh), shape_(shape), item_(item), from_(std::move(from)), to_(std::move(to)), sums_(sums) {
     kept_.resize(shape_.size());
     for (std::size_t d = 0; d < shape_.size(); ++d) {
-      while (kept_[d] < from_.split[d].size() && kept_[d] < to_.split[d].size() && from_.split[d][kept_[d]] == to_.split[d][kept_[d]]) ++kept_[d];
+      while (kept_[d] < from_.split[d].size() && kept_[d] < to_.split[d].size() &&
+             from_.split[d][kept_[d]] == to_.split[d][kept_[d]])
+        ++kept_[d];
       for (std::size_t i = kept_[d]; i < from_.split[d].size(); ++i) involved_.add(from_.split[d][i]);
-      for (std::size_t i = kept_[d]; i < to_.split[d].size(); ++i) involved_.add(to_.split[d][i]), wanted_.add(to_.split[d][i]);
+      for (std::size_t i = kept_[d]; i < to_.split[d].size(); ++i)
+        involved_.add(to_.split[d][i]), wanted_.add(to_.split[d][i]);
     }
   }
 
@@ -97,7 +100,8 @@ class Search {
   }
   std::int64_t local_bytes(const State& s) const {
     double n = static_cast<double>(item_);
-    for (std::size_t d = 0; d < shape_.size(); ++d) n *= static_cast<double>(shape_[d]) / static_cast<double>(count(s.split[d]));
+    for (std::size_t d = 0; d < shape_.size(); ++d)
+      n *= static_cast<double>(shape_[d]) / static_cast<double>(count(s.split[d]));
     return static_cast<std::int64_t>(std::min(n, 1e15));
   }
   bool fits(const Split& split, std::size_t d) const { return shape_[d] % count(split[d]) == 0; }
@@ -124,7 +128,8 @@ class Search {
         next.pending &= ~(1u << a);
         if (!fits(next.split, d)) continue;
         std::int64_t n = mesh_.size_of(a);
-        if (scatter) out.push_back({next, {Move::Kind::ScatterReduce, {a}, static_cast<int>(d)}, {bytes / n * (n - 1), 1, 1}});
+        if (scatter)
+          out.push_back({next, {Move::Kind::ScatterReduce, {a}, static_cast<int>(d)}, {bytes / n * (n - 1), 1, 1}});
         else out.push_back({next, {Move::Kind::Slice, {a}, static_cast<int>(d)}, {0, 0, 1}});
       }
       for (std::size_t k = kept_[d]; k < s.split[d].size(); ++k) {
@@ -137,7 +142,10 @@ class Search {
           if (e == d) continue;
           State moved = next;
           moved.split[e].insert(moved.split[e].end(), tail.begin(), tail.end());
-          if (fits(moved.split, e)) out.push_back({moved, {Move::Kind::Exchange, tail, static_cast<int>(d), static_cast<int>(e)}, {bytes / n * (n - 1), 1, 1}});
+          if (fits(moved.split, e))
+            out.push_back({moved,
+                           {Move::Kind::Exchange, tail, static_cast<int>(d), static_cast<int>(e)},
+                           {bytes / n * (n - 1), 1, 1}});
         }
       }
     }
@@ -157,7 +165,8 @@ class Search {
     arrange(s, bytes, next, used, 0, out);
   }
 
-  void arrange(const State& s, std::int64_t bytes, State& next, AxisSet used, std::size_t d, std::vector<Neighbour>& out) const {
+  void arrange(const State& s, std::int64_t bytes, State& next, AxisSet used, std::size_t d,
+               std::vector<Neighbour>& out) const {
     if (d == s.split.size()) {
       if (next != s) out.push_back({next, {Move::Kind::Permute, {}}, {bytes, 1, 1}});
       return;
@@ -187,8 +196,8 @@ class Search {
     return merged(std::move(moves));
   }
 
-  // Who sends to whom. A device's place along the axes of a dimension says which block it holds; axes that only one of the two layouts
-  // uses stand in for each other, so that every device sends one block and gets one.
+  // Who sends to whom. A device's place along the axes of a dimension says which block it holds; axes that only one of
+  // the two layouts uses stand in for each other, so that every device sends one block and gets one.
   void route(const Split& before, const Split& after, Move& move) const {
     AxisSet old_axes, new_axes;
     std::vector<std::size_t> changed;
@@ -244,7 +253,8 @@ class Search {
 
 }  // namespace
 
-std::vector<Move> plan_moves(const Mesh& mesh, const runtime::Shape& shape, std::int64_t item_bytes, const Sharding& from, const Sharding& to) {
+std::vector<Move> plan_moves(const Mesh& mesh, const runtime::Shape& shape, std::int64_t item_bytes,
+                             const Sharding& from, const Sharding& to) {
   auto state = [&](const Sharding& s, std::uint32_t pending) {
     State out;
     out.split.resize(shape.size());

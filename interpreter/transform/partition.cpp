@@ -1,6 +1,6 @@
-// Partitioning of one graph or region: node by node, in order. What a value is (its variable, its layout, a pending reduction) is kept
-// beside what propagation wants it to be; a value is brought into another layout only where something needs it. Loops, branches and
-// per-device code are in partition_regions.cpp.
+// Partitioning of one graph or region: node by node, in order. What a value is (its variable, its layout, a pending
+// reduction) is kept beside what propagation wants it to be; a value is brought into another layout only where
+// something needs it. Loops, branches and per-device code are in partition_regions.cpp.
 #include "interpreter/transform/partition.h"
 
 #include <algorithm>
@@ -22,9 +22,15 @@ namespace {
 std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
 }  // namespace
 
-Partitioner::Partitioner(Lowering& lowering, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts, AxisSet blocked,
-                         Partitioner* loop)
-    : low_(lowering), b_(builder), g_(graph), wanted_(layouts), blocked_(blocked), loop_(loop), values_(graph.types.size()),
+Partitioner::Partitioner(Lowering& lowering, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts,
+                         AxisSet blocked, Partitioner* loop)
+    : low_(lowering),
+      b_(builder),
+      g_(graph),
+      wanted_(layouts),
+      blocked_(blocked),
+      loop_(loop),
+      values_(graph.types.size()),
       uses_(graph.types.size(), 0) {
   for (const Node& n : g_.nodes)
     for (Var v : n.inputs) ++uses_[at(v)];
@@ -62,7 +68,8 @@ Var Partitioner::need(Var v, const Sharding& layout) {
     made = add_param(g_.type(v), want);
     extra_.push_back({x.outer, want, made});
   } else {
-    ir::SpanScope scope(b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);   // a sum is caused by the node that left it
+    ir::SpanScope scope(
+        b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);   // a sum is caused by the node that left it
     made = reshard(b_, x.var, g_.type(v), *low_.mesh, x.layout, want);
   }
   x.copies.emplace_back(want, made);
@@ -96,7 +103,8 @@ void Partitioner::run() {
   }
 }
 
-std::vector<Type> Partitioner::result_types(const Node& n, std::span<const Var> inputs, std::span<const Sharding> layouts) const {
+std::vector<Type> Partitioner::result_types(const Node& n, std::span<const Var> inputs,
+                                            std::span<const Sharding> layouts) const {
   AxisSet varying;
   for (Var v : inputs) varying |= b_.type(v).varying - blocked_;
   std::vector<Type> out;
@@ -117,7 +125,8 @@ void Partitioner::operation(const Node& n) {
   std::vector<Sharding> have;
   std::vector<SplitValue> operands, results;
   for (Var v : n.inputs) have.push_back(values_[at(v)].layout);
-  for (std::size_t i = 0; i < n.inputs.size(); ++i) operands.push_back({&rule->operands[i], &have[i], bytes_of(g_.type(n.inputs[i]))});
+  for (std::size_t i = 0; i < n.inputs.size(); ++i)
+    operands.push_back({&rule->operands[i], &have[i], bytes_of(g_.type(n.inputs[i]))});
   AxisSet typed_pending;
   for (std::size_t r = 0; r < n.outputs.size(); ++r) {
     results.push_back({&rule->results[r], &wanted(n.outputs[r]), bytes_of(g_.type(n.outputs[r]))});
@@ -136,7 +145,8 @@ void Partitioner::operation(const Node& n) {
     inputs.push_back(need(n.inputs[i], want));
   }
   std::vector<Sharding> layouts;
-  for (std::size_t r = 0; r < n.outputs.size(); ++r) layouts.push_back(layout_of(*rule, rule->results[r], axes, *low_.mesh));
+  for (std::size_t r = 0; r < n.outputs.size(); ++r)
+    layouts.push_back(layout_of(*rule, rule->results[r], axes, *low_.mesh));
   grammar::Span cause = n.span;        // of a sum that is carried on: the node that left it
   for (Var v : n.inputs)
     if (!carried.empty() && !unfinished(v).empty()) { cause = values_[at(v)].span; break; }
@@ -155,7 +165,8 @@ Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const Fa
   attrs.erase("out");            // the layout that explicit code asked for has become the layout of the result
   bool split = false;
   for (const Axes& a : axes) split |= !a.empty();
-  if (split && attrs.has("shape") && !layouts.empty()) attrs.set("shape", runtime::local_shape(*low_.mesh, g_.type(n.outputs[0]).shape, layouts[0]));
+  if (split && attrs.has("shape") && !layouts.empty())
+    attrs.set("shape", runtime::local_shape(*low_.mesh, g_.type(n.outputs[0]).shape, layouts[0]));
   if (split && n.op->partition) {
     std::vector<Type> in = types_of(g_, n.inputs);
     ir::OpCall call{*n.op, in, n.attrs, n.regions};
@@ -164,15 +175,18 @@ Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const Fa
   return b_.append(*n.op, inputs, std::move(attrs), n.regions, result_types(n, inputs, layouts));
 }
 
-// Factors that are split and not in the result leave a reduction over their axes. Truth values are reduced at once, as integers.
-void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes, Sharding& layout, Var& local) {
+// Factors that are split and not in the result leave a reduction over their axes. Truth values are reduced at once, as
+// integers.
+void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes,
+                                Sharding& layout, Var& local) {
   AxisSet truth;
   bool any_of = false;
   for (std::size_t f = 0; f < rule.factors.size(); ++f) {
     const ir::Factor& factor = rule.factors[f];
     if (axes[f].empty() || factor.kind == FactorKind::Pass) continue;
     bool there = false;
-    for (const auto& dim : rule.results[result]) there |= std::find(dim.begin(), dim.end(), static_cast<int>(f)) != dim.end();
+    for (const auto& dim : rule.results[result])
+      there |= std::find(dim.begin(), dim.end(), static_cast<int>(f)) != dim.end();
     if (there) continue;
     bool logical = factor.reduce == FactorReduce::And || factor.reduce == FactorReduce::Or;
     for (AxisId a : axes[f])
@@ -229,7 +243,8 @@ AxisSet Partitioner::settle_pending(const Node& n) {
   return {};
 }
 
-Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh, const Layouts& layouts) {
+Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
+                      const Layouts& layouts) {
   Lowering low{table, mesh};
   ir::Builder b(table);
   b.set_local(mesh);

@@ -1,5 +1,6 @@
-// Partitioning of operations with structure: constraints, effects, loops, branches, calls, per-device code. A region is partitioned
-// once, with fixed layouts of what it carries; what does not change in a loop is brought into its layout outside.
+// Partitioning of operations with structure: constraints, effects, loops, branches, calls, per-device code. A region is
+// partitioned once, with fixed layouts of what it carries; what does not change in a loop is brought into its layout
+// outside.
 #include <algorithm>
 
 #include "interpreter/transform/flow.h"
@@ -22,7 +23,8 @@ ir::GraphRef share(Graph g) { return std::make_shared<const Graph>(std::move(g))
 
 // Parameters were made in the order consts, the others, further consts: these go behind the consts.
 void move_extra(Graph& g, std::size_t consts, std::size_t extra) {
-  std::rotate(g.params.begin() + static_cast<std::ptrdiff_t>(consts), g.params.end() - static_cast<std::ptrdiff_t>(extra), g.params.end());
+  std::rotate(g.params.begin() + static_cast<std::ptrdiff_t>(consts),
+              g.params.end() - static_cast<std::ptrdiff_t>(extra), g.params.end());
 }
 
 AxisSet all_varying(const ir::Builder& b, const Vars& vars) {
@@ -62,8 +64,8 @@ void Partitioner::constrain(const Node& n) {
   set(n.outputs[0], need(x, to), to, n.span);
 }
 
-// Effects see whole values, and the layouts that these had (attribute `layouts`); those that ask for layouts only (`layout_only`) move
-// nothing.
+// Effects see whole values, and the layouts that these had (attribute `layouts`); those that ask for layouts only
+// (`layout_only`) move nothing.
 void Partitioner::effect(const Node& n) {
   ir::Attrs attrs = n.attrs;
   bool layouts_only = attrs.has("layout_only") && attrs.flag("layout_only");
@@ -84,7 +86,8 @@ void Partitioner::effect(const Node& n) {
 
 Vars Partitioner::extra_inputs(const Partitioner& body, std::size_t first_input, const Node& n) {
   Vars out;
-  for (const ExtraConst& e : body.extra()) out.push_back(need(n.inputs[first_input + static_cast<std::size_t>(e.outer)], e.layout));
+  for (const ExtraConst& e : body.extra())
+    out.push_back(need(n.inputs[first_input + static_cast<std::size_t>(e.outer)], e.layout));
   return out;
 }
 
@@ -121,7 +124,8 @@ void Partitioner::scan(const Node& n, std::size_t index) {
   ir::Attrs attrs = n.attrs;
   attrs.set("consts", static_cast<std::int64_t>(consts + extra.size()));
   std::vector<Type> types;
-  for (std::size_t i = 0; i < n.outputs.size(); ++i) types.push_back(local_type(g_.type(n.outputs[i]), layouts[i], varying));
+  for (std::size_t i = 0; i < n.outputs.size(); ++i)
+    types.push_back(local_type(g_.type(n.outputs[i]), layouts[i], varying));
   Vars outputs = b_.append(*n.op, std::move(inputs), std::move(attrs), {share(std::move(local))}, std::move(types));
   for (std::size_t i = 0; i < outputs.size(); ++i) set(n.outputs[i], outputs[i], layouts[i], n.span);
 }
@@ -135,16 +139,20 @@ void Partitioner::while_loop(const Node& n, std::size_t index) {
   ir::Builder test_builder(low_.table), body_builder(low_.table);
   test_builder.set_local(low_.mesh);
   body_builder.set_local(low_.mesh);
-  Partitioner tester(low_, test_builder, test, in_test, blocked_, this), inner(low_, body_builder, body, in_body, blocked_, this);
+  Partitioner tester(low_, test_builder, test, in_test, blocked_, this),
+      inner(low_, body_builder, body, in_body, blocked_, this);
   Vars inputs;
-  auto give = [&](Partitioner& p, const Graph& region, std::size_t param, Var outer, const Sharding& layout, int steady) {
+  auto give = [&](Partitioner& p, const Graph& region, std::size_t param, Var outer, const Sharding& layout,
+                  int steady) {
     Var v = region.params[param];
     p.set(v, p.add_param(region.type(v), layout), layout, {});
     if (steady >= 0) p.set_steady(v, steady);
     if (outer.valid()) inputs.push_back(need(outer, layout));
   };
-  for (std::size_t i = 0; i < test_consts; ++i) give(tester, test, i, n.inputs[i], in_test.of[at(test.params[i])], static_cast<int>(i));
-  for (std::size_t i = 0; i < body_consts; ++i) give(inner, body, i, n.inputs[test_consts + i], in_body.of[at(body.params[i])], static_cast<int>(i));
+  for (std::size_t i = 0; i < test_consts; ++i)
+    give(tester, test, i, n.inputs[i], in_test.of[at(test.params[i])], static_cast<int>(i));
+  for (std::size_t i = 0; i < body_consts; ++i)
+    give(inner, body, i, n.inputs[test_consts + i], in_body.of[at(body.params[i])], static_cast<int>(i));
   std::vector<Sharding> layouts;
   for (std::size_t i = 0; i < carry; ++i) {
     Sharding layout = in_body.of[at(body.params[body_consts + i])];
@@ -161,24 +169,27 @@ void Partitioner::while_loop(const Node& n, std::size_t index) {
   Graph local_test = test_builder.finish(std::move(verdict)), local_body = body_builder.finish(std::move(results));
   move_extra(local_test, test_consts, extra_test.size());
   move_extra(local_body, body_consts, extra_body.size());
-  inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(test_consts + body_consts), extra_body.begin(), extra_body.end());
+  inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(test_consts + body_consts), extra_body.begin(),
+                extra_body.end());
   inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(test_consts), extra_test.begin(), extra_test.end());
   ir::Attrs attrs = n.attrs;
   attrs.set("cond_consts", static_cast<std::int64_t>(test_consts + extra_test.size()));
   attrs.set("body_consts", static_cast<std::int64_t>(body_consts + extra_body.size()));
   std::vector<Type> types;
   for (std::size_t i = 0; i < carry; ++i) types.push_back(local_type(g_.type(n.outputs[i]), layouts[i], varying));
-  Vars outputs = b_.append(*n.op, std::move(inputs), std::move(attrs), {share(std::move(local_test)), share(std::move(local_body))}, std::move(types));
+  Vars outputs = b_.append(*n.op, std::move(inputs), std::move(attrs),
+                           {share(std::move(local_test)), share(std::move(local_body))}, std::move(types));
   for (std::size_t i = 0; i < carry; ++i) set(n.outputs[i], outputs[i], layouts[i], n.span);
 }
 
-// Both regions take their operands in the layouts of the first and give results in those of the node. The regions' collectives are run
-// by all devices: in automatic code the condition is the same everywhere.
+// Both regions take their operands in the layouts of the first and give results in those of the node. The regions'
+// collectives are run by all devices: in automatic code the condition is the same everywhere.
 void Partitioner::branch(const Node& n, std::size_t index) {
   for (Var v : n.inputs) finish(v);
   Vars inputs{need(n.inputs[0], Sharding::replicated(g_.type(n.inputs[0]).shape.size()))};
   const Graph& first = *n.regions[0];
-  for (std::size_t i = 1; i < n.inputs.size(); ++i) inputs.push_back(need(n.inputs[i], wanted_.regions[index][0].of[at(first.params[i - 1])]));
+  for (std::size_t i = 1; i < n.inputs.size(); ++i)
+    inputs.push_back(need(n.inputs[i], wanted_.regions[index][0].of[at(first.params[i - 1])]));
   std::vector<ir::GraphRef> regions;
   AxisSet varying = all_varying(b_, inputs);
   for (std::size_t r = 0; r < n.regions.size(); ++r) {
@@ -192,7 +203,8 @@ void Partitioner::branch(const Node& n, std::size_t index) {
     }
     inner.run();
     Vars results;
-    for (std::size_t i = 0; i < region.results.size(); ++i) results.push_back(inner.need(region.results[i], wanted(n.outputs[i])));
+    for (std::size_t i = 0; i < region.results.size(); ++i)
+      results.push_back(inner.need(region.results[i], wanted(n.outputs[i])));
     varying |= all_varying(builder, results);
     regions.push_back(share(builder.finish(std::move(results))));
   }
@@ -219,7 +231,8 @@ void Partitioner::call(const Node& n, std::size_t index) {
   }
 }
 
-// Per-device code too: its values are blocks already, as the specs say; the axes that it has not taken are partitioned as outside.
+// Per-device code too: its values are blocks already, as the specs say; the axes that it has not taken are partitioned
+// as outside.
 void Partitioner::per_device(const Node& n, std::size_t index) {
   const Graph& body = *n.regions[0];
   const Layouts& inside = wanted_.regions[index][0];

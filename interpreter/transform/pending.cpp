@@ -5,7 +5,8 @@
 namespace shard::transform {
 namespace {
 
-// Which operands the operation is linear in: together (a sum of terms from all of them), or in each while the others are fixed.
+// Which operands the operation is linear in: together (a sum of terms from all of them), or in each while the others
+// are fixed.
 struct Linear { std::vector<bool> in; bool jointly = false; bool elementwise = false; };
 
 std::optional<Linear> linear(const ir::CoreOps& core, const ir::Node& n) {
@@ -25,8 +26,8 @@ std::optional<Linear> linear(const ir::CoreOps& core, const ir::Node& n) {
 
 }  // namespace
 
-bool carries(const ir::CoreOps& core, const ir::Node& node, std::span<const CarryOperand> operands, AxisSet axes, const Sharding& wish,
-             std::int64_t result_bytes) {
+bool carries(const ir::CoreOps& core, const ir::Node& node, std::span<const CarryOperand> operands, AxisSet axes,
+             const Sharding& wish, std::int64_t result_bytes) {
   if (node.outputs.size() != 1 || !node.regions.empty()) return false;
   std::optional<Linear> known = linear(core, node);
   if (!known || known->in.size() != operands.size()) return false;
@@ -46,7 +47,8 @@ bool carries(const ir::CoreOps& core, const ir::Node& node, std::span<const Carr
   if (pending == 0 || (!known->jointly && pending > 1)) return false;
   if (result_bytes > bytes) return false;
   bool one_of_many = !known->elementwise && !known->jointly && operands.size() > 1;
-  if (one_of_many && result_bytes == bytes && node.op->flops >= 2) return false;   // a product of terms costs as much as one of sums
+  if (one_of_many && result_bytes == bytes && node.op->flops >= 2)
+    return false;   // a product of terms costs as much as one of sums
   if (pending == 1 && result_bytes == bytes && !(wish.split_axes() & axes).empty()) return false;
   return true;
 }

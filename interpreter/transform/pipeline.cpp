@@ -6,8 +6,8 @@
 
 namespace shard::transform {
 
-Partitioned lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const runtime::Sharding> params,
-                  const LowerOptions& options) {
+Partitioned lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
+                  std::span<const runtime::Sharding> params, const LowerOptions& options) {
   auto after = [&](std::string_view pass, const ir::Graph& g) -> const ir::Graph& {
 #ifndef NDEBUG
     ir::verify(g);
@@ -25,7 +25,8 @@ Partitioned lower(const ir::OpTable& table, const ir::Graph& graph, const runtim
   if (!mesh) {
     out.local = on_one_device(table, whole);
     after("on one device", out.local);
-    for (ir::Var r : out.local.results) out.results.push_back(runtime::Sharding::replicated(out.local.type(r).shape.size()));
+    for (ir::Var r : out.local.results)
+      out.results.push_back(runtime::Sharding::replicated(out.local.type(r).shape.size()));
     return out;
   }
   whole = split_constants(table, whole);

@@ -83,7 +83,8 @@ class Inliner {
 
 class ConstantSplitter {
  public:
-  ConstantSplitter(const ir::OpTable& table, const Graph& g) : table_(table), g_(g), made_by_(g.types.size(), nullptr) {}
+  ConstantSplitter(const ir::OpTable& table, const Graph& g)
+      : table_(table), g_(g), made_by_(g.types.size(), nullptr) {}
 
   Graph run() {
     const ir::CoreOps& core = table_.core();

@@ -1,5 +1,5 @@
-// Layouts grow along the items of the flow until nothing changes, the lowest level first (flow.h, propagate.h). Layouts only grow and
-// each is bounded by the mesh, so it ends; items are looked at in a fixed order, so it is deterministic.
+// Layouts grow along the items of the flow until nothing changes, the lowest level first (flow.h, propagate.h). Layouts
+// only grow and each is bounded by the mesh, so it ends; items are looked at in a fixed order, so it is deterministic.
 #include "interpreter/transform/propagate.h"
 
 #include <algorithm>
@@ -28,17 +28,19 @@ class Propagation {
  public:
   Propagation(Flow& flow, const Mesh& mesh) : flow_(flow), mesh_(mesh) {}
 
-  // The item to look at is always one of the lowest level, the first of these: what elementwise operations and edges say of a layout is
-  // known before a product of matrices has to choose. A value that changed brings its items back.
+  // The item to look at is always one of the lowest level, the first of these: what elementwise operations and edges
+  // say of a layout is known before a product of matrices has to choose. A value that changed brings its items back.
   void run() {
     std::set<std::pair<int, int>> open;
     auto enter = [&](int item) {
-      for (int level = flow_.items[static_cast<std::size_t>(item)].level; level <= kLevels; ++level) open.emplace(level, item);
+      for (int level = flow_.items[static_cast<std::size_t>(item)].level; level <= kLevels; ++level)
+        open.emplace(level, item);
     };
     std::map<std::pair<const Scope*, int>, std::vector<int>> users;
     for (int i = 0; i < static_cast<int>(flow_.items.size()); ++i) {
       enter(i);
-      for (const FlowValue& v : flow_.items[static_cast<std::size_t>(i)].values) users[{v.scope, v.var.id}].push_back(i);
+      for (const FlowValue& v : flow_.items[static_cast<std::size_t>(i)].values)
+        users[{v.scope, v.var.id}].push_back(i);
     }
     while (!open.empty()) {
       auto [level, item] = *open.begin();
@@ -60,7 +62,8 @@ class Propagation {
     Sharding inner = whole;
     for (std::size_t d = 0; d < inner.dims.size() && d < v.outside.size(); ++d) {
       Axes& axes = inner.dims[d].axes;
-      if (is_prefix(v.outside[d], axes)) axes.erase(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(v.outside[d].size()));
+      if (is_prefix(v.outside[d], axes))
+        axes.erase(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(v.outside[d].size()));
       else axes.clear();
     }
     return project(item.rule, v.dims, inner, mesh_);
@@ -109,8 +112,10 @@ class Propagation {
   }
 
   // The best list for each factor of a target, the most preferred first: that of the largest value, then of the first.
-  // An operand takes a factor that the result has from the result only: it is not given an axis that the result could not take.
-  std::vector<Offer> offers_to(const FlowItem& item, std::size_t t, const std::vector<Projection>& known, int level) const {
+  // An operand takes a factor that the result has from the result only: it is not given an axis that the result could
+  // not take.
+  std::vector<Offer> offers_to(const FlowItem& item, std::size_t t, const std::vector<Projection>& known,
+                               int level) const {
     std::vector<Offer> offers;
     const FlowValue& target = item.values[t];
     for (const auto& dim : target.dims)
@@ -154,7 +159,8 @@ class Propagation {
       if (std::find(dim.begin(), dim.end(), f) == dim.end()) continue;
       auto& axes_of_dim = to.dims[d];
       if (!axes_of_dim.open) return false;
-      std::size_t seen = 0;        // axes that the factors account for; others (overflow, or another spec outside) block the dimension
+      std::size_t seen =
+          0;   // axes that the factors account for; others (overflow, or another spec outside) block the dimension
       for (int g : dim) seen += axes[static_cast<std::size_t>(g)].size();
       std::size_t outside = d < v.outside.size() ? v.outside[d].size() : 0;
       if (seen + outside != axes_of_dim.axes.size()) return false;

@@ -20,7 +20,9 @@ Marks marks_of(const Graph& g, std::span<const Var> vars) {
   return m;
 }
 
-std::int64_t bytes(const ir::Type& t) { return runtime::numel(t.shape) * static_cast<std::int64_t>(runtime::size_of(t.dtype)); }
+std::int64_t bytes(const ir::Type& t) {
+  return runtime::numel(t.shape) * static_cast<std::int64_t>(runtime::size_of(t.dtype));
+}
 
 // Cheap to do again: elementwise codes of little work, rearrangements, values made of nothing.
 bool cheap(const ir::OpTable& table, const Node& n) {
@@ -90,7 +92,8 @@ ir::Builder builder_like(const ir::OpTable& table, const Graph& like) {
   return b;
 }
 
-Graph extract(const ir::OpTable& table, const Graph& g, std::span<const Var> params, std::span<const Var> results, bool effects) {
+Graph extract(const ir::OpTable& table, const Graph& g, std::span<const Var> params, std::span<const Var> results,
+              bool effects) {
   Marks given = marks_of(g, params), there = given, need = marks_of(g, results);
   for (const Node& n : g.nodes) {
     bool all = true;
@@ -134,9 +137,12 @@ Graph extract(const ir::OpTable& table, const Graph& g, std::span<const Var> par
   return b.finish(std::move(out));
 }
 
-Graph without_dead_code(const ir::OpTable& table, const Graph& g) { return extract(table, g, g.params, g.results, true); }
+Graph without_dead_code(const ir::OpTable& table, const Graph& g) {
+  return extract(table, g, g.params, g.results, true);
+}
 
-Kept keep(const ir::OpTable& table, const Graph& g, const Marks& late, std::span<const Var> results, const Marks& free, const Marks& steady) {
+Kept keep(const ir::OpTable& table, const Graph& g, const Marks& late, std::span<const Var> results, const Marks& free,
+          const Marks& steady) {
   Marks asked(g.types.size(), 0);
   for (const Node& n : g.nodes) {
     bool is_late = false;
@@ -179,7 +185,8 @@ Kept keep(const ir::OpTable& table, const Graph& g, const Marks& late, std::span
 
 Halves cut(const ir::OpTable& table, const Graph& g, std::size_t params, std::size_t results) {
   std::span<const Var> early(g.params.data(), params), others(g.params.data() + params, g.params.size() - params);
-  std::span<const Var> first_results(g.results.data(), results), second_results(g.results.data() + results, g.results.size() - results);
+  std::span<const Var> first_results(g.results.data(), results),
+      second_results(g.results.data() + results, g.results.size() - results);
   Kept kept = keep(table, g, reached(g, others), second_results, Marks(g.types.size(), 0), {});
   Vars out(first_results.begin(), first_results.end()), in(kept.stored);
   out.insert(out.end(), kept.stored.begin(), kept.stored.end());

@@ -1,5 +1,5 @@
-// Makes nodes of a plan of moves (moves.h). The way into a pending sum, which explicit layouts can ask for, moves nothing: a value that
-// is split is placed in zeros, one that is whole is kept by the first device of the axis only.
+// Makes nodes of a plan of moves (moves.h). The way into a pending sum, which explicit layouts can ask for, moves
+// nothing: a value that is split is placed in zeros, one that is whole is kept by the first device of the axis only.
 #include <algorithm>
 
 #include "interpreter/transform/moves.h"
@@ -14,7 +14,8 @@ class Emitter {
  public:
   Emitter(ir::Builder& b, const ir::Type& global, const Mesh& mesh, runtime::Pending kind)
       : b_(b), core_(b.core()), global_(global), rank_(static_cast<std::int64_t>(global.shape.size())), kind_(kind) {
-    mesh_ref_ = global.mesh && runtime::same_devices(*global.mesh, mesh) ? global.mesh : std::make_shared<const Mesh>(mesh);
+    mesh_ref_ =
+        global.mesh && runtime::same_devices(*global.mesh, mesh) ? global.mesh : std::make_shared<const Mesh>(mesh);
     if (b.graph().mesh) mesh_ref_ = b.graph().mesh;
   }
 
@@ -45,7 +46,9 @@ class Emitter {
         return b_.emit1(*core_.ppermute, {x}, std::move(attrs));
       }
       case Move::Kind::Reduce: {
-        const ir::OpDef* row = kind_ == runtime::Pending::Sum ? core_.psum : kind_ == runtime::Pending::Max ? core_.pmax : core_.pmin;
+        const ir::OpDef* row = kind_ == runtime::Pending::Sum   ? core_.psum
+                               : kind_ == runtime::Pending::Max ? core_.pmax
+                                                                : core_.pmin;
         return b_.emit1(*row, {x}, over(m.axes));
       }
     }
@@ -54,7 +57,8 @@ class Emitter {
 
   // The first device along the axes keeps x, the others have zeros.
   Var keep_first(Var x, const Axes& axes) {
-    Var here = ir::broadcast_to(b_, b_.emit1(*core_.eq, {position(axes), ir::constant_int(b_, 0)}, {}), b_.type(x).shape);
+    Var here =
+        ir::broadcast_to(b_, b_.emit1(*core_.eq, {position(axes), ir::constant_int(b_, 0)}, {}), b_.type(x).shape);
     return ir::select(b_, here, x, zeros(b_.type(x).shape));
   }
 
@@ -86,7 +90,9 @@ class Emitter {
     return attrs;
   }
   Var position(const Axes& axes) { return b_.emit(*core_.axis_index, std::span<const Var>{}, over(axes)).at(0); }
-  Var zeros(const runtime::Shape& shape) { return ir::broadcast_to(b_, ir::constant(b_, 0, global_.dtype, global_.weak), shape); }
+  Var zeros(const runtime::Shape& shape) {
+    return ir::broadcast_to(b_, ir::constant(b_, 0, global_.dtype, global_.weak), shape);
+  }
 
   ir::Builder& b_;
   const ir::CoreOps& core_;

@@ -1,5 +1,5 @@
-// One forward walk that finds equal nodes and nodes that change nothing, then dead code. Every node that is merged has equal attributes:
-// a `barrier` (recomputation on purpose) therefore keeps its nodes apart from those outside.
+// One forward walk that finds equal nodes and nodes that change nothing, then dead code. Every node that is merged has
+// equal attributes: a `barrier` (recomputation on purpose) therefore keeps its nodes apart from those outside.
 #include "interpreter/transform/simplify.h"
 
 #include <unordered_map>
@@ -21,7 +21,8 @@ std::size_t mix(std::size_t h, std::size_t x) { return h ^ (x + 0x9e3779b97f4a7c
 
 class Simplifier {
  public:
-  Simplifier(const ir::OpTable& table, const Graph& g) : table_(table), core_(table.core()), g_(g), b_(builder_like(table, g)), now_(g.types.size()) {}
+  Simplifier(const ir::OpTable& table, const Graph& g)
+      : table_(table), core_(table.core()), g_(g), b_(builder_like(table, g)), now_(g.types.size()) {}
 
   Graph run() {
     for (Var p : g_.params) now_[at(p)] = b_.param(g_.type(p));
@@ -53,7 +54,8 @@ class Simplifier {
       auto [from, to] = known_.equal_range(hash);
       for (auto it = from; it != to; ++it)
         if (equals(b_.graph().nodes[it->second], n, inputs, regions)) {
-          for (std::size_t i = 0; i < n.outputs.size(); ++i) now_[at(n.outputs[i])] = b_.graph().nodes[it->second].outputs[i];
+          for (std::size_t i = 0; i < n.outputs.size(); ++i)
+            now_[at(n.outputs[i])] = b_.graph().nodes[it->second].outputs[i];
           return;
         }
     }
@@ -81,7 +83,8 @@ class Simplifier {
     if (n.outputs.size() != 1 || inputs.empty() || n.attrs.has("barrier")) return {};
     const ir::Type& out = g_.type(n.outputs[0]);
     auto same_type = [&](Var v) { return b_.type(v) == out; };
-    if (n.op == core_.convert || n.op == core_.broadcast_to || n.op == core_.reshape) return same_type(inputs[0]) ? inputs[0] : Var{};
+    if (n.op == core_.convert || n.op == core_.broadcast_to || n.op == core_.reshape)
+      return same_type(inputs[0]) ? inputs[0] : Var{};
     if (n.op == core_.transpose && same_type(inputs[0])) {
       const ir::Ints& perm = n.attrs.ints("perm");
       for (std::size_t i = 0; i < perm.size(); ++i)
@@ -130,6 +133,8 @@ class Simplifier {
 
 }  // namespace
 
-Graph simplify(const ir::OpTable& table, const Graph& graph) { return without_dead_code(table, Simplifier(table, graph).run()); }
+Graph simplify(const ir::OpTable& table, const Graph& graph) {
+  return without_dead_code(table, Simplifier(table, graph).run());
+}
 
 }  // namespace shard::transform

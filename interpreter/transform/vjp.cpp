@@ -130,7 +130,10 @@ class Reverse {
         if (!view.wanted[k]) continue;
         bool listed = linear->operands.empty();
         for (int o : linear->operands) listed |= o == static_cast<int>(k);
-        if (!listed) not_differentiable(b_, view.call, "it is linear in its other operands only; operand " + std::to_string(k + 1) + " has no derivative");
+        if (!listed)
+          not_differentiable(
+              b_, view.call,
+              "it is linear in its other operands only; operand " + std::to_string(k + 1) + " has no derivative");
         found[k] = linear->of(b_, view, static_cast<int>(k), ct, cotangent_type(f_.type(n.inputs[k])));
       }
     } else if (auto* custom = std::get_if<ir::Custom>(&d)) {
@@ -153,7 +156,8 @@ class Reverse {
 
 }  // namespace
 
-Graph vjp(const ir::OpTable& table, const Graph& f, std::span<const int> wrt, const std::vector<bool>& with_ct, bool values) {
+Graph vjp(const ir::OpTable& table, const Graph& f, std::span<const int> wrt, const std::vector<bool>& with_ct,
+          bool values) {
   return Reverse(table, f, wrt, with_ct).run(table, wrt, with_ct, values);
 }
 

@@ -18,7 +18,9 @@ def cases(path):
 def said(shard, script, folder):
     path = os.path.join(folder, 'case.shard')
     with open(path, 'w', encoding='utf-8') as f: f.write(script + '\n')
-    p = subprocess.run([shard, 'run', 'case.shard'], cwd=folder, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    seconds = float(os.environ.get('GOLDEN_SECONDS', '120'))
+    p = subprocess.run([shard, 'run', 'case.shard'], cwd=folder, capture_output=True, text=True, timeout=seconds,
+                       stdin=subprocess.DEVNULL)
     return p.returncode, p.stderr.strip('\n')
 
 
