@@ -100,6 +100,7 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
     if (movable && std::holds_alternative<NameRef>(x.node) && (flags(x.id) & kMove)) {
       const Slot s = slot(x.id);
       CellRef cell = cell_of(s);
+      if (check && Check::is_nothing(cell ? cell->value : frame->locals[s.index])) Check::unknown(x.span);
       if (!cell || (cell->set && cell->serial >= trace_floor)) {
         moved.push_back({args.size(), s});
         return std::exchange(cell ? cell->value : frame->locals[s.index], Value());

@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::int64_t kOperations = 400, kSteps = 20000;   // of one loop, before it is left
 
-Value number_of_a_run(Impl& m, DType dtype) { return m.ctx.unknown(runtime::Type::of(dtype, {}, dtype != DType::Bool)); }
+Value number_of_a_run(Impl& m, DType dtype) {
+  return m.ctx.unknown(runtime::Type::of(dtype, {}, dtype != DType::Bool));
+}
 
 std::optional<DType> number_kind(const Value& v) {
   if (v.is<bool>()) return DType::Bool;
@@ -29,7 +31,9 @@ std::optional<DType> number_kind(const Value& v) {
 }
 
 // Of the errors that a lost mesh draws after it.
-bool is_of_layouts(const std::string& code) { return code == "mesh" || code == "spec" || code == "layout" || code == "mode"; }
+bool is_of_layouts(const std::string& code) {
+  return code == "mesh" || code == "spec" || code == "layout" || code == "mode";
+}
 
 bool is_of_files(const std::string& code) { return code == "io" || code == "format"; }
 
@@ -45,7 +49,10 @@ Flow Check::statement(Impl& m, const Stmt& s, Value* out) {
     if (std::holds_alternative<MeshStmt>(s.node) || std::holds_alternative<UseStmt>(s.node)) mesh_lost_ = false;
     return flow;
   } catch (const Error& e) {
-    failed(m, e);
+    Error told = e;
+    const bool missing = std::holds_alternative<ImportStmt>(s.node) && e.diagnostic.code == "io";
+    if (missing) told.diagnostic.code = "import";          // a part of the program, unlike the files that it reads
+    failed(m, missing ? told : e);
   } catch (const runtime::RuntimeError& e) {
     failed(m, Error(e.code, m.ctx.span(), e.what()));
   }
@@ -62,6 +69,7 @@ Flow Check::statement(Impl& m, const Stmt& s, Value* out) {
 }
 
 Flow Check::body(Impl& m, const Expr& block) {
+  ++steps_;                                      // also of an empty one
   Value unused;
   try {
     return m.eval_flow(block, unused);
@@ -277,13 +285,15 @@ Value Check::blurred(Impl& m, const Value& v) {
   return with_leaves(v, std::move(all));
 }
 
-void Check::blur(Impl& m, const void* loop) {
+void Check::blur(Impl& m, const void* loop, const std::vector<Value>& before) {
   const std::vector<Value> now = assigned(m, loop);
   for (std::size_t i = 0; i < now.size(); ++i) {
     const Slot s = m.frame->unit->assigned.at(loop)[i].slot;
     CellRef c = m.cell_of(s);
     if (c && !c->set) continue;
-    (c ? c->value : m.frame->locals[s.index]) = is_nothing(now[i]) ? now[i] : blurred(m, now[i]);
+    const bool tree = now[i].items() || now[i].fields();
+    const bool grown = tree && i < before.size() && !is_nothing(before[i]) && !same_structure(before[i], now[i]);
+    (c ? c->value : m.frame->locals[s.index]) = is_nothing(now[i]) ? now[i] : grown ? nothing() : blurred(m, now[i]);
   }
 }
 
@@ -315,7 +325,8 @@ std::string Check::blank(std::string text) {
 std::string type_text(Impl& m, const Value& v) {
   if (Check::is_nothing(v)) return "_";
   if (auto* t = v.get<Tensor>()) {
-    if (const auto kind = number_kind(v)) return *kind == DType::Bool && !t->type().weak ? "bool[]" : *kind == DType::F32 ? "float" : *kind == DType::I32 ? "int" : "bool";
+    if (const auto kind = number_kind(v))
+      return *kind == DType::Bool ? "bool[]" : *kind == DType::F32 ? "float" : "int";
     runtime::Type type = m.ctx.type_of(*t);
     type.weak = false;
     const bool of_data = std::any_of(type.shape.begin(), type.shape.end(), Check::is_size);
@@ -324,13 +335,17 @@ std::string type_text(Impl& m, const Value& v) {
   auto list = [&](const std::vector<Value>& items) {
     std::vector<std::string> parts;
     for (const Value& x : items) parts.push_back(type_text(m, x));
-    if (parts.size() > 3 && std::all_of(parts.begin(), parts.end(), [&](const std::string& p) { return p == parts[0]; }))
+    const auto alike = [&](const std::string& p) { return p == parts[0]; };
+    if (parts.size() > 3 && std::all_of(parts.begin(), parts.end(), alike))
       return std::to_string(parts.size()) + " * " + parts[0];
     std::string out;
     for (std::size_t i = 0; i < parts.size(); ++i) out += (i ? ", " : "") + parts[i];
     return out;
   };
-  if (auto* items = v.items()) return v.is<std::shared_ptr<List>>() ? "[" + list(*items) + "]" : "(" + list(*items) + (items->size() == 1 ? ",)" : ")");
+  if (auto* items = v.items()) {
+    if (v.is<std::shared_ptr<List>>()) return "[" + list(*items) + "]";
+    return "(" + list(*items) + (items->size() == 1 ? ",)" : ")");
+  }
   if (auto* r = v.fields()) {
     std::string out;
     for (const auto& [name, x] : r->fields) out += (out.empty() ? "" : ", ") + name + ": " + type_text(m, x);
@@ -347,7 +362,8 @@ void Check::declared(Impl& m, const LetStmt& s, Span span) {
       CellRef c = m.cell_of(slot);
       const Value& v = c ? c->value : m.frame->locals[slot.index];
       const std::string text = type_text(m, v);
-      auto it = std::find_if(lets.begin(), lets.end(), [&](const Let& l) { return l.span == span && l.name == n->name; });
+      const auto same = [&](const Let& l) { return l.span == span && l.name == n->name; };
+      auto it = std::find_if(lets.begin(), lets.end(), same);
       if (it == lets.end()) it = lets.insert(lets.end(), {span, n->name, {}});
       if (std::find(it->types.begin(), it->types.end(), text) == it->types.end()) it->types.push_back(text);
     }

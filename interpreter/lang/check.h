@@ -34,8 +34,9 @@ class Check {
   void leave_loop(const Loop& l) { may_leave_ = l.may_leave; }
   bool spent(const Interpreter::Impl& m, const Loop& l) const;   // this loop has had enough turns
   bool may_leave() const { return may_leave_; }                  // a `break` stands in a part that a run may take
-  // The variables of outside that the statement assigns: numbers, which differ from turn to turn, become numbers of a run.
-  void blur(Interpreter::Impl& m, const void* loop);
+  // The variables of outside that the loop assigns, where it is left early: numbers, which differ from turn to turn, become numbers of
+  // a run, and of lists that grow nothing is known. `before`: their values when it began.
+  void blur(Interpreter::Impl& m, const void* loop, const std::vector<Value>& before);
   std::vector<Value> assigned(Interpreter::Impl& m, const void* node) const;
   void join(Interpreter::Impl& m, const void* node, const std::vector<Value>& before);   // with what they are now
   static Value blurred(Interpreter::Impl& m, const Value& v);

@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::size_t kFixes = 2;
 
-// The parts of an operation as they are written, with their values: operands, arguments, an indexed array and its indices.
+// The parts of an operation as they are written, with their values: operands, arguments, an indexed array and its
+// indices.
 struct Part { Value value; const Expr* expr = nullptr; };
 
 struct Attempt {
@@ -53,14 +54,16 @@ std::vector<Operand> operands_of(const std::vector<Part>& parts) {
     const auto* written = elements_of(parts[i].expr);
     if (!items || !written || items->size() != written->size()) continue;
     for (std::size_t k = 0; k < items->size(); ++k)
-      if (is_array((*items)[k]) && !(*written)[k].spread) out.push_back({i, static_cast<std::ptrdiff_t>(k), (*written)[k].value->span, (*items)[k].tensor()});
+      if (is_array((*items)[k]) && !(*written)[k].spread)
+        out.push_back({i, static_cast<std::ptrdiff_t>(k), (*written)[k].value->span, (*items)[k].tensor()});
   }
   return out;
 }
 
 class Trials {
  public:
-  Trials(Impl& m, const std::vector<Part>& parts, const Attempt& attempt) : m_(m), parts_(parts), attempt_(attempt), operands_(operands_of(parts)) {
+  Trials(Impl& m, const std::vector<Part>& parts, const Attempt& attempt)
+      : m_(m), parts_(parts), attempt_(attempt), operands_(operands_of(parts)) {
     for (const Operand& o : operands_) {
       types_.push_back(m.ctx.type_of(o.tensor));
       if (types_.back().mesh && !mesh_) mesh_ = types_.back().mesh;
@@ -97,7 +100,8 @@ class Trials {
     return run(types_, [&](const std::vector<Value>&) { return attempt_.with_out(out); });
   }
 
-  // Layouts for operand i that are near to its own: the sum finished, one dimension whole, as another operand, nothing split.
+  // Layouts for operand i that are near to its own: the sum finished, one dimension whole, as another operand, nothing
+  // split.
   std::vector<Sharding> candidates(std::size_t i) const {
     const Type& mine = types_[i];
     std::vector<Sharding> out;
@@ -196,7 +200,8 @@ bool reads_as_one(std::string_view text) {       // before `as`, without bracket
   int depth = 0;
   for (char c : text) {
     depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
-    if (depth == 0 && !(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ')' || c == ']')) return false;
+    const bool of_name = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ')' || c == ']';
+    if (depth == 0 && !of_name) return false;
   }
   return true;
 }
@@ -216,10 +221,12 @@ void suggest(Impl& m, Error& e, const std::vector<Part>& parts, const Attempt& a
   for (std::size_t i = 0; i < trials.operands().size(); ++i) {
     std::optional<Found> best;                   // of one operand: what leaves most of the result split
     for (const Sharding& s : trials.candidates(i))
-      if (auto result = trials.with(i, s); result && (!best || splits(*result) > splits(best->result))) best = Found{i, s, *result};
+      if (auto result = trials.with(i, s); result && (!best || splits(*result) > splits(best->result)))
+        best = Found{i, s, *result};
     if (best) found.push_back(std::move(*best));
   }
-  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return splits(a.result) > splits(b.result); });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return splits(a.result) > splits(b.result); });
   std::vector<Fix>& fixes = e.diagnostic.fixes;
   if (attempt.with_out) {
     std::vector<Sharding> wanted;
@@ -269,15 +276,17 @@ Fix shard_fix(Impl& m, std::string advice, Span span, const std::string& spec) {
 
 namespace {
 
-// How a value of type `have` is brought to `want`: what stands before and after it; nothing where that is no matter of layouts.
+// How a value of type `have` is brought to `want`: what stands before and after it; nothing where that is no matter of
+// layouts.
 std::optional<std::pair<std::string, std::string>> conversion(const Type& want, const Type& have) {
   if (want.dtype != have.dtype || want.shape != have.shape) return std::nullopt;
   const runtime::MeshRef& mesh = want.mesh ? want.mesh : have.mesh;
   if (!mesh) return std::nullopt;
-  if (!(want.sharding == have.sharding)) return std::pair<std::string, std::string>{"shard ", " as " + runtime::to_string(*mesh, want.sharding)};
+  using Around = std::pair<std::string, std::string>;
+  if (!(want.sharding == have.sharding)) return Around{"shard ", " as " + runtime::to_string(*mesh, want.sharding)};
   const runtime::AxisSet missing = want.varying - have.varying;
   if (missing.empty() || !(have.varying - want.varying).empty()) return std::nullopt;
-  return std::pair<std::string, std::string>{"pcast(", ", " + ir::axes_text(*mesh, missing.list()) + ", to: \"varying\")"};
+  return Around{"pcast(", ", " + ir::axes_text(*mesh, missing.list()) + ", to: \"varying\")"};
 }
 
 bool assigns(const Stmt& s, const std::string& variable) {
@@ -302,12 +311,14 @@ std::vector<Fix> block_fixes(Impl& m, const Expr& block, const Differing& d) {
     auto* last = std::get_if<ExprStmt>(&b->body.back()->node);
     if (!last) return {};
     const std::string text(m.in.sources().text(last->value->span));
-    return {{"bring the value to the other's type", last->value->span, how->first + (reads_as_one(text) ? text : "(" + text + ")") + how->second}};
+    const std::string inner = reads_as_one(text) ? text : "(" + text + ")";
+    return {{"bring the value to the other's type", last->value->span, how->first + inner + how->second}};
   }
   for (std::size_t i = b->body.size(); i-- > 0;)
     if (assigns(*b->body[i], d.variable)) {
       const Span after{b->body[i]->span.source, b->body[i]->span.end, b->body[i]->span.end};
-      return {{"bring `" + d.variable + "` to the other's type", after, "; " + d.variable + " = " + how->first + d.variable + how->second}};
+      return {{"bring `" + d.variable + "` to the other's type", after,
+               "; " + d.variable + " = " + how->first + d.variable + how->second}};
     }
   return {};
 }
@@ -330,7 +341,8 @@ void mend_binary(Impl& m, Error& error, const Expr& e, const Value& left, const 
     };
     attempt.out_fix = [&](const std::string& spec) {
       const auto text = [&](const Expr& x) { return std::string(m.in.sources().text(x.span)); };
-      return Fix{"say the result's layout", e.span, std::string(op.name) + "(" + text(*b.left) + ", " + text(*b.right) + ", out: " + spec + ")"};
+      return Fix{"say the result's layout", e.span,
+                 std::string(op.name) + "(" + text(*b.left) + ", " + text(*b.right) + ", out: " + spec + ")"};
     };
   }
   suggest(m, error, {{left, b.left.get()}, {right, b.right.get()}}, attempt, e.span);
@@ -358,7 +370,10 @@ void mend_index(Impl& m, Error& error, const Expr& e, const Value& object, const
   std::vector<Part> parts{{object, x.object.get()}};
   std::vector<std::size_t> place;                // of each further part among the items
   for (std::size_t i = 0; i < items.size() && i < x.items.size(); ++i)
-    if (!items[i].slice && !items[i].ellipsis && x.items[i].value) parts.push_back({items[i].value, x.items[i].value.get()}), place.push_back(i);
+    if (!items[i].slice && !items[i].ellipsis && x.items[i].value) {
+      parts.push_back({items[i].value, x.items[i].value.get()});
+      place.push_back(i);
+    }
   suggest(m, error, parts, {[&](std::vector<Value> v) {
             std::vector<IndexItem> again = items;
             for (std::size_t i = 0; i < place.size(); ++i) again[place[i]].value = v[i + 1];
@@ -366,7 +381,8 @@ void mend_index(Impl& m, Error& error, const Expr& e, const Value& object, const
           }}, e.span);
 }
 
-void mend_call(Impl& m, Error& error, const Expr& e, const Value& function, const std::vector<CallArg>& args, const std::vector<const Expr*>& written) {
+void mend_call(Impl& m, Error& error, const Expr& e, const Value& function, const std::vector<CallArg>& args,
+               const std::vector<const Expr*>& written) {
   if (!may_be_mended(error, e) || args.size() != written.size()) return;
   std::vector<Part> parts;
   for (std::size_t i = 0; i < args.size(); ++i) parts.push_back({args[i].value, written[i]});
@@ -398,13 +414,15 @@ void mend_call(Impl& m, Error& error, const Expr& e, const Value& function, cons
   suggest(m, error, parts, attempt, e.span);
 }
 
-// A spec written in place that does not fit its array: names that are near, an axis once, as many entries as dimensions, and no axis that
-// does not divide.
-void mend_shard(Impl& m, Error& error, const Expr& e, const Value& value, const Value& spec, const runtime::MeshRef& on) {
+// A spec written in place that does not fit its array: names that are near, an axis once, as many entries as dimensions,
+// and no axis that does not divide.
+void mend_shard(Impl& m, Error& error, const Expr& e, const Value& value, const Value& spec,
+                const runtime::MeshRef& on) {
   const grammar::Shard& x = std::get<grammar::Shard>(e.node);
   auto* written = spec.get<std::shared_ptr<const Spec>>();
   const runtime::MeshRef mesh = on ? on : m.ctx.mesh();
-  if (error.diagnostic.code != "spec" || !error.diagnostic.fixes.empty() || !written || !mesh || !std::holds_alternative<SpecLit>(x.spec->node) || !is_array(value)) return;
+  if (error.diagnostic.code != "spec" || !error.diagnostic.fixes.empty()) return;
+  if (!written || !mesh || !std::holds_alternative<SpecLit>(x.spec->node) || !is_array(value)) return;
   Spec mended = **written;
   const runtime::Shape& shape = value.tensor().type().shape;
   mended.dims.resize(std::min(mended.dims.size(), shape.size()));

@@ -151,7 +151,9 @@ namespace {
 class Watch {
  public:
   Watch(Impl& m, const void* node) : m_(m), node_(node) {
-    if (m.check) loop_ = m.check->enter_loop(m);
+    if (!m.check) return;
+    loop_ = m.check->enter_loop(m);
+    before_ = m.check->assigned(m, node);
   }
   ~Watch() {
     if (m_.check) m_.check->leave_loop(loop_);
@@ -160,12 +162,12 @@ class Watch {
   // Before a turn: true where it shall be the last one, with numbers that only a run has.
   bool last() {
     if (!m_.check || !m_.check->spent(m_, loop_)) return false;
-    m_.check->blur(m_, node_);
+    m_.check->blur(m_, node_, before_);
     return true;
   }
   bool left() const {                            // after a turn
     if (!m_.check || !m_.check->may_leave()) return false;
-    m_.check->blur(m_, node_);
+    m_.check->blur(m_, node_, before_);
     return true;
   }
 
@@ -173,6 +175,7 @@ class Watch {
   Impl& m_;
   const void* node_;
   Check::Loop loop_{};
+  std::vector<Value> before_;
 };
 
 }  // namespace
@@ -203,8 +206,10 @@ Flow Impl::exec_for(const ForStmt& s, Span span) {
   };
   if (auto* r = sequence.get<Range>()) {
     if (check && (Check::is_size(r->begin) || Check::is_size(r->end))) {   // as often as data say
-      check->blur(*this, &s);
+      const std::vector<Value> before = check->assigned(*this, &s);
+      check->blur(*this, &s, before);
       one(Check::blurred(*this, Value(r->begin)));
+      check->blur(*this, &s, before);
       return out;
     }
     for (std::int64_t i = r->begin; i < r->end; ++i)

@@ -1,5 +1,5 @@
-// shard check: what is wrong with a script, without running it. The script is evaluated on arrays that are types (interpreter/lang/check.h
-// says what differs from a run): host code runs, operations only infer, and every error is told, not only the first.
+// shard check: what is wrong with a script, without running it. The script is evaluated on arrays that are types (see
+// interpreter/lang/check.h for what differs from a run): host code runs, operations only infer, and every error is told.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -64,7 +64,8 @@ class Checker {
     const grammar::ParseResult parsed = grammar::parse(sources, sources.add(path, text));
     errors.insert(errors.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
     lang::ModuleEnv module;
-    const lang::ResolveHost host{[&](const std::string& name) { return in.impl().builtin(name); }, [&] { return in.impl().builtin_names(); }};
+    const lang::ResolveHost host{[&](const std::string& name) { return in.impl().builtin(name); },
+                                 [&] { return in.impl().builtin_names(); }};
     if (parsed.module) lang::resolve_names(parsed.module, module, host, errors);
   }
 
@@ -122,7 +123,8 @@ std::string types_text(const std::vector<lang::Check::Let>& lets, const SourceMa
     if (several_files) number = sources.at(place.first).name() + ":" + number;
     out += std::string(number.size() < 4 ? 4 - number.size() : 0, ' ') + number + " | " + line.text;
     out += std::string(line.text.size() < widest ? widest - line.text.size() : 0, ' ') + "   # ";
-    for (std::size_t i = 0; i < line.lets.size(); ++i) out += (i ? ", " : "") + line.lets[i]->name + ": " + joined(line.lets[i]->types);
+    for (std::size_t i = 0; i < line.lets.size(); ++i)
+      out += (i ? ", " : "") + line.lets[i]->name + ": " + joined(line.lets[i]->types);
     out += "\n";
   }
   return out;
@@ -133,7 +135,8 @@ std::string types_json(const std::vector<lang::Check::Let>& lets, const SourceMa
   for (const lang::Check::Let& l : lets) {
     const grammar::Source& source = sources.at(l.span.source);
     out += (out.size() > 1 ? ",\n " : "\n ");
-    out += "{\"file\": " + lang::json_string(source.name()) + ", \"line\": " + std::to_string(source.position(l.span.begin).line) +
+    out += "{\"file\": " + lang::json_string(source.name());
+    out += ", \"line\": " + std::to_string(source.position(l.span.begin).line) +
            ", \"name\": " + lang::json_string(l.name) + ", \"type\": " + lang::json_string(joined(l.types)) + "}";
   }
   return out + (lets.empty() ? "]" : "\n]");
@@ -160,7 +163,8 @@ int check_files(const std::vector<std::string>& paths, const Settings& settings,
   std::stable_sort(checker.errors.begin(), checker.errors.end(), by_place);
   if (output.json) {
     const std::string found = lang::report_json(checker.errors, checker.sources);
-    print(output.types ? "{\"errors\": " + found + ", \"types\": " + types_json(checker.lets, checker.sources) + "}\n" : found);
+    const std::string types = types_json(checker.lets, checker.sources);
+    print(output.types ? "{\"errors\": " + found + ", \"types\": " + types + "}\n" : found);
   } else {
     if (output.types) print(types_text(checker.lets, checker.sources, paths.size() > 1));
     for (const Diagnostic& d : checker.errors) tell(d, checker.sources);
@@ -171,7 +175,7 @@ int check_files(const std::vector<std::string>& paths, const Settings& settings,
       const grammar::Source& source = checker.sources.at(d.span.source);
       place = source.name() + ":" + std::to_string(source.position(d.span.begin).line) + ": ";
     }
-    std::fprintf(stderr, "%snot checked from here on: %s\n", place.c_str(), d.message.c_str());
+    std::fprintf(stderr, "%s%s; what comes from it is not checked\n", place.c_str(), d.message.c_str());
   }
   return checker.errors.empty() ? status : 1;
 }

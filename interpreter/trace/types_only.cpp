@@ -3,13 +3,17 @@
 namespace shard::trace {
 namespace {
 
-[[noreturn]] void unknown() { throw runtime::RuntimeError("unknown", "nothing is compiled where only types are computed"); }
+[[noreturn]] void unknown() {
+  throw runtime::RuntimeError("unknown", "nothing is compiled where only types are computed");
+}
 
 class TypesOnly : public exec::Executable {
  public:
-  TypesOnly(std::vector<runtime::Type> types, runtime::MeshRef mesh) : types_(std::move(types)), mesh_(std::move(mesh)) {}
+  TypesOnly(std::vector<runtime::Type> types, runtime::MeshRef mesh)
+      : types_(std::move(types)), mesh_(std::move(mesh)) {}
 
-  std::vector<exec::ArrayRef> run(std::vector<exec::ArrayRef>, const std::vector<bool>&, const exec::Hooks&) const override {
+  std::vector<exec::ArrayRef> run(std::vector<exec::ArrayRef>, const std::vector<bool>&,
+                                  const exec::Hooks&) const override {
     std::vector<exec::ArrayRef> out;
     for (const runtime::Type& t : types_) out.push_back(without_data(t, mesh_));
     return out;

@@ -63,7 +63,7 @@ class Batches : public lang::Loader {
   }
 
   std::optional<Value> next(Interpreter& in) override {
-    if (at_ >= steps() * epochs || (!types.empty() && at_ > skip)) return std::nullopt;
+    if (at_ >= steps() * epochs) return std::nullopt;
     if (!types.empty()) return typed(in);
     std::vector<std::string> bytes;
     if (queue_.empty()) {

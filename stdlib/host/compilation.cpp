@@ -71,6 +71,7 @@ Value comm(Interpreter& in, BoundArgs& a) {
 
 Value memory_stats(Interpreter& in, BoundArgs& a) {
   if (a[0].is_none()) {
+    if (in.context().types_only()) throw runtime::RuntimeError("unknown", "nothing is held where only types are computed");
     const runtime::PoolStats s = in.context().pool().stats();
     return Value::record({{"bytes_in_use", Value(s.live)}, {"peak_bytes_in_use", Value(s.peak)}, {"bytes_cached", Value(s.cached)}});
   }
