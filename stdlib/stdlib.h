@@ -3,6 +3,8 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "interpreter/ir/table.h"
 #include "interpreter/lang/interpreter.h"
@@ -12,5 +14,12 @@ namespace shard::stdlib {
 void install(ir::OpTable& table);                        // adds all rows and freezes the table
 void install(lang::Interpreter& in);                     // defines all host functions, and how effects act
 std::optional<std::string> embedded_module(const std::string& name);   // the text of nn, optim, ...
+
+// ---- documentation
+struct Example { std::string name, group, code, shapes, gradient, layout; };   // facts only where no row tells them
+std::string_view examples_text();                        // stdlib/examples.txt
+std::vector<Example> examples();
+std::vector<std::string> builtin_functions(lang::Interpreter& in);     // the names that scripts may call
+std::string reference_page(lang::Interpreter& in);       // Markdown: all builtins, by the groups of the examples
 
 }  // namespace shard::stdlib

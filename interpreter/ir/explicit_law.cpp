@@ -41,7 +41,7 @@ bool hand_out(const Mesh& mesh, const Axes& axes, const DimFactors& dim, const F
   std::size_t at = 0;
   for (int f : dim) {
     std::int64_t left = rule.factors[static_cast<std::size_t>(f)].size;
-    while (at < axes.size() && (left > 1 || mesh.size_of(axes[at]) == 1)) {
+    while (at < axes.size() && (left != 1 || mesh.size_of(axes[at]) == 1)) {
       if (left % mesh.size_of(axes[at])) return false;
       left /= mesh.size_of(axes[at]);
       given[static_cast<std::size_t>(f)].push_back(axes[at++]);

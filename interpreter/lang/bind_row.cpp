@@ -156,8 +156,11 @@ class Binder {
   }
   ir::Pairs pairs(const Value& v, Span where, const std::string& what) {
     ir::Pairs out;
+    if (v.is<std::int64_t>()) return {{m_.in.integer(v, where, what), m_.in.integer(v, where, what)}};   // as NumPy's pad: on both sides
     const auto* items = v.items();
     if (!items) refuse(where, what + " is a list of pairs, and this is " + kind_name(v));
+    if (items->size() == 2 && (*items)[0].is<std::int64_t>() && (*items)[1].is<std::int64_t>())
+      return {{m_.in.integer((*items)[0], where, what), m_.in.integer((*items)[1], where, what)}};
     for (const Value& x : *items) {
       const auto* two = x.items();
       if (!two || two->size() != 2) refuse(where, what + " is a list of pairs such as [(0, 1)], and an element is " + kind_name(x));

@@ -145,7 +145,18 @@ int test_files(const std::vector<std::string>& paths, const Settings& settings) 
   return failed || status ? 1 : 0;
 }
 
+int help_all(const Settings& settings) {
+  const auto machine = make_machine(settings);
+  write_out(stdlib::reference_page(machine->interpreter()));
+  std::fflush(stdout);
+  return 0;
+}
+
 int help(const std::string& name, const Settings& settings) {
+  if (name.empty()) {
+    std::fprintf(stderr, "error: help of what? `shard help matmul` tells of one function, `shard help --all` of all builtins\n");
+    return 2;
+  }
   for (char c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.') {
       std::fprintf(stderr, "error: '%s' is no name; ask for one, such as `shard help matmul`\n", name.c_str());

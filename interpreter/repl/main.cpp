@@ -80,7 +80,9 @@ int main(int argc, char** argv) {
   check->add_flag("--types", output.types, "Print the type of each `let` beside its line");
   add_settings(check, settings, sets);
   CLI::App* help = app.add_subcommand("help", "What a function does: shard help matmul");
-  help->add_option("name", name, "A builtin, a module (nn), or module.name")->required();
+  bool all_builtins = false;
+  help->add_option("name", name, "A builtin, a module (nn), or module.name");
+  help->add_flag("--all", all_builtins, "The reference page of all builtins, as Markdown");
   std::vector<CLI::App*> later;
   for (const char* word : {"fmt", "explain", "launch", "lsp"}) {
     later.push_back(app.add_subcommand(word, "Comes with a later version"));
@@ -102,6 +104,6 @@ int main(int argc, char** argv) {
   if (*repl) return shard::repl::run_repl(settings);
   if (*test) return shard::repl::test_files(files, settings);
   if (*check) return shard::repl::check_files(files, settings, output);
-  if (*help) return shard::repl::help(name, settings);
+  if (*help) return all_builtins ? shard::repl::help_all(settings) : shard::repl::help(name, settings);
   return shard::repl::run_file(file, settings);
 }

@@ -182,6 +182,14 @@ std::vector<Mapped> update_batch(Builder& b, const OpCall& call, std::span<const
   return {{expand(b, made, shape), true}};
 }
 
+// A value whose windowed dimensions are whole where a window of these sizes could not be split as they are.
+Var window_whole(Builder& b, Var x, const Ints& axes, const Shape& window) {
+  Type t = b.type(x);
+  if (!size_change_refuses("dynamic_slice", t, window)) return x;
+  for (int a : from_front(axes, t.rank())) t.sharding.dims[static_cast<std::size_t>(a)].axes.clear();
+  return b.emit1(*b.core().shard, {x}, {{"layout", Layout{t.mesh, t.sharding}}});
+}
+
 void register_rows(OpTable& t) {
   OpDef cut{.name = "dynamic_slice_at", .signature = "dynamic_slice_at(x, starts: arrays, axes: ints, sizes: ints)", .doc = "A window of x that begins at traced positions."};
   cut.factors = [](const OpCall& call) {
@@ -248,7 +256,7 @@ void register_rows(OpTable& t) {
                                      in.insert(in.end(), n.in.begin() + 2, n.in.end());
                                      return b.emit(n.call.op, in, n.call.attrs).at(0);
                                    }
-                                   Vars in = {ct[0]};
+                                   Vars in = {window_whole(b, ct[0], axes, n.call.in[1].shape)};
                                    in.insert(in.end(), n.in.begin() + 2, n.in.end());
                                    Ints sizes;
                                    for (int a : from_front(axes, n.call.in[1].rank())) sizes.push_back(n.call.in[1].shape[static_cast<std::size_t>(a)]);

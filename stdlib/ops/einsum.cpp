@@ -244,20 +244,39 @@ Vars einsum(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {arranged(b, terms[0], r.out, attrs)};
 }
 
+// `preferred:` is the type of the result. A wider one is what is summed in; to a narrower one the sum is rounded, once.
+ir::Compose with_preferred(Vars (*product)(Builder&, std::span<const Var>, const Attrs&)) {
+  return [product](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    if (!attrs.has("preferred")) return product(b, in, attrs);
+    const DType want = attrs.dtype("preferred"), have = promoted(b, in).dtype;
+    if (!runtime::is_number(want) || (runtime::is_float(have) && !runtime::is_float(want)))
+      fail("type", "a product of " + std::string(runtime::name(have)) + " cannot be asked for as " + std::string(runtime::name(want)));
+    Vars operands(in.begin(), in.end());
+    if (runtime::size_of(want) < runtime::size_of(have)) return {ir::convert(b, product(b, in, attrs).at(0), want)};
+    for (Var& x : operands) x = ir::convert(b, x, want);
+    return product(b, operands, attrs);
+  };
+}
+
 Sample of_spec(std::vector<SampleOperand> xs, std::string spec) { return {std::move(xs), {{"spec", std::move(spec)}}}; }
 
 }  // namespace
 
 void register_einsum(OpTable& t) {
-  t.add(composite_row("dot", "dot(x, y, out: spec? = none)", "The sum over the last dimension of x and the last but one of y (NumPy's dot).", dot,
+  t.add(composite_row("dot", "dot(x, y, preferred: dtype? = none, out: spec? = none)",
+                      "The sum over the last dimension of x and the last but one of y (NumPy's dot); preferred: the type of the result.", with_preferred(dot),
                       {{{f32({4, 6}), f32({6, 2})}, {}}, {{f32({6}), f32({6})}, {}}, {{f32({2, 4}), f32({4})}, {}}, {{f32({}), f32({4})}, {}},
                        {{f32({2, 4}), f32({2, 4, 6})}, {}}}));
-  t.add(composite_row("matmul", "matmul(x, y, out: spec? = none)", "The product of matrices; leading dimensions are batch and broadcast.", matmul,
+  t.add(composite_row("matmul", "matmul(x, y, preferred: dtype? = none, out: spec? = none)",
+                      "The product of matrices; leading dimensions are batch and broadcast; preferred: the type of the result.", with_preferred(matmul),
                       {{{f32({4, 6}), f32({6, 2})}, {}}, {{f32({2, 4, 6}), f32({6, 4})}, {}}, {{f32({2, 1, 2, 4}), f32({6, 4, 2})}, {}},
                        {{f32({4}), f32({4, 6})}, {}}, {{f32({2, 4, 6}), f32({6})}, {}}, {{i32({2, 4}), i32({4, 2})}, {}},
-                       {{of(DType::Bool, {2, 4}, 0, 2), of(DType::Bool, {4, 2}, 0, 2)}, {}}}));
+                       {{of(DType::Bool, {2, 4}, 0, 2), of(DType::Bool, {4, 2}, 0, 2)}, {}},
+                       {{of(DType::BF16, {2, 4}), of(DType::BF16, {4, 2})}, {{"preferred", DType::F32}}},
+                       {{f32({2, 4}), f32({4, 2})}, {{"preferred", DType::BF16}}}}));
   t.add(composite_row("outer", "outer(x, y)", "All products of an element of x with one of y.", outer, {{{f32({4}), f32({6})}, {}}, {{i32({2, 2}), f32({2})}, {}}}));
-  t.add(composite_row("einsum", "einsum(spec: str, xs: arrays..., out: spec? = none)", "Sums of products written with letters: \"ij,jk->ik\".", einsum,
+  t.add(composite_row("einsum", "einsum(spec: str, xs: arrays..., preferred: dtype? = none, out: spec? = none)",
+                      "Sums of products written with letters: \"ij,jk->ik\"; preferred: the type of the result.", with_preferred(einsum),
                       {of_spec({f32({2, 4}), f32({4, 6})}, "ij,jk->ik"), of_spec({f32({2, 4}), f32({4, 6})}, "ij,jk"), of_spec({f32({4, 6})}, "ij->ji"),
                        of_spec({f32({4, 6})}, "ij->i"), of_spec({f32({4, 4})}, "ii"), of_spec({f32({4, 4})}, "ii->i"), of_spec({f32({2, 4}), f32({2, 4})}, "ij,ij->"),
                        of_spec({f32({2}), f32({4}), f32({6})}, "i,j,k->ijk"), of_spec({f32({2, 4, 6}), f32({2, 6, 2})}, "bij,bjk->bik"),

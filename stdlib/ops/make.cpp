@@ -140,12 +140,16 @@ Vars arange(Builder& b, std::span<const Var>, const Attrs& attrs) {
 Vars linspace(Builder& b, std::span<const Var>, const Attrs& attrs) {
   double start = attrs.number("start"), stop = attrs.number("stop");
   std::int64_t num = integer_or(attrs, "num", 50);
-  DType dtype = dtype_if(attrs, "dtype").value_or(DType::F32);
-  if (!runtime::is_float(dtype)) fail("type", "linspace gives a float type");
+  const DType asked = dtype_if(attrs, "dtype").value_or(DType::F32);
+  if (!runtime::is_number(asked)) fail("type", "linspace gives numbers");
+  const DType dtype = runtime::is_float(asked) ? asked : DType::F32;      // integers: rounded down
+  const auto made = [&](const Expr& x) -> Vars {
+    return {asked == dtype ? x : cast_to(call("floor", {x}), asked)};
+  };
   Expr i{b, iota_of(b, shape_of({num}, "linspace"), -1, dtype, attrs)};
-  if (num <= 1) return {i * 0.0 + start};
+  if (num <= 1) return made(i * 0.0 + start);
   Expr t = i / static_cast<double>(num - 1);
-  return {select(eq(i, static_cast<double>(num - 1)), stop, start * (1.0 - t) + stop * t)};
+  return made(select(eq(i, static_cast<double>(num - 1)), stop, start * (1.0 - t) + stop * t));
 }
 
 Vars one_hot(Builder& b, std::span<const Var> in, const Attrs& attrs) {

@@ -118,10 +118,20 @@ Expr randint_of(Builder& b, Var key, const Shape& shape, const Expr& minval, con
   return low + cast_to(offset, DType::I32);
 }
 
+// A bound of numbers of a narrow type, no further than `beyond` above its largest.
+Expr within(const Expr& bound, DType dtype, int beyond) {
+  const int bits = 8 * static_cast<int>(runtime::size_of(dtype));
+  if (bits >= 32) return bound;
+  const bool is_signed = dtype == DType::I8 || dtype == DType::I16;
+  const std::int64_t low = is_signed ? -(std::int64_t{1} << (bits - 1)) : 0, high = (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1 + beyond;
+  Expr x = cast_to(bound, DType::I32);
+  return minimum(maximum(x, x.number(static_cast<double>(low))), x.number(static_cast<double>(high)));
+}
+
 Vars randint(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   DType dtype = dtype_if(attrs, "dtype").value_or(DType::I32);
   if (!runtime::is_integer(dtype) || runtime::size_of(dtype) > 4) fail("type", "randint gives an integer type of up to 32 bits");
-  return {cast_to(randint_of(b, in[0], asked(attrs, "randint"), {b, in[1]}, {b, in[2]}, attrs), dtype)};
+  return {cast_to(randint_of(b, in[0], asked(attrs, "randint"), within({b, in[1]}, dtype, 0), within({b, in[2]}, dtype, 1), attrs), dtype)};
 }
 
 Vars categorical(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -163,18 +173,50 @@ Var rows_at(Builder& b, Var x, Var index, const Attrs& from = {}) {
 }
 
 // Picks along an axis may cross a split dimension in explicit mode: the result is laid out as x.
-Vars permutation(Builder& b, std::span<const Var> in, const Attrs&) {
+// x with `axis` in front, and what puts it back.
+Var axis_to_front(Builder& b, Var x, std::int64_t axis, bool back) {
+  const auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
+  if (axis == -rank) return x;
+  Ints perm;
+  for (std::int64_t d = -rank; d < 0; ++d) {
+    if (back) perm.push_back(d < axis ? d + 1 : d == axis ? -rank : d);
+    else perm.push_back(d == -rank ? axis : d <= axis ? d - 1 : d);
+  }
+  return b.call("permute", {x}, {{"perm", perm}});
+}
+
+// Each line along the axis in an order of its own: sorted along with random bits, as often as makes ties unlikely.
+Var shuffled_lines(Builder& b, Var key, Var x, std::int64_t axis) {
+  const Shape shape = b.type(x).shape;
+  const double size = static_cast<double>(std::max<std::int64_t>(1, runtime::numel(shape)));
+  const double rounds = std::ceil(3 * std::log(size) / std::log(4294967295.0));
+  for (int i = 0; i < static_cast<int>(rounds); ++i) {
+    auto [next, sub] = two_keys(b, key);
+    key = next;
+    Var by = b.call("argsort", {raw_bits(b, sub, shape, DType::U32, {})}, {{"axis", axis}});
+    x = b.call("take_along_axis", {x, by}, {{"axis", axis}});
+  }
+  return x;
+}
+
+Vars permutation(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const Type x = b.type(in[1]);
   if (x.shape.empty()) fail("shape", "permutation takes an array of rank 1 or more, or a host integer");
+  const std::int64_t axis = from_end(integer_or(attrs, "axis", 0), x.rank(), "permutation");
+  if (flag_or(attrs, "independent", false)) return {shuffled_lines(b, in[0], in[1], axis)};
+  Var front = axis_to_front(b, in[1], axis, false);
+  const Type& t = b.type(front);
   Attrs out;
-  if (laid_out(x)) out.set("out", Layout{x.mesh, x.sharding});
-  return {rows_at(b, in[1], shuffled(b, in[0], x.shape[0]), out)};
+  if (laid_out(t)) out.set("out", Layout{t.mesh, t.sharding});
+  const std::int64_t n = t.shape[0];
+  return {axis_to_front(b, rows_at(b, front, shuffled(b, in[0], n), out), axis, true)};
 }
 
 Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const Type a = b.type(in[1]);
   if (a.shape.empty()) fail("shape", "choice takes an array of rank 1 or more, or a host integer");
-  std::int64_t n = a.shape[0];
+  const std::int64_t axis = from_end(integer_or(attrs, "axis", 0), a.rank(), "choice");
+  std::int64_t n = a.shape[a.shape.size() - static_cast<std::size_t>(-axis)];
   Shape shape = asked(attrs, "choice");
   std::int64_t count = runtime::numel(shape);
   bool replace = flag_or(attrs, "replace", true), weighted = flag_or(attrs, "has_p", in.size() > 2);
@@ -201,7 +243,8 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
       index = first(b.call("argsort_last", {g}, {{"descending", true}}));
     }
   }
-  return {rows_at(b, in[1], index)};
+  if (axis == -static_cast<std::int64_t>(a.shape.size())) return {rows_at(b, in[1], index)};
+  return {b.call("take_rows", {in[1], index}, {{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}})};
 }
 
 }  // namespace
@@ -227,10 +270,13 @@ void register_sample(OpTable& t) {
       [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars { return {gumbel_of(b, in[0], asked(a, "gumbel"), float_type(a, "gumbel"), a)}; }, {{{key}, shape}});
   add("categorical", "categorical(key, logits, axis: int = -1, shape: ints? = none, out: spec? = none)", "Classes with probabilities softmax(logits) along an axis.", categorical,
       {{{key, f32({4, 6})}, {}}, {{key, f32({6})}, {{"shape", Ints{8}}}}});
-  add("permutation", "permutation(key, x)", "The rows of x in random order.", permutation, {{{key, f32({8, 2})}, {}}, {{key, i32({8})}, {}}});
-  add("choice", "choice(key, a, shape: ints = [], replace: bool = true, p: array? = none)", "Rows of a chosen at random.", choice,
+  add("permutation", "permutation(key, x, axis: int = 0, independent: bool = false)", "The rows of x (of another axis too) in random order; independent: each line in its own.", permutation,
+      {{{key, f32({8, 2})}, {}}, {{key, i32({8})}, {}}, {{key, f32({2, 8})}, {{"axis", std::int64_t{1}}}},
+       {{key, f32({4, 2, 6})}, {{"axis", std::int64_t{1}}}}, {{key, f32({2, 8})}, {{"axis", std::int64_t{1}}, {"independent", true}}}});
+  add("choice", "choice(key, a, shape: ints = [], replace: bool = true, p: array? = none, axis: int = 0)", "Rows of a (of another axis too) chosen at random.", choice,
       {{{key, f32({8})}, {{"shape", Ints{4}}}}, {{key, i32({8, 2})}, {{"shape", Ints{2, 2}}, {"replace", false}}},
-       {{key, f32({8}), f32({8}, 0, 1)}, {{"shape", Ints{4}}, {"has_p", true}}}});
+       {{key, f32({8}), f32({8}, 0, 1)}, {{"shape", Ints{4}}, {"has_p", true}}},
+       {{key, f32({2, 8})}, {{"shape", Ints{3}}, {"axis", std::int64_t{1}}}}});
 }
 
 }  // namespace shard::stdlib

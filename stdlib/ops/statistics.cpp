@@ -108,6 +108,16 @@ Vars spread_of(Builder& b, std::span<const Var> in, const Attrs& attrs, bool roo
 Vars norm(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Reduction r{b, in[0], attrs, "norm"};
   Expr x = as_float(b, in[0]);
+  const std::optional<double> ord = number_if(attrs, "ord");
+  if (ord && *ord != 2) {                        // of vectors: the largest, the smallest, how many are not 0, or a root of powers
+    if (r.axes.size() != 1) fail("shape", "norm: `ord:` is for vectors, so `axis:` must name one dimension of " + runtime::to_string(b.type(in[0])));
+    Expr size = call("abs", {x});
+    if (std::isinf(*ord)) return {r.finish(r.run(*ord > 0 ? "reduce_max" : "reduce_min", size))};
+    if (*ord == 0) return {r.finish(r.run("reduce_sum", cast_to(call("ne", {x, x.number(0)}), x.type().dtype)))};
+    if (*ord == 1) return {r.finish(r.run("reduce_sum", size))};
+    Expr sum = r.run("reduce_sum", call("pow", {size, x.number(*ord)}));
+    return {r.finish(call("pow", {sum, sum.number(1 / *ord)}))};
+  }
   return {r.finish(call("sqrt", {r.run("reduce_sum", x * x)}))};
 }
 
@@ -177,7 +187,8 @@ void register_statistics(OpTable& t) {
       [](Builder& b, std::span<const Var> in, const Attrs& a) { return spread_of(b, in, a, false); }, axis_samples(-2, 2));
   add("std", "std(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)", "The root of the variance.",
       [](Builder& b, std::span<const Var> in, const Attrs& a) { return spread_of(b, in, a, true); }, axis_samples(-2, 2));
-  add("norm", "norm(x, axis: ints? = none, keepdims: bool = false)", "The root of the sum of squares.", norm, axis_samples(-2, 2));
+  add("norm", "norm(x, axis: ints? = none, keepdims: bool = false, ord: number? = none)",
+      "The root of the sum of squares; of vectors also the norm of another order (1, 3, inf).", norm, axis_samples(-2, 2));
   add("logsumexp", "logsumexp(x, axis: ints? = none, keepdims: bool = false)", "log(sum(exp(x))) without overflow.", logsumexp, axis_samples(-2, 2));
   add("softmax", "softmax(x, axis: ints = -1)", "exp(x) divided by its sum along an axis.",
       [](Builder& b, std::span<const Var> in, const Attrs& a) { return softmax(b, in, a, false); }, axis_samples(-2, 2));

@@ -155,5 +155,29 @@ for s in (0, 7):
             f'key_data(fold_in(key({s}), 9))': random.key_data(random.fold_in(k, 9))}.items():
         case(call, value)
 
+# Forms that NumPy users write: orders of norms, widths in short, whole numbers between ends, one element a line, sums of segments,
+# types of products, other axes of permutations.
+g, h = jnp.sin(jnp.arange(12.)).reshape(3, 4), jnp.array([[0, 2], [3, -1], [1, 1]])
+gt, ht = 'sin(arange(12.0)).reshape([3, 4])', 'array([[0, 2], [3, -1], [1, 1]])'
+low, low_text = g.astype(jnp.bfloat16), f'cast({gt}, bf16)'
+for text, value in {
+        f'norm({gt}[0], ord: 1)': la.norm(g[0], 1), f'norm({gt}, ord: inf, axis: 1)': la.norm(g, inf, axis=1), f'norm({gt}, ord: 3, axis: 0)': la.norm(g, 3, axis=0),
+        f'norm({gt}[1], ord: 0)': la.norm(g[1], 0), 'pad(array([1, 2]), 1)': jnp.pad(jnp.array([1, 2]), 1), f'pad({gt}, (1, 2)).sum(axis: 0)': jnp.pad(g, (1, 2)).sum(0),
+        'linspace(1, 5, 4, dtype: i32)': jnp.linspace(1, 5, 4, dtype=jnp.int32), f'take_along_axis({gt}, {ht}, axis: 1)': jnp.take_along_axis(g, h, axis=1),
+        f'take_along_axis({gt}, argsort({gt}, axis: 0), axis: 0)': jnp.take_along_axis(g, jnp.argsort(g, axis=0), axis=0),
+        f'take_along_axis({gt}, {ht} + 9, axis: 1)': jnp.take_along_axis(g, h + 9, axis=1),
+        f'grad(fn(v) = sum(take_along_axis(v, {ht}, axis: 1) ** 2))({gt})': jax.grad(lambda v: jnp.sum(jnp.take_along_axis(v, h, axis=1) ** 2))(g),
+        f'segment_sum({gt}, array([2, 0, 2]), 3)': jax.ops.segment_sum(g, jnp.array([2, 0, 2]), 3),
+        f'segment_sum({gt}, array([-1, 0, 5]), 3)': jax.ops.segment_sum(g, jnp.array([-1, 0, 5]), 3),
+        f'matmul({low_text}, {low_text}.T, preferred: f32)': jnp.matmul(low, low.T, preferred_element_type=jnp.float32),
+        f'dot({gt}, {gt}.T, preferred: bf16)': jnp.dot(g, g.T, preferred_element_type=jnp.bfloat16),
+        'einsum("i,i", cast(arange(9) + 30, i8), cast(arange(9) + 30, i8), preferred: i32)':
+            jnp.einsum('i,i', (jnp.arange(9) + 30).astype(jnp.int8), (jnp.arange(9) + 30).astype(jnp.int8), preferred_element_type=jnp.int32),
+        f'permutation(key(3), {gt}, axis: 1)': random.permutation(random.key(3), g, axis=1),
+        f'permutation(key(3), {gt}, axis: 1, independent: true)': random.permutation(random.key(3), g, axis=1, independent=True),
+        f'choice(key(3), {gt}, [3], axis: 1)': random.choice(random.key(3), g, (3,), axis=1),
+        'randint(key(3), [6], 0, 1000, dtype: i8)': random.randint(random.key(3), (6,), 0, 1000, jnp.int8)}.items():
+    case(text, value)
+
 with open(__file__.replace('make_values_goldens.py', 'values_goldens.txt'), 'w') as out:
     out.write('\n'.join(lines) + '\n')

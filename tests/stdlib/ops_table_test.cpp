@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "stdlib/ops/elementwise.h"
-#include "tests/stdlib/op_check.h"
+#include "tests/stdlib/op_modes.h"
 
 using namespace shard;
 using namespace shard::testing;
@@ -60,6 +60,46 @@ TEST_CASE("rows: every layout of the operands gives the whole gradient") {
   int tried = 0;
   for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_backward(use_of(rows(), op, sample, true), 24, tried); });
   CHECK(tried > 2000);
+}
+
+TEST_CASE("rows on explicit axes: every typed layout gives the whole result, laid out as typed, or is refused") {
+  Tally tally;
+  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_explicit(use_of(rows(), op, sample), 40, false, tally); });
+  CHECK(tally.tried > 2500);
+  CHECK(tally.refused > 200);
+}
+
+TEST_CASE("rows on explicit axes: gradients are laid out as their operands") {
+  Tally tally;
+  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_explicit(use_of(rows(), op, sample, true), 12, true, tally); });
+  CHECK(tally.tried > 800);
+}
+
+TEST_CASE("rows in per-device code: each device has its own result and gradient") {
+  int tried = 0;
+  for (bool backward : {false, true})
+    for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_manual(rows(), op, sample, backward, tried); });
+  CHECK(tried > 700);
+}
+
+TEST_CASE("rows: the report of samples") {
+  int with_samples = 0, samples = 0, core = 0, zero = 0, refused = 0;
+  std::string none;
+  for (const ir::OpDef& op : rows().rows()) {
+    INFO(op.name);
+    CHECK(!std::holds_alternative<std::monostate>(op.derivative));          // a gradient, Zero, or the word
+    core += !ir::is_composite(op);
+    zero += std::holds_alternative<ir::Zero>(op.derivative);
+    refused += std::holds_alternative<ir::NotDifferentiable>(op.derivative);
+    samples += static_cast<int>(op.samples.size());
+    with_samples += !op.samples.empty();
+    if (!op.samples.empty()) continue;
+    CHECK(ir::structure_of(op));                                            // loops, branches, collectives: tests of their own
+    none += " " + std::string(op.name);
+  }
+  WARN(rows().rows().size() << " rows (" << core << " of them core rows), " << with_samples << " with " << samples << " samples; derivative zero: " << zero
+                            << ", not differentiable: " << refused << "; structural, tested in tests/interpreter:" << none);
+  CHECK(samples > 450);
 }
 
 // ---- the test of the test: planted mistakes are caught

@@ -1,0 +1,17 @@
+// What help tells of an operation beside its signature and sentence; see help_facts.cpp. Used by help.cpp.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "interpreter/ir/table.h"
+
+namespace shard::stdlib {
+
+struct Facts {
+  std::vector<std::string> shapes;     // "(f32[4,6], f32[6,8]) -> f32[4,8]"
+  std::string gradient;
+  std::vector<std::string> layout;     // the same with one dimension split over an explicit axis
+};
+Facts facts_of(const ir::OpTable& table, const ir::OpDef& op);
+
+}  // namespace shard::stdlib
