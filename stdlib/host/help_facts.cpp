@@ -93,15 +93,24 @@ std::vector<std::string> layouts(const ir::OpTable& table, const OpDef& op) {
     for (std::size_t i = 0; i < whole.size(); ++i)
       for (std::size_t d = 0; d < whole[i].shape.size(); ++d) {
         if (whole[i].shape[d] % 2 || out.size() == kLayouts) continue;
-        std::vector<Type> types = whole;
-        for (Type& t : types) t.mesh = mesh;
-        types[i].sharding.dims[d].axes = {0};
-        std::string line = "(" + text_of(types) + written(s) + ") -> ";
-        try {
-          line += text_of(results_of(use(table, op, s, types)));
-        } catch (const grammar::Error&) {
-          line += "an error that says what to write";
+        // The operand alone; where that is refused, with all operands of its rank split alike.
+        std::string line;
+        for (bool alike : {false, true}) {
+          std::vector<Type> types = whole;
+          for (std::size_t j = 0; j < types.size(); ++j) {
+            types[j].mesh = mesh;
+            const bool same = types[j].shape.size() == whole[i].shape.size() && types[j].shape[d] % 2 == 0;
+            if (j == i || (alike && same)) types[j].sharding.dims[d].axes = {0};
+          }
+          std::string tried = "(" + text_of(types) + written(s) + ") -> ";
+          try {
+            line = tried + text_of(results_of(use(table, op, s, types)));
+            break;
+          } catch (const grammar::Error&) {
+            if (line.empty()) line = tried + "an error that says what to write";
+          }
         }
+        if (std::find(out.begin(), out.end(), line) != out.end()) continue;
         out.push_back(line);
       }
     if (!out.empty()) break;
