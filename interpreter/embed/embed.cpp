@@ -12,7 +12,8 @@
 
 namespace shard {
 
-static_assert(static_cast<int>(Type::key) == static_cast<int>(runtime::DType::Key), "the public element types are the runtime's");
+static_assert(static_cast<int>(Type::key) == static_cast<int>(runtime::DType::Key),
+              "the public element types are the runtime's");
 
 namespace {
 
@@ -87,8 +88,9 @@ Value Value::array(Type type, std::vector<std::int64_t> shape, std::span<const s
     throw std::invalid_argument(e.what());
   }
   if (static_cast<std::size_t>(need) != bytes.size())
-    throw std::invalid_argument("an array of type " + std::string(shard::name(type)) + runtime::to_string(shape) + " has " + std::to_string(need) +
-                                " bytes, " + std::to_string(bytes.size()) + " were given");
+    throw std::invalid_argument("an array of type " + std::string(shard::name(type)) + runtime::to_string(shape) +
+                                " has " + std::to_string(need) + " bytes, " + std::to_string(bytes.size()) +
+                                " were given");
   runtime::Pool pool = host_pool();
   return wrap(trace::Tensor(runtime::from_host(pool, inner(type), std::move(shape), bytes.data())));
 }
@@ -100,7 +102,8 @@ std::optional<double> Value::as_number() const {
   if (auto* i = impl_->value.get<std::int64_t>()) return static_cast<double>(*i);
   if (auto* d = impl_->value.get<double>()) return *d;
   if (auto* b = impl_->value.get<bool>()) return *b ? 1.0 : 0.0;
-  if (const auto& a = array_in(*this); a && runtime::numel(a->type.shape) == 1 && runtime::is_number(a->type.dtype)) return runtime::element_double(*on_host(*this), 0);
+  if (const auto& a = array_in(*this); a && runtime::numel(a->type.shape) == 1 && runtime::is_number(a->type.dtype))
+    return runtime::element_double(*on_host(*this), 0);
   return std::nullopt;
 }
 
@@ -232,8 +235,10 @@ Value Engine::get(std::string_view global) const {
 
 void Engine::set(std::string_view global, Value value) { impl_->in().set_global(std::string(global), unwrap(value)); }
 
-void Engine::define(std::string function_name, std::string signature, std::function<Value(std::vector<Value>)> function) {
-  auto call = [function = std::move(function), function_name](lang::Interpreter& in, lang::BoundArgs& args) -> lang::Value {
+void Engine::define(std::string function_name, std::string signature,
+                    std::function<Value(std::vector<Value>)> function) {
+  auto call = [function = std::move(function), function_name](lang::Interpreter& in,
+                                                              lang::BoundArgs& args) -> lang::Value {
     std::vector<Value> values;
     for (auto& a : args.args) values.push_back(wrap(a.value));
     for (auto& a : args.rest) values.push_back(wrap(a.value));
@@ -245,7 +250,8 @@ void Engine::define(std::string function_name, std::string signature, std::funct
       in.fail("host", args.span, function_name + ": " + e.what());
     }
   };
-  impl_->in().define(lang::Native{function_name, std::move(signature), "A function of the embedding program.", std::move(call)});
+  impl_->in().define(
+      lang::Native{function_name, std::move(signature), "A function of the embedding program.", std::move(call)});
 }
 
 void Engine::interrupt() { impl_->stop = true; }

@@ -15,7 +15,8 @@ void Run::ask_in_endless_loop() const {
   if (!hooks.interrupted || !hooks.interrupted()) return;
   grammar::Error e("interrupt", {}, "interrupted");
   if (!may_stop)
-    e.diagnostic.notes.push_back("the loop was overwriting its arguments: a variable that the statement assigns is none now");
+    e.diagnostic.notes.push_back(
+        "the loop was overwriting its arguments: a variable that the statement assigns is none now");
   throw e;
 }
 

@@ -31,7 +31,8 @@ Value literal(std::string_view word, const std::string& signature) {
   if (word == "()") return Value::tuple({});
   if (word == "[]") return Value::list({});
   if (word == "{}") return Value::record({});
-  if (word.size() >= 2 && word.front() == '"' && word.back() == '"') return Value::string(std::string(word.substr(1, word.size() - 2)));
+  if (word.size() >= 2 && word.front() == '"' && word.back() == '"')
+    return Value::string(std::string(word.substr(1, word.size() - 2)));
   if (auto t = runtime::dtype_named(word)) return *t;
   std::int64_t n = 0;
   const char *b = word.data(), *e = b + word.size();
@@ -44,7 +45,8 @@ Value literal(std::string_view word, const std::string& signature) {
 std::shared_ptr<const NativeSignature> parse(const std::string& text) {
   auto out = std::make_shared<NativeSignature>();
   const std::size_t open = text.find('('), close = text.rfind(')');
-  if (open == std::string::npos || close == std::string::npos || close < open) throw std::logic_error("native signature `" + text + "` needs name(...)");
+  if (open == std::string::npos || close == std::string::npos || close < open)
+    throw std::logic_error("native signature `" + text + "` needs name(...)");
   std::string_view rest = std::string_view(text).substr(open + 1, close - open - 1);
   while (!trim(rest).empty()) {
     int depth = 0;
@@ -92,8 +94,9 @@ Value Impl::call_native(const std::shared_ptr<const Native>& native, std::vector
   std::size_t positional = 0;
   for (const CallArg& a : args) positional += a.name.empty();
   if (positional > s.params.size() && !s.rest)
-    refuse(span, "`" + f.name + "` takes at most " + std::to_string(s.params.size()) + (s.params.size() == 1 ? " argument" : " arguments") + ", and " +
-                     std::to_string(positional) + " were given");
+    refuse(span, "`" + f.name + "` takes at most " + std::to_string(s.params.size()) +
+                     (s.params.size() == 1 ? " argument" : " arguments") + ", and " + std::to_string(positional) +
+                     " were given");
   for (std::size_t k = 0; k < args.size(); ++k) {
     CallArg& a = args[k];
     std::size_t i = 0;
@@ -108,13 +111,15 @@ Value Impl::call_native(const std::shared_ptr<const Native>& native, std::vector
         if (auto near = grammar::near_miss(a.name, names)) notes.push_back("did you mean `" + *near + ":`?");
         refuse(a.span, "`" + f.name + "` has no parameter `" + a.name + "`", std::move(notes));
       }
-      if (i < s.params.size() && came[i] >= 0) refuse(a.span, "the argument `" + a.name + "` of `" + f.name + "` is given twice");
+      if (i < s.params.size() && came[i] >= 0)
+        refuse(a.span, "the argument `" + a.name + "` of `" + f.name + "` is given twice");
     }
     if (i < s.params.size()) came[i] = static_cast<std::ptrdiff_t>(k);
   }
   next = 0;
   for (std::size_t i = 0; i < s.params.size(); ++i)
-    if (came[i] < 0 && s.params[i].required) refuse(span, "`" + f.name + "` needs an argument `" + s.params[i].name + "`");
+    if (came[i] < 0 && s.params[i].required)
+      refuse(span, "`" + f.name + "` needs an argument `" + s.params[i].name + "`");
   std::vector<bool> used(args.size(), false);
   for (std::size_t i = 0; i < s.params.size(); ++i) {
     BoundArg& b = bound.args[i];
@@ -140,7 +145,8 @@ Value Impl::call_native(const std::shared_ptr<const Native>& native, std::vector
   } catch (...) {
     for (std::size_t i = 0; i < came.size(); ++i)
       if (came[i] >= 0) args[static_cast<std::size_t>(came[i])].value = std::move(bound.args[i].value);
-    for (std::size_t k = 0; k < rest_came.size() && k < bound.rest.size(); ++k) args[rest_came[k]].value = std::move(bound.rest[k].value);
+    for (std::size_t k = 0; k < rest_came.size() && k < bound.rest.size(); ++k)
+      args[rest_came[k]].value = std::move(bound.rest[k].value);
     throw;
   }
 }

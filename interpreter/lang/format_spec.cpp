@@ -1,4 +1,5 @@
-// Reading a format, padding and grouping; digits of floats come from std::to_chars, which rounds exactly as Python does.
+// Reading a format, padding and grouping; digits of floats come from std::to_chars, which rounds exactly as Python
+// does.
 #include "interpreter/lang/format_spec.h"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ bool is_align(char c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
 std::size_t character_bytes(unsigned char c) { return c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1; }
 
 std::size_t characters(std::string_view s) {
-  return static_cast<std::size_t>(std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 int read_number(std::string_view text, std::size_t& at, const char* what) {
@@ -69,7 +71,8 @@ std::string grouped(const std::string& digits, char separator, int group, int mi
   for (bool first = true;; first = false) {
     const int here = std::min(separator ? group : std::max(remaining, width), std::max({remaining, width, 1}));
     if (!first) reversed += separator;
-    for (int i = 0; i < here; ++i) reversed += i < remaining ? digits[static_cast<std::size_t>(remaining - 1 - i)] : '0';
+    for (int i = 0; i < here; ++i)
+      reversed += i < remaining ? digits[static_cast<std::size_t>(remaining - 1 - i)] : '0';
     remaining -= std::min(remaining, here);
     width -= here;
     if (remaining <= 0 && width <= 0) break;
@@ -108,7 +111,8 @@ void ensure_point(std::string& s) {                       // before the exponent
   if (s.find('.') == std::string::npos) s.insert(std::min(s.find('e'), s.size()), ".");
 }
 
-// `general`: significant digits; `dot_zero`: an integral result shows ".0" and turns to exponents one digit earlier (no type given).
+// `general`: significant digits; `dot_zero`: an integral result shows ".0" and turns to exponents one digit earlier (no
+// type given).
 std::string general(double x, int precision, bool alternate, bool dot_zero) {
   precision = std::max(precision, 1);
   std::string e = chars(x, std::chars_format::scientific, precision - 1);
@@ -193,7 +197,8 @@ FormatSpec parse_format(std::string_view text) {
     at = 1;
   }
   const auto take = [&](char c) { return at < text.size() && text[at] == c ? (++at, true) : false; };
-  if (at < text.size() && (text[at] == '+' || text[at] == '-' || text[at] == ' ')) s.sign = text[at++], s.sign_given = true;
+  if (at < text.size() && (text[at] == '+' || text[at] == '-' || text[at] == ' '))
+    s.sign = text[at++], s.sign_given = true;
   s.coerce_zero = take('z');
   s.alternate = take('#');
   if (!fill_given && take('0')) s.zeros = true, s.fill = "0";
@@ -205,13 +210,15 @@ FormatSpec parse_format(std::string_view text) {
   }
   if (s.grouping && take(',')) refuse("a format cannot ask for ',' and '_' at once");
   if (take('.')) {
-    if (at >= text.size() || !is_digit(text[at])) refuse("the format '" + std::string(text) + "' has no digits after its '.'");
+    if (at >= text.size() || !is_digit(text[at]))
+      refuse("the format '" + std::string(text) + "' has no digits after its '.'");
     s.precision = read_number(text, at, "precision");
   }
   if (at < text.size()) {
     const std::string_view rest = text.substr(at);
     if (rest.size() > 1 || std::string_view("bcdeEfFgGnosxX%").find(rest[0]) == std::string_view::npos)
-      refuse("the format '" + std::string(text) + "' is not known: write it as in Python, e.g. '.4f', '>8', '05d', ',', '.1%', 'x'");
+      refuse("the format '" + std::string(text) +
+             "' is not known: write it as in Python, e.g. '.4f', '>8', '05d', ',', '.1%', 'x'");
     s.type = rest[0];
   }
   return s;
@@ -267,9 +274,11 @@ std::string format_float(double x, const FormatSpec& given, std::string_view sho
   std::string text;
   if (std::isfinite(magnitude)) {
     text = finite_digits(magnitude, spec, shortest);
-    if (spec.coerce_zero && p.negative && text.substr(0, text.find('e')).find_first_not_of("0.") == std::string::npos) p.negative = false;
+    if (spec.coerce_zero && p.negative && text.substr(0, text.find('e')).find_first_not_of("0.") == std::string::npos)
+      p.negative = false;
   } else {
-    if (spec.type && std::string_view("eEfFgG%n").find(spec.type) == std::string_view::npos) unknown_type(spec, "a float");
+    if (spec.type && std::string_view("eEfFgG%n").find(spec.type) == std::string_view::npos)
+      unknown_type(spec, "a float");
     text = std::isnan(x) ? "nan" : "inf";
   }
   if (spec.type == 'E' || spec.type == 'F' || spec.type == 'G')
@@ -291,7 +300,8 @@ std::string format_text(std::string_view text, const FormatSpec& spec) {
   std::string shown(text);
   if (spec.precision >= 0) {
     std::size_t end = 0;
-    for (int n = 0; n < spec.precision && end < shown.size(); ++n) end += character_bytes(static_cast<unsigned char>(shown[end]));
+    for (int n = 0; n < spec.precision && end < shown.size(); ++n)
+      end += character_bytes(static_cast<unsigned char>(shown[end]));
     shown.resize(std::min(end, shown.size()));
   }
   return pad("", shown, spec, '<');

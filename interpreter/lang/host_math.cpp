@@ -92,7 +92,8 @@ std::optional<Value> integers(BinaryOp op, std::int64_t a, std::int64_t b) {
     case BinaryOp::Shl:
       if (b < 0) throw RuntimeError("value", "shift by " + std::to_string(b));
       if (a == 0) return Value(a);
-      if (b > 62 || (r = static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << b), (r >> b) != a)) overflow(a, "<<", b);
+      if (b > 62 || (r = static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << b), (r >> b) != a))
+        overflow(a, "<<", b);
       return Value(r);
     case BinaryOp::Shr:
       if (b < 0) throw RuntimeError("value", "shift by " + std::to_string(b));
@@ -140,7 +141,9 @@ bool ordered(BinaryOp op, int c) {             // c: -1, 0, 1, or 2 where there 
   }
 }
 
-bool compares(BinaryOp op) { return op == BinaryOp::Lt || op == BinaryOp::Le || op == BinaryOp::Gt || op == BinaryOp::Ge; }
+bool compares(BinaryOp op) {
+  return op == BinaryOp::Lt || op == BinaryOp::Le || op == BinaryOp::Gt || op == BinaryOp::Ge;
+}
 
 }  // namespace
 
@@ -151,7 +154,9 @@ std::optional<Value> host_binary(BinaryOp op, const Value& l, const Value& r) {
   if (op == BinaryOp::Ne) return l.is_tensor() || r.is_tensor() ? std::nullopt : std::optional<Value>(!equal(l, r));
   if (l.is_host_number() && r.is_host_number()) {
     auto *x = l.get<double>(), *y = r.get<double>();
-    if (compares(op) && (i || j)) return Value(i ? ordered(op, compare(*i, *y)) : ordered(op, [](int c) { return c == 2 ? 2 : -c; }(compare(*j, *x))));
+    if (compares(op) && (i || j))
+      return Value(i ? ordered(op, compare(*i, *y))
+                     : ordered(op, [](int c) { return c == 2 ? 2 : -c; }(compare(*j, *x))));
     return floats(op, x ? *x : static_cast<double>(*i), y ? *y : static_cast<double>(*j));
   }
   if (auto *a = l.get<bool>(), *b = r.get<bool>(); a && b) {

@@ -59,7 +59,8 @@ Tensor read_basic(ArrayOps& ops, const IndexPlan& plan, Tensor x) {
   if (cut) x = ops.slice(x, start, limit, step);
   if (!reversed.empty()) x = ops.rev(x, reversed);
   // One integer and nothing else: a row is taken, without an operation to drop its dimension.
-  if (axes.size() == 1 && sizes[0] == 1 && dropped && !cut && !ops.split(x, rank + axes[0])) return ops.take(x, starts[0], axes[0]);
+  if (axes.size() == 1 && sizes[0] == 1 && dropped && !cut && !ops.split(x, rank + axes[0]))
+    return ops.take(x, starts[0], axes[0]);
   if (!axes.empty()) x = ops.window(x, starts, axes, sizes);
   return dropped ? ops.reshape(x, kept) : x;
 }

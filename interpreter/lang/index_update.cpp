@@ -1,4 +1,5 @@
-// x[items] = v and its kin: windows are replaced, index arrays scatter (duplicates add up, out of range is dropped), masks select.
+// x[items] = v and its kin: windows are replaced, index arrays scatter (duplicates add up, out of range is dropped),
+// masks select.
 #include <algorithm>
 
 #include "interpreter/ir/core_ops.h"
@@ -16,12 +17,15 @@ Tensor combined(ArrayOps& ops, std::string_view op, const Tensor& old, const Ten
   return op == "set" ? v : op == "add" ? ops.add(old, v) : ops.mul(old, v);
 }
 
-Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, std::string_view op, const Tensor& v, Span span);
+Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, std::string_view op, const Tensor& v,
+              Span span);
 
 // x[mask] = v where v is the same for every element that the mask picks.
-std::optional<Tensor> by_mask(ArrayOps& ops, const Tensor& x, const IndexItem& item, std::string_view op, const Tensor& v) {
+std::optional<Tensor> by_mask(ArrayOps& ops, const Tensor& x, const IndexItem& item, std::string_view op,
+                              const Tensor& v) {
   const Tensor& mask = item.value.tensor();
-  const runtime::Shape shape = x.type().shape, picked = mask.type().shape;   // copies: types of a trace move when it grows
+  const runtime::Shape shape = x.type().shape,
+                       picked = mask.type().shape;   // copies: types of a trace move when it grows
   if (picked.size() > shape.size() || !std::equal(picked.begin(), picked.end(), shape.begin())) return std::nullopt;
   const runtime::Shape rest(shape.begin() + static_cast<std::ptrdiff_t>(picked.size()), shape.end());
   auto fits = runtime::broadcast(v.type().shape, rest);
@@ -58,12 +62,14 @@ Tensor scatter(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, std::strin
   if (plan.arrays.size() == 1) {
     const IndexArray& a = plan.arrays[0];
     const std::int64_t rank = x.type().rank();
-    return ops.scatter(x, ops.wrapped(a.index, x.type().shape[static_cast<std::size_t>(a.dim)]), value, a.dim - rank, op);
+    return ops.scatter(x, ops.wrapped(a.index, x.type().shape[static_cast<std::size_t>(a.dim)]), value, a.dim - rank,
+                       op);
   }
   const Merged m = merge(ops, plan, x, true);
   Tensor out = ops.reshape(ops.scatter(m.x, m.index, value, m.axis - m.x.type().rank(), op), m.moved);
   std::vector<std::int64_t> back(m.perm.size());
-  for (std::size_t i = 0; i < m.perm.size(); ++i) back[static_cast<std::size_t>(m.perm[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < m.perm.size(); ++i)
+    back[static_cast<std::size_t>(m.perm[i])] = static_cast<std::int64_t>(i);
   return ops.transpose(out, back);
 }
 
@@ -74,7 +80,8 @@ Tensor positions(ArrayOps& ops, const DimIndex& i) {
   return Tensor(runtime::from_host(ops.in().context().pool(), runtime::DType::I32, {i.count}, at.data()));
 }
 
-Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, std::string_view op, const Tensor& v, Span span) {
+Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, std::string_view op, const Tensor& v,
+              Span span) {
   if (items.size() == 1 && is_mask(items[0]))
     if (auto out = by_mask(ops, x, items[0], op, v)) return *out;
   IndexPlan plan = plan_index(ops, x, items, span);
@@ -89,7 +96,8 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
   }
   if (basic && !strided) return put(ops, plan, x, op, v);
   if (whole) return scatter(ops, plan, x, op, v);
-  // Slices beside index arrays, or slices with steps: the slices' part is read, updated and written back, one dimension at a time.
+  // Slices beside index arrays, or slices with steps: the slices' part is read, updated and written back, one dimension
+  // at a time.
   const auto rank = static_cast<std::int64_t>(plan.dims.size());
   for (std::int64_t d = 0; d < rank; ++d) {
     const DimIndex& i = plan.dims[static_cast<std::size_t>(d)];
@@ -100,7 +108,8 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
     std::vector<IndexItem> rest;
     std::int64_t seen = 0, consumed = 0;
     for (const IndexItem& item : items)
-      if (!item.ellipsis && !(!item.slice && item.value.is_none())) consumed += is_mask(item) ? item.value.tensor().type().rank() : 1;
+      if (!item.ellipsis && !(!item.slice && item.value.is_none()))
+        consumed += is_mask(item) ? item.value.tensor().type().rank() : 1;
     for (const IndexItem& item : items) {
       IndexItem all;
       all.slice = true;
@@ -119,10 +128,13 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
   return scatter(ops, plan, x, op, v);
 }
 
-// x[integers and slices] = v without a copy: where nobody else holds x or its memory, and both are one block, v is written into x.
+// x[integers and slices] = v without a copy: where nobody else holds x or its memory, and both are one block, v is
+// written into x.
 bool put_in_place(const Tensor& x, const IndexPlan& plan, const Tensor& v) {
   const runtime::ArrayRef &a = x.array(), &b = v.array();
-  if (a.use_count() != 1 || a->buffer.use_count() != 1 || a->type.dtype != b->type.dtype || plan.has_new || !plan.arrays.empty()) return false;
+  if (a.use_count() != 1 || a->buffer.use_count() != 1 || a->type.dtype != b->type.dtype || plan.has_new ||
+      !plan.arrays.empty())
+    return false;
   if (!a->distinct.empty() || !b->distinct.empty()) return false;
   auto joint = runtime::broadcast(b->type.shape, plan.result);
   if (!joint || *joint != plan.result) return false;
@@ -154,7 +166,8 @@ bool put_in_place(const Tensor& x, const IndexPlan& plan, const Tensor& v) {
 
 }  // namespace
 
-Tensor update_array(Interpreter& in, Tensor& x, const std::vector<IndexItem>& items, std::string_view op, const Tensor& v, Span span) {
+Tensor update_array(Interpreter& in, Tensor& x, const std::vector<IndexItem>& items, std::string_view op,
+                    const Tensor& v, Span span) {
   ArrayOps ops(in, span);
   if (op == "set" && !x.traced() && !v.traced() && !ops.tracing() && x.array() != v.array()) {
     bool basic = true;

@@ -1,4 +1,5 @@
-// `mesh m = (@X: 4, @Y: _ explicit) on devices`, and `rules { batch: @X }`: what they declare holds for the rest of the block.
+// `mesh m = (@X: 4, @Y: _ explicit) on devices`, and `rules { batch: @X }`: what they declare holds for the rest of the
+// block.
 #include <limits>
 #include <set>
 
@@ -16,12 +17,14 @@ void Impl::exec_mesh(const MeshStmt& s, Span span) {
   if (s.devices) {
     Value v = eval(*s.devices);
     const auto* items = v.items();
-    if (!items) fail("mesh", s.devices->span, "`on` takes a list of devices such as devices()[4:8], and this is " + kind_name(v));
+    if (!items)
+      fail("mesh", s.devices->span, "`on` takes a list of devices such as devices()[4:8], and this is " + kind_name(v));
     std::set<int> seen;
     for (const Value& x : *items) {
       auto* d = x.get<Device>();
       if (!d) fail("mesh", s.devices->span, "`on` takes a list of devices, and an element is " + kind_name(x));
-      if (!seen.insert(d->id).second) fail("mesh", s.devices->span, "device " + std::to_string(d->id) + " is in the list twice");
+      if (!seen.insert(d->id).second)
+        fail("mesh", s.devices->span, "device " + std::to_string(d->id) + " is in the list twice");
       devices.push_back(d->id);
     }
   } else {
@@ -31,25 +34,32 @@ void Impl::exec_mesh(const MeshStmt& s, Span span) {
   const std::string there = s.devices ? "the list has " + std::to_string(count) : "there are " + std::to_string(count);
   std::int64_t product = 1;
   std::ptrdiff_t hole = -1;
-  if (s.axes.size() > runtime::kMaxAxes) fail("mesh", span, "a mesh has at most " + std::to_string(runtime::kMaxAxes) + " axes");
+  if (s.axes.size() > runtime::kMaxAxes)
+    fail("mesh", span, "a mesh has at most " + std::to_string(runtime::kMaxAxes) + " axes");
   for (const MeshAxis& a : s.axes) {
     for (const auto& other : mesh->axes)
       if (other.name == a.name.text) fail("mesh", a.name.span, "the mesh has two axes called @" + a.name.text);
-    runtime::MeshAxis axis{a.name.text, 1, a.kind == AxisKind::Explicit ? runtime::AxisKind::Explicit : runtime::AxisKind::Auto};
+    runtime::MeshAxis axis{a.name.text, 1,
+                           a.kind == AxisKind::Explicit ? runtime::AxisKind::Explicit : runtime::AxisKind::Auto};
     if (!a.size || std::holds_alternative<HoleLit>(a.size->node)) {
-      if (hole >= 0) fail("mesh", a.size ? a.size->span : a.name.span, "one size of a mesh may be left out, and here are two");
+      if (hole >= 0)
+        fail("mesh", a.size ? a.size->span : a.name.span, "one size of a mesh may be left out, and here are two");
       hole = static_cast<std::ptrdiff_t>(mesh->axes.size());
     } else {
       axis.size = in.integer(eval(*a.size), a.size->span, "the size of @" + a.name.text);
-      if (axis.size < 1) fail("mesh", a.size->span, "the size of @" + a.name.text + " is at least 1, and this is " + std::to_string(axis.size));
+      if (axis.size < 1)
+        fail("mesh", a.size->span,
+             "the size of @" + a.name.text + " is at least 1, and this is " + std::to_string(axis.size));
       if (__builtin_mul_overflow(product, axis.size, &product)) product = std::numeric_limits<std::int64_t>::max();
     }
     mesh->axes.push_back(std::move(axis));
   }
   if (hole >= 0) {
     if (count % product != 0 || count / product == 0)
-      fail("mesh", span, "the size of @" + mesh->axes[static_cast<std::size_t>(hole)].name + " cannot be found: the other sizes make " + std::to_string(product) +
-                             ", and " + there + " devices", {"the sizes must divide the number of devices, or be given"});
+      fail("mesh", span,
+           "the size of @" + mesh->axes[static_cast<std::size_t>(hole)].name +
+               " cannot be found: the other sizes make " + std::to_string(product) + ", and " + there + " devices",
+           {"the sizes must divide the number of devices, or be given"});
     mesh->axes[static_cast<std::size_t>(hole)].size = count / product;
     product = count;
   }
@@ -65,7 +75,9 @@ void Impl::exec_mesh(const MeshStmt& s, Span span) {
 void Impl::exec_rules(const RulesStmt& s, Span) {
   Value given = eval(*s.rules);
   const Record* more = given.fields();
-  if (!more) fail("spec", s.rules->span, "`rules` takes a record such as { batch: @data, embed: _ }, and this is " + kind_name(given));
+  if (!more)
+    fail("spec", s.rules->span,
+         "`rules` takes a record such as { batch: @data, embed: _ }, and this is " + kind_name(given));
   std::vector<std::pair<std::string, Value>> all;
   if (const Record* before = rules().fields()) all = before->fields;
   for (const auto& [name, value] : more->fields) {
@@ -74,7 +86,9 @@ void Impl::exec_rules(const RulesStmt& s, Span) {
       good = true;
       for (const Value& x : *items) good = good && x.is<std::shared_ptr<const Axis>>();
     }
-    if (!good) fail("spec", s.rules->span, "the rule for `" + name + "` is an axis such as @data, or `_`, and this is " + kind_name(value));
+    if (!good)
+      fail("spec", s.rules->span,
+           "the rule for `" + name + "` is an axis such as @data, or `_`, and this is " + kind_name(value));
     bool known = false;
     for (auto& f : all)
       if (f.first == name) f.second = value, known = true;

@@ -17,14 +17,20 @@ Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure) {
       if (auto* axis = std::get_if<grammar::AxisLit>(&a->node))
         for (const auto& w : axis->names) axes.push_back(w.text);
     switch (m.kind) {
-      case ModifierKind::Jit: out = make_jit(in, std::move(out), {}, {}, f->name_span.known() ? f->name_span : f->span); break;
+      case ModifierKind::Jit:
+        out = make_jit(in, std::move(out), {}, {}, f->name_span.known() ? f->name_span : f->span);
+        break;
       case ModifierKind::Manual:
         if (!out.is<std::shared_ptr<const Closure>>())
           in.fail("form", m.span, "`manual` stands next to `fn`, the other words before it", {"write `jit manual fn`"});
         out = make_manual(in, closure, std::move(axes), m.all_axes, m.span);
         break;
-      case ModifierKind::Auto: out = make_region(in, std::move(out), runtime::AxisKind::Auto, std::move(axes), m.all_axes, m.span); break;
-      case ModifierKind::Explicit: out = make_region(in, std::move(out), runtime::AxisKind::Explicit, std::move(axes), m.all_axes, m.span); break;
+      case ModifierKind::Auto:
+        out = make_region(in, std::move(out), runtime::AxisKind::Auto, std::move(axes), m.all_axes, m.span);
+        break;
+      case ModifierKind::Explicit:
+        out = make_region(in, std::move(out), runtime::AxisKind::Explicit, std::move(axes), m.all_axes, m.span);
+        break;
     }
   }
   return out;

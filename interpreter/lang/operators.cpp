@@ -13,10 +13,27 @@ using grammar::UnaryOp;
 struct Row { std::string_view row, sign; };
 
 // In the order of BinaryOp.
-constexpr std::array<Row, 21> kBinary = {{{"logical_or", "or"}, {"logical_and", "and"}, {"eq", "=="}, {"ne", "!="}, {"lt", "<"},
-                                          {"le", "<="}, {"gt", ">"}, {"ge", ">="}, {"", ".."}, {"bit_or", "|"}, {"bit_and", "&"},
-                                          {"shift_left", "<<"}, {"shift_right", ">>"}, {"add", "+"}, {"sub", "-"}, {"mul", "*"},
-                                          {"div", "/"}, {"floor_divide", "//"}, {"mod", "%"}, {"matmul", "@"}, {"pow", "**"}}};
+constexpr std::array<Row, 21> kBinary = {{{"logical_or", "or"},
+                                          {"logical_and", "and"},
+                                          {"eq", "=="},
+                                          {"ne", "!="},
+                                          {"lt", "<"},
+                                          {"le", "<="},
+                                          {"gt", ">"},
+                                          {"ge", ">="},
+                                          {"", ".."},
+                                          {"bit_or", "|"},
+                                          {"bit_and", "&"},
+                                          {"shift_left", "<<"},
+                                          {"shift_right", ">>"},
+                                          {"add", "+"},
+                                          {"sub", "-"},
+                                          {"mul", "*"},
+                                          {"div", "/"},
+                                          {"floor_divide", "//"},
+                                          {"mod", "%"},
+                                          {"matmul", "@"},
+                                          {"pow", "**"}}};
 // In the order of UnaryOp.
 constexpr std::array<Row, 4> kUnary = {{{"neg", "-"}, {"", "+"}, {"bit_not", "~"}, {"logical_not", "not"}}};
 static_assert(static_cast<std::size_t>(BinaryOp::Pow) + 1 == kBinary.size());

@@ -1,6 +1,7 @@
-// Regions of another mode: `auto(@X) fn` hands explicit code to the partitioner, `explicit(@X) fn` types a region of automatic code.
-// The function runs under the same mesh with these axes of the other kind; a `shard` on each border carries values over: its layout
-// stays, and only what the type shows of it changes (JAX's auto_axes and explicit_axes).
+// Regions of another mode: `auto(@X) fn` hands explicit code to the partitioner, `explicit(@X) fn` types a region of
+// automatic code. The function runs under the same mesh with these axes of the other kind; a `shard` on each border
+// carries values over: its layout stays, and only what the type shows of it changes (JAX's auto_axes and
+// explicit_axes).
 #include "interpreter/lang/manual.h"
 #include "interpreter/lang/spec.h"
 
@@ -30,7 +31,8 @@ MeshRef inner_mesh(Interpreter& in, const Region& r, const runtime::Mesh& outer,
   for (const std::string& name : r.axes) {
     auto id = mesh.find(name);
     if (!id) in.fail("spec", span, "@" + name + " is no axis of the mesh " + runtime::to_string(outer));
-    if (mesh.axes[*id].kind == AxisKind::Manual) in.fail("mode", span, "@" + name + " is manual here: per-device code cannot become automatic or explicit");
+    if (mesh.axes[*id].kind == AxisKind::Manual)
+      in.fail("mode", span, "@" + name + " is manual here: per-device code cannot become automatic or explicit");
     mesh.axes[*id].kind = r.kind;
   }
   return std::make_shared<const runtime::Mesh>(std::move(mesh));
@@ -53,18 +55,22 @@ Value carried(Interpreter& in, const Value& tree, const MeshRef& mesh) {
 Value run(Interpreter& in, const Region& r, std::vector<CallArg> args, grammar::Span span) {
   auto& ctx = in.context();
   MeshRef outer = ctx.mesh();
-  if (!outer) in.fail("mesh", span, "a region of another mode needs a mesh, and there is none", {"declare one: mesh m = (@X: 8)"});
+  if (!outer)
+    in.fail("mesh", span, "a region of another mode needs a mesh, and there is none",
+            {"declare one: mesh m = (@X: 8)"});
   MeshRef inner = inner_mesh(in, r, *outer, span);
   bool explicit_inside = r.kind == AxisKind::Explicit;
   if (!explicit_inside && r.out.is_none())
-    in.fail("form", span, "`auto fn` declares the layout of its result, and this one does not", {"write `auto fn f(x) -> P(@" + outer->axes[0].name + ")`"});
+    in.fail("form", span, "`auto fn` declares the layout of its result, and this one does not",
+            {"write `auto fn f(x) -> P(@" + outer->axes[0].name + ")`"});
   Value result;
   {
     Surroundings surroundings(in.impl());
     ctx.set_mesh(inner);
     for (std::size_t i = 0; i < args.size(); ++i) {
       bool specified = explicit_inside && i < r.in.size() && !r.in[i].is_none();
-      args[i].value = specified ? shard_tree(in, args[i].value, r.in[i], inner, span) : carried(in, args[i].value, inner);
+      args[i].value =
+          specified ? shard_tree(in, args[i].value, r.in[i], inner, span) : carried(in, args[i].value, inner);
     }
     result = in.call(r.function, std::move(args), span);
     if (explicit_inside) result = carried(in, result, outer);
@@ -74,14 +80,16 @@ Value run(Interpreter& in, const Region& r, std::vector<CallArg> args, grammar::
 
 }  // namespace
 
-Value make_region(Interpreter& in, Value f, AxisKind kind, std::vector<std::string> axes, bool all_axes, grammar::Span) {
+Value make_region(Interpreter& in, Value f, AxisKind kind, std::vector<std::string> axes, bool all_axes,
+                  grammar::Span) {
   (void)in;
   Region region{f, kind, std::move(axes), all_axes, {}, {}};
   std::string name = "a region";
   if (auto* closure = f.get<std::shared_ptr<const Closure>>()) {
     const grammar::Function& written = *(*closure)->function;
     std::size_t at = 0;
-    for (const auto& p : written.params) region.in.push_back(p.annot ? annotation_specs(*p.annot, (*closure)->annotations, at) : Value());
+    for (const auto& p : written.params)
+      region.in.push_back(p.annot ? annotation_specs(*p.annot, (*closure)->annotations, at) : Value());
     if (written.result) region.out = annotation_specs(*written.result, (*closure)->annotations, at);
     if (!written.name.empty()) name = written.name;
   }

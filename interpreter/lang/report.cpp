@@ -1,5 +1,6 @@
-// Lines are measured in characters as a terminal shows them: a tab counts to the next multiple of four and is printed as blanks,
-// UTF-8 continuation bytes count nothing, wide East Asian characters and emoji count two, control characters are shown as '?'.
+// Lines are measured in characters as a terminal shows them: a tab counts to the next multiple of four and is printed
+// as blanks, UTF-8 continuation bytes count nothing, wide East Asian characters and emoji count two, control characters
+// are shown as '?'.
 #include "interpreter/lang/report.h"
 
 #include <algorithm>
@@ -17,13 +18,19 @@ constexpr std::size_t kFrames = 8;                       // calls shown before a
 
 struct Paint {
   bool on;
-  std::string operator()(const char* code, const std::string& s) const { return on ? std::string("\x1b[") + code + "m" + s + "\x1b[0m" : s; }
+  std::string operator()(const char* code, const std::string& s) const {
+    return on ? std::string("\x1b[") + code + "m" + s + "\x1b[0m" : s;
+  }
 };
 
 std::uint32_t decode(std::string_view s, std::size_t& at) {   // one character; bytes that are no UTF-8 give U+FFFD
   const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
   const std::uint32_t c = byte(at);
-  const int more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xf0 && c < 0xf5 ? 3 : -1;
+  const int more = c < 0x80                ? 0
+                   : c >= 0xc2 && c < 0xe0 ? 1
+                   : c >= 0xe0 && c < 0xf0 ? 2
+                   : c >= 0xf0 && c < 0xf5 ? 3
+                                           : -1;
   std::uint32_t out = more <= 0 ? c : c & (0x3fu >> more);
   for (int i = 1; i <= more; ++i) {
     if ((byte(at + static_cast<std::size_t>(i)) & 0xc0) != 0x80) { ++at; return 0xfffd; }
@@ -35,8 +42,9 @@ std::uint32_t decode(std::string_view s, std::size_t& at) {   // one character; 
 
 int columns(std::uint32_t c) {
   if ((c >= 0x300 && c < 0x370) || (c >= 0x200b && c <= 0x200f) || (c >= 0xfe00 && c <= 0xfe0f)) return 0;
-  const bool wide = (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) || (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
-                    (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) || (c >= 0x1f300 && c <= 0x1faff) || (c >= 0x20000 && c <= 0x3fffd);
+  const bool wide = (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) || (c >= 0xac00 && c <= 0xd7a3) ||
+                    (c >= 0xf900 && c <= 0xfaff) || (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+                    (c >= 0x1f300 && c <= 0x1faff) || (c >= 0x20000 && c <= 0x3fffd);
   return wide ? 2 : 1;
 }
 
@@ -78,8 +86,8 @@ Cells cells_of(std::string_view line, std::size_t begin, std::size_t end) {
 std::string blanks(std::size_t n) { return std::string(n, ' '); }
 
 // One source line and, under it, the marks.
-void draw_line(std::string& out, const Paint& paint, const std::string& gutter, std::string_view line, std::size_t begin, std::size_t end,
-               int limit, bool open_ended) {
+void draw_line(std::string& out, const Paint& paint, const std::string& gutter, std::string_view line,
+               std::size_t begin, std::size_t end, int limit, bool open_ended) {
   const Cells c = cells_of(line, begin, end);
   std::size_t from = 0, to = c.text.size();
   int total = 0;
@@ -137,7 +145,8 @@ std::string place(const SourceMap& sources, const Span& span) {
 
 bool same(const grammar::Frame& a, const grammar::Frame& b) { return a.function == b.function && a.call == b.call; }
 
-void draw_calls(std::string& out, const Paint& paint, const SourceMap& sources, const std::vector<grammar::Frame>& calls) {
+void draw_calls(std::string& out, const Paint& paint, const SourceMap& sources,
+                const std::vector<grammar::Frame>& calls) {
   struct Run { std::string text; std::size_t times; };
   std::vector<Run> runs;
   for (std::size_t i = 0; i < calls.size();) {
@@ -174,7 +183,9 @@ std::string indented(const std::string& text, std::size_t n) {   // further line
 }  // namespace
 
 Diagnostic for_user(Diagnostic d, const SourceMap& sources) {
-  const auto in_library = [&](const Span& s) { return sources.has(s.source) && sources.at(s.source).name().starts_with(kLibrary); };
+  const auto in_library = [&](const Span& s) {
+    return sources.has(s.source) && sources.at(s.source).name().starts_with(kLibrary);
+  };
   if (!in_library(d.span)) return d;
   for (std::size_t i = 0; i < d.calls.size(); ++i) {
     if (!sources.has(d.calls[i].call.source) || in_library(d.calls[i].call)) continue;
@@ -232,9 +243,11 @@ std::string range_json(const SourceMap& sources, const Span& span) {
   if (!sources.has(span.source)) return "\"file\": null";
   const grammar::Source& source = sources.at(span.source);
   const auto size = static_cast<std::uint32_t>(source.text().size());
-  const Position a = source.position(std::min(span.begin, size)), b = source.position(std::min(std::max(span.begin, span.end), size));
-  return "\"file\": " + json_string(source.name()) + ", \"line\": " + std::to_string(a.line) + ", \"column\": " + std::to_string(a.column) +
-         ", \"end_line\": " + std::to_string(b.line) + ", \"end_column\": " + std::to_string(b.column);
+  const Position a = source.position(std::min(span.begin, size)),
+                 b = source.position(std::min(std::max(span.begin, span.end), size));
+  return "\"file\": " + json_string(source.name()) + ", \"line\": " + std::to_string(a.line) +
+         ", \"column\": " + std::to_string(a.column) + ", \"end_line\": " + std::to_string(b.line) +
+         ", \"end_column\": " + std::to_string(b.column);
 }
 
 template <class T, class F>
@@ -251,14 +264,21 @@ std::string report_json(const std::vector<Diagnostic>& all, const SourceMap& sou
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Diagnostic d = for_user(all[i], sources);
     out += (i ? ",\n " : "\n ");
-    out += "{\"code\": " + json_string(d.code) + ", \"severity\": \"error\", \"message\": " + json_string(d.message) + ", " + range_json(sources, d.span) +
-           ", \"notes\": " + list_json(d.notes, [](const std::string& n) { return json_string(n); }) +
-           ", \"fixes\": " + list_json(d.fixes, [&](const grammar::Fix& f) {
-             return "{\"advice\": " + json_string(f.advice) + ", \"replacement\": " + json_string(f.replacement) + ", " + range_json(sources, f.span) + "}";
-           }) +
-           ", \"calls\": " + list_json(d.calls, [&](const grammar::Frame& f) {
-             return "{\"function\": " + json_string(f.function) + ", " + range_json(sources, f.call) + "}";
-           }) + "}";
+    out += "{\"code\": " + json_string(d.code) + ", \"severity\": \"error\", \"message\": " + json_string(d.message) +
+           ", " + range_json(sources, d.span) +
+           ", \"notes\": " + list_json(d.notes, [](const std::string& n) { return json_string(n); }) + ", \"fixes\": " +
+           list_json(d.fixes,
+                     [&](const grammar::Fix& f) {
+                       return "{\"advice\": " + json_string(f.advice) +
+                              ", \"replacement\": " + json_string(f.replacement) + ", " + range_json(sources, f.span) +
+                              "}";
+                     }) +
+           ", \"calls\": " +
+           list_json(d.calls,
+                     [&](const grammar::Frame& f) {
+                       return "{\"function\": " + json_string(f.function) + ", " + range_json(sources, f.call) + "}";
+                     }) +
+           "}";
   }
   return out + (all.empty() ? "]\n" : "\n]\n");
 }

@@ -32,7 +32,10 @@ Scopes::Found Scopes::find(std::string_view name) const {
     const Scope& s = scopes_[i];
     Found found{nullptr, i < innermost_loop};
     for (std::size_t k = s.variables.size(); k-- > 0;)
-      if (s.variables[k]->declared_at >= 0 && s.variables[k]->name == name) { found.variable = s.variables[k]; return found; }
+      if (s.variables[k]->declared_at >= 0 && s.variables[k]->name == name) {
+        found.variable = s.variables[k];
+        return found;
+      }
     if (s.function == here) continue;
     for (Variable* v : s.variables)
       if (v->declared_at < 0 && v->is_function && v->name == name) { found.variable = v; return found; }

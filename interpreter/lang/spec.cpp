@@ -41,7 +41,8 @@ std::string rules_text(const Value& rules) {
 
 }  // namespace
 
-std::vector<AxisId> axes_named(Impl& m, const std::vector<std::string>& names, const runtime::Mesh& mesh, Span span, const std::string& what) {
+std::vector<AxisId> axes_named(Impl& m, const std::vector<std::string>& names, const runtime::Mesh& mesh, Span span,
+                               const std::string& what) {
   std::vector<AxisId> out;
   for (const std::string& name : names) {
     if (auto id = mesh.find(name)) {
@@ -57,12 +58,16 @@ std::vector<AxisId> axes_named(Impl& m, const std::vector<std::string>& names, c
         for (const auto& f : rules->fields) candidates.push_back(f.first);
       notes.push_back("the mesh has " + sizes_text(mesh) + "; " + rules_text(m.rules()));
       if (auto near = grammar::near_miss(name, candidates)) notes.push_back("did you mean `@" + *near + "`?");
-      m.fail("spec", span, "`@" + name + "`" + (what.empty() ? "" : " in " + what) + " is neither an axis of the mesh nor a name in the rules", std::move(notes));
+      m.fail("spec", span,
+             "`@" + name + "`" + (what.empty() ? "" : " in " + what) +
+                 " is neither an axis of the mesh nor a name in the rules",
+             std::move(notes));
     }
     for (const std::string& axis : rule_axes(m, *rule, name, span)) {
       auto id = mesh.find(axis);
       if (!id)
-        m.fail("spec", span, "the rules lay `@" + name + "` on `@" + axis + "`, which is no axis of the mesh", {"the mesh has " + sizes_text(mesh)});
+        m.fail("spec", span, "the rules lay `@" + name + "` on `@" + axis + "`, which is no axis of the mesh",
+               {"the mesh has " + sizes_text(mesh)});
       out.push_back(*id);
     }
   }
@@ -82,7 +87,9 @@ ir::Ints axis_ids(Impl& m, const Value& axes, Span span) {
   } else {
     collect(axes);
   }
-  if (!mesh) m.fail("mesh", span, "`@" + (names.empty() ? std::string("?") : names[0]) + "` names an axis, and there is no mesh", {"declare one: mesh m = (@X: 8)"});
+  if (!mesh)
+    m.fail("mesh", span, "`@" + (names.empty() ? std::string("?") : names[0]) + "` names an axis, and there is no mesh",
+           {"declare one: mesh m = (@X: 8)"});
   ir::Ints out;
   for (AxisId a : axes_named(m, names, *mesh, span, "")) out.push_back(a);
   return out;
@@ -95,7 +102,9 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
     std::size_t entries = spec.dims.size();
     while (entries > 0 && spec.dims[entries - 1] == SpecEntry{}) --entries;
     if (static_cast<int>(entries) > rank)
-      m.fail("spec", span, text + " has " + std::to_string(entries) + (entries == 1 ? " entry" : " entries") + " for an array of rank " + std::to_string(rank),
+      m.fail("spec", span,
+             text + " has " + std::to_string(entries) + (entries == 1 ? " entry" : " entries") +
+                 " for an array of rank " + std::to_string(rank),
              {rank == 0 ? "a number is laid out as P()" : "leave out the last entries"});
   }
   ir::Layout out;
@@ -104,18 +113,23 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
   bool names = !spec.unreduced.empty() || !spec.reduced.empty(), open = false;
   for (const SpecEntry& e : spec.dims) names = names || !e.axes.empty(), open = open || e.open;
   if (!mesh) {
-    if (names || open) m.fail("mesh", span, text + " needs a mesh, and none was declared", {"declare one: mesh m = (@X: 8)"});
+    if (names || open)
+      m.fail("mesh", span, text + " needs a mesh, and none was declared", {"declare one: mesh m = (@X: 8)"});
     return out;
   }
   AxisSet used;
   auto once = [&](AxisId a) {
-    if (used.has(a)) m.fail("spec", span, "`@" + mesh->axes[a].name + "` appears twice in " + text, {"an axis can split one dimension only"});
+    if (used.has(a))
+      m.fail("spec", span, "`@" + mesh->axes[a].name + "` appears twice in " + text,
+             {"an axis can split one dimension only"});
     used.add(a);
   };
   for (std::size_t d = 0; d < spec.dims.size() && d < static_cast<std::size_t>(rank); ++d) {
     const SpecEntry& e = spec.dims[d];
     if (e.open && mesh->of_kind(runtime::AxisKind::Auto).empty())
-      m.fail("spec", span, "`?` leaves a dimension to the compiler, which needs an auto axis, and the mesh " + runtime::to_string(*mesh) + " has none");
+      m.fail("spec", span,
+             "`?` leaves a dimension to the compiler, which needs an auto axis, and the mesh " +
+                 runtime::to_string(*mesh) + " has none");
     out.sharding.dims[d].open = e.open;
     for (AxisId a : axes_named(m, e.axes, *mesh, span, text)) {
       once(a);
@@ -126,17 +140,22 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
     for (AxisId a : axes_named(m, axes, *mesh, span, text)) {
       once(a);
       if (mesh->axes[a].kind == runtime::AxisKind::Auto)
-        m.fail("spec", span, "`" + std::string(what) + ": @" + mesh->axes[a].name + "` in " + text + " needs an explicit axis, and @" + mesh->axes[a].name + " is auto",
+        m.fail("spec", span,
+               "`" + std::string(what) + ": @" + mesh->axes[a].name + "` in " + text +
+                   " needs an explicit axis, and @" + mesh->axes[a].name + " is auto",
                {"declare the mesh `explicit`"});
       to.add(a);
     }
   };
   pending(spec.unreduced, "unreduced", out.sharding.unreduced);
   pending(spec.reduced, "reduced", out.sharding.reduced);
-  if (!spec.kind.empty() && spec.unreduced.empty()) m.fail("spec", span, "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is pending, and no axis is `unreduced`");
+  if (!spec.kind.empty() && spec.unreduced.empty())
+    m.fail("spec", span,
+           "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is pending, and no axis is `unreduced`");
   if (spec.kind == "max") out.sharding.pending = runtime::Pending::Max;
   else if (spec.kind == "min") out.sharding.pending = runtime::Pending::Min;
-  else if (!spec.kind.empty() && spec.kind != "sum") m.fail("spec", span, "`kind` is \"sum\", \"max\" or \"min\", and not \"" + spec.kind + "\"");
+  else if (!spec.kind.empty() && spec.kind != "sum")
+    m.fail("spec", span, "`kind` is \"sum\", \"max\" or \"min\", and not \"" + spec.kind + "\"");
   return out;
 }
 
@@ -148,11 +167,13 @@ void check_divides(const ir::Layout& layout, const runtime::Shape& shape, Span s
     if (parts <= 1 || shape[d] % parts == 0) continue;
     std::string axes;
     for (AxisId a : dim.axes) axes += (axes.empty() ? "@" : ", @") + layout.mesh->axes[a].name;
-    throw grammar::Error("spec", span,
-                         "dimension " + std::to_string(d) + " has size " + std::to_string(shape[d]) + ", which " + axes + " of size " + std::to_string(parts) +
-                             " does not divide",
-                         {"array of shape " + runtime::to_string(shape) + ", layout " + runtime::to_string(*layout.mesh, layout.sharding),
-                          "pad the dimension to a multiple of " + std::to_string(parts) + ", or lay it out on another axis"});
+    throw grammar::Error(
+        "spec", span,
+        "dimension " + std::to_string(d) + " has size " + std::to_string(shape[d]) + ", which " + axes + " of size " +
+            std::to_string(parts) + " does not divide",
+        {"array of shape " + runtime::to_string(shape) + ", layout " +
+             runtime::to_string(*layout.mesh, layout.sharding),
+         "pad the dimension to a multiple of " + std::to_string(parts) + ", or lay it out on another axis"});
   }
 }
 

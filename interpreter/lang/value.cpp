@@ -79,7 +79,8 @@ Record::~Record() {
 }
 
 void too_deep() {
-  throw runtime::RuntimeError("value", "a value nests deeper than " + std::to_string(kMaxNesting) + " lists, tuples or records");
+  throw runtime::RuntimeError("value",
+                              "a value nests deeper than " + std::to_string(kMaxNesting) + " lists, tuples or records");
 }
 
 const Value* Record::find(std::string_view name) const {
@@ -106,7 +107,8 @@ const Record* Value::fields() const {
 }
 
 bool Value::callable() const {
-  return is<std::shared_ptr<const Closure>>() || is<std::shared_ptr<const Native>>() || is<const ir::OpDef*>() || is<runtime::DType>();
+  return is<std::shared_ptr<const Closure>>() || is<std::shared_ptr<const Native>>() || is<const ir::OpDef*>() ||
+         is<runtime::DType>();
 }
 
 std::string kind_name(const Value& v) {
@@ -117,8 +119,12 @@ std::string kind_name(const Value& v) {
     std::string operator()(double) const { return "float"; }
     std::string operator()(const std::shared_ptr<const std::string>&) const { return "string"; }
     std::string operator()(const trace::Tensor& t) const { return t.valid() ? type_text(t.type()) : "array"; }
-    std::string operator()(const std::shared_ptr<List>& l) const { return "list of " + std::to_string(l->items.size()); }
-    std::string operator()(const std::shared_ptr<Tuple>& t) const { return "tuple of " + std::to_string(t->items.size()); }
+    std::string operator()(const std::shared_ptr<List>& l) const {
+      return "list of " + std::to_string(l->items.size());
+    }
+    std::string operator()(const std::shared_ptr<Tuple>& t) const {
+      return "tuple of " + std::to_string(t->items.size());
+    }
     std::string operator()(const std::shared_ptr<Record>&) const { return "record"; }
     std::string operator()(const std::shared_ptr<const Closure>&) const { return "function"; }
     std::string operator()(const std::shared_ptr<const Native>&) const { return "function"; }
@@ -143,10 +149,11 @@ bool equal_at(const Value& a, const Value& b, int depth) {
   if (a.is_host_number() && b.is_host_number()) {
     auto *i = a.get<std::int64_t>(), *j = b.get<std::int64_t>();
     if (i && j) return *i == *j;
-    // An int and a float are equal where the float is that integer exactly (Python's rule: no rounding of large integers).
+    // An int and a float are equal where the float is that integer exactly (Python's rule: no rounding of large
+    // integers).
     auto exact = [](std::int64_t n, double d) {
-      return d >= -9223372036854775808.0 && d < 9223372036854775808.0 && static_cast<double>(static_cast<std::int64_t>(d)) == d &&
-             static_cast<std::int64_t>(d) == n;
+      return d >= -9223372036854775808.0 && d < 9223372036854775808.0 &&
+             static_cast<double>(static_cast<std::int64_t>(d)) == d && static_cast<std::int64_t>(d) == n;
     };
     if (i) return exact(*i, *b.get<double>());
     if (j) return exact(*j, *a.get<double>());
@@ -187,7 +194,8 @@ bool equal_at(const Value& a, const Value& b, int depth) {
   if (auto* x = a.get<const ir::OpDef*>()) return *x == *b.get<const ir::OpDef*>();
   if (auto* x = a.get<std::shared_ptr<const Closure>>()) return *x == *b.get<std::shared_ptr<const Closure>>();
   if (auto* x = a.get<std::shared_ptr<const Native>>()) return *x == *b.get<std::shared_ptr<const Native>>();
-  if (auto* x = a.get<std::shared_ptr<const DeferredString>>()) return *x == *b.get<std::shared_ptr<const DeferredString>>();
+  if (auto* x = a.get<std::shared_ptr<const DeferredString>>())
+    return *x == *b.get<std::shared_ptr<const DeferredString>>();
   if (auto* x = a.get<std::shared_ptr<Loader>>()) return *x == *b.get<std::shared_ptr<Loader>>();
   return false;
 }
