@@ -8,6 +8,7 @@
 #include "interpreter/lang/manual.h"
 #include "interpreter/lang/remedy.h"
 #include "interpreter/lang/spec.h"
+#include "interpreter/lang/vary_remedy.h"
 
 namespace shard::lang {
 
@@ -35,40 +36,104 @@ struct Placed { Tensor tensor; ir::Layout layout; };
 class Call {
  public:
   Call(Interpreter& in, const Body& body, grammar::Span span) : in_(in), impl_(in.impl()), ctx_(in.context()), body_(body), span_(span) {
+    if (auto* closure = body.function.get<std::shared_ptr<const Closure>>()) function_ = (*closure)->function.get();
     outer_ = body.specs.mesh ? body.specs.mesh : ctx_.mesh();
     if (!outer_) impl_.fail("mesh", span, "per-device code needs a mesh, and there is none", {"declare one: mesh m = (@X: 8)"});
     take_axes();
   }
 
-  Value operator()(std::vector<CallArg> args) {
-    std::vector<Value> trees;
-    for (CallArg& a : args) {
-      if (!a.name.empty()) impl_.fail("call", a.span, "per-device code takes positional arguments, `" + a.name + ":` was given");
-      trees.push_back(std::move(a.value));
-      written_.push_back(a.span == span_ || trees.back().items() || trees.back().fields() ? grammar::Span{} : a.span);
+  Value operator()(std::vector<CallArg> given_args) {
+    const std::vector<CallArg> args = in_order(std::move(given_args));
+    for (std::size_t next = 0; const CallArg& a : args) {
+      const std::size_t i = a.name.empty() ? next++ : parameter(a);
+      leaf_argument_ = !a.value.items() && !a.value.fields();
+      place(a.value, spec_of(i), i, a.span.known() ? a.span : span_);
     }
-    if (body_.specs.in.size() != trees.size() && !body_.specs.in_unknown)
-      impl_.fail("call", span_, body_.name + " takes " + std::to_string(body_.specs.in.size()) + " arguments, the call has " + std::to_string(trees.size()));
-    for (std::size_t i = 0; i < trees.size(); ++i) place(trees[i], i < body_.specs.in.size() ? body_.specs.in[i] : Value(), i);
     std::vector<Type> types;
     for (const Placed& p : inputs_) types.push_back(local_type(p));
-    const Value function = impl_.with_sizes(body_.function, trees, span_);
+    std::vector<Value> leading;               // without a gap before them
+    for (const CallArg& a : args)
+      if (a.name.empty()) leading.push_back(a.value);
+    const Value function = impl_.with_sizes(body_.function, leading, span_);
     Value result_tree;
     std::vector<ir::Layout> out_layouts;
     std::vector<int> index;
     trace::Traced traced = in_.trace(types, [&](std::span<const Tensor> given) {
       Surroundings surroundings(impl_);
       ctx_.set_mesh(inner_);
-      std::vector<Value> values;
+      std::vector<CallArg> local = args;
       std::size_t at = 0;
-      for (const Value& tree : trees) values.push_back(with_given(tree, given, at));
-      result_tree = in_.call(function, std::move(values), span_);
+      for (CallArg& a : local) a.value = with_given(a.value, given, at);
+      result_tree = in_.call(function, std::move(local), span_);
       return results(result_tree, out_layouts, index);
     });
     return emit(traced, result_tree, out_layouts, index);
   }
 
  private:
+  // ---- arguments
+
+  // In the order of the parameters. Behind one that is left out (it has a default) they keep their names.
+  std::vector<CallArg> in_order(std::vector<CallArg> args) {
+    const std::size_t positional = static_cast<std::size_t>(std::count_if(args.begin(), args.end(), [](const CallArg& a) { return a.name.empty(); }));
+    const bool counted = !body_.specs.in_unknown && !body_.specs.one_for_all;
+    const std::size_t most = counted ? body_.specs.in.size() : function_ ? function_->params.size() : args.size();
+    if (positional > most || (!function_ && positional != most))
+      impl_.fail("call", span_, body_.name + " takes " + std::to_string(most) + (most == 1 ? " argument" : " arguments") + ", the call has " + std::to_string(args.size()));
+    std::vector<std::optional<CallArg>> slots(std::max(most, args.size()));
+    std::size_t next = 0;
+    for (CallArg& a : args) {
+      std::size_t i = next;
+      if (a.name.empty()) ++next;
+      else i = parameter(a);
+      if (slots[i]) impl_.fail("call", a.span, body_.name + " gets `" + a.name + "` twice");
+      slots[i] = std::move(a);
+    }
+    std::vector<CallArg> out;
+    bool gap = false;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (!slots[i]) {
+        if (i >= most) continue;
+        if (i >= function_->params.size() || !function_->params[i].default_value) impl_.fail("call", span_, body_.name + " needs " + subject("argument", i));
+        gap = true;
+        continue;
+      }
+      slots[i]->name = gap ? parameter_name(i) : "";
+      out.push_back(std::move(*slots[i]));
+    }
+    return out;
+  }
+
+  std::size_t parameter(const CallArg& a) {
+    for (std::size_t i = 0; function_ && i < function_->params.size(); ++i)
+      if (parameter_name(i) == a.name) return i;
+    if (function_) impl_.fail("call", a.span, body_.name + " has no parameter `" + a.name + "`");
+    impl_.fail("call", a.span, "per-device code takes positional arguments, `" + a.name + ":` was given");
+  }
+  std::string parameter_name(std::size_t i) const {
+    auto* name = function_ && i < function_->params.size() ? std::get_if<grammar::NamePattern>(&function_->params[i].pattern->node) : nullptr;
+    return name ? name->name : "";
+  }
+  const Value& spec_of(std::size_t position) const {
+    static const Value none;
+    const std::size_t i = body_.specs.one_for_all ? 0 : position;
+    return i < body_.specs.in.size() ? body_.specs.in[i] : none;
+  }
+  // "argument 0 (`x`) of f"
+  std::string subject(const char* what, std::size_t position) const {
+    const std::string name = std::string(what) == "argument" ? parameter_name(position) : "";
+    return std::string(what) + " " + std::to_string(position) + (name.empty() ? "" : " (`" + name + "`)") + " of " + body_.name;
+  }
+  // Errors of `f` say which argument or result they are about.
+  template <class F> auto about(const std::string& who, const Type& type, grammar::Span span, F f) -> decltype(f()) {
+    try {
+      return impl_.at(span, f);
+    } catch (grammar::Error& e) {
+      e.diagnostic.notes.insert(e.diagnostic.notes.begin(), who + " is " + runtime::to_string(type));
+      throw;
+    }
+  }
+
   void take_axes() {
     AxisSet taken;
     if (body_.specs.all_axes) {
@@ -90,50 +155,51 @@ class Call {
   }
 
   // The leaves of an argument: tensors become operands, laid out as their spec says; host values stay.
-  void place(const Value& v, const Value& spec, std::size_t position) {
+  void place(const Value& v, const Value& spec, std::size_t position, grammar::Span span) {
     if (auto* items = v.items()) {
       auto* specs = spec.items();
-      if (specs && specs->size() != items->size()) misfit(v, spec, "argument", position);
-      for (std::size_t i = 0; i < items->size(); ++i) place((*items)[i], specs ? (*specs)[i] : spec, position);
+      if (specs && specs->size() != items->size()) misfit(v, spec, "argument", position, span);
+      for (std::size_t i = 0; i < items->size(); ++i) place((*items)[i], specs ? (*specs)[i] : spec, position, span);
       return;
     }
     if (auto* record = v.fields()) {
       auto* specs = spec.fields();
       for (const auto& [field, x] : record->fields) {
         const Value* s = specs ? specs->find(field) : &spec;
-        if (!s) misfit(v, spec, "argument", position);
-        place(x, *s, position);
+        if (!s) misfit(v, spec, "argument", position, span);
+        place(x, *s, position, span);
       }
       return;
     }
     if (!v.is_tensor() || v.tensor().known()) return;
     const Tensor& t = v.tensor();
-    ir::Layout layout = layout_for(spec, t.type().rank(), "argument", position, &t);
-    impl_.at(span_, [&] { ir::check_layout(t.type().shape, layout); });
-    check_explicit(t, layout, position);
+    ir::Layout layout = layout_for(spec, t.type(), "argument", position, &t, span);
+    about(subject("argument", position), t.type(), span, [&] { ir::check_layout(t.type().shape, layout); });
+    check_explicit(t, layout, position, span);
     inputs_.push_back({t, std::move(layout)});
   }
 
-  [[noreturn]] void misfit(const Value& v, const Value& spec, const char* what, std::size_t position) {
-    impl_.fail("spec", span_, std::string("the spec of ") + what + " " + std::to_string(position) + " of " + body_.name + " does not fit it",
-               {"the value is " + structure(v), "the spec is " + in_.repr(spec)});
+  [[noreturn]] void misfit(const Value& v, const Value& spec, const char* what, std::size_t position, grammar::Span span) {
+    impl_.fail("spec", span, "the spec of " + subject(what, position) + " does not fit it", {"the value is " + structure(v), "the spec is " + in_.repr(spec)});
   }
 
-  ir::Layout layout_for(const Value& spec, int rank, const char* what, std::size_t position, const Tensor* t) {
+  ir::Layout layout_for(const Value& spec, const Type& type, const char* what, std::size_t position, const Tensor* t, grammar::Span span) {
+    const int rank = type.rank();
+    const std::string who = subject(what, position);
     if (auto* s = spec.get<std::shared_ptr<const Spec>>()) {
-      ir::Layout layout = resolve_spec(impl_, **s, rank, span_, outer_);
+      ir::Layout layout = about(who, type, span, [&] { return resolve_spec(impl_, **s, rank, span, outer_); });
       for (AxisId a : layout.sharding.used_axes().list())
         if (!taken_.has(a))
-          impl_.fail("spec", span_, std::string("the spec of ") + what + " " + std::to_string(position) + " of " + body_.name + " names @" + outer_->axes[a].name +
-                                        ", which this function does not make manual: it takes " + ir::axes_text(*outer_, taken_.list()));
+          impl_.fail("spec", span, "the spec of " + who + " names @" + outer_->axes[a].name + ", which this function does not make manual: it takes " +
+                                       ir::axes_text(*outer_, taken_.list()));
       return layout;
     }
-    if (!spec.is_none()) impl_.fail("spec", span_, std::string("the spec of ") + what + " " + std::to_string(position) + " is " + kind_name(spec));
+    if (!spec.is_none()) impl_.fail("spec", span, "the spec of " + who + " is " + kind_name(spec));
     ir::Layout layout{outer_, runtime::Sharding::replicated(static_cast<std::size_t>(rank))};
     bool typed = false;
     for (AxisId a : taken_.list()) typed |= outer_->axes[a].kind == AxisKind::Explicit;
     if (!typed || !t)
-      impl_.fail("spec", span_, std::string(what) + " " + std::to_string(position) + " of " + body_.name + " is an array and has no spec",
+      impl_.fail("spec", span, who + " is an array and has no spec",
                  {"annotate it: `x: P(@" + outer_->axes[taken_.list()[0]].name + ")` cuts it, `x: P()` gives every device the whole of it"});
     for (std::size_t d = 0; d < layout.sharding.dims.size(); ++d)
       for (AxisId a : t->type().sharding.dims[d].axes)
@@ -142,7 +208,7 @@ class Call {
   }
 
   // On explicit axes a spec says what the argument's layout is; nothing moves.
-  void check_explicit(const Tensor& t, const ir::Layout& layout, std::size_t position) {
+  void check_explicit(const Tensor& t, const ir::Layout& layout, std::size_t position, grammar::Span span) {
     const Type& type = t.type();
     for (std::size_t d = 0; d < type.sharding.dims.size(); ++d) {
       std::vector<AxisId> have, want;
@@ -152,23 +218,14 @@ class Call {
         if (outer_->axes[a].kind == AxisKind::Explicit) want.push_back(a);
       bool laid_out = type.mesh != nullptr;
       if (have != want && laid_out)
-        misplaced(type, runtime::to_string(*outer_, layout.sharding), position);
+        misplaced(type, runtime::to_string(*outer_, layout.sharding), position, span);
     }
   }
 
-  // A result that still varies along axes which its spec leaves out: the fix sums what the function gives.
-  void sum_result(grammar::Error& e, AxisSet varying, const ir::Layout& spec) {
-    auto* closure = body_.function.get<std::shared_ptr<const Closure>>();
-    const grammar::Expr* last = closure ? result_expression(*(*closure)->function) : nullptr;
-    const AxisSet extra = varying - spec.sharding.split_axes() - spec.sharding.unreduced;
-    if (!last || extra.empty()) return;
-    e.diagnostic.fixes.push_back({"sum over the devices", last->span, "psum(" + std::string(in_.sources().text(last->span)) + ", " + ir::axes_text(*outer_, extra.list()) + ")"});
-  }
-
-  [[noreturn]] void misplaced(const Type& type, const std::string& spec, std::size_t position) {
-    grammar::Error e("layout", span_, "argument " + std::to_string(position) + " of " + body_.name + " is " + runtime::to_string(type) + ", its spec is " + spec,
+  [[noreturn]] void misplaced(const Type& type, const std::string& spec, std::size_t position, grammar::Span span) {
+    grammar::Error e("layout", span, subject("argument", position) + " is " + runtime::to_string(type) + ", its spec is " + spec,
                      {"`shard` it first: `shard x as " + spec + "`"});
-    if (position < written_.size() && written_[position].known()) e.diagnostic.fixes.push_back(shard_fix(impl_, "lay it out first", written_[position], spec));
+    if (leaf_argument_ && !(span == span_)) e.diagnostic.fixes.push_back(shard_fix(impl_, "lay it out first", span, spec));
     throw e;
   }
 
@@ -199,26 +256,44 @@ class Call {
     return v.is_tensor() && !v.tensor().known() ? Value(given[at++]) : v;
   }
 
+  // ---- results
+
+  // Where a result is written, as far as the text shows it: its expression and its spec.
+  struct Written {
+    const grammar::Expr* value = nullptr;
+    const grammar::Annot* spec = nullptr;
+    grammar::Span span(grammar::Span otherwise) const { return value ? value->span : otherwise; }
+  };
+
   // The leaves of the result with their layouts; a value that does not vary along an axis its spec names is the same block everywhere.
   std::vector<Tensor> results(const Value& tree, std::vector<ir::Layout>& layouts, std::vector<int>& index) {
     std::vector<Tensor> out;
-    collect(tree, body_.specs.out, layouts, index, out);
+    Written written;
+    if (function_) written = {given_by(*function_->body), function_->result.get()};
+    try {
+      collect(tree, body_.specs.out, written, layouts, index, out);
+    } catch (grammar::Error& e) {
+      if (function_) e.diagnostic.calls.push_back({body_.name, span_});
+      throw;
+    }
     return out;
   }
 
-  void collect(const Value& v, const Value& spec, std::vector<ir::Layout>& layouts, std::vector<int>& index, std::vector<Tensor>& out) {
+  void collect(const Value& v, const Value& spec, const Written& written, std::vector<ir::Layout>& layouts, std::vector<int>& index, std::vector<Tensor>& out) {
+    const grammar::Span span = written.span(span_);
     if (auto* items = v.items()) {
       auto* specs = spec.items();
-      if (specs && specs->size() != items->size()) misfit(v, spec, "result", 0);
-      for (std::size_t i = 0; i < items->size(); ++i) collect((*items)[i], specs ? (*specs)[i] : spec, layouts, index, out);
+      if (specs && specs->size() != items->size()) misfit(v, spec, "result", 0, span);
+      for (std::size_t i = 0; i < items->size(); ++i)
+        collect((*items)[i], specs ? (*specs)[i] : spec, {element(written.value, i, items->size()), element(written.spec, i)}, layouts, index, out);
       return;
     }
     if (auto* record = v.fields()) {
       auto* specs = spec.fields();
       for (const auto& [field, x] : record->fields) {
         const Value* s = specs ? specs->find(field) : &spec;
-        if (!s) misfit(v, spec, "result", 0);
-        collect(x, *s, layouts, index, out);
+        if (!s) misfit(v, spec, "result", 0, span);
+        collect(x, *s, {element(written.value, field), element(written.spec, field)}, layouts, index, out);
       }
       return;
     }
@@ -226,11 +301,12 @@ class Call {
     bool array = v.is_tensor() || v.is_host_number() || v.is<bool>();
     index.push_back(array ? static_cast<int>(out.size()) : -1);
     if (!array) return;
-    Tensor t = in_.tensor(v, span_);
+    Tensor t = in_.tensor(v, span);
     std::size_t position = out.size();
     if (spec.is_none())
-      impl_.fail("spec", span_, "the result of " + body_.name + " has no spec", {"say how the pieces are put together: `-> P(@X)`, or `-> P()` where all are the same"});
-    ir::Layout layout = layout_for(spec, t.type().rank(), "result", position, nullptr);
+      impl_.fail("spec", span, "the result of " + body_.name + " has no spec", {"say how the pieces are put together: `-> P(@X)`, or `-> P()` where all are the same"});
+    ir::Layout layout = layout_for(spec, t.type(), "result", position, nullptr, span);
+    if (body_.specs.check) check_varying(t.type(), layout, written, position);
     ir::Ints missing;
     for (AxisId a : layout.sharding.split_axes().list())
       if (!t.type().varying.has(a)) missing.push_back(a);
@@ -238,6 +314,29 @@ class Call {
       t = ctx_.apply1(*ctx_.table().core().pcast, {t}, {{"axes", missing}, {"to", std::string("varying")}, {"mesh", ir::Layout{inner_, {}}}});
     layouts.push_back(std::move(layout));
     out.push_back(std::move(t));
+  }
+
+  // A result whose spec leaves out an axis is promised to be the same along it.
+  void check_varying(const Type& type, const ir::Layout& layout, const Written& written, std::size_t position) {
+    const AxisSet extra = (type.varying & taken_) - layout.sharding.split_axes() - layout.sharding.unreduced;
+    if (extra.empty()) return;
+    const std::string axes = ir::axes_text(*inner_, extra.list());
+    const std::string value = written.value ? text_at(in_, written.value->span) : "x";
+    const std::string sum = "psum(" + value + ", " + axes + ")";
+    const bool short_enough = sum.size() < 60 && sum.find('\n') == std::string::npos;
+    grammar::Diagnostic d{"varying", written.span(span_),
+                          subject("result", position) + " is " + runtime::to_string(type) + ", which may differ between devices along " + axes + ", but its spec " +
+                              runtime::to_string(*inner_, layout.sharding) + " does not name " + axes + ": sum it with `" +
+                              (short_enough ? sum : "psum(x, " + axes + ")") + "`, or name the axis in the spec",
+                          {}, {}, {}};
+    if (written.value) d.fixes.push_back({"sum it over the devices", written.value->span, sum});
+    runtime::Sharding named = layout.sharding;
+    const auto whole = std::find_if(named.dims.begin(), named.dims.end(), [](const auto& dim) { return dim.axes.empty(); });
+    if (written.spec && whole != named.dims.end()) {
+      whole->axes = extra.list();
+      d.fixes.push_back({"or put the pieces together", written.spec->span, runtime::to_string(*inner_, named)});
+    }
+    throw grammar::Error(std::move(d));
   }
 
   Value emit(const trace::Traced& traced, const Value& tree, const std::vector<ir::Layout>& out_layouts, const std::vector<int>& index) {
@@ -256,13 +355,7 @@ class Call {
       operands.push_back(t);
     }
     for (std::size_t i = 0; i < out_layouts.size(); ++i) attrs.set("out" + std::to_string(i), out_layouts[i]);
-    std::vector<Tensor> values;
-    try {
-      values = impl_.at(span_, [&] { return ctx_.apply(*ctx_.table().core().per_device, operands, std::move(attrs), {traced.graph}); });
-    } catch (grammar::Error& e) {
-      if (e.diagnostic.code == "varying" && out_layouts.size() == 1) sum_result(e, traced.graph->type(traced.graph->results[0]).varying & taken_, out_layouts[0]);
-      throw;
-    }
+    auto values = impl_.at(span_, [&] { return ctx_.apply(*ctx_.table().core().per_device, operands, std::move(attrs), {traced.graph}); });
     std::vector<Value> out = leaves(tree);
     for (std::size_t i = 0; i < out.size(); ++i)
       if (index[i] >= 0) out[i] = values[static_cast<std::size_t>(index[i])];
@@ -273,11 +366,12 @@ class Call {
   Impl& impl_;
   trace::Context& ctx_;
   const Body& body_;
+  const grammar::Function* function_ = nullptr;      // where the body is a function of the script
   grammar::Span span_;
   MeshRef outer_, inner_;
   AxisSet taken_;
   std::vector<Placed> inputs_;
-  std::vector<grammar::Span> written_;           // where the arguments stand; unknown for trees
+  bool leaf_argument_ = false;                       // the argument that is being placed is no tree
 };
 
 Value Body::run(Interpreter& in, std::vector<CallArg> args, grammar::Span span) const { return Call(in, *this, span)(std::move(args)); }

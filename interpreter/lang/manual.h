@@ -7,6 +7,7 @@ namespace shard::lang {
 struct ManualSpecs {
   std::vector<Value> in;                 // a spec, a tree of specs or none for each argument
   bool in_unknown = false;               // no specs were given: they come from the types of the arguments
+  bool one_for_all = false;              // the first one is for every argument
   Value out;
   std::vector<std::string> axes;         // those that become manual
   bool all_axes = true;

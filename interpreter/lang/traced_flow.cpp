@@ -256,6 +256,8 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
       };
       add(x.otherwise.get(), a, b);
       add(x.then.get(), b, a);
+      std::vector<Fix>& fixes = error.diagnostic.fixes;
+      if (fixes.empty() && !x.otherwise && !of[i].variable.empty()) fixes = entry_fixes(e.span, {a, b, of[i].variable});
     }
     throw;
   }

@@ -1,5 +1,8 @@
 // vmap, scan and eval_shape: transforms whose result is a function (or a loop) over a traced body.
+#include "interpreter/lang/impl.h"
+#include "interpreter/lang/vary_remedy.h"
 #include "interpreter/transform/batch.h"
+#include "stdlib/host/along.h"
 #include "stdlib/host/traced_call.h"
 #include "stdlib/host/transforms.h"
 #include "stdlib/ops/control.h"
@@ -7,6 +10,7 @@
 namespace shard::stdlib {
 namespace {
 
+using lang::BoundArg;
 using lang::BoundArgs;
 using lang::CallArg;
 using lang::Interpreter;
@@ -65,11 +69,25 @@ int from_front(Interpreter& in, int axis, int rank, const char* what, const Type
   return axis < 0 ? axis + rank : axis;
 }
 
+// Whether `axis:` names axes of the mesh (or of the rules), and not just the mapped dimension.
+bool of_mesh(Interpreter& in, const Value& axis, grammar::Span span) {
+  auto* names = axis.get<std::shared_ptr<const lang::Axis>>();
+  if (!names) in.fail("type", span, "`axis:` of vmap is an axis, such as @data; this is " + lang::kind_name(axis));
+  const runtime::MeshRef& mesh = in.context().mesh();
+  const lang::Record* rules = in.impl().rules().fields();
+  for (const std::string& name : (*names)->names) {
+    auto id = mesh ? mesh->find(name) : std::nullopt;
+    if (id && mesh->axes[*id].kind == runtime::AxisKind::Manual)
+      in.fail("mode", span, "`axis:` of vmap: @" + name + " is manual here, and collectives over it mean the devices", {"choose another name"});
+    if (!id && !(rules && rules->find(name)) && (*names)->names.size() == 1) return false;
+  }
+  return true;
+}
+
 // `axis: @X`: the mapped dimension is split over these axes. On explicit axes x must be so already; on auto axes it is asked for.
 Tensor along_axis(Interpreter& in, const Tensor& x, const Value& axis, grammar::Span span) {
-  if (axis.is_none()) return x;
+  if (axis.is_none() || !of_mesh(in, axis, span)) return x;
   auto* names = axis.get<std::shared_ptr<const lang::Axis>>();
-  if (!names) in.fail("type", span, "`axis:` of vmap is a mesh axis, such as @data; this is " + lang::kind_name(axis));
   lang::Spec spec;
   spec.dims.push_back({(*names)->names, false});
   ir::Layout layout = in.resolve(spec, x.type().rank(), span);
@@ -135,7 +153,23 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
     params.push_back(std::move(x));
   }
   if (!size) in.fail("call", span, "vmap needs at least one argument that is mapped");
+  // One axis' name is also the mapped dimension's; an element's place along it is one more mapped argument.
+  auto* names = named.get<std::shared_ptr<const lang::Axis>>();
+  const bool is_named = names && (*names)->names.size() == 1;
+  if (is_named) {
+    auto& ctx = in.context();
+    Tensor places = ctx.apply1(*ctx.table().core().iota, {}, {{"shape", ir::Ints{*size}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}});
+    if (!front.dim.axes.empty()) {
+      runtime::Sharding split;
+      split.dims = {front.dim};
+      places = ctx.apply1(*ctx.table().core().shard, {places}, {{"layout", ir::Layout{front.mesh, split}}});
+    }
+    types.push_back(Type::of(runtime::DType::I32, {}));
+    params.push_back(std::move(places));
+  }
   TracedCall t = trace_call(in, types, true, span, [&](std::span<const Tensor> given) {
+    std::optional<MappedScope> scope;            // collectives take the name
+    if (is_named) scope.emplace(in, MappedAxis{(*names)->names[0], *size, given.back()});
     std::vector<Value> now = leaves;
     for (std::size_t k = 0; k < where.size(); ++k) now[where[k]] = given[k];
     Value rebuilt = lang::with_leaves(tree, std::move(now));
@@ -172,17 +206,25 @@ Value vmap(Interpreter&, BoundArgs& a) {
 }
 
 // ---- scan -----------------------------------------------------------------------------------------------------------
+// A body's carry that varies along axes where the initial one does not: the initial value, cast. Shown where it is one expression.
+std::vector<grammar::Fix> carry_fixes(Interpreter& in, const Value& init, grammar::Span span, const Type& have, const Type& want) {
+  auto axes = lang::axes_to_vary(have, want);
+  if (!axes || !init.is_tensor() || !span.known()) return {};
+  return {{"cast the initial value", span, lang::cast_text(lang::text_at(in, span), *axes)}};
+}
+
 // The body's carry must come out as it went in; host numbers and weak types are converted.
-Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_t leaf, grammar::Span span) {
+Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_t leaf, const BoundArg& init, grammar::Span span) {
   const Type& t = got.type();
   if (t.shape == want.shape && t.dtype == want.dtype && t.sharding == want.sharding && t.varying == want.varying && t.weak == want.weak) return got;
   bool convertible = t.shape == want.shape && t.sharding == want.sharding && t.varying == want.varying && (t.weak || t.dtype == want.dtype);
   auto joined = runtime::promote(t.kind(), want.kind());
   if (convertible && joined && joined->dtype == want.dtype)
     return in.context().apply1(*in.context().table().core().convert, {got}, {{"dtype", want.dtype}, {"weak", want.weak}});
-  in.fail("type", span, "the carry of scan must keep its type: leaf " + std::to_string(leaf) + " starts as " + runtime::to_string(want) + " and comes back as " +
-                            runtime::to_string(t),
-          {way_out(want, t, "the initial value")});
+  throw grammar::Error(grammar::Diagnostic{"type", span,
+                                           "the carry of scan must keep its type: leaf " + std::to_string(leaf) + " starts as " + runtime::to_string(want) +
+                                               " and comes back as " + runtime::to_string(t),
+                                           {carry_way_out(want, t)}, carry_fixes(in, init.value, init.span, want, t), {}});
 }
 
 Value scan(Interpreter& in, BoundArgs& a) {
@@ -219,7 +261,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
     if (!lang::same_structure((*pair)[0], init))
       in.fail("type", a.span, "the carry of scan must keep its structure: it starts as " + lang::structure(init) + " and comes back as " + lang::structure((*pair)[0]));
     std::vector<Tensor> out = tensor_leaves(in, (*pair)[0], a.span, "scan's carry");
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = as_carry(in, out[i], types[i], i, a.span);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = as_carry(in, out[i], types[i], i, a.args[1], a.span);
     for (const Tensor& y : ys_tree.take(in, (*pair)[1], true, a.span)) out.push_back(y);
     return out;
   });

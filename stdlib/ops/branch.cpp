@@ -19,7 +19,7 @@ std::vector<Type> infer_branch(const OpCall& call) {
     fail("condition", "a condition must be one truth value, and it is " + runtime::to_string(condition));
   check_params(call, 0, call.in.subspan(1));
   check_params(call, 1, call.in.subspan(1));
-  check_quiet(call, condition);
+  check_quiet(call, condition, "`if`");
   const Graph &yes = *call.regions[0], &no = *call.regions[1];
   if (yes.results.size() != no.results.size())
     fail("branch", "the branches give " + std::to_string(yes.results.size()) + " and " + std::to_string(no.results.size()) + " values");

@@ -354,6 +354,7 @@ void register_collective(OpTable& table) {
   table.add(shard_row());
   table.add(follow_row());
   register_per_device(table);
+  register_mapped_axis(table);
 }
 
 }  // namespace shard::stdlib

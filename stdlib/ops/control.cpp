@@ -18,15 +18,22 @@ std::string axes_text(const runtime::MeshRef& mesh, runtime::AxisSet axes) {
   return out + ")";
 }
 
-// The first node of a graph that moves data between devices, looking into regions; null where there is none.
-const ir::Node* talker(const Graph& g) {
+bool along(const ir::Attrs& attrs, runtime::AxisSet axes) {
+  for (auto a : attrs.ints("axes"))
+    if (axes.has(static_cast<runtime::AxisId>(a))) return true;
+  return false;
+}
+
+// The first node of a graph that moves data between devices along these axes, looking into regions; null where there is none.
+const ir::Node* talker(const Graph& g, runtime::AxisSet axes) {
   for (const ir::Node& n : g.nodes) {
     switch (n.op->comm) {
       case ir::Comm::None: case ir::Comm::Index: case ir::Comm::Cast: case ir::Comm::Slice: break;
-      default: return &n;
+      default:
+        if (along(n.attrs, axes)) return &n;
     }
     for (const auto& r : n.regions)
-      if (const ir::Node* inner = talker(*r)) return inner;
+      if (const ir::Node* inner = talker(*r, axes)) return inner;
   }
   return nullptr;
 }
@@ -52,6 +59,14 @@ std::string way_out(const Type& have, const Type& want, std::string_view subject
   return "both must have the same type";
 }
 
+// The initial value is what to change, but where only the body's result varies less.
+std::string carry_way_out(const Type& in, const Type& out) {
+  Type more = out;
+  more.varying |= in.varying;
+  if (!more.mesh) more.mesh = in.mesh;
+  return same_type(in, more) ? way_out(out, in, "what the body gives") : way_out(in, out, "the initial value");
+}
+
 void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type> in, const Graph& body, std::size_t first_result) {
   auto* named = attrs.find("names");
   auto* names = named ? std::get_if<std::vector<std::string>>(named) : nullptr;
@@ -61,9 +76,8 @@ void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type
     std::string which = names && i < names->size() && !(*names)[i].empty() ? " `" + (*names)[i] + "`"
                         : in.size() > 1                                  ? " " + std::to_string(i + 1) + " of " + std::to_string(in.size())
                                                                          : "";
-    // Where only the body's result varies less or is laid out otherwise, the initial value is what to change.
     fail("carry", "the carry" + which + " of " + std::string(loop) + " must keep its type: it comes in as " + runtime::to_string(in[i]) +
-                      " and the body gives " + runtime::to_string(out) + "; " + way_out(in[i], out, "the initial value"));
+                      " and the body gives " + runtime::to_string(out) + "; " + carry_way_out(in[i], out));
   }
 }
 
@@ -78,12 +92,14 @@ void check_params(const OpCall& call, std::size_t region, std::span<const Type> 
       broken("takes " + runtime::to_string(g.type(g.params[i])) + " as value " + std::to_string(i) + ", gets " + runtime::to_string(params[i]));
 }
 
-void check_quiet(const OpCall& call, const Type& condition) {
+void check_quiet(const OpCall& call, const Type& condition, const std::string& what) {
   if (condition.varying.empty()) return;
   for (const auto& r : call.regions)
-    if (const ir::Node* n = talker(*r))
-      fail("varying", "the condition of " + std::string(call.op.name) + " may differ between devices (" + runtime::to_string(condition) + "), and " +
-                          std::string(n->op->name) + " inside it needs all of them: reduce the condition first, e.g. with `pmax`");
+    if (const ir::Node* n = talker(*r, condition.varying)) {
+      std::string axes = axes_text(condition.mesh, condition.varying);
+      fail("varying", "the condition of " + what + " may differ between devices along " + axes + " (" + runtime::to_string(condition) + "), and " +
+                          std::string(n->op->name) + " inside it needs all of them: reduce the condition first, `pmax(c, " + axes + ")`");
+    }
 }
 
 std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }

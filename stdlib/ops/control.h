@@ -34,7 +34,8 @@ void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type
 // A region takes exactly these; anything else is a defect of who made the node (std::logic_error).
 void check_params(const OpCall& call, std::size_t region, std::span<const Type> params);
 // A loop or branch whose condition differs between devices may not communicate inside; throws naming the collective.
-void check_quiet(const OpCall& call, const Type& condition);
+void check_quiet(const OpCall& call, const Type& condition, const std::string& what);   // what: "`if`"
+std::string carry_way_out(const Type& in, const Type& out);
 
 std::size_t at(Var v);
 std::size_t count(const Attrs& attrs, std::string_view name);      // a non-negative integer attribute

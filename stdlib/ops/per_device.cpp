@@ -94,12 +94,23 @@ Vars jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   return Vars(out.begin() + static_cast<std::ptrdiff_t>(results), out.end());
 }
 
+// Without the check, a result may differ along axes that its spec leaves out: one device's is taken for all of them. Its cotangent is
+// then shared out evenly, as jax.shard_map does with check_vma=False.
+Var shared_out(Builder& b, Var ct, const Type& local, const Layout& spec, AxisSet taken) {
+  AxisSet extra = (local.varying & taken) - spec.sharding.split_axes() - spec.sharding.unreduced;
+  if (extra.empty()) return ct;
+  return ir::mul(b, ct, ir::constant(b, 1.0 / static_cast<double>(spec.mesh->size_of(extra)), local.dtype));
+}
+
 Vars vjp(Builder& b, const NodeView& n, std::span<const Var> cotangents) {
   Derived d(n);
   std::vector<bool> with_ct;
   for (std::size_t r = 0; r < cotangents.size(); ++r) {
     with_ct.push_back(cotangents[r].valid());
-    if (cotangents[r].valid()) d.operand(cotangents[r], n.call.attrs.layout(out_name(r)));
+    if (!cotangents[r].valid()) continue;
+    const Layout& spec = n.call.attrs.layout(out_name(r));
+    const Type& local = n.call.regions[0]->type(n.call.regions[0]->results[r]);
+    d.operand(shared_out(b, cotangents[r], local, spec, taken_axes(n.call.attrs)), spec);
   }
   std::vector<int> wrt;
   for (std::size_t i = 0; i < n.call.in.size(); ++i)

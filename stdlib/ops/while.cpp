@@ -32,7 +32,7 @@ std::vector<Type> infer_while(const OpCall& call) {
   const Type& condition = w.cond.type(w.cond.results.at(0));
   if (condition.dtype != DType::Bool || !condition.shape.empty())
     fail("condition", "the condition of a loop must be one truth value, and it is " + runtime::to_string(condition));
-  check_quiet(call, condition);
+  check_quiet(call, condition, "`while`");
   check_carry("while", call.attrs, carry, w.body, 0);
   std::vector<Type> out(carry.begin(), carry.end());
   for (std::size_t j = 0; j < out.size(); ++j) {

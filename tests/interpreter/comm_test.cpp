@@ -1,63 +1,11 @@
-// The rows of collectives: types, what they compute, transposes and batching. Values by their definitions (jax.lax under shard_map);
-// transposes by <A x, y> = <x, A' y>, where the inner product adds up the devices along which a value varies and counts the others once.
-#include "tests/interpreter/lockstep.h"
+// The rows of collectives: types, what they compute and batching. Values by their definitions (jax.lax under shard_map). Their
+// transposes are in transpose_test.cpp.
+#include "tests/interpreter/per_device.h"
 
 using namespace shard;
 using namespace shard::testing;
 
 namespace {
-
-Type varying(const MeshRef& m, runtime::Shape shape, Axes axes) {
-  Type t = f32(std::move(shape));
-  t.mesh = m;
-  for (AxisId a : axes) t.varying.add(a);
-  return t;
-}
-
-Graph local(const MeshRef& m, const std::vector<Type>& params, const Body& body) {
-  Builder b(rows());
-  b.set_local(m);
-  Vars in;
-  for (const Type& t : params) in.push_back(b.param(t));
-  Graph g = b.finish(body(b, in));
-  ir::verify(g);
-  return g;
-}
-
-// Numbers for each device, equal where the type does not vary.
-Blocks per_device(const MeshRef& m, const Type& t, unsigned seed) {
-  Blocks out;
-  for (std::int64_t d = 0; d < m->size(); ++d) {
-    auto at = coordinates(*m, d);
-    out.push_back(numbers(t, seed + 31 * static_cast<unsigned>(position(*m, t.varying.list(), at))));
-  }
-  return out;
-}
-
-double inner(const MeshRef& m, const Type& t, const Blocks& x, const Blocks& y) {
-  double sum = 0;
-  for (std::int64_t d = 0; d < m->size(); ++d) {
-    auto at = coordinates(*m, d);
-    bool counts = true;
-    for (AxisId a : (m->all() - t.varying).list()) counts &= at[a] == 0;
-    auto k = static_cast<std::size_t>(d);
-    for (std::size_t i = 0; counts && i < x[k].size(); ++i) sum += x[k].get(i) * y[k].get(i);
-  }
-  return sum;
-}
-
-void check_adjoint(const MeshRef& m, const Type& in, const Body& body) {
-  Graph f = local(m, {in}, body);
-  Graph back = transform::vjp(rows(), f, std::vector<int>{0}, {true}, false);
-  ir::verify(back);
-  const Type& out = f.type(f.results[0]);
-  INFO(ir::to_string(f) << "\n" << ir::to_string(back));
-  CHECK(back.type(back.results[0]).varying == in.varying);
-  Blocks x = per_device(m, in, 5), y = per_device(m, out, 77);
-  Lockstep devices(m);
-  Blocks ax = devices.run(f, {x})[0], ay = devices.run(back, {x, y})[0];
-  CHECK(inner(m, out, ax, y) == Approx(inner(m, in, x, ay)).epsilon(1e-5).margin(1e-5));
-}
 
 ir::Attrs with(Axes axes, std::initializer_list<std::pair<std::string, ir::AttrValue>> more = {}) {
   ir::Attrs attrs{{"axes", ir::Ints(axes.begin(), axes.end())}};
@@ -114,32 +62,6 @@ TEST_CASE("a layout that does not fit is said") {
   fails(m, spec({{1}, {0}}), "@X");
   fails(m, spec({{}, {}, {0}}), "3 entries");
   fails(other, spec({{0}, {}}), "lives on");
-}
-
-TEST_CASE("transposes of collectives") {
-  MeshRef m = mesh({{"X", 4}, {"Y", 2}});
-  Type v = varying(m, {4, 8}, {0}), same = varying(m, {4, 8}, {}), both = varying(m, {4, 8}, {0, 1});
-  auto adjoint = [&](const Type& in, std::string_view op, ir::Attrs attrs) {
-    check_adjoint(m, in, [&](Builder& b, const Vars& p) { return Vars{b.call(op, {p[0]}, attrs)}; });
-  };
-  for (const Type& in : {v, same, both})
-    for (Axes axes : {Axes{0}, Axes{1}, Axes{0, 1}}) {
-      INFO(runtime::to_string(in) << " over " << axes.size());
-      adjoint(in, "psum", with(axes));
-      adjoint(in, "all_gather", with(axes, {{"axis", kLast}, {"tiled", true}}));
-      adjoint(in, "all_gather", with(axes, {{"axis", kFirst}}));
-      adjoint(in, "all_gather", with(axes, {{"axis", kFirst}, {"tiled", true}, {"to", std::string("same")}}));
-      adjoint(in, "all_gather", with(axes, {{"axis", kLast}, {"to", std::string("same")}}));
-      adjoint(in, "psum_scatter", with(axes, {{"axis", kLast}, {"tiled", true}}));
-      adjoint(in, "all_to_all", with(axes, {{"split", kLast}, {"concat", kFirst}, {"tiled", true}}));
-      adjoint(in, "pcast", with(axes, {{"to", std::string("varying")}}));
-      if ((in.varying & (axes.size() == 2 ? m->all() : runtime::AxisSet::of(axes[0]))).empty()) adjoint(in, "own_slice", with(axes, {{"axis", kLast}}));
-    }
-  for (const Type& in : {v, same}) {
-    adjoint(in, "psum_scatter", with({0}, {{"axis", kFirst}}));
-    adjoint(in, "all_to_all", with({0}, {{"split", kFirst}, {"concat", kLast}}));
-    adjoint(in, "ppermute", with({0}, {{"pairs", ir::Pairs{{0, 1}, {1, 2}, {3, 0}}}}));
-  }
 }
 
 TEST_CASE("the gradient of an extreme is shared among ties") {   // 2 of 4 devices have the largest value: half each
