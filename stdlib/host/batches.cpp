@@ -157,7 +157,9 @@ void take_arrays(Interpreter& in, BoundArgs& a, Batches& out) {
     const trace::Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in, leaf, std::nullopt, a.args[0].span);
     const bool checked = !t.traced() && in.context().types_only();
     if (t.traced()) in.fail("type", a.args[0].span, "a loader reads arrays that are there, not traced ones");
-    if (t.type().rank() == 0) in.fail("shape", a.args[0].span, "a loader takes arrays with rows, one of these has rank 0");
+    if (t.type().rank() == 0)
+      in.fail("shape", a.args[0].span, "a loader takes arrays with rows, one of these has rank 0",
+              {"a list is a tree of several arrays; array(xs) makes one array of it"});
     if (!first.empty() && t.type().shape[0] != out.count)
       in.fail("shape", a.args[0].span, "the arrays of a loader need as many rows: " + first + " and " + runtime::to_string(t.type()));
     if (first.empty()) first = runtime::to_string(t.type());

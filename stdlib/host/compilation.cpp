@@ -45,8 +45,13 @@ Value by_line(Interpreter& in, const std::vector<exec::CommRecord>& records) {
     std::int64_t line = in.sources().has(r.span.source) ? in.sources().at(r.span.source).position(r.span.begin).line : 0;
     std::vector<Value> axes;
     for (const auto& name : r.axes) axes.push_back(std::make_shared<const lang::Axis>(lang::Axis{{name}}));
-    out.push_back(Value::record({{"kind", Value::string(r.kind)}, {"bytes", Value(r.bytes)}, {"axes", Value::list(std::move(axes))},
-                                 {"line", Value(line)}, {"written", Value(r.written)}, {"count", Value(r.count)}}));
+    auto record = std::make_shared<lang::Record>();
+    record->fields = {{"kind", Value::string(r.kind)}, {"bytes", Value(r.bytes)}, {"axes", Value::list(std::move(axes))},
+                      {"line", Value(line)}, {"written", Value(r.written)}, {"count", Value(r.count)}};
+    auto more = std::make_shared<lang::Record>();          // a program may be several files
+    more->fields = {{"file", Value::string(in.sources().has(r.span.source) ? in.sources().at(r.span.source).name() : "")}};
+    record->unshown = std::move(more);
+    out.emplace_back(std::move(record));
   }
   return Value::list(std::move(out));
 }

@@ -125,6 +125,9 @@ def main():
         ms, mb = shard_step(a.shard, name, devices, few, many)
         jax = jax_step(a.python, name, devices, many // 10 + 10) if with_jax else None
         print(f'{name:10} {devices:7} {ms:10.4f} ' + (f'{jax:10.4f} {ms / jax:7.2f}' if jax else f'{"-":>10} {"-":>7}') + f' {mb:8.0f}', flush=True)
+    timed = ['run', os.path.join(HERE, 'transformer.shard'), '--set']
+    none, one, two = (min(run([a.shard, *timed, f'steps={n}'])[0] for _ in range(3)) for n in (0, 1, 2))
+    print(f'transformer: trace to plan {(2 * one - two - none) * 1e3:.0f} ms', flush=True)
     for n, times in [(256, 800), (512, 150), (1024, 25), (2048, 4)]:
         ours, theirs = shard_matmul(a.shard, n, times), numpy_matmul(a.python, n, times)
         print(f'matmul {n:5}: Shard {ours:6.1f} GFLOP/s' + (f', NumPy {theirs:6.1f}, ratio {ours / theirs:.2f}' if theirs else ''), flush=True)
