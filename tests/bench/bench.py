@@ -31,6 +31,12 @@ def shard_step(shard, name, devices, few, many):
     return best * 1e3, run(command + [f'steps={few}'])[1]
 
 
+def collectives_step(shard, what, devices):
+    """Milliseconds of one call of collectives.shard: 100 small collectives, or a training step."""
+    command = [shard, 'run', os.path.join(HERE, 'collectives.shard'), '--devices', str(devices), '--set', f'what={what}', '--set']
+    return min((run(command + ['steps=42'])[0] - run(command + ['steps=2'])[0]) / 40 for _ in range(3)) * 1e3
+
+
 def jax_step(python, name, devices, steps):
     out = subprocess.run([python, os.path.join(HERE, 'jax_programs.py'), name, str(devices), str(steps)], capture_output=True, text=True)
     return float(out.stdout) if out.returncode == 0 else None
@@ -128,6 +134,10 @@ def main():
     timed = ['run', os.path.join(HERE, 'transformer.shard'), '--set']
     none, one, two = (min(run([a.shard, *timed, f'steps={n}'])[0] for _ in range(3)) for n in (0, 1, 2))
     print(f'transformer: trace to plan {(2 * one - two - none) * 1e3:.0f} ms', flush=True)
+    for what in ('ppermute', 'psum', 'all_gather', 'train'):
+        ms = [collectives_step(a.shard, what, devices) for devices in (8, 512, 4096)]
+        unit, scale = ('ms a step', 1) if what == 'train' else ('us each', 10)
+        print(f'by hand, {what:10}: ' + ', '.join(f'{m * scale:.2f} on {d}' for m, d in zip(ms, (8, 512, 4096))) + f' devices ({unit})', flush=True)
     for n, times in [(256, 800), (512, 150), (1024, 25), (2048, 4)]:
         ours, theirs = shard_matmul(a.shard, n, times), numpy_matmul(a.python, n, times)
         print(f'matmul {n:5}: Shard {ours:6.1f} GFLOP/s' + (f', NumPy {theirs:6.1f}, ratio {ours / theirs:.2f}' if theirs else ''), flush=True)
