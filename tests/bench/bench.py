@@ -34,7 +34,9 @@ def shard_step(shard, name, devices, few, many):
 def collectives_step(shard, what, devices):
     """Milliseconds of one call of collectives.shard: 100 small collectives, or a training step."""
     command = [shard, 'run', os.path.join(HERE, 'collectives.shard'), '--devices', str(devices), '--set', f'what={what}', '--set']
-    return min((run(command + ['steps=42'])[0] - run(command + ['steps=2'])[0]) / 40 for _ in range(3)) * 1e3
+    steps = max(20, 16000 // devices)
+    few, many = (min(run(command + [f'steps={n}'])[0] for _ in range(3)) for n in (2, 2 + steps))
+    return (many - few) / steps * 1e3
 
 
 def jax_step(python, name, devices, steps):
