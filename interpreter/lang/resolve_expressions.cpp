@@ -61,6 +61,7 @@ void Resolver::call(const Call& x) {
     unit_.methods.emplace_back();
     extra(x.callee->id) = m;
     for (Variable* v : scopes_.all(f->name.text)) {
+      if (v->declared_at < 0 || being_declared_ == v) cyclic_ = true;
       scopes_.use(v);
       uses_.push_back({v, &scopes_.function(), -1, m, false});
     }

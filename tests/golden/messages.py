@@ -4,9 +4,13 @@
 A file of the folder holds cases between lines of `====`: a script, a line of `----`, and all that the program says to standard
 error. Each must end with status 1. --write puts in what the program says now: read the difference before it is committed.
 """
-import concurrent.futures, glob, os, subprocess, sys, tempfile
+import concurrent.futures, glob, os, resource, subprocess, sys, tempfile
 
 BAR, LINE = '\n====\n', '\n----\n'
+
+
+if 'GOLDEN_SECONDS' in os.environ:                # a sanitizer build: its frames need several times the stack
+    resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
 
 
 def cases(path):

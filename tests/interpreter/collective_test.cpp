@@ -118,8 +118,13 @@ AxisSet set(const Axes& axes) {
   return s;
 }
 
+#ifdef __SANITIZE_ADDRESS__   // a share of the layouts: what it looks for does not hang on the numbers
+const std::vector<Axes> kAxes = {{1}, {2, 0}, {2, 0, 1}};
+const std::vector<Axes> kDiffer = {{}, {1}, {0, 2}, {0, 1, 2}};
+#else
 const std::vector<Axes> kAxes = {{0}, {1}, {2}, {0, 1}, {1, 0}, {2, 0}, {0, 1, 2}, {2, 0, 1}};
 const std::vector<Axes> kDiffer = {{}, {0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}};
+#endif
 
 MeshRef cube() { return mesh({{"X", 2}, {"Y", 3}, {"Z", 2}}); }
 

@@ -162,6 +162,8 @@ TEST_CASE("local functions that refer to themselves are let go") {
   s.in().run("a.shard", "fn outer(n) { fn even(n) = if n == 0 { true } else { odd(n - 1) }\n  fn odd(n) = if n == 0 { false } else { even(n - 1) }\n"
                         "  watch(even); even(n) }\nprint(outer(4))");
   CHECK(last.expired());
+  s.in().run("a.shard", "fn outer(p) { fn init(k) = p.init(k)\n  watch(init); init(1) }\nprint(outer({init: fn(k) = k}))");
+  CHECK(last.expired());                                                 // p.init may be its own `init`
   s.in().run("a.shard", "fn outer() { fn again(n) = if n == 0 { 0 } else { again(n - 1) }\n  watch(again); again }\nlet f = outer()\nprint(f(3))");
   CHECK(!last.expired());                                                // it was returned
 }

@@ -59,7 +59,10 @@ TEST_CASE("a span over several lines is abridged, an empty one still marks its p
 
 TEST_CASE("very long lines are cut around the span") {
   SourceMap m;
-  const auto id = m.add("f", std::string(5000, 'a') + " bad " + std::string(5000, 'b'));
+  std::string line(5000, 'a');
+  line += " bad ";
+  line.append(5000, 'b');
+  const auto id = m.add("f", line);
   const std::string text = lang::report(error(find(m, id, "bad"), "no"), m, {false, 60});
   CHECK(text.size() < 300);
   CHECK(text.find("aaa bad bbb") != std::string::npos);
