@@ -17,7 +17,7 @@ enum class FactorKind : std::uint8_t {
   Pass,     // in the result: split operands give a split result
   Reduced,  // absent from the result: a split factor leaves a pending sum (max, min, ...) over its axes
   Whole,    // the operation needs all of it on each device: sort, cumulative sums, linear algebra, concatenation's dimension
-  Halo,     // needs neighbours: convolution, slices and pads that change a size; today: gathered first
+  Halo,     // needs elements of other blocks: slices, pads, rolls; split where the row's `partition` fetches them, else gathered
   Masked,   // indices into it: split, each device works on what it has under a mask, and a sum is pending (row's `partition`)
 };
 enum class FactorReduce : std::uint8_t { Sum, Prod, Max, Min, And, Or };
