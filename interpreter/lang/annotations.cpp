@@ -2,7 +2,7 @@
 // and nothing moves. A type checks dtype, shape and, on explicit axes, layout; names of sizes bind on first use in a call.
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/impl.h"
-#include "interpreter/lang/remedy.h"
+#include "interpreter/lang/conversion.h"
 #include "interpreter/lang/spec.h"
 
 namespace shard::lang {
@@ -63,7 +63,7 @@ class Checker {
   // A wrong layout, and the `shard` that mends it.
   [[noreturn]] void misplaced(std::string why, std::vector<std::string> notes, const std::string& spec) {
     Error e("type", span_, std::move(why), std::move(notes));
-    if (written_.known()) e.diagnostic.fixes.push_back(shard_fix(m_, "lay it out first", written_, spec));
+    if (written_.known()) e.diagnostic.fixes.push_back(shard_fix(m_.in, "lay it out first", written_, spec));
     throw e;
   }
 
@@ -318,7 +318,7 @@ Value Impl::on_entry(const Closure& f, std::size_t parameter, Value v, Span span
 
 Value Impl::on_result(const Closure& f, Value v, Span span) {
   std::string what = "the result" + (f.function->name.empty() ? std::string() : " of `" + f.function->name + "`");
-  const Expr* last = result_expression(*f.function);
+  const Expr* last = given_by(*f.function->body);
   const bool one = last && v.is_tensor();
   return Checker(*this, f, first_value(*f.function, f.function->params.size()), std::move(what), span, one ? last->span : Span{}).check(*f.function->result, std::move(v));
 }

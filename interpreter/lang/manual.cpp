@@ -6,9 +6,9 @@
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/jit.h"
 #include "interpreter/lang/manual.h"
-#include "interpreter/lang/remedy.h"
+#include "interpreter/lang/conversion.h"
 #include "interpreter/lang/spec.h"
-#include "interpreter/lang/vary_remedy.h"
+#include "interpreter/lang/written.h"
 
 namespace shard::lang {
 
@@ -225,7 +225,7 @@ class Call {
   [[noreturn]] void misplaced(const Type& type, const std::string& spec, std::size_t position, grammar::Span span) {
     grammar::Error e("layout", span, subject("argument", position) + " is " + runtime::to_string(type) + ", its spec is " + spec,
                      {"`shard` it first: `shard x as " + spec + "`"});
-    if (leaf_argument_ && !(span == span_)) e.diagnostic.fixes.push_back(shard_fix(impl_, "lay it out first", span, spec));
+    if (leaf_argument_ && !(span == span_)) e.diagnostic.fixes.push_back(shard_fix(impl_.in, "lay it out first", span, spec));
     throw e;
   }
 

@@ -1,7 +1,7 @@
 // `shard E as SPEC on MESH`, and the literals that layouts are written with: P(...) and types.
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/impl.h"
-#include "interpreter/lang/remedy.h"
+#include "interpreter/lang/spec_remedy.h"
 #include "interpreter/lang/spec.h"
 
 namespace shard::lang {

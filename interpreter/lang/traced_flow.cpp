@@ -3,7 +3,7 @@
 #include <map>
 
 #include "interpreter/ir/builder.h"
-#include "interpreter/lang/remedy.h"
+#include "interpreter/lang/conversion.h"
 #include "interpreter/lang/traced_flow.h"
 
 namespace shard::lang {
@@ -252,7 +252,7 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
       const runtime::Type a = first.type(first.results[i]), b = second.type(second.results[i]);
       if (!of[i].whole) continue;
       auto add = [&](const Expr* part, const runtime::Type& want, const runtime::Type& have) {
-        if (part) for (Fix& f : block_fixes(*this, *part, {want, have, of[i].variable})) error.diagnostic.fixes.push_back(std::move(f));
+        if (part) for (Fix& f : block_fixes(in, *part, {want, have, of[i].variable})) error.diagnostic.fixes.push_back(std::move(f));
       };
       add(x.otherwise.get(), a, b);
       add(x.then.get(), b, a);
@@ -365,7 +365,7 @@ void trace_loop(Impl& m, const TracedLoop& loop) {
     for (std::size_t i = 0; i < of.size() && error.diagnostic.code == "carry" && error.diagnostic.fixes.empty(); ++i) {
       const runtime::Type &given = body.graph->type(body.graph->results[first + i]), &came = types[first + i];
       if (!of[i].whole) continue;
-      error.diagnostic.fixes = block_fixes(m, *loop.body, {came, given, of[i].variable});
+      error.diagnostic.fixes = block_fixes(m.in, *loop.body, {came, given, of[i].variable});
       if (error.diagnostic.fixes.empty()) error.diagnostic.fixes = entry_fixes(loop.span, {given, came, of[i].variable});
     }
     throw;

@@ -1,6 +1,6 @@
 // vmap, scan and eval_shape: transforms whose result is a function (or a loop) over a traced body.
 #include "interpreter/lang/impl.h"
-#include "interpreter/lang/vary_remedy.h"
+#include "interpreter/lang/conversion.h"
 #include "interpreter/transform/batch.h"
 #include "stdlib/host/along.h"
 #include "stdlib/host/traced_call.h"
@@ -208,9 +208,9 @@ Value vmap(Interpreter&, BoundArgs& a) {
 // ---- scan -----------------------------------------------------------------------------------------------------------
 // A body's carry that varies along axes where the initial one does not: the initial value, cast. Shown where it is one expression.
 std::vector<grammar::Fix> carry_fixes(Interpreter& in, const Value& init, grammar::Span span, const Type& have, const Type& want) {
-  auto axes = lang::axes_to_vary(have, want);
-  if (!axes || !init.is_tensor() || !span.known()) return {};
-  return {{"cast the initial value", span, lang::cast_text(lang::text_at(in, span), *axes)}};
+  const auto how = lang::conversion(have, want);
+  if (!how || !init.is_tensor() || !span.known()) return {};
+  return {{"bring the initial value to the type of the carry", span, how->of(in, span)}};
 }
 
 // The body's carry must come out as it went in; host numbers and weak types are converted.

@@ -1,6 +1,7 @@
-#include "interpreter/lang/vary_remedy.h"
+#include "interpreter/lang/written.h"
 
-#include "interpreter/ir/explicit_law.h"
+#include <algorithm>
+#include <cctype>
 
 namespace shard::lang {
 
@@ -15,22 +16,18 @@ const Expr* given_by(const Expr& body) {
   return nullptr;
 }
 
-namespace {
-
-const Expr* one_of(const std::vector<Element>& elements, std::size_t i, std::size_t size) {
-  if (elements.size() != size) return nullptr;
-  for (const Element& e : elements)
-    if (e.spread) return nullptr;
-  return elements[i].value.get();
+const std::vector<Element>* elements_of(const Expr* e) {
+  if (!e) return nullptr;
+  if (auto* l = std::get_if<ListLit>(&e->node)) return &l->elements;
+  if (auto* t = std::get_if<TupleLit>(&e->node)) return &t->elements;
+  return nullptr;
 }
 
-}  // namespace
-
 const Expr* element(const Expr* e, std::size_t i, std::size_t size) {
-  if (!e) return nullptr;
-  if (auto* tuple = std::get_if<TupleLit>(&e->node)) return one_of(tuple->elements, i, size);
-  if (auto* list = std::get_if<ListLit>(&e->node)) return one_of(list->elements, i, size);
-  return nullptr;
+  const auto* elements = elements_of(e);
+  if (!elements || elements->size() != size) return nullptr;
+  if (std::any_of(elements->begin(), elements->end(), [](const Element& x) { return x.spread; })) return nullptr;
+  return (*elements)[i].value.get();
 }
 
 const Expr* element(const Expr* e, const std::string& field) {
@@ -62,14 +59,23 @@ const Annot* element(const Annot* a, const std::string& field) {
 
 std::string text_at(Interpreter& in, Span span) { return std::string(in.sources().text(span)); }
 
-std::optional<std::string> axes_to_vary(const runtime::Type& have, const runtime::Type& want) {
-  const runtime::AxisSet missing = want.varying - have.varying;
-  const runtime::MeshRef& mesh = want.mesh ? want.mesh : have.mesh;
-  const bool rest = have.dtype == want.dtype && have.shape == want.shape && have.sharding == want.sharding && want.varying.contains(have.varying);
-  if (missing.empty() || !rest || !mesh) return std::nullopt;
-  return ir::axes_text(*mesh, missing.list());
+namespace {
+
+bool reads_as_one(std::string_view text) {   // before `as`, without brackets of its own
+  int depth = 0;
+  for (char c : text) {
+    depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+    const bool of_name = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ')' || c == ']';
+    if (depth == 0 && !of_name) return false;
+  }
+  return true;
 }
 
-std::string cast_text(const std::string& value, const std::string& axes) { return "pcast(" + value + ", " + axes + ", to: \"varying\")"; }
+}  // namespace
+
+std::string operand_at(Interpreter& in, Span span) {
+  std::string text = text_at(in, span);
+  return reads_as_one(text) ? text : "(" + text + ")";
+}
 
 }  // namespace shard::lang

@@ -1,15 +1,18 @@
-// Remedies for values that vary (manual mode), as source text: where the text shows which expression gives a value, an error can carry a replacement that mends it.
+// What the source text says of a value: which expression gives it, and which part of a literal gives a part of it. Errors
+// point there, and fixes are written in its place.
 #pragma once
-#include <optional>
+#include <string>
+#include <vector>
 
-#include "interpreter/ir/graph.h"
-#include "interpreter/lang/interpreter.h"
 #include "grammar/ast.h"
+#include "interpreter/lang/interpreter.h"
 
 namespace shard::lang {
 
 // The expression whose value a body gives: itself, or a block's last one; null where the block ends otherwise.
 const grammar::Expr* given_by(const grammar::Expr& body);
+// The elements of a list or tuple as written; null where it is neither.
+const std::vector<grammar::Element>* elements_of(const grammar::Expr* e);
 // The part of a literal (tuple, list; record) that gives this part of its value; null where the text does not show it.
 const grammar::Expr* element(const grammar::Expr* e, std::size_t i, std::size_t size);
 const grammar::Expr* element(const grammar::Expr* e, const std::string& field);
@@ -18,9 +21,7 @@ const grammar::Annot* element(const grammar::Annot* a, std::size_t i);
 const grammar::Annot* element(const grammar::Annot* a, const std::string& field);
 
 std::string text_at(Interpreter& in, grammar::Span span);
-
-// `have` would be `want` if it varied along more axes: "@X", "@(X, Y)"; nothing where that is not all that differs.
-std::optional<std::string> axes_to_vary(const runtime::Type& have, const runtime::Type& want);
-std::string cast_text(const std::string& value, const std::string& axes);   // pcast(value, axes, to: "varying")
+// The same in brackets where it would not read as one operand.
+std::string operand_at(Interpreter& in, grammar::Span span);
 
 }  // namespace shard::lang
