@@ -204,27 +204,21 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
     for (const Arg& a : c.args) written.push_back(a.value.get());
     mend_call(*this, error, e, function, kept.empty() ? args : kept, written);
   };
-  if (moved.empty()) {
-    try {
-      return call(function, args, e.span);
-    } catch (Error& error) {
-      mended(error);
-      throw;
-    }
-  }
-  try {
-    try {
-      return call(function, args, e.span);
-    } catch (Error& error) {
-      mended(error);
-      throw;
-    }
-  } catch (...) {
+  auto put_back = [&] {
     for (const Moved& m : moved) {
       if (args[m.arg].value.is_none()) continue;
       CellRef cell = cell_of(m.slot);
       (cell ? cell->value : frame->locals[m.slot.index]) = std::move(args[m.arg].value);
     }
+  };
+  try {
+    return call(function, args, e.span);
+  } catch (Error& error) {
+    mended(error);
+    put_back();
+    throw;
+  } catch (...) {
+    put_back();
     throw;
   }
 }

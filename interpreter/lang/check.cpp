@@ -30,6 +30,19 @@ std::optional<DType> number_kind(const Value& v) {
   return std::nullopt;
 }
 
+// Where a variable's value is; null before it has one.
+Value* place(const Impl& m, const Slot& s) {
+  if (CellRef c = m.cell_of(s)) return c->set ? &c->value : nullptr;
+  return s.where == Where::Local ? &m.frame->locals[s.index] : nullptr;
+}
+
+template <class F> void each_name(const Pattern& p, const F& f) {
+  if (auto* n = std::get_if<NamePattern>(&p.node)) f(p, *n);
+  if (auto* t = std::get_if<TuplePattern>(&p.node)) for (const auto& e : t->elements) each_name(*e, f);
+  if (auto* l = std::get_if<ListPattern>(&p.node)) for (const auto& e : l->elements) each_name(*e, f);
+  if (auto* r = std::get_if<RecordPattern>(&p.node)) for (const auto& x : r->fields) each_name(*x.target, f);
+}
+
 // Of the errors that a lost mesh draws after it.
 bool is_of_layouts(const std::string& code) {
   return code == "mesh" || code == "spec" || code == "layout" || code == "mode";
@@ -128,19 +141,12 @@ void Check::forget(Impl& m, const Stmt& s) {
 }
 
 void Check::forget(Impl& m, const Pattern& p) {
-  if (std::holds_alternative<NamePattern>(p.node)) m.declare(m.slot(p.id), nothing(), false);
-  if (auto* t = std::get_if<TuplePattern>(&p.node)) for (const auto& e : t->elements) forget(m, *e);
-  if (auto* l = std::get_if<ListPattern>(&p.node)) for (const auto& e : l->elements) forget(m, *e);
-  if (auto* r = std::get_if<RecordPattern>(&p.node)) for (const auto& f : r->fields) forget(m, *f.target);
+  each_name(p, [&](const Pattern& name, const NamePattern&) { m.declare(m.slot(name.id), nothing(), false); });
 }
 
 void Check::forget_target(Impl& m, const Expr& target) {
-  if (std::holds_alternative<NameRef>(target.node)) {
-    const Slot s = m.slot(target.id);
-    CellRef c = m.cell_of(s);
-    if (s.where == Where::Local) m.frame->locals[s.index] = nothing();
-    else if (c && c->set) c->value = nothing();
-  }
+  if (std::holds_alternative<NameRef>(target.node))
+    if (Value* v = place(m, m.slot(target.id))) *v = nothing();
   if (auto* t = std::get_if<TupleLit>(&target.node)) for (const auto& e : t->elements) forget_target(m, *e.value);
   if (auto* l = std::get_if<ListLit>(&target.node)) for (const auto& e : l->elements) forget_target(m, *e.value);
   if (auto* i = std::get_if<Index>(&target.node)) forget_target(m, *i->object);
@@ -196,11 +202,8 @@ Flow Check::branch(Impl& m, const Expr& e, const IfExpr& x, Value& out) {
   const std::vector<Value> after = assigned(m, &x);
   const auto list = m.frame->unit->assigned.find(&x);
   auto set = [&](const std::vector<Value>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const Slot s = list->second[i].slot;
-      CellRef cell = m.cell_of(s);
-      (cell ? cell->value : m.frame->locals[s.index]) = values[i];
-    }
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (Value* v = place(m, list->second[i].slot)) *v = values[i];
   };
   set(before);
   const Flow second = part(x.otherwise.get(), no);
@@ -261,20 +264,16 @@ std::vector<Value> Check::assigned(Impl& m, const void* node) const {
   const auto it = m.frame->unit->assigned.find(node);
   if (it == m.frame->unit->assigned.end()) return out;
   for (const auto& a : it->second) {
-    CellRef c = m.cell_of(a.slot);
-    out.push_back(c ? c->value : a.slot.where == Where::Local ? m.frame->locals[a.slot.index] : nothing());
+    const Value* v = place(m, a.slot);
+    out.push_back(v ? *v : nothing());
   }
   return out;
 }
 
 void Check::join(Impl& m, const void* node, const std::vector<Value>& before) {
   const std::vector<Value> now = assigned(m, node);
-  for (std::size_t i = 0; i < now.size() && i < before.size(); ++i) {
-    const Slot s = m.frame->unit->assigned.at(node)[i].slot;
-    CellRef c = m.cell_of(s);
-    if (c && !c->set) continue;
-    (c ? c->value : m.frame->locals[s.index]) = joined(m, before[i], now[i]);
-  }
+  for (std::size_t i = 0; i < now.size() && i < before.size(); ++i)
+    if (Value* v = place(m, m.frame->unit->assigned.at(node)[i].slot)) *v = joined(m, before[i], now[i]);
 }
 
 Value Check::blurred(Impl& m, const Value& v) {
@@ -288,12 +287,11 @@ Value Check::blurred(Impl& m, const Value& v) {
 void Check::blur(Impl& m, const void* loop, const std::vector<Value>& before) {
   const std::vector<Value> now = assigned(m, loop);
   for (std::size_t i = 0; i < now.size(); ++i) {
-    const Slot s = m.frame->unit->assigned.at(loop)[i].slot;
-    CellRef c = m.cell_of(s);
-    if (c && !c->set) continue;
+    Value* v = place(m, m.frame->unit->assigned.at(loop)[i].slot);
+    if (!v) continue;
     const bool tree = now[i].items() || now[i].fields();
     const bool grown = tree && i < before.size() && !is_nothing(before[i]) && !same_structure(before[i], now[i]);
-    (c ? c->value : m.frame->locals[s.index]) = is_nothing(now[i]) ? now[i] : grown ? nothing() : blurred(m, now[i]);
+    *v = is_nothing(now[i]) ? now[i] : grown ? nothing() : blurred(m, now[i]);
   }
 }
 
@@ -356,22 +354,14 @@ std::string type_text(Impl& m, const Value& v) {
 
 void Check::declared(Impl& m, const LetStmt& s, Span span) {
   if (throws_) return;
-  auto one = [&](const Pattern& p, auto& self) -> void {
-    if (auto* n = std::get_if<NamePattern>(&p.node)) {
-      const Slot slot = m.slot(p.id);
-      CellRef c = m.cell_of(slot);
-      const Value& v = c ? c->value : m.frame->locals[slot.index];
-      const std::string text = type_text(m, v);
-      const auto same = [&](const Let& l) { return l.span == span && l.name == n->name; };
-      auto it = std::find_if(lets.begin(), lets.end(), same);
-      if (it == lets.end()) it = lets.insert(lets.end(), {span, n->name, {}});
-      if (std::find(it->types.begin(), it->types.end(), text) == it->types.end()) it->types.push_back(text);
-    }
-    if (auto* t = std::get_if<TuplePattern>(&p.node)) for (const auto& e : t->elements) self(*e, self);
-    if (auto* l = std::get_if<ListPattern>(&p.node)) for (const auto& e : l->elements) self(*e, self);
-    if (auto* r = std::get_if<RecordPattern>(&p.node)) for (const auto& f : r->fields) self(*f.target, self);
-  };
-  one(*s.pattern, one);
+  each_name(*s.pattern, [&](const Pattern& p, const NamePattern& n) {
+    const Value* v = place(m, m.slot(p.id));
+    const std::string text = type_text(m, v ? *v : nothing());
+    const auto same = [&](const Let& l) { return l.span == span && l.name == n.name; };
+    auto it = std::find_if(lets.begin(), lets.end(), same);
+    if (it == lets.end()) it = lets.insert(lets.end(), {span, n.name, {}});
+    if (std::find(it->types.begin(), it->types.end(), text) == it->types.end()) it->types.push_back(text);
+  });
 }
 
 }  // namespace shard::lang
