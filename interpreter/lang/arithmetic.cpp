@@ -1,5 +1,6 @@
 // Operators on values: host numbers by host_math, arrays by the rows that operators.h names. A traced host number (Tensor::known)
-// stays known as long as it meets host numbers only, so that sizes and conditions computed from it can still be read.
+// stays known as long as it meets host numbers only, so that sizes and conditions computed from it can still be read. What numbers
+// from outside of a compiled function alone give is computed on the host at each call: the same digits as without `jit`.
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/host_math.h"
 #include "interpreter/lang/impl.h"
@@ -30,13 +31,15 @@ bool kind_fits(const Value& host, runtime::DType dtype) {
   return host.is<bool>() ? dtype == runtime::DType::Bool : host.is<std::int64_t>() ? runtime::is_integer(dtype) : runtime::is_float(dtype);
 }
 
+HostNumber number_of(const Value& host) {
+  if (auto* b = host.get<bool>()) return *b;
+  if (auto* i = host.get<std::int64_t>()) return *i;
+  return *host.get<double>();
+}
+
 // `result` is what the operation recorded; `host` what the same operation gives on the host.
 Value keep_known(Tensor result, const Value& host, std::initializer_list<const Value*> operands) {
-  Known known;
-  if (auto* b = host.get<bool>()) known.value = *b;
-  else if (auto* i = host.get<std::int64_t>()) known.value = *i;
-  else if (auto* d = host.get<double>()) known.value = *d;
-  else return result;
+  Known known{number_of(host), {}, nullptr};
   for (const Value* v : operands) {
     auto* t = v->get<Tensor>();
     if (!t) continue;
@@ -46,6 +49,55 @@ Value keep_known(Tensor result, const Value& host, std::initializer_list<const V
   }
   if (!result.traced() || !kind_fits(host, result.type().dtype)) return result;
   return Tensor(result.frame(), result.var(), std::make_shared<const Known>(std::move(known)));
+}
+
+// An operand that is no argument of a compiled function: a number written in it, or one from outside.
+struct OutsideOperand {
+  trace::HostFormula formula;
+  std::string key;
+};
+
+std::optional<OutsideOperand> from_outside(const Value& v) {
+  auto* t = v.get<Tensor>();
+  if (!t) {
+    const HostNumber n = number_of(v);
+    std::string key = std::to_string(n.index());
+    std::visit([&](auto x) { key.append(reinterpret_cast<const char*>(&x), sizeof x); }, n);
+    return OutsideOperand{[n](auto) { return n; }, std::move(key)};
+  }
+  if (!t->known() || !t->known()->formula) return std::nullopt;
+  const auto formula = t->known()->formula;
+  return OutsideOperand{*formula, std::to_string(reinterpret_cast<std::uintptr_t>(t->known().get()))};
+}
+
+// What `op` gives of operands that are no arguments; nothing where one is, or where the host has no such result.
+std::optional<Value> computed_outside(Impl& m, std::string key, const Value& host, std::function<Value(const std::vector<Value>&)> op,
+                                      std::initializer_list<const Value*> operands) {
+  if (!m.observer || host.is<bool>()) return std::nullopt;
+  Known known{number_of(host), {}, nullptr};
+  std::vector<trace::HostFormula> formulas;
+  for (const Value* v : operands) {
+    auto outside = from_outside(*v);
+    if (!outside) return std::nullopt;
+    formulas.push_back(std::move(outside->formula));
+    key += "|" + outside->key;
+    if (auto* t = v->get<Tensor>()) {
+      known.frame = t->known()->frame;
+      known.sources.insert(t->known()->sources.begin(), t->known()->sources.end());
+    }
+  }
+  if (auto* i = std::get_if<std::int64_t>(&known.value); i && (*i < INT32_MIN || *i > INT32_MAX)) {   // no array holds it
+    for (const Value* v : operands)
+      if (v->is_tensor()) m.ctx.need(v->tensor());
+    return host;
+  }
+  trace::HostFormula formula = [op, formulas](std::span<const std::optional<HostNumber>> leaves) {
+    std::vector<Value> values;
+    for (const auto& f : formulas) values.push_back(value_of(f(leaves)));
+    return number_of(op(values));
+  };
+  known.formula = std::make_shared<const trace::HostFormula>(std::move(formula));
+  return m.observer->on_computed(known, key);
 }
 
 bool is_text(const Value& v) { return v.is_string() || v.is<std::shared_ptr<const DeferredString>>(); }
@@ -115,6 +167,10 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
       if (r.is_tensor()) ctx.need(r.tensor());
       return *host;
     }
+    if (host) {
+      const auto again = [op](const std::vector<Value>& v) { return *host_binary(op, v[0], v[1]); };
+      if (auto out = computed_outside(*this, std::string(sign_of(op)), *host, again, {&l, &r})) return std::move(*out);
+    }
     Tensor out = ctx.apply1(ctx.table().at(row_of(op)), {in.tensor(l, span), in.tensor(r, span)});
     return host ? keep_known(std::move(out), *host, {&l, &r}) : Value(std::move(out));
   });
@@ -139,6 +195,10 @@ Value Impl::unary(UnaryOp op, const Value& v, Span span) {
           host = host_unary(op, *a);
         } catch (const runtime::RuntimeError&) {
         }
+      }
+      if (host) {
+        const auto again = [op](const std::vector<Value>& x) { return *host_unary(op, x[0]); };
+        if (auto out = computed_outside(*this, op == UnaryOp::Neg ? "-" : "~", *host, again, {&v})) return std::move(*out);
       }
       Tensor out = ctx.apply1(ctx.table().at(row_of(op)), {*t});
       return host ? keep_known(std::move(out), *host, {&v}) : Value(std::move(out));

@@ -13,10 +13,12 @@
 
 namespace shard::lang {
 
-// Told of every read of a variable that is older than the open trace; what it returns is what the program sees.
+// Told of every read of a variable that is older than the open trace, and of what is computed from the numbers among them
+// alone; what it returns is what the program sees.
 struct ReadObserver {
   virtual ~ReadObserver() = default;
   virtual Value on_read(const CellRef& cell, const Value& value) = 0;
+  virtual Value on_computed(const trace::Known& number, const std::string& key) = 0;   // equal keys: the same formula
 };
 
 enum class Flow : std::uint8_t { Next, Break, Continue, Return };

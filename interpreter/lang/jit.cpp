@@ -16,8 +16,13 @@ constexpr std::size_t kEntries = 256;   // compiled calls that one jit function 
 
 struct Outside { CellRef cell; Pattern pattern; std::size_t first; };   // first: index of its first leaf among all leaves
 
-// Where a captured parameter of the graph comes from at each call: a leaf of the arguments and outside variables, or a constant.
-struct Source { std::ptrdiff_t leaf = -1; runtime::ArrayRef constant; };
+// Where a parameter of the plan comes from at each call: a leaf of the arguments and outside variables, a number computed
+// from them, or a constant.
+struct Source {
+  std::ptrdiff_t leaf = -1;
+  runtime::ArrayRef constant = nullptr;
+  std::shared_ptr<const trace::HostFormula> formula = nullptr;
+};
 
 struct Result { std::size_t index; bool traced; };
 
@@ -43,24 +48,21 @@ class Outsiders : public ReadObserver {
   Value on_read(const CellRef& cell, const Value& value) override {
     auto it = seen_.find(cell.get());
     if (it != seen_.end()) return it->second;
-    trace::FrameRef frame = frame_;
     Gathered gathered;
     Pattern::gather(value, gathered);
     std::vector<Value> now;
     for (std::size_t i = 0; i < gathered.arrays.size(); ++i) {
       Tensor outer = gathered.arrays[i] ? Tensor(gathered.arrays[i]) : scalar(*gathered.numbers[i]);
-      // A parameter of its own, also where the same array is captured under two names: they may differ in a later call.
-      ir::Var v = frame->builder.param(in_.context().type_of(outer));
-      std::size_t position = frame->captured.size();
-      frame->captured.push_back(outer);
-      frame->captured_params.push_back(v);
-      leaf_of_[position] = leaves_ + i;
+      const std::size_t leaf = leaves_ + i;
       std::shared_ptr<const trace::Known> known;
       if (gathered.numbers[i]) {
-        known = std::make_shared<const trace::Known>(trace::Known{*gathered.numbers[i], {static_cast<int>(leaves_ + i)}, frame});
-        numbers_[leaves_ + i] = *gathered.numbers[i];
+        trace::HostFormula itself = [leaf](std::span<const std::optional<trace::HostNumber>> leaves) { return *leaves[leaf]; };
+        known = std::make_shared<const trace::Known>(
+            trace::Known{*gathered.numbers[i], {static_cast<int>(leaf)}, frame_,
+                         std::make_shared<const trace::HostFormula>(std::move(itself))});
+        numbers_[leaf] = *gathered.numbers[i];
       }
-      now.push_back(Tensor(frame, v, std::move(known)));
+      now.push_back(parameter(std::move(outer), {static_cast<std::ptrdiff_t>(leaf)}, std::move(known)));
     }
     std::size_t at = 0;
     Value replaced = now.empty() ? value : Pattern::replace(value, now, at);
@@ -70,10 +72,21 @@ class Outsiders : public ReadObserver {
     return replaced;
   }
 
+  Value on_computed(const trace::Known& number, const std::string& key) override {
+    auto it = computed_.find(key);
+    if (it == computed_.end()) {
+      Tensor t = parameter(scalar(number.value), {-1, nullptr, number.formula},
+                           std::make_shared<const trace::Known>(number));
+      it = computed_.emplace(key, Value(std::move(t))).first;
+    }
+    return it->second;
+  }
+
   void open(trace::FrameRef frame) { frame_ = std::move(frame); }
-  std::ptrdiff_t leaf_of(std::size_t captured) const {
-    auto it = leaf_of_.find(captured);
-    return it == leaf_of_.end() ? -1 : static_cast<std::ptrdiff_t>(it->second);
+  // Of the captured value at this position; null where the trace captured it by itself: a constant.
+  const Source* source(std::size_t captured) const {
+    auto it = sources_.find(captured);
+    return it == sources_.end() ? nullptr : &it->second;
   }
   const trace::HostNumber* number(std::size_t leaf) const {
     auto it = numbers_.find(leaf);
@@ -84,13 +97,34 @@ class Outsiders : public ReadObserver {
  private:
   Tensor scalar(const trace::HostNumber& n) { return in_.context().concrete_scalar(n); }
 
+  // A parameter of its own, also where the same array is captured under two names: they may differ in a later call.
+  Tensor parameter(Tensor outer, Source source, std::shared_ptr<const trace::Known> known) {
+    ir::Var v = frame_->builder.param(in_.context().type_of(outer));
+    sources_.emplace(frame_->captured.size(), std::move(source));
+    frame_->captured.push_back(std::move(outer));
+    frame_->captured_params.push_back(v);
+    return Tensor(frame_, v, std::move(known));
+  }
+
   Interpreter& in_;
   std::size_t leaves_;
   trace::FrameRef frame_;
   std::unordered_map<const Cell*, Value> seen_;
-  std::unordered_map<std::size_t, std::size_t> leaf_of_;
+  std::unordered_map<std::string, Value> computed_;
+  std::unordered_map<std::size_t, Source> sources_;      // by position among what is captured
   std::unordered_map<std::size_t, trace::HostNumber> numbers_;
 };
+
+// Which parameters a node or a result of `g` takes.
+std::vector<bool> used_params(const ir::Graph& g) {
+  std::vector<bool> used(g.types.size(), false);
+  for (const ir::Node& n : g.nodes)
+    for (ir::Var v : n.inputs) used[static_cast<std::size_t>(v.id)] = true;
+  for (ir::Var v : g.results) used[static_cast<std::size_t>(v.id)] = true;
+  std::vector<bool> out;
+  for (ir::Var p : g.params) out.push_back(used[static_cast<std::size_t>(p.id)]);
+  return out;
+}
 
 class ReadScope {   // installs an observer, and the floor that says which cells are outside
  public:
@@ -239,17 +273,22 @@ class JitFunction {
     }
     std::vector<exec::ArgInfo> infos;
     for (std::size_t i = 0; i < types.size(); ++i) {
-      e.sources.push_back({static_cast<std::ptrdiff_t>(i), nullptr});
+      e.sources.push_back({static_cast<std::ptrdiff_t>(i)});
       infos.push_back(exec::arg_info(leaves.arrays[i] ? *leaves.arrays[i] : *ctx.concrete_scalar(*leaves.numbers[i]).array()));
     }
+    auto graph = std::make_shared<ir::Graph>(*traced.graph);      // without what was read only on the host
+    graph->params.resize(types.size());
+    const std::vector<bool> used = used_params(*traced.graph);
     for (std::size_t k = 0; k < traced.captured.size(); ++k) {
-      std::ptrdiff_t leaf = outsiders.leaf_of(k);
-      e.sources.push_back({leaf, leaf < 0 ? traced.captured[k].array() : nullptr});
+      if (!used[types.size() + k]) continue;
+      graph->params.push_back(traced.graph->params[types.size() + k]);
+      const Source* source = outsiders.source(k);
+      e.sources.push_back(source ? *source : Source{-1, traced.captured[k].array()});
       infos.push_back(exec::arg_info(*traced.captured[k].array()));
     }
-    runtime::MeshRef mesh = exec::mesh_of(*traced.graph, infos);
+    runtime::MeshRef mesh = exec::mesh_of(*graph, infos);
     if (mesh && e.mesh && runtime::same_devices(*mesh, *e.mesh)) mesh = e.mesh;   // which says what axes are explicit
-    e.plan = ctx.types_only() ? trace::types_only_plan(*traced.graph, mesh) : ctx.plans().get(ctx.table(), traced.graph, infos, mesh);
+    e.plan = ctx.types_only() ? trace::types_only_plan(*graph, mesh) : ctx.plans().get(ctx.table(), graph, infos, mesh);
     return e;
   }
 
@@ -276,7 +315,7 @@ class JitFunction {
     inputs.reserve(e.sources.size());
     for (const Source& s : e.sources) {
       if (s.leaf < 0) {
-        inputs.push_back(s.constant);
+        inputs.push_back(s.formula ? in.context().concrete_scalar((*s.formula)(leaves.numbers)).array() : s.constant);
         continue;
       }
       auto leaf = static_cast<std::size_t>(s.leaf);

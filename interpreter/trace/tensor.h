@@ -2,8 +2,11 @@
 // Copying is cheap. Host numbers are not tensors until an operation needs them (see Context::scalar).
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <variant>
 
 #include "interpreter/ir/graph.h"
@@ -15,12 +18,18 @@ class Frame;                                   // one open trace, see context.h
 using FrameRef = std::shared_ptr<Frame>;
 using HostNumber = std::variant<bool, std::int64_t, double>;
 
+// How a number follows from the arguments of the guarded frame, for each call anew.
+using HostFormula = std::function<HostNumber(std::span<const std::optional<HostNumber>> leaves)>;
+
 // What a traced host number was, and which arguments of the outermost trace it was computed from. Reading it (Context::need) puts a
 // guard on those arguments: the compiled call is only reused for the same values.
 struct Known {
   HostNumber value;
   std::set<int> sources;                       // argument leaves of the guarded frame
   FrameRef frame;                              // the frame whose arguments they are
+  // Of a number from outside of a compiled function, or computed from such alone: it stays a number of the host, in
+  // double precision. Null where an argument of the call takes part.
+  std::shared_ptr<const HostFormula> formula = nullptr;
 };
 
 class Tensor {

@@ -107,6 +107,8 @@ Value Chosen::like(std::span<const Tensor> leaves) const {
   return tuple ? Value::tuple(std::move(each)) : each.at(0);
 }
 
+namespace {
+
 Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool with_value, std::vector<CallArg> args, grammar::Span span) {
   const char* who = with_value ? "value_and_grad" : "grad";
   const Chosen chosen(in, wrt, std::move(args), who, span);
@@ -147,15 +149,21 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
   return Value::tuple({aux ? Value::tuple({v, more}) : v, g});
 }
 
+}  // namespace
+
+Value gradient_function(const Value& f, const Wrt& wrt, bool aux, bool with_value) {
+  Native n{with_value ? "value_and_grad(...)" : "grad(...)", "gradient(xs...)", "The gradient of a function.",
+           [f, wrt, aux, with_value](Interpreter& i, BoundArgs& b) {
+             return gradient(i, f, wrt, aux, with_value, std::move(b.rest), b.span);
+           }};
+  return Value(std::make_shared<const Native>(std::move(n)));
+}
+
 namespace {
 
 Value make_gradient(Interpreter& in, BoundArgs& a, bool with_value) {
-  Value f = a[0];
-  Wrt wrt = read_wrt(in, a[1], a.span);
-  bool aux = in.truth(a[2], a.span);
-  Native n{with_value ? "value_and_grad(...)" : "grad(...)", "gradient(xs...)", "The gradient of a function.",
-           [f, wrt, aux, with_value](Interpreter& i, BoundArgs& b) { return gradient(i, f, wrt, aux, with_value, std::move(b.rest), b.span); }};
-  return Value(std::make_shared<const Native>(std::move(n)));
+  const Wrt wrt = read_wrt(in, a[1], a.span);
+  return gradient_function(a[0], wrt, in.truth(a[2], a.span), with_value);
 }
 
 // A function traced on all leaves of its arguments.

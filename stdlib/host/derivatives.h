@@ -23,9 +23,8 @@ struct Chosen {
   lang::Value like(std::span<const trace::Tensor> leaves) const;                  // a value shaped as the chosen arguments
 };
 
-// grad and value_and_grad of one call.
-lang::Value gradient(lang::Interpreter& in, const lang::Value& f, const Wrt& wrt, bool aux, bool with_value, std::vector<lang::CallArg> call,
-                     grammar::Span span);
+// The function that gives the gradient of `f`, with its value in front where that is asked for.
+lang::Value gradient_function(const lang::Value& f, const Wrt& wrt, bool aux, bool with_value);
 
 void register_jacobians(lang::Interpreter& in);   // jacobian.cpp
 

@@ -43,6 +43,29 @@ std::string read_all(const std::string& path) {
   }
 }
 
+// Gives a stream the next of `bytes` where it has used up the last, and `chunk` to write to.
+void supply(z_stream& z, std::string_view bytes, std::size_t& fed, std::string& chunk) {
+  if (z.avail_in == 0 && fed < bytes.size()) {
+    const std::size_t n = std::min<std::size_t>(bytes.size() - fed, std::numeric_limits<uInt>::max());
+    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + fed));
+    z.avail_in = static_cast<uInt>(n);
+    fed += n;
+  }
+  z.next_out = reinterpret_cast<Bytef*>(chunk.data());
+  z.avail_out = static_cast<uInt>(chunk.size());
+}
+
+// False where it failed; errno says why.
+bool write_all(int fd, std::string_view bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string inflate_bytes(std::string_view packed, bool raw, std::size_t limit) {
@@ -52,14 +75,7 @@ std::string inflate_bytes(std::string_view packed, bool raw, std::size_t limit) 
   std::string out, chunk(1 << 18, '\0');
   std::size_t fed = 0;
   for (;;) {
-    if (z.avail_in == 0 && fed < packed.size()) {
-      const std::size_t n = std::min<std::size_t>(packed.size() - fed, std::numeric_limits<uInt>::max());
-      z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + fed));
-      z.avail_in = static_cast<uInt>(n);
-      fed += n;
-    }
-    z.next_out = reinterpret_cast<Bytef*>(chunk.data());
-    z.avail_out = static_cast<uInt>(chunk.size());
+    supply(z, packed, fed, chunk);
     const int status = inflate(&z, Z_NO_FLUSH);
     const std::size_t got = chunk.size() - z.avail_out;
     if (out.size() + got > limit) refuse("unpacked it is larger than " + std::to_string(limit >> 20) + " MiB");
@@ -82,14 +98,7 @@ std::string gzip_bytes(std::string_view bytes) {
   std::string out, chunk(1 << 18, '\0');
   std::size_t fed = 0;
   for (int status = Z_OK; status != Z_STREAM_END;) {
-    if (z.avail_in == 0 && fed < bytes.size()) {
-      const std::size_t n = std::min<std::size_t>(bytes.size() - fed, std::numeric_limits<uInt>::max());
-      z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + fed));
-      z.avail_in = static_cast<uInt>(n);
-      fed += n;
-    }
-    z.next_out = reinterpret_cast<Bytef*>(chunk.data());
-    z.avail_out = static_cast<uInt>(chunk.size());
+    supply(z, bytes, fed, chunk);
     status = deflate(&z, fed == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
     if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) refuse("it cannot be packed");
     out.append(chunk, 0, chunk.size() - z.avail_out);
@@ -119,12 +128,7 @@ void write_bytes(lang::Interpreter& in, const std::string& path, std::string_vie
   };
   Descriptor file{open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
   if (file.fd < 0) fail("");
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = write(file.fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("");
-    done += static_cast<std::size_t>(n);
-  }
+  if (!write_all(file.fd, bytes)) fail("");
   if (fsync(file.fd) != 0 && errno != EINVAL) fail("on its way to the disk: ");
   if (rename(beside.c_str(), path.c_str()) != 0) fail("");
   const std::size_t slash = path.rfind('/');               // the new name is on the disk once its folder is
@@ -137,12 +141,7 @@ void append_bytes(lang::Interpreter& in, const std::string& path, std::string_vi
   const auto fail = [&] { in.fail("io", span, "cannot write '" + path + "': " + std::strerror(errno)); };
   Descriptor file{open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
   if (file.fd < 0) fail();
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = write(file.fd, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail();
-    done += static_cast<std::size_t>(n);
-  }
+  if (!write_all(file.fd, bytes)) fail();
 }
 
 bool ends_with_lower(const std::string& path, std::string_view ending) {

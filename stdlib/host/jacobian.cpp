@@ -1,5 +1,7 @@
 // jacobian and hessian: the pullback of a function, mapped over a basis of cotangents. For each array of the result and each array of
 // the arguments there is one array of shape [result..., argument...]; so a tree of results holds trees of arguments.
+#include <numeric>
+
 #include "interpreter/ir/builder.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"
@@ -32,8 +34,8 @@ ir::Vars derivatives_of(ir::Builder& b, const ir::Graph& g, std::size_t r, std::
   const runtime::Type& y = g.type(g.results[r]);
   std::vector<bool> with_ct(g.results.size(), false);
   with_ct[r] = true;
-  std::vector<int> places;
-  for (std::size_t i = 0; i < wrt; ++i) places.push_back(static_cast<int>(i));
+  std::vector<int> places(wrt);
+  std::iota(places.begin(), places.end(), 0);
   ir::Graph pull = transform::vjp(b.table(), g, places, with_ct, false);
   std::vector<bool> mapped(pull.params.size(), false);
   mapped.back() = true;
@@ -88,10 +90,7 @@ Value make_jacobian(Interpreter& in, BoundArgs& a) {
 Value make_hessian(Interpreter& in, BoundArgs& a) {
   Value f = a[0];
   Wrt wrt = read_wrt(in, a[1], a.span);
-  Value slope(std::make_shared<const Native>(
-      Native{"grad(...)", "gradient(xs...)", "The gradient of a function.", [f, wrt](Interpreter& i, BoundArgs& b) {
-               return gradient(i, f, wrt, false, false, std::move(b.rest), b.span);
-             }}));
+  Value slope = gradient_function(f, wrt, false, false);
   return Value(std::make_shared<const Native>(
       Native{"hessian(...)", "hessian(xs...)", "The second derivatives at a point.", [slope, wrt](Interpreter& i, BoundArgs& b) {
                return jacobian_of(i, slope, wrt, std::move(b.rest), "hessian", b.span);
