@@ -4,6 +4,7 @@
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/conversion.h"
 #include "interpreter/lang/spec.h"
+#include "interpreter/lang/written.h"
 
 namespace shard::lang {
 
