@@ -106,11 +106,15 @@ void blocks(const Product& p) {
   const bool small = p.m * p.n * p.k <= 512;
   std::int64_t rows = p.m, cols = p.n;
   if (p.m * p.n * p.k > std::int64_t{1} << 18) {
-    rows =
-        std::clamp(up(p.m / 8, 8), std::int64_t{64}, std::int64_t{512});  // each block packs all of w: not too few rows
-    if (p.m < 128)
-      cols = std::clamp(up(p.n / 16, 48), std::int64_t{192},
-                        std::int64_t{6144});  // 48 columns: whole tiles of every kernel
+    // Each block packs its rows of a and its columns of w: blocks that are neither flat nor narrow pack least. Cuts at 48
+    // columns leave whole tiles of every kernel.
+    if (p.m < 128) {
+      rows = p.m;
+      cols = std::clamp(up(p.n / 16, 48), std::int64_t{192}, std::int64_t{6144});
+    } else {
+      rows = std::clamp(up(p.m / (p.n < 240 ? 8 : 4), 8), std::int64_t{p.n < 240 ? 64 : 128}, std::int64_t{512});
+      if (p.n >= 480) cols = up((p.n + 1) / 2, 48);
+    }
     rows = std::min(rows, p.m);
     cols = std::min(cols, p.n);
   }

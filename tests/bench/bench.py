@@ -133,9 +133,9 @@ def main():
         ms, mb = shard_step(a.shard, name, devices, few, many)
         jax = jax_step(a.python, name, devices, many // 10 + 10) if with_jax else None
         print(f'{name:10} {devices:7} {ms:10.4f} ' + (f'{jax:10.4f} {ms / jax:7.2f}' if jax else f'{"-":>10} {"-":>7}') + f' {mb:8.0f}', flush=True)
-    timed = ['run', os.path.join(HERE, 'transformer.shard'), '--set']
-    none, one, two = (min(run([a.shard, *timed, f'steps={n}'])[0] for _ in range(3)) for n in (0, 1, 2))
-    print(f'transformer: trace to plan {(2 * one - two - none) * 1e3:.0f} ms', flush=True)
+    timed = ['run', os.path.join(HERE, 'transformer.shard'), '--set', 'steps=0', '--set']
+    without, with_plan = (min(run([a.shard, *timed, f'plan={n}'])[0] for _ in range(5)) for n in (0, 1))
+    print(f'transformer: trace to plan {(with_plan - without) * 1e3:.0f} ms', flush=True)
     for what in ('ppermute', 'psum', 'all_gather', 'train'):
         ms = [collectives_step(a.shard, what, devices) for devices in (8, 512, 4096)]
         unit, scale = ('ms a step', 1) if what == 'train' else ('us each', 10)
