@@ -34,6 +34,7 @@ struct Entry {
   std::vector<std::pair<std::size_t, trace::HostNumber>> guards;   // leaf, and the number it must be
   std::vector<Source> sources;                                     // one a parameter of the plan
   std::shared_ptr<const exec::Executable> plan;
+  runtime::MeshRef runs_on;                                        // the plan's mesh
   Value tree;                                                      // of the result
   std::vector<int> index;                                          // by leaf of the result: which result of the plan, or -1
 };
@@ -147,9 +148,32 @@ class ReadScope {   // installs an observer, and the floor that says which cells
   std::uint64_t old_floor_, old_observer_floor_;
 };
 
+// An argument as its type with its layout; trees in their own form.
+std::string described(Interpreter& in, const Value& v) {
+  if (v.is_tensor() && v.tensor().array()) {
+    runtime::Type t = v.tensor().array()->type;
+    t.sharding = v.tensor().array()->layout;
+    return runtime::to_string(t);
+  }
+  if (v.is<bool>()) return "bool[]";
+  if (v.is<std::int64_t>()) return "i32[]";
+  if (v.is<double>()) return "f32[]";
+  std::string out;
+  if (const Record* record = v.fields()) {
+    for (const auto& [name, field] : record->fields) out += (out.empty() ? "" : ", ") + name + ": " + described(in, field);
+    return "{" + out + "}";
+  }
+  if (const auto* items = v.items()) {
+    for (const Value& item : *items) out += (out.empty() ? "" : ", ") + described(in, item);
+    return v.is<std::shared_ptr<List>>() ? "[" + out + "]" : "(" + out + (items->size() == 1 ? ",)" : ")");
+  }
+  return v.callable() ? kind_name(v) : in.repr(v);
+}
+
 class JitFunction {
  public:
-  JitFunction(Value f, Value in_specs, Value out_specs) : function_(std::move(f)), in_specs_(std::move(in_specs)), out_specs_(std::move(out_specs)) {}
+  JitFunction(Value f, Value in_specs, Value out_specs, grammar::Span where)
+      : function_(std::move(f)), in_specs_(std::move(in_specs)), out_specs_(std::move(out_specs)), where_(where) {}
 
   Value call(Interpreter& in, std::vector<CallArg> args, grammar::Span span) {
     if (in.context().tracing()) return body(in, std::move(args), span);   // already inside a trace: the callee is part of it
@@ -171,6 +195,11 @@ class JitFunction {
   std::shared_ptr<const exec::Executable> compiled(Interpreter& in, std::vector<CallArg> args, grammar::Span span) {
     Gathered leaves;
     return find(in, tree_of(args), args, leaves, span).plan;
+  }
+
+  Compiled compiled_call(Interpreter& in, std::vector<CallArg> args, grammar::Span span) {
+    Gathered leaves;
+    return as_known(in, find(in, tree_of(args), args, leaves, span), args);
   }
 
  private:
@@ -201,11 +230,28 @@ class JitFunction {
       if (fits(in, *it, tree, leaves)) return *it;
     leaves = {};
     Entry e = trace(in, tree, args, span);
+    if (const auto& told = in.options().compiled) told(as_known(in, e, args));
     if (entries_.size() >= kEntries) entries_.erase(entries_.begin());
     entries_.push_back(std::move(e));
     Pattern::gather(tree, leaves);
     for (const Outside& o : entries_.back().outside) Pattern::gather(o.cell->value, leaves);
     return entries_.back();
+  }
+
+  Compiled as_known(Interpreter& in, const Entry& e, const std::vector<CallArg>& args) const {
+    Compiled out{"a function", where_, {}, e.runs_on, e.plan};
+    if (auto* closure = function_.get<std::shared_ptr<const Closure>>()) {
+      const grammar::Function& f = *(*closure)->function;
+      out.where = f.name_span.known() ? f.name_span : f.span;
+      out.name = f.name.empty() ? "fn" : f.name;
+    } else if (auto* native = function_.get<std::shared_ptr<const Native>>()) {
+      out.name = (*native)->name;
+    } else if (auto* row = function_.get<const ir::OpDef*>()) {
+      out.name = (*row)->name;
+    }
+    for (const CallArg& a : args)
+      out.arguments.push_back((a.name.empty() ? "" : a.name + ": ") + described(in, a.value));
+    return out;
   }
 
   static bool fits(Interpreter& in, const Entry& e, const Value& tree, Gathered& leaves) {
@@ -288,6 +334,7 @@ class JitFunction {
     }
     runtime::MeshRef mesh = exec::mesh_of(*graph, infos);
     if (mesh && e.mesh && runtime::same_devices(*mesh, *e.mesh)) mesh = e.mesh;   // which says what axes are explicit
+    e.runs_on = mesh;
     e.plan = ctx.types_only() ? trace::types_only_plan(*graph, mesh) : ctx.plans().get(ctx.table(), graph, infos, mesh);
     return e;
   }
@@ -325,6 +372,7 @@ class JitFunction {
   }
 
   Value function_, in_specs_, out_specs_;
+  grammar::Span where_;
   std::vector<Entry> entries_;
 };
 
@@ -346,8 +394,8 @@ trace::Traced Interpreter::trace(std::span<const runtime::Type> params,
       {}, types_only);
 }
 
-Value make_jit(Interpreter&, Value function, Value in_specs, Value out_specs, grammar::Span) {
-  auto jit = std::make_shared<JitFunction>(std::move(function), std::move(in_specs), std::move(out_specs));
+Value make_jit(Interpreter&, Value function, Value in_specs, Value out_specs, grammar::Span span) {
+  auto jit = std::make_shared<JitFunction>(std::move(function), std::move(in_specs), std::move(out_specs), span);
   auto native = std::make_shared<JitNative>();
   native->name = "jit(...)";
   native->signature = "jit(xs...)";
@@ -358,11 +406,24 @@ Value make_jit(Interpreter&, Value function, Value in_specs, Value out_specs, gr
   return Value(std::shared_ptr<const Native>(native));
 }
 
-std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, std::vector<CallArg> args, grammar::Span span) {
+namespace {
+
+// The compiled function behind f, or one made for this call.
+std::shared_ptr<JitFunction> behind(const Value& f) {
   if (auto* native = f.get<std::shared_ptr<const Native>>(); native && (*native)->compiled)
-    return static_cast<const JitNative&>(**native).jit->compiled(in, std::move(args), span);
-  JitFunction once(f, Value(), Value());
-  return once.compiled(in, std::move(args), span);
+    return static_cast<const JitNative&>(**native).jit;
+  return std::make_shared<JitFunction>(f, Value(), Value(), grammar::Span{});
+}
+
+}  // namespace
+
+std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, std::vector<CallArg> args,
+                                                 grammar::Span span) {
+  return behind(f)->compiled(in, std::move(args), span);
+}
+
+Compiled compiled_call(Interpreter& in, const Value& f, std::vector<CallArg> args, grammar::Span span) {
+  return behind(f)->compiled_call(in, std::move(args), span);
 }
 
 }  // namespace shard::lang

@@ -11,7 +11,17 @@ namespace shard::lang {
 // `in` and `out`: specs (trees, prefixes) for arguments and results, or none.
 Value make_jit(Interpreter& in, Value function, Value in_specs, Value out_specs, grammar::Span span);
 
+// A call that was compiled, as people know it.
+struct Compiled {
+  std::string name;                          // of the function
+  grammar::Span where;                       // where it is written; of no source for functions of the host
+  std::vector<std::string> arguments;        // their types with layouts: "f32[64@data,16]"
+  runtime::MeshRef mesh;                     // null: no mesh
+  std::shared_ptr<const exec::Executable> plan;
+};
+
 // What a call of `f` with these arguments compiles to (f need not be a jit function); shares the trace with jit. Nothing runs.
 std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, std::vector<CallArg> args, grammar::Span span);
+Compiled compiled_call(Interpreter& in, const Value& f, std::vector<CallArg> args, grammar::Span span);
 
 }  // namespace shard::lang

@@ -88,10 +88,9 @@ namespace {
 std::string_view foreign_name(std::string_view name) {
   struct Foreign { std::string_view name, say; };
   static constexpr Foreign known[] = {
-      {"cost", "`cost` comes with a later version; `comm(f, x)` and `memory_stats(f, x)` say what a call moves and holds"},
+      {"cost", "`cost` comes with a later version; `explain(f, x)` tells what a call moves, holds and computes"},
       {"time", "`time` comes with a later version"},
-      {"plan", "`plan` comes with a later version; `comm(f, x, by: \"line\")` lists what a call moves"},
-      {"explain", "`explain` comes with a later version; `comm(f, x, by: \"line\")` lists what a call moves"},
+      {"plan", "`plan` comes with a later version; `explain(f, x)` tells what a call does"},
       {"launch", "`launch` comes with a later version: one process simulates all devices"},
       {"np", "functions have no prefix: `zeros([3])`, `sum(x)`"},
       {"numpy", "functions have no prefix: `zeros([3])`, `sum(x)`"},

@@ -20,6 +20,7 @@ int run_file(const std::string& path, const Settings& settings);
 int test_files(const std::vector<std::string>& paths, const Settings& settings);
 struct CheckOutput { bool json = false, types = false, names_only = false; };
 int check_files(const std::vector<std::string>& paths, const Settings& settings, const CheckOutput& output);   // check.cpp
+int explain_file(const std::string& path, const Settings& settings);          // explain.cpp
 int help(const std::string& name, const Settings& settings);
 int help_all(const Settings& settings);          // the reference page of all builtins
 int run_repl(const Settings& settings);                       // repl.cpp

@@ -83,8 +83,11 @@ int main(int argc, char** argv) {
   bool all_builtins = false;
   help->add_option("name", name, "A builtin, a module (nn), or module.name");
   help->add_flag("--all", all_builtins, "The reference page of all builtins, as Markdown");
+  CLI::App* explain = app.add_subcommand("explain", "Run a script without its output and tell what each compiled call does between devices");
+  explain->add_option("file", file, "The script (- reads it from standard input)")->required();
+  add_settings(explain, settings, sets);
   std::vector<CLI::App*> later;
-  for (const char* word : {"fmt", "explain", "launch", "lsp"}) {
+  for (const char* word : {"fmt", "launch", "lsp"}) {
     later.push_back(app.add_subcommand(word, "Comes with a later version"));
     later.back()->allow_extras();
   }
@@ -104,6 +107,7 @@ int main(int argc, char** argv) {
   if (*repl) return shard::repl::run_repl(settings);
   if (*test) return shard::repl::test_files(files, settings);
   if (*check) return shard::repl::check_files(files, settings, output);
+  if (*explain) return shard::repl::explain_file(file, settings);
   if (*help) return all_builtins ? shard::repl::help_all(settings) : shard::repl::help(name, settings);
   return shard::repl::run_file(file, settings);
 }

@@ -1,5 +1,7 @@
-// jit, comm and memory_stats: compiled functions, what a call of one says between the devices, and what it holds on each.
+// jit, comm, explain and memory_stats: compiled functions, what a call of one says between the devices, and what it
+// holds on each.
 #include "grammar/parse.h"
+#include "interpreter/lang/explain.h"
 #include "interpreter/lang/jit.h"
 
 #include <map>
@@ -74,6 +76,16 @@ Value comm(Interpreter& in, BoundArgs& a) {
   return lines ? by_line(in, plan->comm()) : totals(plan->comm());
 }
 
+Value explain(Interpreter& in, BoundArgs& a) {
+  if (!a[0].callable()) in.fail("type", a.span, "explain takes a function and its arguments: explain(f, x, y)");
+  if (in.context().tracing())
+    in.fail("trace", a.span, "explain needs a call that could be run, and here a function is being traced",
+            {"ask outside of that function: explain(f, x)"});
+  const lang::Compiled call = lang::compiled_call(in, a[0], std::move(a.rest), a.span);
+  if (!in.context().types_only()) in.write(lang::explained(call, in.sources()));
+  return Value();
+}
+
 Value memory_stats(Interpreter& in, BoundArgs& a) {
   if (a[0].is_none()) {
     if (in.context().types_only()) throw runtime::RuntimeError("unknown", "nothing is held where only types are computed");
@@ -100,6 +112,11 @@ void register_compilation(Interpreter& in) {
              "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `by: \"line\"` gives a list with kind, bytes, axes, "
              "line, and whether it was written. Nothing is run.",
              comm});
+  in.define({"explain", "explain(f, xs...)",
+             "Prints what a call f(xs...) does: each line of the source that makes devices talk, with its collectives, their axes and bytes, "
+             "and whether they were written or inserted; then what the call sends in all, what one device holds, and how much is computed. "
+             "Nothing is run.",
+             explain});
   in.define({"memory_stats", "memory_stats(f = none, xs...)",
              "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse. Of a call f(xs...): what one device holds, as "
              "{arguments, results, temporaries}; nothing is run.",

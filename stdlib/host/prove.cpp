@@ -12,15 +12,45 @@ using lang::Native;
 using lang::Value;
 using trace::Tensor;
 
-// The value and, for the float leaves of the arguments, what its pullback makes of the value itself: a cotangent that is not constant.
+// The value and, for the float leaves of the arguments, what its pullback makes of the value itself: a cotangent that is
+// not constant.
 struct Answer { Value value, gradients; };
+
+// Where each leaf of a tree stands: ".w", "[0].b"; "" for a leaf alone.
+void paths(const Value& v, const std::string& here, std::vector<std::string>& out) {
+  if (v.is_none()) return;
+  if (const auto* items = v.items()) {
+    for (std::size_t i = 0; i < items->size(); ++i) paths((*items)[i], here + "[" + std::to_string(i) + "]", out);
+  } else if (const lang::Record* record = v.fields()) {
+    for (const auto& [name, field] : record->fields) paths(field, here + "." + name, out);
+  } else {
+    out.push_back(here);
+  }
+}
+
+bool is_real(const Value& leaf) {
+  return leaf.is<double>() || (leaf.is_tensor() && runtime::is_float(leaf.tensor().type().dtype));
+}
+
+// "argument 1 (.w)", for each float leaf of the arguments.
+std::vector<std::string> float_names(const std::vector<Value>& arguments) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::vector<Value> leaves = lang::leaves(arguments[i]);
+    std::vector<std::string> at;
+    paths(arguments[i], "", at);
+    for (std::size_t k = 0; k < leaves.size(); ++k)
+      if (is_real(leaves[k]))
+        out.push_back("argument " + std::to_string(i) + (at[k].empty() ? "" : " (" + at[k] + ")"));
+  }
+  return out;
+}
 
 Answer answer(Interpreter& in, const Value& f, const Value& arguments, grammar::Span span) {
   std::vector<Value> leaves = lang::leaves(arguments), floats;
   std::vector<std::size_t> where;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    bool real = leaves[i].is<double>() || (leaves[i].is_tensor() && runtime::is_float(leaves[i].tensor().type().dtype));
-    if (!real) continue;
+    if (!is_real(leaves[i])) continue;
     where.push_back(i);
     floats.push_back(leaves[i]);
   }
@@ -40,14 +70,17 @@ Answer answer(Interpreter& in, const Value& f, const Value& arguments, grammar::
   return {parts[0], in.call(parts[1], {parts[0]}, span)};
 }
 
-void compare(Interpreter& in, const char* what, const Value& got, const Value& want, double rtol, double atol, grammar::Span span) {
+void compare(Interpreter& in, const std::string& what, const std::vector<std::string>& names, const Value& got,
+             const Value& want, double rtol, double atol, grammar::Span span) {
   if (!lang::same_structure(got, want))
-    in.fail("assert", span, std::string(what) + ": the two differ in structure", {"the first is " + lang::structure(got), "the second is " + lang::structure(want)});
+    in.fail("assert", span, what + ": the two differ in structure",
+            {"the first is " + lang::structure(got), "the second is " + lang::structure(want)});
   auto xs = lang::leaves(got), ys = lang::leaves(want);
   for (std::size_t i = 0; i < xs.size(); ++i) {
     if (!xs[i].is_tensor() && !xs[i].is_host_number()) continue;
-    std::string where = std::string(what) + (xs.size() > 1 ? " " + std::to_string(i) : "") + ": ";
-    compare_close(in, in.tensor(xs[i], span).array(), in.tensor(ys[i], span).array(), rtol, atol, span, where);
+    const std::string name = i < names.size() && !names[i].empty() ? " " + names[i] : "";
+    compare_close(in, in.tensor(xs[i], span).array(), in.tensor(ys[i], span).array(), rtol, atol, span,
+                  what + name + ": ");
   }
 }
 
@@ -63,8 +96,11 @@ Value prove_equal(Interpreter& in, BoundArgs& a) {
   if (in.context().tracing()) in.fail("call", a.span, "prove_equal compares results, so it stands outside of traced code");
   Value tree = Value::tuple(std::move(args));
   Answer first = answer(in, a[0], tree, a.span), second = answer(in, a[1], tree, a.span);
-  compare(in, "the values", first.value, second.value, rtol, atol, a.span);
-  compare(in, "the gradients with respect to argument", first.gradients, second.gradients, rtol, atol, a.span);
+  std::vector<std::string> results;
+  paths(first.value, "", results);
+  compare(in, "the values", results, first.value, second.value, rtol, atol, a.span);
+  compare(in, "the gradients with respect to", float_names(*tree.items()), first.gradients, second.gradients, rtol,
+          atol, a.span);
   return {};
 }
 

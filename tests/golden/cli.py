@@ -72,7 +72,7 @@ def missing_files_and_folders_are_told():
 def wrong_usage_is_status_2():
     path = script('print(1)\n')
     for args in (['run'], ['run', path, '--no-such-option'], ['run', path, '--devices', '0'], ['run', path, '--devices', 'x'], ['run', path, '--set', 'novalue'],
-                 ['fmt', path], ['launch'], ['explain', path], ['lsp']):
+                 ['fmt', path], ['launch'], ['explain'], ['lsp']):
         p = shard(*args)
         check(p.returncode == 2 and (p.stderr or p.stdout), ' '.join(args), p)
     check('later version' in shard('fmt', path).stderr, 'fmt says that it comes later')
@@ -119,6 +119,59 @@ def check_finds_what_is_wrong_without_running():
     p = shard('check', typed)
     check(p.returncode == 1 and 'f32[4]' in p.stderr and ':2:' in p.stderr and p.stdout == '', 'types', p)
     check(shard('check', typed, '--names').returncode == 0, 'names only')
+
+
+@case
+def explain_tells_each_compiled_call():
+    """Bytes by hand: the gradient of w is 16 x 4 f32 = 256, a device has 2 x 16 of x = 128 ; in ring a device sends its
+    128 three times and gathers four times 128, and adds 32 elements on each of 4 devices."""
+    path = script("""mesh m = (@X: 4)
+fn loss(w, x) = mean((x @ w) ** 2)
+jit fn step(w, x) = w - 0.1 * grad(loss)(w, x)
+manual fn ring(x: P(@X)) -> P(@X) {
+  for i in 0..3 { x = ppermute(x, @X, shift: 1) }
+  x + all_gather(x, @X)[0]
+}
+let x = shard ones([8, 16]) as P(@X)
+let w = zeros([16, 4])
+for i in 0..3 { w = step(w, x) }
+print("not shown", ring(x))
+""")
+    folder, name = os.path.split(path)
+    p = shard('explain', name, cwd=folder)
+    check(p.returncode == 0 and p.stderr == '', 'status', p)
+    step, ring = p.stdout.split('\n\n')
+    check(re.sub(r'computes .*|\d+ of temporaries', '', step) == """step(f32[16,4], f32[8@X,16])
+  at case.shard:3, on 4 devices (@X: 4)
+   2 | fn loss(w, x) = mean((x @ w) ** 2)
+     |   psum  @X  256 bytes  inserted
+  communicates  1 psum of 256 bytes
+  a device holds  384 bytes of arguments, 256 of results, 
+  """, 'step', p)
+    check(re.sub(r'\d+ of temporaries', '', ring) == """ring(f32[8@X,16])
+  at case.shard:4, on 4 devices (@X: 4)
+   5 | for i in 0..3 { x = ppermute(x, @X, shift: 1) }
+     |   ppermute    @X  3 times  384 bytes  written
+   6 | x + all_gather(x, @X)[0]
+     |   all_gather  @X           512 bytes  written
+  communicates  3 ppermute of 384 bytes, 1 all_gather of 512 bytes
+  a device holds  128 bytes of arguments, 128 of results, 
+  computes  128 floating point operations on all devices together
+""", 'ring', p)
+    check(max(len(line) for line in p.stdout.splitlines()) <= 80, '80 columns', p)
+    # explain(f, x...) prints the same, and runs nothing.
+    path = script("""mesh m = (@X: 4)
+jit fn total(p, x) { print("ran", x); sum(x @ p.w) }
+explain(total, {w: ones([4, 2])}, shard ones([8, 4]) as P(@X))
+""")
+    p = shard(path)
+    check(p.returncode == 0 and p.stdout.startswith("total({w: f32[4,2]}, f32[8@X,4])\n") and re.search(r'psum +@X +4 bytes  inserted', p.stdout)
+          and p.stdout.count('ran') == 1, 'the builtin', p)
+    p = shard('explain', script('mesh m = (@X: 4)\nprint(zeros([2]))\n'))
+    check(p.returncode == 0 and p.stdout.startswith('nothing is compiled'), 'nothing', p)
+    p = shard('explain', script('mesh m = (@X: 4)\njit fn f(x) = x + 1\nf(1.0)\nf(zeros([2]) + zeros([3]))\n'))
+    check(p.returncode == 1 and p.stdout.startswith('f(f32[])') and ':4:' in p.stderr, 'an error after the first call', p)
+    check(shard('explain', '/no/such.shard').returncode == 1, 'a missing file')
 
 
 @case

@@ -1,0 +1,34 @@
+// shard explain: a script is run without its output, and each call that it compiles is told, once a function and
+// signature, as soon as it is compiled. Layouts decide what devices say, and they are known for certain in a run alone.
+#include <cstdio>
+#include <set>
+
+#include "interpreter/lang/explain.h"
+#include "interpreter/repl/commands.h"
+
+namespace shard::repl {
+
+int explain_file(const std::string& path, const Settings& settings) {
+  std::string text;
+  if (!read_script(path, text)) return 1;
+  std::set<std::string> told;
+  embed::Machine* engine = nullptr;
+  lang::Options options;
+  options.output = [](std::string_view) {};
+  options.compiled = [&](const lang::Compiled& call) {
+    std::string one = lang::explained(call, engine->interpreter().sources());
+    if (told.contains(one)) return;
+    write_out((told.empty() ? "" : "\n") + one);
+    std::fflush(stdout);
+    told.insert(std::move(one));
+  };
+  const auto machine = make_machine(settings, std::move(options));
+  engine = machine.get();
+  const int status =
+      guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
+  if (status == 0 && told.empty()) write_out("nothing is compiled: the script calls no jit and no manual function\n");
+  std::fflush(stdout);
+  return status;
+}
+
+}  // namespace shard::repl
