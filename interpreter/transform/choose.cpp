@@ -22,6 +22,8 @@ class Chooser {
     while (take(false)) {}
     while (take(true)) {}
     relocate();
+    joint_ = true;
+    while (take(false)) {}
     return std::move(chosen_);
   }
 
@@ -38,22 +40,39 @@ class Chooser {
       case FactorKind::Pass: return 3;
       case FactorKind::Masked: return masks_ ? 2 : -1;
       case FactorKind::Reduced: return factor.reduce == FactorReduce::Prod ? -1 : 1;
-      case FactorKind::Whole:
-      case FactorKind::Halo: return -1;
+      case FactorKind::Halo: return masks_ && (joint_ || !shared(f)) ? 0 : -1;
+      case FactorKind::Whole: return -1;
     }
     return -1;
+  }
+
+  // Several operands have it (they are joined): exchanges to a dimension that passes and back cost no more than windows
+  // of each, so these come first.
+  bool shared(int f) const {
+    return std::count_if(known_.begin(), known_.end(), [&](const Known& k) { return !k.result && has(k, f); }) > 1;
   }
 
   bool possible(int f, const Axes& axes, std::size_t have) const {
     for (std::size_t i = have; i < axes.size(); ++i)
       if (used_.has(axes[i])) return false;
     if (rule_.factors[static_cast<std::size_t>(f)].size % parts(mesh_, axes) != 0) return false;
+    if (!evenly(f, axes)) return false;
     for (const auto& k : known_) {
       if (!reachable(rule_, *k.value.dims, chosen_, f, mesh_)) return false;
       int times = 0;                                        // a diagonal: one axis cannot split two dimensions
       for (const auto& dim : *k.value.dims) times += static_cast<int>(std::count(dim.begin(), dim.end(), f));
       if (times > 1) return false;
     }
+    return true;
+  }
+
+  // A halo factor stands for dimensions of several sizes.
+  bool evenly(int f, const Axes& axes) const {
+    if (rule_.factors[static_cast<std::size_t>(f)].kind != FactorKind::Halo) return true;
+    for (const auto& k : known_)
+      for (std::size_t d = 0; k.value.shape && d < k.value.dims->size(); ++d)
+        if (const auto& dim = (*k.value.dims)[d]; std::find(dim.begin(), dim.end(), f) != dim.end())
+          if ((*k.value.shape)[d] % parts(mesh_, axes) != 0 || (*k.value.shape)[d] == 0) return false;
     return true;
   }
 
@@ -108,7 +127,9 @@ class Chooser {
     for (const auto& k : known_) {
       if (k.result) continue;
       for (std::size_t f = 0; f < k.axes.size(); ++f) {
-        if (rank(static_cast<int>(f)) >= 0 || k.axes[f].empty()) continue;
+        const bool stays = rank(static_cast<int>(f)) >= 0 &&
+                           (rule_.factors[f].kind != FactorKind::Halo || !chosen_[f].empty());
+        if (stays || k.axes[f].empty()) continue;
         for (std::size_t g = 0; g < chosen_.size(); ++g) {
           if (rule_.factors[g].kind != FactorKind::Pass || !has(k, static_cast<int>(g)) ||
               !in_results(static_cast<int>(g)))
@@ -134,6 +155,7 @@ class Chooser {
       for (int f = 0; f < static_cast<int>(rule_.factors.size()); ++f) {
         const Axes& list = source.axes[static_cast<std::size_t>(f)];
         const Axes& mine = chosen_[static_cast<std::size_t>(f)];
+        if (wishes && rule_.factors[static_cast<std::size_t>(f)].kind == FactorKind::Halo) continue;   // not free
         if (rank(f) < 0 || list.size() <= mine.size() || !is_prefix(mine, list)) continue;
         for (std::size_t n = list.size(); n > mine.size(); --n) {
           Axes axes(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(n));
@@ -169,6 +191,7 @@ class Chooser {
   const Mesh& mesh_;
   FactorAxes chosen_;
   std::vector<Known> known_;
+  bool joint_ = false;
 };
 
 }  // namespace

@@ -126,10 +126,11 @@ void Partitioner::operation(const Node& n) {
   std::vector<SplitValue> operands, results;
   for (Var v : n.inputs) have.push_back(values_[at(v)].layout);
   for (std::size_t i = 0; i < n.inputs.size(); ++i)
-    operands.push_back({&rule->operands[i], &have[i], bytes_of(g_.type(n.inputs[i]))});
+    operands.push_back({&rule->operands[i], &have[i], bytes_of(g_.type(n.inputs[i])), &g_.type(n.inputs[i]).shape});
   AxisSet typed_pending;
   for (std::size_t r = 0; r < n.outputs.size(); ++r) {
-    results.push_back({&rule->results[r], &wanted(n.outputs[r]), bytes_of(g_.type(n.outputs[r]))});
+    results.push_back({&rule->results[r], &wanted(n.outputs[r]), bytes_of(g_.type(n.outputs[r])),
+                       &g_.type(n.outputs[r]).shape});
     typed_pending |= wanted(n.outputs[r]).unreduced;
   }
   AxisSet kept;                       // pending in the types of operands and results alike

@@ -98,7 +98,7 @@ Vars roll(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     std::int64_t n = b.type(x).shape[static_cast<std::size_t>(from_front(axis, rank_of(b, x)))];
     refuse_split(b, x, axis, "roll", "`shard` the array so that this dimension is whole first");
     if (n == 0 || (shift = ((shift % n) + n) % n) == 0) continue;
-    x = join(b, Vars{part(b, x, axis, n - shift, n), part(b, x, axis, 0, n - shift)}, axis)[0];
+    x = b.call("rotate", {x}, {{"axis", axis}, {"shift", shift}});
   }
   return {expand(b, x, shape)};
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/halo.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -182,6 +183,55 @@ std::vector<Mapped> update_batch(Builder& b, const OpCall& call, std::span<const
   return {{expand(b, made, shape), true}};
 }
 
+// Where x is split along a windowed dimension, each device writes what falls into its block. A window of one element is
+// written or not; a longer one goes into a block with room for it on both sides, which is cut off again.
+Vars update_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  Vars now(in.begin(), in.end());
+  const Ints& axes = c.call.attrs.ints("axes");
+  const Shape whole = c.call.in[0].shape, part = c.call.in[1].shape, block = b.type(in[0]).shape;
+  Pairs room(whole.size(), {0, 0});
+  std::optional<Expr> here;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<std::size_t>(from_front(axes[i], c.call.in[0].rank()));
+    const auto s = split_dim(c, 0, d);
+    if (!s) continue;
+    const std::int64_t n = part[d];
+    Expr start{b, in[2 + i]};
+    start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(whole[d] - n)));
+    Expr first{b, ir::convert(b, device_position(b, s->axes), start.type().dtype)};
+    start = start - first * static_cast<double>(block[d]);
+    if (n == 1) {
+      Expr inside = both(ge(start, 0.0), lt(start, static_cast<double>(block[d])));
+      here = here ? both(*here, inside) : inside;
+    } else {
+      room[d] = {n, n};
+      start = start + static_cast<double>(n);
+    }
+    now[2 + i] = start;
+  }
+  const bool roomy = std::any_of(room.begin(), room.end(), [](auto w) { return w.first > 0; });
+  if (roomy) {
+    Var filler = ir::constant(b, 0, b.type(in[0]).dtype, b.type(in[0]).weak);
+    now[0] = b.emit1(*b.core().pad, {in[0], filler}, {{"widths", room}});
+  }
+  if (here) {
+    Ints sizes;
+    for (int a : from_front(axes, c.call.in[1].rank())) sizes.push_back(part[static_cast<std::size_t>(a)]);
+    Vars window = {now[0]};
+    window.insert(window.end(), now.begin() + 2, now.end());
+    Var old = b.emit(*b.core().dynamic_slice, window, {{"axes", axes}, {"sizes", sizes}}).at(0);
+    now[1] = ir::select(b, ir::broadcast_to(b, *here, b.type(old).shape), now[1], old);
+  }
+  Var made = b.emit(c.call.op, now, c.attrs).at(0);
+  if (!roomy) return {made};
+  Ints from, to, step(whole.size(), 1);
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    from.push_back(room[d].first);
+    to.push_back(room[d].first ? room[d].first + block[d] : ir::kWhole);
+  }
+  return {b.emit1(*b.core().slice, {made}, {{"start", from}, {"limit", to}, {"step", step}})};
+}
+
 // A value whose windowed dimensions are whole where a window of these sizes could not be split as they are.
 Var window_whole(Builder& b, Var x, const Ints& axes, const Shape& window) {
   Type t = b.type(x);
@@ -237,7 +287,7 @@ void register_rows(OpTable& t) {
         fits = v.shape[d] == x.shape[d];
         continue;
       }
-      r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = FactorKind::Whole;
+      r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = halo_of(x);
       part[d] = {r.factor(v.shape[d], FactorKind::Whole)};
     }
     if (!fits) fail("shape", "a window of " + runtime::to_string(v) + " does not go into " + runtime::to_string(x));
@@ -263,6 +313,7 @@ void register_rows(OpTable& t) {
                                    return b.emit(*b.core().dynamic_slice, in, {{"axes", axes}, {"sizes", sizes}}).at(0);
                                  }};
   update.kernel = ir::KernelFn(bind_update);
+  update.partition = update_locally;
   update.batch = update_batch;
   update.flops = 0;
   update.internal = true;

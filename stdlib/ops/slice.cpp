@@ -1,9 +1,10 @@
-// Rows that cut, extend, reverse and join along dimensions by constant amounts: slice, pad_with, rev, concatenate, and `pad` as users
-// call it. What a dimension loses or gains needs neighbours (factors of kind halo); dimensions taken whole pass.
+// Rows that cut, extend, reverse, turn and join along dimensions by constant amounts: slice, pad_with, rev, rotate,
+// concatenate, and `pad` as users call it. What a dimension loses or gains needs neighbours (factors of kind halo); dimensions taken whole pass.
 #include <algorithm>
 
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/halo.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -41,14 +42,18 @@ bool taken_whole(const Attrs& attrs, std::string_view name, std::size_t rank, st
 }
 
 // Dimensions that change their size share a halo factor; where the whole result is single elements no layout passes to it.
-FactorRule changed_sizes(const Shape& from, const Shape& to, const std::vector<bool>& changes) {
+// `picks`: where one element is left of a dimension, it is the device's that has it, and zero elsewhere: a sum is pending.
+FactorRule changed_sizes(const Type& x, const Shape& to, const std::vector<bool>& changes, bool picks) {
   RuleBuilder r;
+  const Shape& from = x.shape;
   auto dims = r.dims(from), out = dims;
   bool single = std::all_of(to.begin(), to.end(), [](auto n) { return n == 1; });
   for (std::size_t d = 0; d < from.size(); ++d) {
     if (!changes[d]) continue;
-    r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = FactorKind::Halo;
-    if (single) out[d] = {r.factor(1)};
+    ir::Factor& factor = r.rule.factors[static_cast<std::size_t>(dims[d][0])];
+    const bool picked = picks && to[d] == 1 && x.dtype != DType::Key;
+    factor.kind = picked ? FactorKind::Masked : halo_of(x);
+    if (single || picked) out[d] = {r.factor(1)};
   }
   r.rule.operands = {dims};
   r.rule.results = {out};
@@ -75,6 +80,54 @@ Var slice_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct,
   return b.call("pad_with", {g, g.number(0)}, {{"widths", widths}, {"interior", interior}});
 }
 
+// The one element of a split dimension that is picked, on the device that has it; zero on the others.
+Var picked_locally(Builder& b, Var x, const SplitDim& s, std::int64_t place) {
+  const Shape block = b.type(x).shape;
+  const std::int64_t at = place % block[s.dim];
+  Ints from(block.size(), 0), to(block.size(), kWhole), by(block.size(), 1);
+  from[s.dim] = at;
+  to[s.dim] = at + 1;
+  Var mine = b.emit1(*b.core().slice, {x}, {{"start", from}, {"limit", to}, {"step", by}});
+  Expr here = eq(Expr{b, device_position(b, s.axes)}, static_cast<double>(place / block[s.dim]));
+  const Shape shape = b.type(mine).shape;
+  Var zero = ir::constant(b, 0, b.type(mine).dtype, b.type(mine).weak);
+  return ir::select(b, ir::broadcast_to(b, here, shape), mine, ir::broadcast_to(b, zero, shape));
+}
+
+// On a split dimension each device fetches what its block of the result spans, and takes every step-th of it.
+Vars slice_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  const Shape from = c.call.in[0].shape;
+  const auto parts = cuts(c.call.attrs, from);
+  std::vector<SplitDim> split;
+  Ints start, limit, step;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    const bool whole = parts[d].count == from[d] && parts[d].step == 1;
+    auto s = whole ? std::nullopt : split_dim(c, 0, d);
+    if (s) split.push_back(*s);
+    start.push_back(s || whole ? 0 : parts[d].start);
+    limit.push_back(s || whole         ? kWhole
+                    : parts[d].count == 0 ? parts[d].start
+                                          : parts[d].start + (parts[d].count - 1) * parts[d].step + 1);
+    step.push_back(s || whole ? 1 : parts[d].step);
+  }
+  Var x = b.emit1(c.call.op, {in[0]}, {{"start", start}, {"limit", limit}, {"step", step}});
+  for (const SplitDim& s : split) {
+    const Cut& cut = parts[s.dim];
+    if (cut.count == 1) {
+      x = picked_locally(b, x, s, cut.start);
+      continue;
+    }
+    const std::int64_t each = cut.count / s.devices, span = (each - 1) * cut.step + 1;
+    x = window(b, x, s, cut.start, cut.step * each, span);
+    if (cut.step == 1) continue;
+    Ints first(from.size(), 0), last(from.size(), kWhole), by(from.size(), 1);
+    last[s.dim] = span;
+    by[s.dim] = cut.step;
+    x = b.emit1(c.call.op, {x}, {{"start", first}, {"limit", last}, {"step", by}});
+  }
+  return {x};
+}
+
 void register_cut(OpTable& t) {
   OpDef row{.name = "slice", .signature = "slice(x, start: ints, limit: ints, step: ints)", .doc = "Part of each of the last dimensions: start up to limit, every step-th."};
   row.factors = [](const OpCall& call) {
@@ -82,7 +135,7 @@ void register_cut(OpTable& t) {
     if (call.attrs.ints("start").size() > from.size()) fail("shape", "slice of more dimensions than " + runtime::to_string(call.in[0]) + " has");
     std::vector<bool> changes;
     for (std::size_t d = 0; d < from.size(); ++d) changes.push_back(!taken_whole(call.attrs, "limit", from.size(), d));
-    return changed_sizes(from, sliced_shape(call), changes);
+    return changed_sizes(call.in[0], sliced_shape(call), changes, true);
   };
   row.shape = [](const OpCall& call) { return std::vector<Shape>{sliced_shape(call)}; };
   row.dtype.operands = Operands::AsIs;
@@ -101,6 +154,7 @@ void register_cut(OpTable& t) {
   };
   row.flops = 0;
   row.explicit_refuses = [](const OpCall& call, const FactorRule&) { return size_change_refuses("slice", call.in[0], sliced_shape(call)); };
+  row.partition = slice_locally;
   row.internal = true;
   auto cut = [](SampleOperand x, Ints start, Ints limit, Ints step) {
     return Sample{{std::move(x)}, {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}}};
@@ -156,6 +210,43 @@ std::vector<Mapped> pad_batch(Builder& b, const OpCall& call, std::span<const Ma
   return {{ir::select(b, mask, inside, expand(b, in[1].var, one)), true}};
 }
 
+// On a split dimension each device fetches what its block of the result shows of x, and fills up the rest.
+Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  const Shape from = c.call.in[0].shape, to = padded_shape(c.call.attrs, from);
+  const Pairs& widths = c.call.attrs.pairs("widths");
+  const auto interior = ints_if(c.call.attrs, "interior");
+  const std::size_t lead = from.size() - widths.size();
+  Var x = in[0];
+  Pairs here = widths;
+  std::vector<SplitDim> fetched, back;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    auto s = split_dim(c, 0, lead + i);
+    const bool between = interior && (*interior)[i] != 0;
+    if (!s || (widths[i] == std::pair<std::int64_t, std::int64_t>{0, 0} && !between)) continue;
+    if (between) {                            // gaps between elements: done whole
+      x = gathered(b, x, *s);
+      back.push_back(*s);
+    } else {
+      here[i] = {0, 0};
+      fetched.push_back(*s);
+    }
+  }
+  Attrs attrs{{"widths", here}};
+  if (interior) attrs.set("interior", *interior);
+  x = b.emit1(c.call.op, {x, in[1]}, std::move(attrs));
+  for (const SplitDim& s : back) x = kept(b, x, s);
+  for (const SplitDim& s : fetched) {
+    const std::int64_t each = to[s.dim] / s.devices, low = widths[s.dim - lead].first;
+    x = window(b, x, s, -low, each, each);
+    const Shape shape = b.type(x).shape;
+    Expr at{b, positions_of(b, s, shape.size(), each)};
+    Expr inside = both(ge(at, static_cast<double>(low)), lt(at, static_cast<double>(low + from[s.dim])));
+    Expr filler{b, ir::convert(b, in[1], b.type(x).dtype)};
+    x = ir::select(b, ir::broadcast_to(b, inside, shape), x, ir::broadcast_to(b, filler, shape));
+  }
+  return {x};
+}
+
 void register_pad(OpTable& t) {
   OpDef row{.name = "pad_with", .signature = "pad_with(x, value, widths: pairs, interior: ints? = none)",
             .doc = "A value before, behind and (interior) between the elements of the last dimensions."};
@@ -172,7 +263,7 @@ void register_pad(OpTable& t) {
     std::size_t lead = from.size() - widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i)
       changes[lead + i] = widths[i].first != 0 || widths[i].second != 0 || (interior && (*interior)[i] != 0);
-    auto rule = changed_sizes(from, {2}, changes);
+    auto rule = changed_sizes(call.in[0], {2}, changes, false);
     rule.operands.emplace_back();
     return rule;
   };
@@ -204,6 +295,7 @@ void register_pad(OpTable& t) {
     return size_change_refuses("pad", call.in[0], padded_shape(call.attrs, call.in[0].shape));
   };
   row.batch = pad_batch;
+  row.partition = pad_locally;
   row.internal = true;
   auto pad = [](SampleOperand x, Pairs widths) { return Sample{{std::move(x), f32({})}, {{"widths", std::move(widths)}}}; };
   row.samples = {pad(f32({4, 6}), {{2, 2}, {0, 0}}), pad(f32({2, 4}), {{1, 0}}), pad(f32({4}), {{3, 1}}),
@@ -235,7 +327,7 @@ void register_reverse(OpTable& t) {
     RuleBuilder r;
     auto dims = r.dims(call.in[0].shape);
     for (int a : from_front(call.attrs.ints("axes"), call.in[0].rank()))
-      r.rule.factors[static_cast<std::size_t>(dims.at(static_cast<std::size_t>(a))[0])].kind = FactorKind::Halo;
+      r.rule.factors[static_cast<std::size_t>(dims.at(static_cast<std::size_t>(a))[0])].kind = halo_of(call.in[0]);
     r.rule.operands = {dims};
     r.rule.results = {dims};
     return r.rule;
@@ -255,12 +347,91 @@ void register_reverse(OpTable& t) {
     return [=](void* const* i, void* const* o) { runtime::copy(shifted(at(from, i[0]), offset), at(out, o[0])); };
   };
   row.flops = 0;
+  row.partition = [](Builder& b, const ir::LocalCall& c, std::span<const Var> in) -> Vars {
+    Var x = in[0];
+    Ints local;
+    for (auto a : c.call.attrs.ints("axes")) {
+      if (auto s = split_dim(c, 0, static_cast<std::size_t>(from_front(a, c.call.in[0].rank())))) x = reversed(b, x, *s);
+      else local.push_back(a);
+    }
+    return {local.empty() ? x : b.emit1(c.call.op, {x}, {{"axes", local}})};
+  };
   row.internal = true;
   row.samples = {{{f32({4, 6})}, {{"axes", Ints{-1}}}}, {{f32({2, 4, 6})}, {{"axes", Ints{-3, -2}}}}, {{i32({4})}, {{"axes", Ints{-1}}}}};
   t.add(std::move(row));
 }
 
+// ---- rotate: what falls off at the end comes in at the front
+
+void register_rotate(OpTable& t) {
+  OpDef row{.name = "rotate", .signature = "rotate(x, axis: int, shift: int)", .doc = "The elements moved on along an axis, round its end."};
+  row.factors = [](const OpCall& call) {
+    RuleBuilder r;
+    auto dims = r.dims(call.in[0].shape);
+    auto a = static_cast<std::size_t>(from_front(call.attrs.integer("axis"), call.in[0].rank()));
+    const std::int64_t shift = call.attrs.integer("shift");
+    if (shift < 0 || shift >= std::max<std::int64_t>(call.in[0].shape.at(a), 1))
+      fail("shape", "a rotation by " + std::to_string(shift) + " of dimension " + std::to_string(a) + " of " + runtime::to_string(call.in[0]));
+    r.rule.factors[static_cast<std::size_t>(dims[a][0])].kind = halo_of(call.in[0]);
+    r.rule.operands = {dims};
+    r.rule.results = {dims};
+    return r.rule;
+  };
+  row.dtype.operands = Operands::AsIs;
+  row.derivative = Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+                                const std::int64_t axis = n.call.attrs.integer("axis"), shift = n.call.attrs.integer("shift");
+                                const std::int64_t size = want.shape[static_cast<std::size_t>(from_front(axis, want.rank()))];
+                                return b.emit1(n.call.op, {ct[0]}, {{"axis", axis}, {"shift", size ? (size - shift) % size : 0}});
+                              }};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    View front = c.in[0], out = c.out[0];
+    auto a = static_cast<std::size_t>(from_front(c.attrs.integer("axis"), out.rank()));
+    const std::int64_t size = out.shape[a], shift = c.attrs.integer("shift");
+    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+    View back = front, to_front = out, to_back = out;
+    front.shape[a] = to_front.shape[a] = size - shift;         // what stays before the end
+    back.shape[a] = to_back.shape[a] = shift;
+    const std::int64_t over = (size - shift) * back.strides[a], on = shift * out.strides[a];
+    return [=](void* const* i, void* const* o) {
+      runtime::copy(at(front, i[0]), shifted(at(to_front, o[0]), on));
+      if (shift > 0) runtime::copy(shifted(at(back, i[0]), over), at(to_back, o[0]));
+    };
+  };
+  row.flops = 0;
+  row.partition = [](Builder& b, const ir::LocalCall& c, std::span<const Var> in) -> Vars {
+    const std::int64_t shift = c.call.attrs.integer("shift");
+    const auto a = static_cast<std::size_t>(from_front(c.call.attrs.integer("axis"), c.call.in[0].rank()));
+    if (auto s = split_dim(c, 0, a)) return {rolled(b, in[0], *s, shift)};
+    return b.emit(c.call.op, in, c.attrs);
+  };
+  row.internal = true;
+  auto turn = [](SampleOperand x, std::int64_t axis, std::int64_t shift) { return Sample{{std::move(x)}, {{"axis", axis}, {"shift", shift}}}; };
+  row.samples = {turn(f32({8, 4}), -2, 3), turn(f32({4, 6}), -1, 2), turn(f32({8}), -1, 5), turn(i32({4, 2}), -2, 1)};
+  t.add(std::move(row));
+}
+
 // ---- concatenate
+
+// Along a split dimension each device fetches from every array what its block of the result shows of it.
+Vars join_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  const auto a = static_cast<std::size_t>(from_front(c.call.attrs.integer("axis"), c.call.in[0].rank()));
+  const auto s = split_dim(c, 0, a);
+  if (!s) return b.emit(c.call.op, in, c.attrs);
+  std::int64_t size = 0, first = 0;
+  for (const Type& type : c.call.in) size += type.shape[a];
+  const std::int64_t each = size / s->devices;
+  Var made;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    const std::int64_t own = c.call.in[k].shape[a];
+    if (own == 0) continue;
+    Var shown = window(b, in[k], *s, -first, each, each);
+    const Shape shape = b.type(shown).shape;
+    Expr at{b, positions_of(b, *s, shape.size(), each)};
+    made = made.valid() ? ir::select(b, ir::broadcast_to(b, ge(at, static_cast<double>(first)), shape), shown, made) : shown;
+    first += own;
+  }
+  return {made};
+}
 
 void register_concatenate(OpTable& t) {
   OpDef row{.name = "concatenate", .signature = "concatenate(xs: arrays, axis: int)", .doc = "Arrays one after the other along an axis."};
@@ -269,7 +440,7 @@ void register_concatenate(OpTable& t) {
     auto rank = static_cast<std::int64_t>(call.in[0].shape.size());
     auto dims = r.dims(call.in[0].shape);
     auto a = static_cast<std::size_t>(from_front(call.attrs.integer("axis"), rank));
-    r.rule.factors[static_cast<std::size_t>(dims.at(a)[0])].kind = FactorKind::Whole;
+    r.rule.factors[static_cast<std::size_t>(dims.at(a)[0])].kind = halo_of(call.in[0]);
     for (auto& type : call.in) {
       bool fits = static_cast<std::int64_t>(type.shape.size()) == rank;
       for (std::size_t d = 0; fits && d < type.shape.size(); ++d) fits = d == a || type.shape[d] == call.in[0].shape[d];
@@ -324,6 +495,7 @@ void register_concatenate(OpTable& t) {
         return "arrays to join must have one layout, got " + runtime::to_string(call.in[0]) + " and " + runtime::to_string(type) + ": `shard` one of them first";
     return std::nullopt;
   };
+  row.partition = join_locally;
   row.internal = true;
   auto join = [](std::vector<SampleOperand> xs, std::int64_t axis) { return Sample{std::move(xs), {{"axis", axis}}}; };
   row.samples = {join({f32({4, 6}), f32({2, 6})}, -2), join({f32({4, 2}), f32({4, 2}), f32({4, 4})}, -1), join({f32({4})}, -1), join({i32({2, 2}), i32({2, 2})}, -1)};
@@ -336,6 +508,7 @@ void register_slice(OpTable& t) {
   register_cut(t);
   register_pad(t);
   register_reverse(t);
+  register_rotate(t);
   register_concatenate(t);
 }
 

@@ -230,6 +230,8 @@ class Reference {
       case C::Sub: return a - b;
       case C::Mul: return a * b;
       case C::Div: return a / b;
+      case C::FloorDiv: return std::floor(a / b);
+      case C::Mod: return a - std::floor(a / b) * b;
       case C::Pow: return std::pow(a, b);
       case C::Max: return std::fmax(a, b);
       case C::Min: return std::fmin(a, b);

@@ -148,7 +148,11 @@ ir::FactorFn all_pass(const ir::OpDef& row) {
 TEST_CASE("a row copied as it is passes") { CHECK(caught("permute", [](ir::OpDef&) {}) == ""); }
 
 TEST_CASE("planted mistakes in rules are caught") {
-  CHECK(caught("rev", [](ir::OpDef& row) { row.factors = all_pass(row); }) != "");
+  for (const char* name : {"rev", "rotate", "slice", "concatenate", "pad_with", "dynamic_update_at"})
+    CHECK(caught(name, [](ir::OpDef& row) {     // nothing is fetched from other blocks
+            row.factors = all_pass(row);
+            row.partition = {};
+          }) != "");
   CHECK(caught("sort_last", [](ir::OpDef& row) { row.factors = all_pass(row); }) != "");
   CHECK(caught("scan_sum", [](ir::OpDef& row) { row.factors = all_pass(row); }) != "");
   CHECK(caught("reduce_max", [](ir::OpDef& row) {
