@@ -262,7 +262,10 @@ class Call {
   struct Written {
     const grammar::Expr* value = nullptr;
     const grammar::Annot* spec = nullptr;
-    grammar::Span span(grammar::Span otherwise) const { return value ? value->span : otherwise; }
+    grammar::Span around = {};                       // of the expression that gives the tree it is a part of
+    grammar::Span span(grammar::Span otherwise) const {
+      return value ? value->span : around.known() ? around : otherwise;
+    }
   };
 
   // The leaves of the result with their layouts; a value that does not vary along an axis its spec names is the same block everywhere.
@@ -285,7 +288,7 @@ class Call {
       auto* specs = spec.items();
       if (specs && specs->size() != items->size()) misfit(v, spec, "result", 0, span);
       for (std::size_t i = 0; i < items->size(); ++i)
-        collect((*items)[i], specs ? (*specs)[i] : spec, {element(written.value, i, items->size()), element(written.spec, i)}, layouts, index, out);
+        collect((*items)[i], specs ? (*specs)[i] : spec, {element(written.value, i, items->size()), element(written.spec, i), span}, layouts, index, out);
       return;
     }
     if (auto* record = v.fields()) {
@@ -293,7 +296,7 @@ class Call {
       for (const auto& [field, x] : record->fields) {
         const Value* s = specs ? specs->find(field) : &spec;
         if (!s) misfit(v, spec, "result", 0, span);
-        collect(x, *s, {element(written.value, field), element(written.spec, field)}, layouts, index, out);
+        collect(x, *s, {element(written.value, field), element(written.spec, field), span}, layouts, index, out);
       }
       return;
     }

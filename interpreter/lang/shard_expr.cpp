@@ -71,14 +71,29 @@ class Layer {
     }
     auto* t = v.get<Tensor>();
     if (!t || t->known()) return v;              // host values are everywhere anyway
+    const runtime::MeshRef& around = mesh_ ? mesh_ : m_.ctx.mesh();
+    for (const SpecEntry& entry : spec.dims)
+      for (const std::string& name : entry.axes)
+        if (const auto axis = around ? around->find(name) : std::nullopt) refuse_manual(*around, *axis, *t);
     ir::Layout layout;
     try {
       layout = resolve_spec(m_, spec, t->type().rank(), span_, mesh_);
+      for (runtime::AxisId a : layout.sharding.used_axes().list()) refuse_manual(*layout.mesh, a, *t);
     } catch (Error& e) {
       e.diagnostic.notes.push_back("the array is " + kind_name(v));
       throw;
     }
     return m_.at(span_, [&] { return Value(place(m_, *t, layout, span_)); });
+  }
+
+  // Inside per-device code its axes are taken: a value is one device's block, and only collectives move along them.
+  void refuse_manual(const runtime::Mesh& mesh, runtime::AxisId axis, const Tensor& t) {
+    if (mesh.axes[axis].kind != runtime::AxisKind::Manual) return;
+    const std::string name = "@" + mesh.axes[axis].name;
+    m_.fail("mode", span_,
+            name + " is manual here: " + runtime::to_string(t.type()) +
+                " is the block of one device, and `shard` lays out along axes that are not manual",
+            {"along " + name + " blocks move by collectives: `all_gather`, `psum_scatter`, `all_to_all`, `ppermute`"});
   }
 
   Impl& m_;

@@ -214,6 +214,13 @@ Value ppermute(Interpreter& in, BoundArgs& a) {
   return permuted(in, a[0], where, std::move(pairs), "ppermute", a.span);
 }
 
+// [n - 1, 0, 1, ...]: from the device before.
+std::vector<Value> round_the_ring(std::int64_t n) {
+  std::vector<Value> out;
+  for (std::int64_t k = 0; k < n; ++k) out.emplace_back((k + n - 1) % n);
+  return out;
+}
+
 Value pshuffle(Interpreter& in, BoundArgs& a) {
   Along where = along_axes(in, a[1], "pshuffle", a.span);
   auto* sources = a[2].items();
@@ -226,7 +233,11 @@ Value pshuffle(Interpreter& in, BoundArgs& a) {
     if (good) seen[static_cast<std::size_t>(from)] = true;
     pairs.emplace_back(from, k);
   }
-  if (!good) in.fail("argument", a.span, "pshuffle takes the source of each of the " + std::to_string(where.size) + " devices along " + where.text + ", each once");
+  if (!good)
+    in.fail("argument", a.span, "pshuffle takes the source of each of the " + std::to_string(where.size) +
+                                    " devices along " + where.text + ", each once; this is " + in.repr(a[2]),
+            where.size <= 16 ? std::vector<std::string>{"for example " + in.repr(Value::list(round_the_ring(where.size)))}
+                             : std::vector<std::string>{});
   return permuted(in, a[0], where, std::move(pairs), "pshuffle", a.span);
 }
 

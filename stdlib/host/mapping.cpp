@@ -1,6 +1,8 @@
 // vmap, scan and eval_shape: transforms whose result is a function (or a loop) over a traced body.
-#include "interpreter/lang/impl.h"
+#include "grammar/parse.h"
 #include "interpreter/lang/conversion.h"
+#include "interpreter/lang/impl.h"
+#include "interpreter/lang/written.h"
 #include "interpreter/transform/batch.h"
 #include "stdlib/host/along.h"
 #include "stdlib/host/traced_call.h"
@@ -206,10 +208,51 @@ Value vmap(Interpreter&, BoundArgs& a) {
 }
 
 // ---- scan -----------------------------------------------------------------------------------------------------------
-// A body's carry that varies along axes where the initial one does not: the initial value, cast. Shown where it is one expression.
-std::vector<grammar::Fix> carry_fixes(Interpreter& in, const Value& init, grammar::Span span, const Type& have, const Type& want) {
+// One leaf of a tree: how it is reached (".w", "[0]"), and the expression that gives it, where a literal shows it.
+struct TreeLeaf { std::string path; const grammar::Expr* written; };
+
+bool find_leaf(const Value& v, const grammar::Expr* e, std::size_t& before, TreeLeaf& at) {
+  const std::string path = at.path;
+  if (v.is_none()) return false;
+  if (const auto* items = v.items()) {
+    for (std::size_t i = 0; i < items->size(); ++i) {
+      at.path = path + "[" + std::to_string(i) + "]";
+      if (find_leaf((*items)[i], lang::element(e, i, items->size()), before, at)) return true;
+    }
+    return false;
+  }
+  if (const lang::Record* record = v.fields()) {
+    for (const auto& [name, field] : record->fields) {
+      at.path = path + "." + name;
+      if (find_leaf(field, lang::element(e, name), before, at)) return true;
+    }
+    return false;
+  }
+  at.written = e;
+  return before-- == 0;
+}
+
+// A leaf of scan's initial carry: its path, and its place in the text (of no source where the text does not show it).
+std::pair<std::string, grammar::Span> carry_leaf(Interpreter& in, const BoundArg& init, std::size_t leaf) {
+  if (!init.value.items() && !init.value.fields()) return {"", init.span};
+  grammar::SourceMap sources;
+  const grammar::ParseResult parsed = grammar::parse(sources, sources.add("", lang::text_at(in, init.span)));
+  const grammar::Expr* tree = nullptr;
+  if (parsed.module && parsed.diagnostics.empty() && parsed.module->body.size() == 1)
+    if (auto* alone = std::get_if<grammar::ExprStmt>(&parsed.module->body[0]->node)) tree = alone->value.get();
+  TreeLeaf found{"", nullptr};
+  find_leaf(init.value, tree, leaf, found);
+  grammar::Span span;
+  if (found.written)
+    span = {init.span.source, init.span.begin + found.written->span.begin, init.span.begin + found.written->span.end};
+  return {found.path, span};
+}
+
+// A body's carry that varies along axes where the initial one does not, or is laid out otherwise: the initial value,
+// converted. Shown where the text shows that value.
+std::vector<grammar::Fix> carry_fixes(Interpreter& in, grammar::Span span, const Type& have, const Type& want) {
   const auto how = lang::conversion(have, want);
-  if (!how || !init.is_tensor() || !span.known()) return {};
+  if (!how || !span.known()) return {};
   return {{"bring the initial value to the type of the carry", span, how->of(in, span)}};
 }
 
@@ -221,10 +264,12 @@ Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_
   auto joined = runtime::promote(t.kind(), want.kind());
   if (convertible && joined && joined->dtype == want.dtype)
     return in.context().apply1(*in.context().table().core().convert, {got}, {{"dtype", want.dtype}, {"weak", want.weak}});
-  throw grammar::Error(grammar::Diagnostic{"type", span,
-                                           "the carry of scan must keep its type: leaf " + std::to_string(leaf) + " starts as " + runtime::to_string(want) +
-                                               " and comes back as " + runtime::to_string(t),
-                                           {carry_way_out(want, t)}, carry_fixes(in, init.value, init.span, want, t), {}});
+  const auto [path, place] = carry_leaf(in, init, leaf);
+  throw grammar::Error(grammar::Diagnostic{
+      "type", span,
+      "the carry of scan must keep its type: " + (path.empty() ? "it" : "its `" + path + "`") + " starts as " +
+          runtime::to_string(want) + " and comes back as " + runtime::to_string(t),
+      {carry_way_out(want, t)}, carry_fixes(in, place, want, t), {}});
 }
 
 Value scan(Interpreter& in, BoundArgs& a) {
