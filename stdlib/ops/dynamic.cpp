@@ -1,6 +1,7 @@
 // Windows whose start is known when the program runs: dynamic_slice_at and dynamic_update_at (internal), dynamic_slice and
 // dynamic_update_slice as users call them. `axes` counts from the end; starts are scalars, one an axis, and are clamped so that the
-// window lies inside (JAX). The windowed dimensions are needed whole.
+// window lies inside (JAX). Split dimensions: an update writes where its window falls, a window of one element is taken where
+// it is; longer windows need them whole.
 #include <algorithm>
 
 #include "runtime/kernels/kernels.h"
@@ -183,6 +184,31 @@ std::vector<Mapped> update_batch(Builder& b, const OpCall& call, std::span<const
   return {{expand(b, made, shape), true}};
 }
 
+// Windows of one element along a split dimension: taken where it is, zero on the other devices.
+Vars slice_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  Vars now(in.begin(), in.end());
+  const Ints& axes = c.call.attrs.ints("axes");
+  const Shape whole = c.call.in[0].shape, block = b.type(in[0]).shape;
+  std::optional<Expr> here;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<std::size_t>(from_front(axes[i], c.call.in[0].rank()));
+    const auto s = split_dim(c, 0, d);
+    if (!s) continue;
+    Expr start{b, in[1 + i]};
+    start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(whole[d] - 1)));
+    Expr first{b, ir::convert(b, device_position(b, s->axes), start.type().dtype)};
+    start = start - first * static_cast<double>(block[d]);
+    Expr inside = both(ge(start, 0.0), lt(start, static_cast<double>(block[d])));
+    here = here ? both(*here, inside) : inside;
+    now[1 + i] = start;
+  }
+  Var made = b.emit(c.call.op, now, c.attrs).at(0);
+  if (!here) return {made};
+  const Shape shape = b.type(made).shape;
+  Var zero = ir::constant(b, 0, b.type(made).dtype, b.type(made).weak);
+  return {ir::select(b, ir::broadcast_to(b, *here, shape), made, ir::broadcast_to(b, zero, shape))};
+}
+
 // Where x is split along a windowed dimension, each device writes what falls into its block. A window of one element is
 // written or not; a longer one goes into a block with room for it on both sides, which is cut off again.
 Vars update_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
@@ -250,8 +276,9 @@ void register_rows(OpTable& t) {
     bool single = std::all_of(window.begin(), window.end(), [](auto n) { return n == 1; });
     for (int a : from_front(call.attrs.ints("axes"), call.in[0].rank())) {
       auto d = static_cast<std::size_t>(a);
-      r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = FactorKind::Whole;
-      if (single) out[d] = {r.factor(1)};
+      const bool picked = window[d] == 1 && call.in[0].dtype != DType::Key;   // the device's that has it: a sum is pending
+      r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = picked ? FactorKind::Masked : FactorKind::Whole;
+      if (single || picked) out[d] = {r.factor(1)};
     }
     r.rule.operands.assign(call.in.size(), {});
     r.rule.operands[0] = dims;
@@ -267,6 +294,7 @@ void register_rows(OpTable& t) {
                               }};
   cut.kernel = ir::KernelFn(bind_slice);
   cut.explicit_refuses = [](const OpCall& call, const FactorRule&) { return size_change_refuses("dynamic_slice", call.in[0], window_shape(call)); };
+  cut.partition = slice_locally;
   cut.batch = slice_batch;
   cut.flops = 0;
   cut.internal = true;
