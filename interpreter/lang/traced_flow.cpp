@@ -5,6 +5,7 @@
 #include "interpreter/ir/builder.h"
 #include "interpreter/lang/conversion.h"
 #include "interpreter/lang/traced_flow.h"
+#include "interpreter/lang/written.h"
 
 namespace shard::lang {
 
@@ -163,21 +164,19 @@ runtime::Kind joined(runtime::Kind mine, runtime::Kind other) {
 std::string describe(const Value& v) { return v.items() || v.fields() ? structure(v) : kind_name(v); }
 
 // One result of a region: the variable that it is ("" for the value), where it is all of it.
-struct Owner { std::string variable; bool whole = false; };
+struct Owner { std::string variable; bool whole = false; const Result* result = nullptr; std::size_t leaf = 0; };
 std::vector<Owner> owners(const std::vector<Result>& results, const std::vector<std::string>& names) {
   std::vector<Owner> out;
   for (std::size_t k = 0; k < results.size(); ++k) {
-    std::size_t n = 0;
-    for (int i : results[k].index) n += i >= 0;
-    for (std::size_t i = 0; i < n; ++i) out.push_back({names[k], n == 1 && results[k].tree.is_tensor()});
+    for (std::size_t i = 0; i < results[k].index.size(); ++i)
+      if (results[k].index[i] >= 0) out.push_back({names[k], results[k].tree.is_tensor(), &results[k], i});
   }
   return out;
 }
 
 void add_names(const std::string& name, const Result& r, std::vector<std::string>& out) {
-  std::size_t n = 0;
-  for (int i : r.index) n += i >= 0;
-  for (std::size_t k = 0; k < n; ++k) out.push_back(n == 1 ? name : name + " (" + std::to_string(k) + ")");
+  for (std::size_t i = 0; i < r.index.size(); ++i)
+    if (r.index[i] >= 0) out.push_back(name + leaf_at(r.tree, nullptr, i).path);
 }
 
 }  // namespace
@@ -250,9 +249,17 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
     const auto of = owners(yes.results, owned);
     for (std::size_t i = 0; i < of.size() && error.diagnostic.code == "branch" && error.diagnostic.fixes.empty(); ++i) {
       const runtime::Type a = first.type(first.results[i]), b = second.type(second.results[i]);
-      if (!of[i].whole) continue;
+      if (!of[i].whole && !of[i].variable.empty()) continue;
       auto add = [&](const Expr* part, const runtime::Type& want, const runtime::Type& have) {
-        if (part) for (Fix& f : block_fixes(in, *part, {want, have, of[i].variable})) error.diagnostic.fixes.push_back(std::move(f));
+        if (part && !of[i].whole) {                   // one part of a literal
+          const Expr* leaf = leaf_at(of[i].result->tree, given_by(*part), of[i].leaf).written;
+          const auto how = conversion(have, want);
+          if (leaf && how)
+            error.diagnostic.fixes.push_back({"bring it to the other's type", leaf->span, how->of(in, leaf->span)});
+        } else if (part) {
+          for (Fix& f : block_fixes(in, *part, {want, have, of[i].variable}))
+            error.diagnostic.fixes.push_back(std::move(f));
+        }
       };
       add(x.otherwise.get(), a, b);
       add(x.then.get(), b, a);

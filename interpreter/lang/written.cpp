@@ -57,6 +57,37 @@ const Annot* element(const Annot* a, const std::string& field) {
   return nullptr;
 }
 
+namespace {
+
+bool find_leaf(const Value& v, const Expr* e, std::size_t& before, LeafAt& at) {
+  const std::string path = at.path;
+  if (v.is_none()) return false;                      // an empty tree
+  if (const auto* items = v.items()) {
+    for (std::size_t i = 0; i < items->size(); ++i) {
+      at.path = path + "[" + std::to_string(i) + "]";
+      if (find_leaf((*items)[i], element(e, i, items->size()), before, at)) return true;
+    }
+    return false;
+  }
+  if (const Record* record = v.fields()) {
+    for (const auto& [name, field] : record->fields) {
+      at.path = path + "." + name;
+      if (find_leaf(field, element(e, name), before, at)) return true;
+    }
+    return false;
+  }
+  at.written = e;
+  return before-- == 0;
+}
+
+}  // namespace
+
+LeafAt leaf_at(const Value& tree, const Expr* e, std::size_t leaf) {
+  LeafAt at;
+  find_leaf(tree, e, leaf, at);
+  return at;
+}
+
 std::string text_at(Interpreter& in, Span span) { return std::string(in.sources().text(span)); }
 
 namespace {

@@ -20,6 +20,11 @@ const grammar::Expr* element(const grammar::Expr* e, const std::string& field);
 const grammar::Annot* element(const grammar::Annot* a, std::size_t i);
 const grammar::Annot* element(const grammar::Annot* a, const std::string& field);
 
+// One leaf of a tree: how it is reached (".w", "[0]"; "" for a leaf alone), and the expression that gives it, where the
+// literal `e` shows it.
+struct LeafAt { std::string path; const grammar::Expr* written = nullptr; };
+LeafAt leaf_at(const Value& tree, const grammar::Expr* e, std::size_t leaf);
+
 std::string text_at(Interpreter& in, grammar::Span span);
 // The same in brackets where it would not read as one operand.
 std::string operand_at(Interpreter& in, grammar::Span span);

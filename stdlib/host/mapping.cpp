@@ -208,30 +208,6 @@ Value vmap(Interpreter&, BoundArgs& a) {
 }
 
 // ---- scan -----------------------------------------------------------------------------------------------------------
-// One leaf of a tree: how it is reached (".w", "[0]"), and the expression that gives it, where a literal shows it.
-struct TreeLeaf { std::string path; const grammar::Expr* written; };
-
-bool find_leaf(const Value& v, const grammar::Expr* e, std::size_t& before, TreeLeaf& at) {
-  const std::string path = at.path;
-  if (v.is_none()) return false;
-  if (const auto* items = v.items()) {
-    for (std::size_t i = 0; i < items->size(); ++i) {
-      at.path = path + "[" + std::to_string(i) + "]";
-      if (find_leaf((*items)[i], lang::element(e, i, items->size()), before, at)) return true;
-    }
-    return false;
-  }
-  if (const lang::Record* record = v.fields()) {
-    for (const auto& [name, field] : record->fields) {
-      at.path = path + "." + name;
-      if (find_leaf(field, lang::element(e, name), before, at)) return true;
-    }
-    return false;
-  }
-  at.written = e;
-  return before-- == 0;
-}
-
 // A leaf of scan's initial carry: its path, and its place in the text (of no source where the text does not show it).
 std::pair<std::string, grammar::Span> carry_leaf(Interpreter& in, const BoundArg& init, std::size_t leaf) {
   if (!init.value.items() && !init.value.fields()) return {"", init.span};
@@ -240,8 +216,7 @@ std::pair<std::string, grammar::Span> carry_leaf(Interpreter& in, const BoundArg
   const grammar::Expr* tree = nullptr;
   if (parsed.module && parsed.diagnostics.empty() && parsed.module->body.size() == 1)
     if (auto* alone = std::get_if<grammar::ExprStmt>(&parsed.module->body[0]->node)) tree = alone->value.get();
-  TreeLeaf found{"", nullptr};
-  find_leaf(init.value, tree, leaf, found);
+  const lang::LeafAt found = lang::leaf_at(init.value, tree, leaf);
   grammar::Span span;
   if (found.written)
     span = {init.span.source, init.span.begin + found.written->span.begin, init.span.begin + found.written->span.end};

@@ -1,5 +1,6 @@
 // prove_equal: one computation in two modes, or on two meshes. Values and gradients are computed both ways and compared; the first
 // difference is the error.
+#include "interpreter/lang/written.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms.h"
 
@@ -17,15 +18,10 @@ using trace::Tensor;
 struct Answer { Value value, gradients; };
 
 // Where each leaf of a tree stands: ".w", "[0].b"; "" for a leaf alone.
-void paths(const Value& v, const std::string& here, std::vector<std::string>& out) {
-  if (v.is_none()) return;
-  if (const auto* items = v.items()) {
-    for (std::size_t i = 0; i < items->size(); ++i) paths((*items)[i], here + "[" + std::to_string(i) + "]", out);
-  } else if (const lang::Record* record = v.fields()) {
-    for (const auto& [name, field] : record->fields) paths(field, here + "." + name, out);
-  } else {
-    out.push_back(here);
-  }
+std::vector<std::string> paths(const Value& tree) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < lang::leaves(tree).size(); ++i) out.push_back(lang::leaf_at(tree, nullptr, i).path);
+  return out;
 }
 
 bool is_real(const Value& leaf) {
@@ -37,8 +33,7 @@ std::vector<std::string> float_names(const std::vector<Value>& arguments) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::vector<Value> leaves = lang::leaves(arguments[i]);
-    std::vector<std::string> at;
-    paths(arguments[i], "", at);
+    const std::vector<std::string> at = paths(arguments[i]);
     for (std::size_t k = 0; k < leaves.size(); ++k)
       if (is_real(leaves[k]))
         out.push_back("argument " + std::to_string(i) + (at[k].empty() ? "" : " (" + at[k] + ")"));
@@ -96,9 +91,7 @@ Value prove_equal(Interpreter& in, BoundArgs& a) {
   if (in.context().tracing()) in.fail("call", a.span, "prove_equal compares results, so it stands outside of traced code");
   Value tree = Value::tuple(std::move(args));
   Answer first = answer(in, a[0], tree, a.span), second = answer(in, a[1], tree, a.span);
-  std::vector<std::string> results;
-  paths(first.value, "", results);
-  compare(in, "the values", results, first.value, second.value, rtol, atol, a.span);
+  compare(in, "the values", paths(first.value), first.value, second.value, rtol, atol, a.span);
   compare(in, "the gradients with respect to", float_names(*tree.items()), first.gradients, second.gradients, rtol,
           atol, a.span);
   return {};

@@ -82,6 +82,7 @@ PROGRAMS = {
     'manual, the carry of scan, a tuple': 'manual fn f(a: P(@X)) -> P(@X) {\n  let (b, n) = scan(fn((b, n), _) = ((b + a, n + 1), none), (zeros([4, 16]), 0), none, length: 3)[0]\n  b\n}\nlet z = f(rows)',
     'manual, the carry of scan, a record': 'manual fn f(a: P(@X)) -> P(@X) = scan(fn(c, _) = ({n: c.n, p: {w: c.p.w + a}}, none), {n: 0, p: {w: zeros([4, 16])}}, none, length: 3)[0].p.w\nlet z = f(rows)',
     'manual, the carry of a loop': 'manual fn f(a: P(@X)) -> P(@X) {\n  let b = zeros([4, 16])\n  for i in 0..cast(psum(1.0 + 0.0 * max(a), @X), i32) { b = b + a }\n  b\n}\nlet z = f(rows)',
+    'manual, a branch that varies, a record': 'manual fn f(a: P(@X)) -> P(@X) {\n  let s = psum(sum(a), @X)\n  let r = if s > 0.0 { {w: a * 2.0, b: a} } else { {w: zeros([4, 16]), b: a} }\n  r.w + r.b\n}\nlet z = f(rows)',
     'manual, a branch that varies': 'manual fn f(a: P(@X)) -> P(@X) {\n  let s = psum(sum(a), @X)\n  if s > 0.0 { a * 2.0 } else { zeros([4, 16]) }\n}\nlet z = f(rows)',
     'shard, a size that does not divide': 'let z = shard ones([6]) as P(@Y)',
     'shard, an axis twice': 'let z = shard ones([8, 8]) as P(@X, @X)',
