@@ -13,6 +13,9 @@ std::optional<Diagnostic> advise(State& state);
 // The same for an error that a rule itself gave: only a loop in the manner of C hides behind those.
 std::optional<Diagnostic> advise_loop(State& state, Span where);
 
+// What stands here for a module of another language, such as numpy; empty where the word is no such module.
+std::string_view module_here(std::string_view module);
+
 void check_digit_after_dot(State& state, const char* begin, const char* end);  // `1.` and `1.f`
 [[noreturn]] void fail_number_runs_on(State& state, const char* begin, const char* end);
 void check_after_shard(State& state, const Shard& shard, const char* at);      // `shard x as P(@X) @ w`

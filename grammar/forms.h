@@ -45,11 +45,15 @@ Advice in_let(NearText& t);
 Advice colon_equals(NearText& t);
 Advice in_for(NearText& t);
 Advice closed_range(NearText& t);
+Advice arrow_function(NearText& t);
 Advice in_operator(NearText& t);
 Advice in_parameters(NearText& t);
 Advice result_annotation(NearText& t);
 Advice in_mesh(NearText& t);
 Advice in_import(NearText& t);
 Advice in_text(NearText& t);
+Advice comment_behind(NearText& t);
+Advice two_statements(NearText& t);
+Advice lone_as(NearText& t);
 
 }  // namespace shard::grammar

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "grammar/advice.h"
 #include "grammar/forms.h"
 
 namespace shard::grammar {
@@ -52,6 +53,11 @@ Advice opening_word(NearText& t) {
   const std::string_view before = t.word_before(t.at);
   if (before.empty() || t.begin_of(before) != t.statement) return {};
   const Span span = t.span(t.statement, t.statement + before.size());
+  if (before == "from") {
+    std::string_view root = t.token;
+    if (const std::string_view here = module_here(root); !here.empty())
+      return say(t.span(t.statement, t.back(t.end(t.statement, "\n;"))), std::string(here));
+  }
   for (const Opening& o : openings)
     if (o.word == before) return say(span, std::string(o.say));
   if (before == "jit" && !t.token.empty() && is_word_start(t.token[0])) {
@@ -64,6 +70,28 @@ Advice opening_word(NearText& t) {
                {{"add the parentheses", t.span(t.statement, t.end(t.at, "\n;}")), text}});
   }
   if (before == "test") return say(span, "a test has a title: `test \"what holds\" { ... }`");
+  if (before == "rules" && t.token != "=")
+    return say(t.span(t.at, t.at + t.token.size()), "`rules` takes a record: `rules { batch: @data, hidden: @model, embed: _ }`");
+  if (before == "mesh" && t.token == "(")
+    return say(t.span(t.at, t.at + 1), "a mesh has a name: `mesh m = (@X: 8)`",
+               {{"name it", t.span(t.at, t.at), "m = "}});
+  if (before == "echo" || before == "puts") {
+    const std::string text = "print(" + after_word(t, before) + ")";
+    return say(span, quote(before) + " is a call here: " + quote(text),
+               {{"call `print`", t.span(t.statement, t.end(t.at, "\n;}")), text}});
+  }
+  // `int x = 3`, `local x = 3`: a word for "here begins a variable"
+  if (one_of(before, {"local", "auto", "int", "float", "double", "bool", "str", "string", "long", "char", "final"}) &&
+      !t.token.empty() && is_word_start(t.token[0])) {
+    const std::size_t next = t.skip(t.at + t.token.size());
+    const std::string here = one_of(t.token, {"function", "fn"}) ? "fn" : "let";
+    const bool declares = here == "fn" || next >= t.text.size() || one_of(t.text.substr(next, 1), {"=", "\n", ";", ","});
+    const Span word = here == "fn" ? t.span(t.statement, t.at + t.token.size()) : span;
+    if (declares)
+      return say(word, std::string(here == "fn" ? "a function" : "a variable") + " is declared with " + quote(here) +
+                           (here == "fn" ? "" : ", and takes its type from its value"),
+                 {{"write " + quote(here), word, here}});
+  }
   return {};
 }
 
@@ -96,7 +124,7 @@ Advice in_let(NearText& t) {
                      : "several values make a tuple: " + quote(text),
                {{"add the parentheses", t.span(from, to), text}});
   }
-  if (t.token == "=" && !t.expects("="))
+  if (t.token == "=" && t.open == npos && !t.expects("="))
     return say(t.span(t.at, t.at + 1), "one `let` declares one value: assign to each variable by itself");
   if (!t.expects("=")) return {};
   if (t.word_before(t.at) == "mut")
@@ -122,6 +150,20 @@ Advice colon_equals(NearText& t) {
 // `for i, x in enumerate(xs)`, `for i in 0..=10`, `for i in 0...10`
 Advice in_for(NearText& t) {
   if (!starts_with(t, "for")) return {};
+  if (t.expects("{") && one_of(t.token, {"to", "step", "by", "until"})) {
+    const std::size_t from = t.skip(t.word("in", t.statement, t.at) + 2), end = t.back(t.end(t.at, "{:\n;"));
+    const std::string range(trimmed(t.text.substr(from, t.at - from)));
+    const std::string last(trimmed(t.text.substr(t.at + t.token.size(), end - t.at - t.token.size())));
+    const std::size_t dots = range.find("..");
+    const bool step = t.token == "step" || t.token == "by";
+    if (from >= t.at || last.empty() || (step && dots == npos)) return {};
+    const std::string text = step ? "range(" + range.substr(0, dots) + ", " + range.substr(dots + 2) + ", " + last + ")"
+                                  : range + ".." + last;
+    return say(t.span(t.at, t.at + t.token.size()),
+               step ? "numbers with a step between them are " + quote(text)
+                    : "a range is written with two dots, and ends before its last number: " + quote(text),
+               {{"write the range", t.span(from, end), text}});
+  }
   if (t.token == "," && t.expects("in")) {
     const std::size_t from = t.skip(t.statement + 3), to = t.back(t.word("in", t.at, t.text.size()));
     const std::string names = "(" + std::string(t.text.substr(from, to - from)) + ")";
@@ -133,6 +175,22 @@ Advice in_for(NearText& t) {
     return say(span, "a range has two dots, and ends before its last number: `0..10`", {{"write `..`", span, ".."}});
   }
   return {};
+}
+
+// `x -> x + 1`, `(x, y) -> x + y`, `\\x -> x + 1`
+Advice arrow_function(NearText& t) {
+  const bool slash = t.token == "\\";
+  if (!slash && (t.text.substr(t.at, 2) != "->" || t.expects("->"))) return {};
+  if (starts_with(t, "fn") || starts_with(t, "jit") || starts_with(t, "manual")) return {};
+  const std::size_t arrow = slash ? t.text.find("->", t.at) : t.at;
+  if (arrow >= t.end(t.at, "\n;")) return {};
+  const std::size_t from = slash ? t.at : t.operand_begin(t.at);
+  std::string names(trimmed(t.text.substr(from + (slash ? 1 : 0), arrow - from - (slash ? 1 : 0))));
+  if (names.empty() || (!is_word_start(names[0]) && names[0] != '(')) return {};
+  if (names[0] != '(') names = "(" + names + ")";
+  const std::string head = "fn" + names + " =";
+  return say(t.span(arrow, arrow + 2), "a function is written " + quote(head + " ..."),
+             {{"write a function", t.span(from, arrow + 2), head}});
 }
 
 Advice closed_range(NearText& t) {
@@ -161,6 +219,11 @@ Advice in_parameters(NearText& t) {
     const Span span = t.span(t.at, t.at + t.token.size());
     return say(span, "parameters stand in parentheses: `fn f(x, y) = ...`, `fn(x) = ...`");
   }
+  const std::size_t end = t.back(t.at);
+  if (t.expects("{") && t.expects("=") && end > 0 && t.text[end - 1] == ')' && !t.token.empty() &&
+      (is_word_part(t.token[0]) || one_of(t.token, {"(", "[", "\"", "-"})))   // fn(x) x + 1
+    return say(t.span(t.at, t.at + t.token.size()), "what a function returns follows `=`: `fn(x) = x + 1`",
+               {{"write `=`", t.span(t.at, t.at), "= "}});
   return {};
 }
 
@@ -203,6 +266,13 @@ Advice in_mesh(NearText& t) {
 
 Advice in_import(NearText& t) {
   if (!starts_with(t, "import")) return {};
+  const std::string_view root = t.text.substr(t.skip(t.statement + 6));
+  std::size_t length = 0;
+  while (length < root.size() && is_word_part(root[length])) ++length;
+  if (const std::string_view here = module_here(root.substr(0, length)); !here.empty()) {
+    const std::size_t end = t.back(t.end(t.statement, "\n;"));
+    return say(t.span(t.statement, end), std::string(here));
+  }
   if (t.token == ",") return say(t.span(t.at, t.at + 1), "one `import` brings in one module: write another one");
   if (t.token != ".") return {};
   const std::string_view module = t.word_before(t.at);
@@ -212,6 +282,11 @@ Advice in_import(NearText& t) {
 
 // ---- text -----------------------------------------------------------------------------------------------------------
 Advice in_text(NearText& t) {
+  if (t.token == "!" && t.at + 2 < t.text.size() && t.open != npos && t.text[t.open] == '{' &&
+      one_of(t.text.substr(t.at + 1, 1), {"r", "s", "a"}) && one_of(t.text.substr(t.at + 2, 1), {"}", ":"}))
+    return say(t.span(t.at, t.at + 2), "a value in a string is shown as `print` shows it: drop the " +
+                                           quote(t.text.substr(t.at, 2)),
+               {{"drop it", t.span(t.at, t.at + 2), ""}});
   if (t.token == "\\")
     return say(t.span(t.at, t.at + 1), "a line goes on after an operator or a comma, and within brackets: drop the `\\`",
                {{"drop it", t.span(t.at, t.at + 1), ""}});
@@ -222,6 +297,42 @@ Advice in_text(NearText& t) {
   if (t.token == ";" && t.open != npos && t.text[t.open] == '[')
     return say(t.span(t.at, t.at + 1), "the rows of a matrix are lists: `array([[1, 2], [3, 4]])`");
   return {};
+}
+
+// `x = 1 // the size`, `f(x) -- twice`: a comment after a statement, in the manner of C or Lua
+Advice comment_behind(NearText& t) {
+  const bool ended = t.expects("") || t.expects("an expression");
+  if (!ended || t.open != npos) return {};
+  for (std::string_view sign : {"//", "--"}) {
+    const std::size_t from = t.text.rfind(sign, t.at);
+    if (from == npos || from < t.statement || from + 2 >= t.text.size() || t.text[from + 2] != ' ') continue;
+    if (from > t.statement && t.text[from - 1] != ' ') continue;
+    return say(t.span(from, from + 2), "a comment starts with `#`", {{"write `#`", t.span(from, from + 2), "#"}});
+  }
+  return {};
+}
+
+// `for i in xs { f(i) } g()`, `let a = 1 print(a)`: nothing stands between two statements
+Advice two_statements(NearText& t) {
+  const bool block = t.open == npos || t.text[t.open] == '{';
+  const std::size_t end = t.back(t.at);
+  if (!block || end <= t.statement || t.token.empty()) return {};
+  if ((!t.expects("") && !t.expects("}")) || t.expects(",")) return {};
+  if (t.text.substr(end, t.at - end).find('\r') != npos)
+    return say(t.span(t.at, t.at + t.token.size()), "a line ends in a carriage return alone: save the file with line feeds");
+  if (!is_word_part(t.token[0]) && t.token[0] != '"') return {};
+  const char last = t.text[end - 1];
+  if (last != '}' && last != ')' && last != ']' && last != '"' && !(last >= '0' && last <= '9')) return {};
+  return say(t.span(t.at, t.at + t.token.size()), "a newline or `;` stands between two statements",
+             {{"part them", t.span(end, t.at), "; "}});
+}
+
+// `ones([8]) as P(@X)`
+Advice lone_as(NearText& t) {
+  if (t.token != "as" || t.expects("as")) return {};
+  const std::size_t from = t.operand_begin(t.at);
+  return say(t.span(t.at, t.at + 2), "a layout is given by `shard ... as ...`",
+             {{"write `shard`", t.span(from, from), "shard "}});
 }
 
 }  // namespace shard::grammar

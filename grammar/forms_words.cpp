@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
+#include "grammar/advice.h"
 #include "grammar/layout.h"
 
 namespace shard::grammar {
@@ -37,6 +39,16 @@ constexpr std::array<Foreign, 13> foreign = {{{"def", "fn"},
                                               {"is", "=="}}};
 
 }  // namespace
+
+std::string_view module_here(std::string_view module) {
+  if (one_of(module, {"numpy", "np", "jnp", "jax", "lax", "torch", "tensorflow", "tf", "scipy", "cupy", "math", "random"}))
+    return "arrays and their functions need no import and no prefix: `zeros([3])`, `grad(f)`, `normal(key(0), [3])`";
+  if (one_of(module, {"flax", "haiku", "equinox", "keras"})) return "layers are the module nn: `import nn`, then `nn.linear(784, 10)`";
+  if (module == "optax") return "optimizers are the module optim: `import optim`, then `optim.adam(1e-3)`";
+  if (one_of(module, {"os", "sys", "time", "re", "json", "pathlib", "typing", "functools", "dataclasses"}))
+    return "a script needs no module of the system: files are read by `load` and `read_text`, settings come with `--set name=value`";
+  return {};
+}
 
 // `def f(x)`, `elif c`: the word itself was taken for a name, and what follows it cannot follow a name. `is` and a late
 // `elif` are where it stopped.
@@ -137,10 +149,66 @@ Advice operator_and_more(NearText& t) {
   return {};
 }
 
+namespace {
+
+// Signs that editors and keyboards put in place of those of the language.
+struct Sign { std::string_view sign, here; };
+constexpr std::array<Sign, 16> signs = {{{"\u2212", "-"},
+                                         {"\u2013", "-"},
+                                         {"\u2014", "-"},
+                                         {"\u00D7", "*"},
+                                         {"\u00B7", "*"},
+                                         {"\u00F7", "/"},
+                                         {"\u2264", "<="},
+                                         {"\u2265", ">="},
+                                         {"\u2260", "!="},
+                                         {"\u2192", "->"},
+                                         {"\u00B2", "** 2"},
+                                         {"\u00A0", " "},
+                                         {"\u3000", " "},
+                                         {"\uFF08", "("},
+                                         {"\uFF09", ")"},
+                                         {"\uFF0C", ","}}};
+
+// U+00A0: the number of the character that begins there.
+std::string code_point(std::string_view token) {
+  const auto first = static_cast<unsigned char>(token[0]);
+  unsigned long code = first < 0x80 ? first : first < 0xE0 ? first & 0x1F : first < 0xF0 ? first & 0x0F : first & 0x07;
+  for (std::size_t i = 1; i < token.size(); ++i) code = code << 6 | (static_cast<unsigned char>(token[i]) & 0x3F);
+  char text[16];
+  std::snprintf(text, sizeof text, "U+%04lX", code);
+  return text;
+}
+
+bool shows_nothing(std::string_view token) {           // control characters and blanks of no width
+  const auto c = static_cast<unsigned char>(token[0]);
+  return c < 0x20 || c == 0x7F || (c == 0xC2 && static_cast<unsigned char>(token[1]) <= 0xA0) || c == 0xEF ||
+         (c == 0xE2 && static_cast<unsigned char>(token[1]) == 0x80) || token.substr(0, 2) == "\xE3\x80";
+}
+
+}  // namespace
+
 Advice unknown_sign(NearText& t) {
+  const bool ascii = t.token.empty() || (static_cast<unsigned char>(t.token[0]) >= 0x20 &&
+                                         static_cast<unsigned char>(t.token[0]) < 0x7F);
+  if (!ascii && t.token[0] != '\n' && !one_of(t.token, {"\u201C", "\u201D", "\u2018", "\u2019"})) {
+    const Span span = t.span(t.at, t.at + t.token.size());
+    for (const Sign& s : signs)
+      if (s.sign == t.token)
+        return say(span, s.here == " " ? "this blank is " + code_point(t.token) + ", not the one of the space bar"
+                                       : quote(t.token) + " is written " + quote(s.here),
+                   {{s.here == " " ? "write a blank" : "write " + quote(s.here), span, std::string(s.here)}});
+    if (shows_nothing(t.token))
+      return say(span, "the character " + code_point(t.token) + " has no meaning here", {{"drop it", span, ""}});
+    const bool in_name = t.at > 0 && is_word_part(t.text[t.at - 1]);
+    if (in_name || static_cast<unsigned char>(t.token[0]) < 0xE2)
+      return say(span, quote(t.token) + " cannot be part of a name: names are made of `A-Z a-z 0-9 _`");
+    return say(span, quote(t.token) + " (" + code_point(t.token) + ") has no meaning here");
+  }
   if (t.token == "^") return say(t.span(t.at, t.at + 1), "`^` is no operator: a power is `x ** y`");
   if (t.text.substr(t.at, 2) == "//" || t.text.substr(t.at, 2) == "/*")
-    return say(t.span(t.at, t.at + 2), "a comment starts with `#`");
+    return say(t.span(t.at, t.at + 2), "a comment starts with `#`",
+               t.text[t.at + 1] == '/' ? std::vector<Fix>{{"write `#`", t.span(t.at, t.at + 2), "#"}} : std::vector<Fix>{});
   if (one_of(t.token, {"\u201C", "\u201D", "\u2018", "\u2019"}))
     return say(t.span(t.at, t.at + t.token.size()), "a string stands in straight double quotes: \"abc\"");
   if (t.text[t.at] == '.' && t.at + 1 < t.text.size() && t.text[t.at + 1] >= '0' && t.text[t.at + 1] <= '9' &&

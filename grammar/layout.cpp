@@ -152,6 +152,11 @@ class Walk {
     for (;;) {
       const char c = peek();
       if (c == '\n' || at_ + 1 >= out_.text.size()) {
+        // A `{` before the quote makes of the string's end the beginning of another one.
+        const bool swallowed = !open_.empty() && open_.back().in_string;
+        if (swallowed)
+          return fail(open_.back().at, open_.back().at + 1, "`{` in a string begins a value, and no `}` ends it",
+                      {"write `\"loss {loss:.4f}\"`; a brace itself is `{{`"});
         return fail(quote, at_, "the string is not closed on its line",
                     {"a string stands on one line; write a new line in it as \\n"});
       }

@@ -91,6 +91,7 @@ struct Options {
   std::function<void(std::string_view)> output;          // what print writes; default: standard output
   std::function<void(const Diagnostic&)> errors;         // also told of every error that is thrown; default: nobody
   std::function<bool(const std::string& path)> may_read; // files that scripts may read; default: none
+  std::function<bool(const std::string& path)> may_write;  // files that scripts may make or change; default: none
 };
 
 class Engine {

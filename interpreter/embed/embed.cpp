@@ -164,12 +164,23 @@ struct Engine::Impl {
     stop = false;
     try {
       return f();
+    } catch (const lang::Errors& e) {
+      raise(e.all);
     } catch (const grammar::Error& e) {
-      std::vector<Diagnostic> out{convert(e.diagnostic)};
-      if (options.errors)
-        for (const Diagnostic& d : out) options.errors(d);
-      throw Error(std::move(out));
+      raise({e.diagnostic});
+    } catch (const runtime::RuntimeError& e) {
+      raise({{e.code, in().context().span(), e.what(), {}, {}, {}}});
+    } catch (const std::bad_alloc&) {
+      raise({{"memory", in().context().span(), "there is not enough memory for this", {}, {}, {}}});
     }
+  }
+
+  [[noreturn]] void raise(const std::vector<grammar::Diagnostic>& found) {
+    std::vector<Diagnostic> out;
+    for (const grammar::Diagnostic& d : found) out.push_back(convert(d));
+    if (options.errors)
+      for (const Diagnostic& d : out) options.errors(d);
+    throw Error(std::move(out));
   }
 
   Diagnostic convert(const grammar::Diagnostic& found) {
@@ -190,6 +201,7 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
   inside.devices = impl_->options.devices;
   inside.output = impl_->options.output;
   inside.may_read = impl_->options.may_read ? impl_->options.may_read : [](const std::string&) { return false; };
+  inside.may_write = impl_->options.may_write ? impl_->options.may_write : [](const std::string&) { return false; };
   impl_->machine = std::make_unique<embed::Machine>(std::move(inside));
   impl_->in().context().hooks().interrupted = [impl = impl_.get()] { return impl->stop.load(); };
 }
@@ -248,6 +260,8 @@ void Engine::define(std::string function_name, std::string signature,
       throw;
     } catch (const std::exception& e) {
       in.fail("host", args.span, function_name + ": " + e.what());
+    } catch (...) {
+      in.fail("host", args.span, function_name + ": an exception that says nothing");
     }
   };
   impl_->in().define(

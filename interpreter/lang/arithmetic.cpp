@@ -109,6 +109,8 @@ std::vector<std::string> advice(BinaryOp op, const Value& l, const Value& r) {
     if (op == BinaryOp::Add && list(l) && list(r)) return {"to join lists, spread them: [...xs, ...ys]"};
     return {"to compute with the numbers of a list, make it an array: array(xs)"};
   }
+  if (l.fields() && r.fields() && op == BinaryOp::Add) return {"to join records, spread them: {...a, ...b}"};
+  if (l.is_string() && r.is_string() && op == BinaryOp::Range) return {"strings are joined by `+`"};
   if (l.is_string() || r.is_string()) return {"put a value into a string with braces: \"{x}\""};
   return {};
 }
@@ -133,7 +135,8 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
     fail(check && !ctx.tracing() ? "unknown" : "trace", span, "what this compares is known only when the program runs", {"strings with traced parts and layouts that the partitioner chooses can be printed, not compared, while tracing"});
   if (!l.is_tensor() && !r.is_tensor()) {
     if (op == BinaryOp::Range && !(l.is<std::int64_t>() && r.is<std::int64_t>()))
-      fail("type", span, "a range goes from an integer to an integer, and this is " + kind_name(l) + " .. " + kind_name(r));
+      fail("type", span, "a range goes from an integer to an integer, and this is " + kind_name(l) + " .. " + kind_name(r),
+           advice(op, l, r));
     if (op == BinaryOp::Add && is_text(l) && is_text(r) && !(l.is_string() && r.is_string())) {
       auto joined = std::make_shared<DeferredString>();
       joined->texts.emplace_back();
@@ -205,7 +208,9 @@ Value Impl::unary(UnaryOp op, const Value& v, Span span) {
     });
   }
   if (auto out = at(span, [&] { return host_unary(op, v); })) return std::move(*out);
-  fail("type", span, "`" + std::string(sign_of(op)) + "` is not defined for " + kind_name(v), advice(BinaryOp::Mul, v, v));
+  fail("type", span, "`" + std::string(sign_of(op)) + "` is not defined for " + kind_name(v),
+       op == UnaryOp::Pos && v.is_string() ? std::vector<std::string>{"strings are joined by one `+`"}
+                                           : advice(BinaryOp::Mul, v, v));
 }
 
 }  // namespace shard::lang

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "interpreter/lang/foreign_names.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/items.h"
 
@@ -108,7 +109,7 @@ Value Impl::call_native(const std::shared_ptr<const Native>& native, std::vector
       if (i == s.params.size() && !s.rest) {
         std::vector<std::string> names, notes;
         for (const auto& p : s.params) names.push_back(p.name);
-        if (auto near = grammar::near_miss(a.name, names)) notes.push_back("did you mean `" + *near + ":`?");
+        if (auto near = parameter_near(a.name, names)) notes.push_back("did you mean `" + *near + ":`?");
         refuse(a.span, "`" + f.name + "` has no parameter `" + a.name + "`", std::move(notes));
       }
       if (i < s.params.size() && came[i] >= 0)

@@ -1,4 +1,5 @@
 // Calls of operations: arguments bound by the row's signature, operands made arrays, everything else made attributes.
+#include "interpreter/lang/foreign_names.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/items.h"
 #include "interpreter/lang/spec.h"
@@ -27,6 +28,7 @@ class Binder {
     bool rest = false;
     for (const CallArg& a : args_) positional += a.name.empty();
     for (const Parameter& p : params) rest = rest || p.rest;
+    one_list();
     if (positional > most && !rest)
       refuse(span_, "`" + name() + "` takes at most " + std::to_string(most) + (most == 1 ? " argument" : " arguments") + ", and " + std::to_string(positional) +
                         " were given");
@@ -41,7 +43,7 @@ class Binder {
         if (i == params.size()) {
           std::vector<std::string> names, notes;
           for (const Parameter& p : params) names.push_back(p.name);
-          if (auto near = grammar::near_miss(a.name, names)) notes.push_back("did you mean `" + *near + ":`?");
+          if (auto near = parameter_near(a.name, names)) notes.push_back("did you mean `" + *near + ":`?");
           refuse(a.span, "`" + name() + "` has no parameter `" + a.name + "`", std::move(notes));
         }
         if (!given[i].empty()) refuse(a.span, "the argument `" + a.name + "` of `" + name() + "` is given twice");
@@ -59,6 +61,26 @@ class Binder {
   [[noreturn]] void refuse(Span where, std::string why, std::vector<std::string> notes = {}) {
     notes.insert(notes.begin(), signature_.text);
     m_.fail("call", where.known() ? where : span_, std::move(why), std::move(notes));
+  }
+  // zeros(3, 4): integers where one list of them is meant
+  void one_list() {
+    const auto& params = signature_.params;
+    if (!params.empty() && params[0].kind == ParamKind::Arrays && !params[0].rest && args_.size() > 1 && args_[0].name.empty() &&
+        args_[1].name.empty() && args_[0].value.is_tensor() && args_[1].value.is_tensor() && args_[1].value.tensor().type().rank() > 0)
+      refuse(span_of(args_[1]), "`" + params[0].name + "` of `" + name() + "` is one argument, a list of arrays: `[a, b]`");
+    for (std::size_t i = 0; i + 1 < args_.size() && i < params.size() && args_[i + 1].name.empty(); ++i) {
+      if (params[i].kind != ParamKind::Ints || !args_[i].value.is<std::int64_t>()) continue;
+      if (i + 1 < params.size())
+        if (const ParamKind next = params[i + 1].kind;
+            next != ParamKind::DType && next != ParamKind::Spec && next != ParamKind::Bool && next != ParamKind::Str)
+          continue;
+      std::string list;
+      for (std::size_t k = i; k < args_.size() && args_[k].name.empty(); ++k) {
+        if (!args_[k].value.is<std::int64_t>()) return;
+        list += (list.empty() ? "" : ", ") + std::to_string(*args_[k].value.get<std::int64_t>());
+      }
+      refuse(span_of(args_[i + 1]), "`" + params[i].name + "` of `" + name() + "` is one argument, a list: `[" + list + "]`");
+    }
   }
   Span span_of(const CallArg& a) const { return a.span.known() ? a.span : span_; }
 
@@ -123,6 +145,11 @@ class Binder {
       case ParamKind::Str: return m_.in.text(v, where, what);
       case ParamKind::DType:
         if (auto* t = v.get<runtime::DType>()) return *t;
+        if (v.is_string()) {
+          const std::string_view here = name_here(v.str());
+          const std::string dtype(here.empty() ? std::string_view(v.str()) : here);
+          if (runtime::dtype_named(dtype)) refuse(where, what + " is a dtype, written without quotes: `" + dtype + "`");
+        }
         refuse(where, what + " is a dtype such as f32, and this is " + kind_name(v));
       case ParamKind::Spec:
         if (auto* s = v.get<std::shared_ptr<const Spec>>()) return m_.in.resolve(**s, static_cast<int>((*s)->dims.size()), where);

@@ -2,6 +2,7 @@
 // An argument that the statement assigns anew (see kMove in resolve.h) is moved out of its variable into the call, so that the callee
 // holds the only reference; where the call fails before using it, the variable gets it back.
 #include "interpreter/lang/check.h"
+#include "interpreter/lang/foreign_names.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/items.h"
 #include "interpreter/lang/modes.h"
@@ -125,12 +126,15 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
                c.args.empty() ? std::vector<std::string>{"read it without a call: `." + f->name.text + "`"}
                               : std::vector<std::string>{});
         std::vector<std::string> notes, names = builtin_names();
-        if (auto near = near_miss(f->name.text, names)) notes.push_back("did you mean `" + *near + "`?");
-        if (object->fields()) {
-          std::vector<std::string> fields;
+        std::vector<std::string> fields;
+        if (object->fields())
           for (auto& x : object->fields()->fields) fields.push_back(x.first);
-          notes.push_back("its fields: " + joined(fields));
-        }
+        if (auto near_field = near_miss(f->name.text, fields)) notes.push_back("did you mean `" + *near_field + "`?");
+        else if (auto here = name_here(f->name.text); !here.empty())
+          notes.push_back("it is called `" + std::string(here) + "` here");
+        else if (auto say = way_here(f->name.text); !say.empty()) notes.emplace_back(say);
+        else if (auto near = near_miss(f->name.text, names)) notes.push_back("did you mean `" + *near + "`?");
+        if (object->fields()) notes.push_back("its fields: " + listed_fields(fields));
         fail("name", f->name.span, (object->fields() ? "the record" : kind_name(*object)) + " has no field `" + f->name.text + "`, and there is no function of that name",
              std::move(notes));
       }
@@ -282,7 +286,14 @@ Value Impl::call(const Value& f, std::vector<CallArg>& args, Span span) {
     args.push_back({"", *t, span});
     return call_row(ctx.table().at(kCastRow), args, span);
   }
-  fail("type", span, kind_name(f) + " is no function and cannot be called");
+  std::vector<std::string> notes;
+  if (const Record* r = f.fields()) {
+    std::vector<std::string> functions;
+    for (const auto& field_of : r->fields)
+      if (field_of.second.callable()) functions.push_back("." + field_of.first);
+    if (!functions.empty()) notes.push_back("its functions: " + joined(functions));
+  }
+  fail("type", span, kind_name(f) + " is no function and cannot be called", std::move(notes));
 }
 
 Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span span) {
@@ -303,7 +314,7 @@ Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span s
     while (i < n && !(parameter_name(fn.params[i]) && *parameter_name(fn.params[i]) == a.name)) ++i;
     if (i == n) {
       std::vector<std::string> notes{takes(fn)};
-      if (auto near = near_miss(a.name, parameter_names(fn))) notes.push_back("did you mean `" + *near + ":`?");
+      if (auto near = parameter_near(a.name, parameter_names(fn))) notes.push_back("did you mean `" + *near + ":`?");
       fail("call", a.span, name_of(fn) + " has no parameter `" + a.name + "`", std::move(notes));
     }
     if (given[i]) fail("call", a.span, "the argument `" + a.name + "` of " + name_of(fn) + " is given twice");

@@ -1,5 +1,6 @@
 // Fields of values, and indexing of what is no array: lists, tuples, strings, ranges and records.
 #include <algorithm>
+#include "interpreter/lang/foreign_names.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/items.h"
 #include "interpreter/lang/remedy.h"
@@ -15,6 +16,14 @@ std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& n : names) out += (out.empty() ? "" : ", ") + n;
   return out.empty() ? "none" : out;
+}
+
+// Of many fields (a module has dozens) the first.
+std::string listed_fields(std::vector<std::string> names) {
+  constexpr std::size_t most = 24;
+  const std::size_t more = names.size() > most ? names.size() - most : 0;
+  if (more) names.resize(most);
+  return joined(names) + (more ? " and " + std::to_string(more) + " more" : "");
 }
 
 namespace {
@@ -234,9 +243,13 @@ std::optional<Value> Impl::find_field(const Value& object, const std::string& na
 Value Impl::field(const Value& object, const std::string& name, Span span) {
   if (auto v = at(span, [&] { return find_field(object, name); })) return std::move(*v);
   std::vector<std::string> names = field_names(object), notes;
-  if (!names.empty()) notes.push_back("its fields: " + joined(names));
+  if (!names.empty()) notes.push_back("its fields: " + listed_fields(names));
   if (auto near = near_miss(name, names)) notes.push_back("did you mean `" + *near + "`?");
-  if (builtin(name) >= 0) notes.push_back("`" + name + "` is a function: call it with `." + name + "()`");
+  else if (builtin(name) >= 0)
+    notes.push_back(object.fields() ? "`" + name + "` is a builtin and stands alone: `" + name + "`"
+                                    : "`" + name + "` is a function: call it with `." + name + "()`");
+  else if (auto here = name_here(name); !here.empty()) notes.push_back("it is called `" + std::string(here) + "` here");
+  else if (auto say = way_here(name); !say.empty()) notes.emplace_back(say);
   fail("field", span, (object.fields() ? "the record" : kind_name(object)) + " has no field `" + name + "`", std::move(notes));
 }
 

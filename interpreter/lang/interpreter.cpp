@@ -105,10 +105,22 @@ void Interpreter::write(std::string_view text) {
 
 void Interpreter::interrupt() { impl_->interrupted.store(true, std::memory_order_relaxed); }
 
+// The variables that the host has set, in a module of their own; every script that is run later begins with them.
+static ModuleEnv& host_module(Interpreter::Impl& impl) {
+  constexpr const char* kName = "(host)";
+  for (const auto& m : impl.modules)
+    if (m->name == kName) return *m;
+  auto m = std::make_shared<ModuleEnv>();
+  m->name = kName;
+  impl.modules.push_back(m);
+  return *m;
+}
+
 Value Interpreter::run(std::string name, std::string text) {
   Entry entry(*impl_);
   auto env = std::make_shared<ModuleEnv>();
   env->name = name;
+  for (const auto& v : host_module(*impl_).variables) env->variables.push_back(v);
   impl_->modules.push_back(env);
   impl_->main_module = env;
   return impl_->run_module(env, sources_.add(std::move(name), std::move(text)), true);
@@ -150,21 +162,21 @@ std::optional<Value> Interpreter::global(const std::string& name) {
 }
 
 void Interpreter::set_global(const std::string& name, Value v) {
+  ModuleEnv& host = host_module(*impl_);
+  if (host.find(name) < 0) host.variables.push_back({name, impl_->new_cell(), true, false});
+  const CellRef shared = host.variables[static_cast<std::size_t>(host.find(name))].cell;
   if (!impl_->main_module) {
-    impl_->main_module = std::make_shared<ModuleEnv>();
-    impl_->main_module->name = "host";
-    impl_->modules.push_back(impl_->main_module);
+    for (const auto& m : impl_->modules)
+      if (m.get() == &host) impl_->main_module = m;
   }
-  ModuleEnv& m = *impl_->main_module;
-  int i = m.find(name);
-  if (i < 0) {
-    i = static_cast<int>(m.variables.size());
-    m.variables.push_back({name, nullptr, true, false});
+  ModuleEnv& last = *impl_->main_module;             // of the last script, which may have a variable of that name
+  if (last.find(name) < 0) last.variables.push_back({name, shared, true, false});
+  CellRef& cell = last.variables[static_cast<std::size_t>(last.find(name))].cell;
+  if (!cell) cell = shared;
+  for (const CellRef& c : {shared, cell}) {
+    c->value = v;
+    c->set = true;
   }
-  CellRef& c = m.variables[static_cast<std::size_t>(i)].cell;
-  if (!c) c = impl_->new_cell();
-  c->value = std::move(v);
-  c->set = true;
 }
 
 }  // namespace shard::lang

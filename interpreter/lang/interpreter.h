@@ -24,6 +24,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> set;    // --set name=value
   std::function<std::optional<std::string>(const std::string& name)> embedded_module;   // stdlib/*.shard by name
   std::function<bool(const std::string& path)> may_read;   // files: default all
+  std::function<bool(const std::string& path)> may_write;  // files, and folders of logs: default all
   // `test` blocks: told the name and a function that runs the block in a scope of its own (it throws the block's error). Absent: skipped.
   std::function<void(const std::string& name, grammar::Span span, const std::function<void()>& body)> test;
   std::function<void(const Compiled&)> compiled;           // told of every call that a jit or manual function compiles

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "grammar/advice.h"
 #include "grammar/parse.h"
 #include "interpreter/lang/check.h"
 #include "interpreter/lang/impl.h"
@@ -27,6 +28,22 @@ Value module_value(const ModuleEnv& env) {
     if (env.find(v.name) == static_cast<int>(i) && v.cell && v.cell->set) fields.emplace_back(v.name, v.cell->value);
   }
   return Value::record(std::move(fields));
+}
+
+// What may be meant where there is no file `path`, written `module` in the script.
+std::vector<std::string> near_scripts(const std::filesystem::path& path, const std::string& module) {
+  std::vector<std::string> names;
+  std::error_code closed;
+  const auto folder = path.parent_path();
+  std::filesystem::directory_iterator files(folder.empty() ? std::filesystem::path(".") : folder, closed);
+  for (; !closed && files != std::filesystem::directory_iterator(); files.increment(closed))
+    if (files->path().extension() == ".shard") names.push_back(files->path().filename().string());
+  std::sort(names.begin(), names.end());
+  const std::string wanted = path.filename().string() + (path.extension().empty() ? ".shard" : "");
+  std::optional<std::string> near = near_miss(wanted, names);
+  if (std::binary_search(names.begin(), names.end(), wanted)) near = wanted;
+  if (!near) return {"the path is taken from the folder of the file that imports it"};
+  return {"did you mean \"" + (std::filesystem::path(module).parent_path() / *near).string() + "\"?"};
 }
 
 // The variable of a top-level `let` that --set may replace.
@@ -134,7 +151,7 @@ Value Impl::import_module(const ImportStmt& s, Span span) {
     if (in.options().may_read && !in.options().may_read(key)) fail("io", span, "reading " + key + " is not allowed here");
     std::error_code error;
     const auto size = fs::file_size(key, error);
-    if (error) fail("io", span, "cannot read " + key + ": " + error.message());
+    if (error) fail("io", span, "cannot read " + key + ": " + error.message(), near_scripts(key, s.module));
     if (size > kLargestFile) fail("io", span, key + " is larger than 64 MiB");
     std::ifstream file(key, std::ios::binary);
     if (!file) fail("io", span, "cannot read " + key);
@@ -142,10 +159,18 @@ Value Impl::import_module(const ImportStmt& s, Span span) {
   } else {
     std::optional<std::string> found;
     if (in.options().embedded_module) found = in.options().embedded_module(s.module);
-    if (!found)
-      fail("import", span, "there is no module `" + s.module + "` in the standard library",
-           {"its modules are nn and optim; arrays and their functions need no import",
-            "a file is imported by its name in quotes: import \"" + s.module + ".shard\" as " + s.module});
+    if (!found) {
+      std::vector<std::string> notes;
+      const std::vector<std::string> known{"nn", "optim", "train"};
+      if (const std::string_view here = module_here(s.module); !here.empty()) {
+        notes.emplace_back(here);
+      } else {
+        notes.push_back("its modules are nn, optim and train; arrays and their functions need no import");
+        if (auto near = near_miss(s.module, known)) notes.push_back("did you mean `" + *near + "`?");
+        notes.push_back("a file is imported by its name in quotes: import \"" + s.module + ".shard\" as " + s.module);
+      }
+      fail("import", span, "there is no module `" + s.module + "` in the standard library", std::move(notes));
+    }
     text = std::move(*found);
   }
   auto env = std::make_shared<ModuleEnv>();

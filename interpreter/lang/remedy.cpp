@@ -79,6 +79,7 @@ bool takes_out(Impl& m, const ir::OpDef& op) {
 void mend_binary(Impl& m, Error& error, const Expr& e, const Value& left, const Value& right) {
   if (!may_be_mended(error, e)) return;
   const Binary& b = std::get<Binary>(e.node);
+  if (row_of(b.op).empty()) return;                      // a range is no operation on arrays
   Attempt attempt{[&](std::vector<Value> v) { return m.binary(b.op, v[0], v[1], e.span); }};
   if (const ir::OpDef& op = m.ctx.table().at(row_of(b.op)); takes_out(m, op) && !op.internal) {
     attempt.with_out = [&](const Value& spec) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "interpreter/lang/foreign_names.h"
+
 namespace shard::lang {
 
 using namespace grammar;
@@ -75,74 +77,39 @@ bool Resolver::reference(const std::string& name, std::int32_t id, Span span) {
     return true;
   }
   if (scopes_.same_function_later(name)) {
-    error("name", span, "`" + name + "` is used before its declaration", {"it is declared further down"});
+    const Variable* v = scopes_.same_function_later(name);
+    const bool itself = v->span.known() && v->span.source == span.source && v->span.begin < span.begin;
+    error("name", span, "`" + name + "` is used before its declaration",
+          {itself ? "this is the value that it is declared with: it has none before" : "it is declared further down"});
   } else {
     unknown(name, span);
   }
   return false;
 }
 
-namespace {
-
-// What stands in for a name that other languages know.
-std::string_view foreign_name(std::string_view name) {
-  struct Foreign { std::string_view name, say; };
-  static constexpr Foreign known[] = {
-      {"cost", "`cost` comes with a later version; `explain(f, x)` tells what a call moves, holds and computes"},
-      {"time", "`time` comes with a later version"},
-      {"plan", "`plan` comes with a later version; `explain(f, x)` tells what a call does"},
-      {"launch", "`launch` comes with a later version: one process simulates all devices"},
-      {"np", "functions have no prefix: `zeros([3])`, `sum(x)`"},
-      {"numpy", "functions have no prefix: `zeros([3])`, `sum(x)`"},
-      {"jnp", "functions have no prefix: `zeros([3])`, `sum(x)`"},
-      {"jax", "functions have no prefix: `grad(f)`, `normal(key(0), [3])`"},
-      {"lax", "functions have no prefix: `scan(f, init, xs)`, `psum(x, @i)`"},
-      {"torch", "functions have no prefix: `zeros([3])`, `sum(x)`"},
-      {"pass", "a block that does nothing is `{ }`"},
-      {"self", "a function takes the record as its first parameter, and `p.f()` is `f(p)`"},
-      {"this", "a function takes the record as its first parameter, and `p.f()` is `f(p)`"},
-      {"elif", "write `else if`, behind the `}` of the `if`"},
-      {"list", "a list is `[a, b]`; another one of changed values `map(f, xs)`"},
-      {"dict", "a record is `{a: 1, b: 2}`"},
-      {"tuple", "a tuple is `(a, b)`"},
-      {"type", "the type of a value is `typeof(x)`"},
-      {"shape", "the sizes of an array are its field: `x.shape`"},
-      {"pow", "a power is `x ** y`"},
-      {"sorted", "an array is sorted by `sort(x)`"},
-      {"input", "what a file holds is read by `load`, `read_text` or `read_csv`"},
-      {"open", "what a file holds is read by `load`, `read_text` or `read_csv`"},
-      {"shard_array", "arrays are laid out by `shard x as P(@X)`"},
-      {"device_put", "arrays are laid out by `shard x as P(@X)`"},
-      {"with_sharding_constraint", "arrays are laid out by `shard x as P(@X)`, in traced code too"},
-      {"pjit", "use `jit`: layouts come from the arguments, annotations, or `in:` and `out:`"},
-      {"make_mesh", "a mesh is declared: `mesh m = (@X: 8)`"},
-      {"Mesh", "a mesh is declared: `mesh m = (@X: 8)`"},
-      {"NamedSharding", "a layout is a spec such as `P(@X, _)`, used as in `shard x as P(@X, _)`"},
-      {"PartitionSpec", "a spec is `P(@X, _)`"},
-  };
-  for (const Foreign& f : known)
-    if (f.name == name) return f.say;
-  return {};
-}
-
-}  // namespace
-
 void Resolver::unknown(const std::string& name, Span span) {
   std::vector<std::string> names = scopes_.names(), builtins = host_.builtin_names();
   names.insert(names.end(), builtins.begin(), builtins.end());
+  for (std::string_view w : {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
+                             "true", "false", "none"})
+    names.emplace_back(w);
   std::vector<std::string> notes;
   std::vector<Fix> fixes;
   if (product_with_ && *product_with_ == span) {       // psum(x @X): the comma was forgotten
     notes.push_back("did you mean \", @" + name + "\"?");
     fixes.push_back(
         {"name the axis as an argument of its own", Span{span.source, product_op_.begin, span.end}, ", @" + name});
-  } else if (auto say = foreign_name(name); !say.empty()) {
+  } else if (auto here = name_here(name); !here.empty()) {
+    notes.push_back("it is called `" + std::string(here) + "` here");
+    fixes.push_back({"write `" + std::string(here) + "`", span, std::string(here)});
+  } else if (auto say = way_here(name); !say.empty()) {
     notes.emplace_back(say);
   } else if (auto near = near_miss(name, names)) {
     notes.push_back("did you mean `" + *near + "`?");
     fixes.push_back({"`" + *near + "` is near", span, *near});
   }
-  error("name", span, "unknown name `" + name + "`", std::move(notes), std::move(fixes));
+  const std::string shown = name.size() > 60 ? name.substr(0, 60) + "..." : name;
+  error("name", span, "unknown name `" + shown + "`", std::move(notes), std::move(fixes));
 }
 
 void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bool set) {

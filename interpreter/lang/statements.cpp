@@ -237,7 +237,9 @@ Flow Impl::exec_for(const ForStmt& s, Span span) {
     return out;
   }
   fail("type", s.sequence->span, "`for` goes through ranges, lists, tuples, arrays and loaders, and this is " + kind_name(sequence),
-       sequence.is<std::int64_t>() ? std::vector<std::string>{"did you mean `0..n`?"} : std::vector<std::string>{});
+       sequence.is<std::int64_t>() ? std::vector<std::string>{"did you mean `0..n`?"}
+       : sequence.fields()         ? std::vector<std::string>{"the values of a record are a list: tree_leaves(r)"}
+                                   : std::vector<std::string>{});
 }
 
 Flow Impl::exec_while(const WhileStmt& s, Span span) {

@@ -162,6 +162,11 @@ int help(const std::string& name, const Settings& settings) {
       std::fprintf(stderr, "error: '%s' is no name; ask for one, such as `shard help matmul`\n", name.c_str());
       return 2;
     }
+  for (const char* command : {"run", "repl", "test", "check"})
+    if (name == command) {
+      std::printf("`%s` is a command of the program: `shard %s --help` tells of it.\n", command, command);
+      return 0;
+    }
   const auto machine = make_machine(settings);
   const std::size_t dot = name.find('.');
   const std::string module = name.substr(0, dot);          // nn.linear, or nn for what is in it

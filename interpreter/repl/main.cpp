@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "grammar/diagnostic.h"
 #include "interpreter/repl/commands.h"
 #include "interpreter/repl/signals.h"
 
@@ -37,10 +38,38 @@ bool split_sets(const std::vector<std::string>& sets, Settings& settings) {
   return true;
 }
 
-bool is_command(const std::string& word) {
-  for (const char* c : {"run", "repl", "test", "check", "help", "fmt", "explain", "launch", "lsp"})
-    if (word == c) return true;
-  return false;
+const std::vector<std::string>& commands() {
+  static const std::vector<std::string> all{"run", "repl", "test", "check", "help", "fmt", "explain", "launch", "lsp"};
+  return all;
+}
+
+bool is_command(const std::string& word) { return std::find(commands().begin(), commands().end(), word) != commands().end(); }
+
+// `shard rnu x.shard`: a first word that is neither a command nor a file, but near a command.
+bool misspelt_command(const std::string& word) {
+  if (word.empty() || word.find_first_of("./-") != std::string::npos || access(word.c_str(), F_OK) == 0) return false;
+  if (access((word + ".shard").c_str(), F_OK) == 0) return false;
+  const auto near = shard::grammar::near_miss(word, commands());
+  if (!near) return false;
+  std::fprintf(stderr, "error: there is no command or file '%s'\nnote: did you mean `shard %s`?\n", word.c_str(), near->c_str());
+  return true;
+}
+
+// What was not expected, and the option that may be meant.
+int unexpected(const CLI::App& app, const CLI::ExtrasError& e) {
+  const CLI::App* used = &app;
+  for (const CLI::App* sub : app.get_subcommands()) used = sub;
+  std::vector<std::string> names, extras = app.remaining(true);
+  for (const CLI::Option* o : used->get_options()) names.push_back(o->get_name(false, true).substr(0, o->get_name(false, true).find(',')));
+  for (const std::string& word : extras) {
+    if (!word.starts_with("-")) continue;
+    const std::string option = word.substr(0, word.find('='));
+    std::fprintf(stderr, "error: there is no option '%s'\n", option.c_str());
+    if (auto near = shard::grammar::near_miss(option, names)) std::fprintf(stderr, "note: did you mean `%s`?\n", near->c_str());
+    else std::fprintf(stderr, "note: `shard %s --help` lists them\n", used == &app ? "" : used->get_name().c_str());
+    return 2;
+  }
+  return app.exit(e) == 0 ? 0 : 2;
 }
 
 int usage(int status) { return status == 0 ? 0 : 2; }
@@ -54,8 +83,10 @@ int main(int argc, char** argv) {
   // `shard FILE ...` is `shard run FILE ...`, and `shard` alone the REPL.
   std::vector<std::string> args(argv + 1, argv + argc);
   if (args.empty()) args = {"repl"};
-  else if (!args[0].empty() && (args[0][0] != '-' || args[0] == "-" || args[0].starts_with("--devices") || args[0].starts_with("--set")) && !is_command(args[0]))
+  else if (!args[0].empty() && (args[0][0] != '-' || args[0] == "-" || args[0].starts_with("--devices") || args[0].starts_with("--set")) && !is_command(args[0])) {
+    if (misspelt_command(args[0])) return 2;
     args.insert(args.begin(), "run");
+  }
 
   CLI::App app("Shard: a small language for training on many devices. `shard FILE` runs a script, `shard` alone is interactive.", "shard");
   app.set_version_flag("--version", "shard " SHARD_VERSION);
@@ -95,6 +126,8 @@ int main(int argc, char** argv) {
   try {
     std::reverse(args.begin(), args.end());                    // CLI11 takes them from the back
     app.parse(args);
+  } catch (const CLI::ExtrasError& e) {
+    return unexpected(app, e);
   } catch (const CLI::ParseError& e) {
     return usage(app.exit(e));
   }

@@ -47,6 +47,12 @@ class Loop {
         if (!command(entry->substr(first))) break;
         continue;
       }
+      const std::string word = entry->substr(first, entry->find_last_not_of(" \t\n") + 1 - first);
+      if ((word == "exit" || word == "quit" || word == "exit()" || word == "quit()") && !in().global(word.substr(0, 4))) break;
+      if (word == "help" && !in().global(word)) {
+        write_out(kHelp);
+        continue;
+      }
       failed = !evaluate(*entry) || failed;
     }
     if (editor_->interactive()) write_out("\n");

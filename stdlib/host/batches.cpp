@@ -161,7 +161,7 @@ void take_arrays(Interpreter& in, BoundArgs& a, Batches& out) {
       in.fail("shape", a.args[0].span, "a loader takes arrays with rows, one of these has rank 0",
               {"a list is a tree of several arrays; array(xs) makes one array of it"});
     if (!first.empty() && t.type().shape[0] != out.count)
-      in.fail("shape", a.args[0].span, "the arrays of a loader need as many rows: " + first + " and " + runtime::to_string(t.type()));
+      in.fail("shape", a.args[0].span, "the arrays of a loader have one number of rows; these are " + first + " and " + runtime::to_string(t.type()));
     if (first.empty()) first = runtime::to_string(t.type());
     out.count = t.type().shape[0];
     out.types.push_back(t);
@@ -189,9 +189,11 @@ Value loader(Interpreter& in, BoundArgs& a) {
     if (rest != "drop" && rest != "pad") in.fail("call", a.args[6].span, "rest is \"drop\" or \"pad\", not " + lang::quoted(rest));
     out->pad = rest == "pad";
   }
-  if (out->batch < 1 || (out->batch > out->count && !out->pad))
-    in.fail("call", a.args[1].span, "a batch has between 1 and " + std::to_string(out->count) + " rows here, not " + std::to_string(out->batch));
   if (out->count < 1) in.fail("shape", a.args[0].span, "a loader needs at least one row");
+  if (out->batch < 1 || (out->batch > out->count && !out->pad))
+    in.fail("call", a.args[1].span, "a batch has between 1 and " + std::to_string(out->count) + " rows here, not " + std::to_string(out->batch),
+            out->batch > 0 ? std::vector<std::string>{"`rest: \"pad\"` fills a batch that is too short"}
+                           : std::vector<std::string>{});
   if (out->epochs < 0 || out->skip < 0 || out->ahead < 0) in.fail("call", a.span, "epochs, skip and prefetch are not negative");
   if (out->ahead > 64) in.fail("call", a.args[7].span, "prefetch is at most 64 batches");
   if (!a[2].is_none()) {

@@ -105,6 +105,8 @@ Value array(Interpreter& in, BoundArgs& a) {
   std::optional<DType> dtype;
   if (!a[1].is_none()) {
     const DType* d = a[1].get<DType>();
+    if (a[1].is_string() && runtime::dtype_named(a[1].str()))
+      in.fail("type", a.args[1].span, "dtype is written without quotes: `" + a[1].str() + "`");
     if (!d) in.fail("type", a.args[1].span, "dtype is an element type such as f32, this is " + lang::kind_name(a[1]));
     dtype = *d;
   }

@@ -65,6 +65,7 @@ ir::Attrs remat_attrs(Interpreter& in, const Value& policy, grammar::Span span) 
 }
 
 Value remat(Interpreter& outer, BoundArgs& a) {
+  need_function(outer, a, "remat");
   Value f = a[0];
   const ir::Attrs attrs = remat_attrs(outer, a[1], a.span);
   return native("remat(...)", "recomputed(xs...)", "A function whose values are computed again for its gradient.", [f, attrs](Interpreter& in, BoundArgs& b) {
@@ -121,7 +122,7 @@ void trace_backward(Interpreter& in, Rule& rule, const Value& bwd, const Argumen
     auto* each = result.items();
     if (!each || each->size() != args.call.size())
       in.fail("type", span, "`bwd` of custom_vjp returns a tuple with a gradient for each of " + std::to_string(args.call.size()) + " arguments; this returned " +
-                                (each ? std::to_string(each->size()) + " values" : "a " + lang::kind_name(result)),
+                                (each ? std::to_string(each->size()) + (each->size() == 1 ? " value" : " values") : lang::kind_name(result)),
               args.call.size() == 1 && !each ? std::vector<std::string>{"a tuple of one is written `(g,)`"} : std::vector<std::string>{});
     std::vector<Tensor> out;
     std::vector<int> by_leaf;

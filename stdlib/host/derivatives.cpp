@@ -77,7 +77,9 @@ Chosen::Chosen(Interpreter& in, const Wrt& wrt, std::vector<CallArg> args, const
   const int n = static_cast<int>(positional.size());
   for (int position : wrt.args) {
     if (position >= n || position < -n)
-      in.fail("call", span, std::string(who) + " is with respect to argument " + std::to_string(position) + ", but the call has " + std::to_string(n));
+      in.fail("call", span,
+              std::string(who) + " is with respect to argument " + std::to_string(position) + ", counted from 0, and the call has " +
+                  std::to_string(n) + (n == 1 ? " positional argument" : " positional arguments"));
     const std::size_t at = positional[static_cast<std::size_t>(position < 0 ? position + n : position)];
     auto leaves = tensor_leaves(in, call[at].value, call[at].span, who);
     for (const Tensor& t : leaves) check_float(in, t, who, call[at].span);
@@ -159,9 +161,15 @@ Value gradient_function(const Value& f, const Wrt& wrt, bool aux, bool with_valu
   return Value(std::make_shared<const Native>(std::move(n)));
 }
 
+void need_function(Interpreter& in, BoundArgs& a, const char* who) {
+  if (!a[0].callable())
+    in.fail("type", a.args[0].span, std::string(who) + " takes a function first, and this is " + lang::kind_name(a[0]));
+}
+
 namespace {
 
 Value make_gradient(Interpreter& in, BoundArgs& a, bool with_value) {
+  need_function(in, a, with_value ? "value_and_grad" : "grad");
   const Wrt wrt = read_wrt(in, a[1], a.span);
   return gradient_function(a[0], wrt, in.truth(a[2], a.span), with_value);
 }
@@ -238,6 +246,7 @@ Value run_first(Interpreter& in, const AllTraced& t, const ir::Graph& joint, Lin
 }
 
 Value vjp(Interpreter& in, BoundArgs& a) {
+  need_function(in, a, "vjp");
   auto t = std::make_shared<AllTraced>(trace_all(in, a[0], positional(in, a.rest, "vjp"), "vjp", a.span));
   for (const Tensor& leaf : t->leaves) check_float(in, leaf, "vjp", a.span);
   auto types = result_types(*t->call.traced.graph);
@@ -274,6 +283,7 @@ std::vector<Tensor> tangents_for(Interpreter& in, const AllTraced& t, std::vecto
 }
 
 Value jvp(Interpreter& in, BoundArgs& a) {
+  need_function(in, a, "jvp");
   auto xs = as_arguments(a[1]), ds = as_arguments(a[2]);
   if (xs.size() != ds.size())
     in.fail("call", a.span, "jvp has " + std::to_string(xs.size()) + " arguments and " + std::to_string(ds.size()) + " tangents");
@@ -288,6 +298,7 @@ Value jvp(Interpreter& in, BoundArgs& a) {
 }
 
 Value linearize(Interpreter& in, BoundArgs& a) {
+  need_function(in, a, "linearize");
   auto t = std::make_shared<AllTraced>(trace_all(in, a[0], positional(in, a.rest, "linearize"), "linearize", a.span));
   for (const Tensor& leaf : t->leaves) check_float(in, leaf, "linearize", a.span);
   LinearPart linear;

@@ -1,5 +1,6 @@
 #include "stdlib/host/file_bytes.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,12 +12,40 @@
 #include <cstring>
 #include <limits>
 
+#include "grammar/diagnostic.h"
+
 namespace shard::stdlib {
 namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{4} << 30;   // read or unpacked: 4 GiB
 
 [[noreturn]] void refuse(const std::string& message) { throw runtime::RuntimeError("io", message); }
+
+// What may be meant where there is no such file.
+std::vector<std::string> near_files(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 || errno != ENOENT) return {};
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  DIR* open = opendir(folder.c_str());
+  if (!open) return {"there is no folder '" + folder + "'"};
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(open))
+    if (entry->d_name[0] != '.' && names.size() < 10'000) names.emplace_back(entry->d_name);
+  closedir(open);
+  std::sort(names.begin(), names.end());
+  const std::string before = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  if (auto near = grammar::near_miss(path.substr(before.size()), names)) return {"did you mean '" + before + *near + "'?"};
+  if (path[0] != '/') return {"the path is taken from the folder where the program was started"};
+  return {};
+}
+
+std::vector<std::string> missing_folder(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  struct stat info {};
+  if (slash == std::string::npos || slash == 0 || stat(path.substr(0, slash).c_str(), &info) == 0) return {};
+  return {"there is no folder '" + path.substr(0, slash) + "'"};
+}
 
 struct Descriptor {
   int fd = -1;
@@ -115,16 +144,22 @@ std::string read_bytes(lang::Interpreter& in, const std::string& path, grammar::
       return inflate_bytes(bytes, false, kLargestFile);
     return bytes;
   } catch (const runtime::RuntimeError& e) {
-    in.fail(e.code, span, "cannot read '" + path + "': " + e.what());
+    in.fail(e.code, span, "cannot read '" + path + "': " + e.what(), near_files(path));
   }
 }
 
+void check_may_write(lang::Interpreter& in, const std::string& path, grammar::Span span) {
+  if (const auto& may_write = in.options().may_write; may_write && !may_write(path))
+    in.fail("io", span, "writing '" + path + "' is not allowed here");
+}
+
 void write_bytes(lang::Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span) {
+  check_may_write(in, path, span);
   const std::string beside = path + ".part" + std::to_string(getpid());
   const auto fail = [&](const char* doing) {
     const std::string why = std::strerror(errno);
     unlink(beside.c_str());
-    in.fail("io", span, "cannot write '" + path + "': " + doing + why);
+    in.fail("io", span, "cannot write '" + path + "': " + doing + why, missing_folder(path));
   };
   Descriptor file{open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
   if (file.fd < 0) fail("");
@@ -138,7 +173,11 @@ void write_bytes(lang::Interpreter& in, const std::string& path, std::string_vie
 }
 
 void append_bytes(lang::Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span) {
-  const auto fail = [&] { in.fail("io", span, "cannot write '" + path + "': " + std::strerror(errno)); };
+  check_may_write(in, path, span);
+  const auto fail = [&] {
+    const std::string why = std::strerror(errno);
+    in.fail("io", span, "cannot write '" + path + "': " + why, missing_folder(path));
+  };
   Descriptor file{open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
   if (file.fd < 0) fail();
   if (!write_all(file.fd, bytes)) fail();

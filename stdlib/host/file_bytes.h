@@ -12,6 +12,7 @@ std::string read_bytes(lang::Interpreter& in, const std::string& path, grammar::
 // Inflates `packed` (gzip, or raw deflate where `raw`); at most `limit` bytes. Throws RuntimeError("io").
 std::string inflate_bytes(std::string_view packed, bool raw, std::size_t limit);
 std::string gzip_bytes(std::string_view bytes);
+void check_may_write(lang::Interpreter& in, const std::string& path, grammar::Span span);   // an error where it may not be
 // Writes beside the target and renames, so that a reader sees the old file or the new one.
 void write_bytes(lang::Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span);
 // Adds to the end of a file, which is made where there is none; one write, so that lines of two programs do not mix.

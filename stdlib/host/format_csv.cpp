@@ -108,7 +108,8 @@ Value numbers(lang::Interpreter& in, const Table& t, std::size_t first, std::siz
     const std::string& cell = t.cells[at];
     if (!number(cell, values[i])) {
       if (!must) return {};
-      throw RuntimeError("io", "line " + std::to_string(t.lines[at / t.columns]) + ", field " + std::to_string(at % t.columns + 1) + " is no number: \"" + cell.substr(0, 40) + "\"");
+      throw RuntimeError("io", "line " + std::to_string(t.lines[at / t.columns]) + ", field " + std::to_string(at % t.columns + 1) + " is no number: \"" + cell.substr(0, 40) +
+                                   "\"; read_csv(path) takes columns of text too");
     }
     whole = whole && integer(cell);
   }

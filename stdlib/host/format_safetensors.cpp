@@ -64,7 +64,7 @@ class Writer {
     if (auto* d = v.get<double>()) return "{\"float\":\"" + number_text(*d) + "\"}";
     if (v.is_string()) return "{\"text\":" + lang::json_string(v.str()) + "}";
     if (v.is_tensor()) return array(v.tensor(), path.empty() ? "value" : path);
-    bad("a " + lang::kind_name(v) + " cannot be saved (at `" + path + "`); arrays, numbers, text and trees of them can");
+    bad(lang::kind_name(v) + " cannot be saved" + (path.empty() ? "" : " (at `" + path + "`)") + "; arrays, numbers, text and trees of them can");
   }
 
   std::string array(const trace::Tensor& t, const std::string& name) {

@@ -6,6 +6,7 @@
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/host/derivatives.h"
+#include "stdlib/host/transforms.h"
 
 namespace shard::stdlib {
 namespace {
@@ -79,6 +80,7 @@ Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<C
 }
 
 Value make_jacobian(Interpreter& in, BoundArgs& a) {
+  need_function(in, a, "jacobian");
   Value f = a[0];
   Wrt wrt = read_wrt(in, a[1], a.span);
   return Value(std::make_shared<const Native>(
@@ -88,6 +90,7 @@ Value make_jacobian(Interpreter& in, BoundArgs& a) {
 }
 
 Value make_hessian(Interpreter& in, BoundArgs& a) {
+  need_function(in, a, "hessian");
   Value f = a[0];
   Wrt wrt = read_wrt(in, a[1], a.span);
   Value slope = gradient_function(f, wrt, false, false);

@@ -201,7 +201,8 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
   return lang::with_leaves(out, std::move(out_leaves));
 }
 
-Value vmap(Interpreter&, BoundArgs& a) {
+Value vmap(Interpreter& in, BoundArgs& a) {
+  need_function(in, a, "vmap");
   Value f = a[0], in_axes = a[1], out_axes = a[2], named = a[3];
   return native("vmap(...)", "mapped(xs...)", "A function mapped over a dimension of its arguments.",
                 [=](Interpreter& i, BoundArgs& b) { return mapped_call(i, f, in_axes, out_axes, named, std::move(b.rest), b.span); });
@@ -250,6 +251,7 @@ Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_
 Value scan(Interpreter& in, BoundArgs& a) {
   auto& ctx = in.context();
   const auto& core = ctx.table().core();
+  need_function(in, a, "scan");
   Value f = a[0], init = a[1], xs = a[2];
   std::vector<Tensor> carry = tensor_leaves(in, init, a.span, "scan's initial carry");
   for (Tensor& t : carry)
@@ -260,7 +262,10 @@ Value scan(Interpreter& in, BoundArgs& a) {
   std::vector<Type> types = types_of(carry);
   for (const Tensor& x : rows) {
     Type t = x.type();
-    if (t.rank() == 0) in.fail("shape", a.span, "scan walks along the first dimension of its sequence, and " + runtime::to_string(t) + " has none");
+    if (t.rank() == 0)
+      in.fail("shape", a.span, "scan walks along the first dimension of its sequence, and " + runtime::to_string(t) + " has none",
+              xs.is_host_number() ? std::vector<std::string>{"a number of steps is told by `length:`: scan(f, init, length: n)"}
+                                  : std::vector<std::string>{});
     if (length && *length != t.shape[0])
       in.fail("shape", a.span, "scan's sequences must be equally long: " + std::to_string(*length) + " and " + std::to_string(t.shape[0]) + " (" + runtime::to_string(t) + ")");
     length = t.shape[0];
@@ -306,6 +311,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
 
 // ---- eval_shape -----------------------------------------------------------------------------------------------------
 Value eval_shape(Interpreter& in, BoundArgs& a) {
+  need_function(in, a, "eval_shape");
   std::vector<Value> args;
   for (CallArg& x : a.rest) args.push_back(std::move(x.value));
   Value tree = Value::tuple(std::move(args));

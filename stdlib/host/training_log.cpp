@@ -96,6 +96,7 @@ std::string record(const std::string& event) {
 }
 
 void to_events(Interpreter& in, const std::string& folder, std::int64_t step, const Scalars& scalars, grammar::Span span) {
+  check_may_write(in, folder, span);
   if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) in.fail("io", span, "cannot write '" + folder + "': " + std::strerror(errno));
   const std::string path = folder + "/events.out.tfevents.0.shard";
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -10,4 +10,7 @@ void register_mapping(lang::Interpreter& in);       // vmap scan eval_shape
 void register_custom(lang::Interpreter& in);        // remat custom_vjp
 void register_compilation(lang::Interpreter& in);   // jit comm
 
+// An error of the transform `who` where its first argument is no function.
+void need_function(lang::Interpreter& in, lang::BoundArgs& a, const char* who);   // derivatives.cpp
+
 }  // namespace shard::stdlib

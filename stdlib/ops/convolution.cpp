@@ -165,6 +165,10 @@ Vars conv(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Var x = promote_to(b, in[0], kind), w = promote_to(b, in[1], kind);
   const Type xt = b.type(x), wt = b.type(w);
   std::size_t rank = xt.shape.size();
+  if (rank >= 3 && wt.shape.size() == rank && xt.shape.back() != wt.shape[rank - 2])
+    fail("shape", "conv: the channels differ: x " + runtime::to_string(xt) + " has " + std::to_string(xt.shape.back()) +
+                      " (its last dimension), w " + runtime::to_string(wt) + " takes " + std::to_string(wt.shape[rank - 2]) +
+                      " (its last but one)");
   if (rank < 3 || wt.shape.size() != rank || xt.shape.back() != wt.shape[rank - 2])
     fail("shape", "conv takes x [N, spatial..., C] and w [window..., C, O], got " + runtime::to_string(xt) + " and " + runtime::to_string(wt));
   if (!attrs.has("out") && ((laid_out(wt) && !wt.sharding.split_axes().empty()) || (laid_out(xt) && is_split(xt, xt.rank() - 1))))

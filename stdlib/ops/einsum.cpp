@@ -46,7 +46,7 @@ Vars matmul(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (sx.empty() || sy.empty()) fail("shape", "matmul needs arrays of rank 1 or more, got " + types_text(b, in) + "; write `*` for a number");
   std::int64_t k = sx.back(), ky = sy[sy.size() == 1 ? 0 : sy.size() - 2];
   if (k != ky)
-    fail("shape", "matmul: the last dimension of the first array is " + std::to_string(k) + ", " + (sy.size() == 1 ? "the" : "the last but one") +
+    fail("shape", "matmul: the last dimension of the first array is " + std::to_string(k) + ", " + (sy.size() == 1 ? "the only one" : "the last but one") +
                       " of the second is " + std::to_string(ky) + ": " + types_text(b, in));
   std::size_t bx = sx.size() < 2 ? 0 : sx.size() - 2, by = sy.size() < 2 ? 0 : sy.size() - 2, batch = std::max(bx, by);
   // Letters: batch from the start, then m, k, n. A batch dimension of size 1 against a larger one is dropped and so broadcasts.

@@ -8,7 +8,7 @@ namespace shard::stdlib {
 namespace {
 
 void need_keys(const OpCall& call, std::string_view op) {
-  if (call.in[0].dtype != DType::Key) fail("type", std::string(op) + " takes a key (`key(0)`), got " + runtime::to_string(call.in[0]));
+  if (call.in[0].dtype != DType::Key) fail("type", std::string(op == "bits" ? "a random function" : op) + " takes a key (`key(0)`), got " + runtime::to_string(call.in[0]));
 }
 
 ir::KindFn kind_of_bits(std::string_view op) {

@@ -168,7 +168,7 @@ void register_broadcast(OpTable& t) {
     std::size_t extra = to.size() - std::min(to.size(), from.size());
     bool fits = to.size() >= from.size();
     for (std::size_t d = 0; fits && d < from.size(); ++d) fits = from[d] == 1 || from[d] == to[extra + d];
-    if (!fits) fail("shape", runtime::to_string(call.in[0]) + " does not broadcast to the shape " + runtime::to_string(to));
+    if (!fits) fail("shape", runtime::to_string(call.in[0]) + " does not fit the shape " + runtime::to_string(to) + ": from the last dimension on, sizes are equal or 1");
     RuleBuilder r;
     auto out = r.dims(to);
     ir::ValueFactors in;

@@ -1,7 +1,10 @@
 // shard.h as a host sees it: values in and out, functions of the host, errors as values, engines that do not meet.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <stdexcept>
 
 #include "interpreter/shard.h"
 
@@ -112,6 +115,102 @@ TEST_CASE("files are closed unless the host opens them", "[embed]") {
   Engine open(options);
   CHECK(open.run("len(read_text(\"README.md\")) > 0").as_number() == 1);
   CHECK_THROWS_AS(open.run("read_text(\"CMakeLists.txt\")"), shard::Error);
+}
+
+TEST_CASE("nothing is written unless the host allows it", "[embed]") {
+  const std::string path = (std::filesystem::temp_directory_path() / "shard_embed_test.npz").string();
+  const std::string script = "save(\"" + path + "\", {w: ones([3])})";
+  shard::Options options;
+  options.may_read = [](const std::string&) { return true; };
+  Engine closed(options);
+  try {
+    closed.run(script);
+    FAIL("no error");
+  } catch (const shard::Error& e) {
+    CHECK(e.diagnostics[0].code == "io");
+    CHECK(e.diagnostics[0].message == "writing '" + path + "' is not allowed here");
+  }
+  CHECK(!std::filesystem::exists(path));
+  CHECK_THROWS_AS(closed.run("log_scalars(\"" + path + ".csv\", 1, {loss: 1.0})"), shard::Error);
+  CHECK_THROWS_AS(closed.run("log_scalars(\"" + path + ".logs\", 1, {loss: 1.0})"), shard::Error);
+  CHECK(!std::filesystem::exists(path + ".csv"));
+  CHECK(!std::filesystem::exists(path + ".logs"));
+  options.may_write = [&](const std::string& wanted) { return wanted == path; };
+  Engine open(options);
+  CHECK(open.run(script + "\nload(\"" + path + "\").w.sum()").as_number() == 3);
+  CHECK_THROWS_AS(open.run("save(\"" + path + ".csv\", ones([3]))"), shard::Error);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("every element type goes in and out as bytes", "[embed]") {
+  Engine engine;
+  using shard::Type;
+  for (Type type : {Type::boolean, Type::i8, Type::i16, Type::i32, Type::i64, Type::u8, Type::u16, Type::u32, Type::u64, Type::f16,
+                    Type::bf16, Type::f32, Type::f64}) {
+    INFO(shard::name(type));
+    std::vector<std::byte> bytes(6 * shard::size_of(type), std::byte{1});
+    engine.set("x", Value::array(type, {2, 3}, bytes));
+    CHECK(engine.run("x.dtype").show() == shard::name(type));
+    Value back = engine.run("stack([x[0], x[1]])");
+    CHECK(back.type() == type);
+    CHECK(back.shape() == std::vector<std::int64_t>{2, 3});
+    CHECK(std::equal(bytes.begin(), bytes.end(), back.bytes().begin(), back.bytes().end()));
+    CHECK(engine.run("x").bytes().size() == bytes.size());
+  }
+}
+
+TEST_CASE("whatever a function of the host throws is an error at the call", "[embed]") {
+  Engine engine;
+  engine.define("ends", "ends()", [](std::vector<Value>) -> Value { throw std::runtime_error("no more rows"); });
+  engine.define("odd", "odd()", [](std::vector<Value>) -> Value { throw 3; });
+  engine.define("again", "again(n)", [&](std::vector<Value> a) { return engine.call("twice", std::move(a)); });
+  const std::string twice = "fn twice(n) = if n > 9 { error(\"too large\") } else { 2 * n }; ";
+  const auto said = [&](const char* script) -> std::string {
+    try {
+      engine.run(twice + script);
+    } catch (const shard::Error& e) {
+      CHECK(e.diagnostics[0].code == "host");
+      CHECK(e.diagnostics[0].where.line == 1);
+      return e.diagnostics[0].message;
+    }
+    return "";
+  };
+  CHECK(said("ends()") == "ends: no more rows");
+  CHECK(said("odd()") == "odd: an exception that says nothing");
+  CHECK(engine.run(twice + "again(4)").as_number() == 8);
+  CHECK(said("again(10)") == "again: too large");
+  CHECK(engine.run(twice + "again(5)").as_number() == 10);
+}
+
+TEST_CASE("all errors of names come at once", "[embed]") {
+  std::vector<std::string> told;
+  shard::Options options;
+  options.errors = [&](const shard::Diagnostic& d) { told.push_back(d.message); };
+  Engine engine(options);
+  try {
+    engine.run("print(first)\nprint(second)");
+    FAIL("no error");
+  } catch (const shard::Error& e) {
+    REQUIRE(e.diagnostics.size() == 2);
+    CHECK(e.diagnostics[1].where.line == 2);
+  }
+  CHECK(told == std::vector<std::string>{"unknown name `first`", "unknown name `second`"});
+}
+
+TEST_CASE("scripts run later see what the host has set", "[embed]") {
+  Engine engine;
+  engine.set("rate", Value::number(0.5));
+  CHECK(engine.get("rate").as_number() == 0.5);
+  CHECK(engine.run("rate * 2").as_number() == 1);
+  engine.set("rate", Value::number(0.25));
+  engine.run("let own = 1\nfn f() = rate + own");
+  CHECK(engine.call("f", {}).as_number() == 1.25);
+  engine.set("rate", Value::number(4.0));            // seen by the functions of the last script too
+  engine.set("own", Value::number(2.0));
+  CHECK(engine.call("f", {}).as_number() == 6);
+  CHECK(engine.run("rate").as_number() == 4);
+  CHECK(engine.run("let rate = 7\nrate").as_number() == 7);   // a script may have its own
+  CHECK(engine.run("rate").as_number() == 4);
 }
 
 TEST_CASE("two engines do not meet", "[embed]") {

@@ -79,6 +79,35 @@ def wrong_usage_is_status_2():
 
 
 @case
+def misspelt_words_are_told():
+    path = script('print(1)\n')
+    for args, near in ((['rnu', path], 'shard run'), (['tset', path], 'shard test'), (['chekc', path], 'shard check')):
+        p = shard(*args)
+        check(p.returncode == 2 and args[0] in p.stderr and f'did you mean `{near}`' in p.stderr, 'a command', p)
+    p = shard('run', path, '--device', '4')
+    check(p.returncode == 2 and "no option '--device'" in p.stderr and 'did you mean `--devices`' in p.stderr, 'an option', p)
+    p = shard('run', path, '--frobnicate')
+    check(p.returncode == 2 and "no option '--frobnicate'" in p.stderr and '--help' in p.stderr, 'no option at all', p)
+    p = shard('help', 'run')
+    check(p.returncode == 0 and 'shard run --help' in p.stdout, 'help of a command', p)
+
+
+@case
+def bytes_that_are_no_text_are_told():
+    def said(data):
+        path = script('')
+        with open(path, 'wb') as f: f.write(data)
+        return shard('run', path)
+    check(said(b'\xef\xbb\xbfprint(1)\r\nprint(2)\r\n').stdout == '1\n2\n', 'a byte order mark and carriage returns')
+    for data, words in ((b'print(1)\0\n', 'the character U+0000'), (b'print(1)\x07\n', 'the character U+0007'),
+                        (b'let x = 1\rprint(x)\r', 'carriage return alone'), (b'print("caf\xe9")\n', 'not UTF-8'),
+                        ('print(1)\u200b\n'.encode(), 'the character U+200B'), ('let x\u00a0= 1\n'.encode(), 'this blank is U+00A0'),
+                        (b'x' * 100000 + b'\n', 'unknown name `xxxx')):
+        p = said(data)
+        check(p.returncode == 1 and words in p.stderr and len(p.stderr) < 1000, words, p)
+
+
+@case
 def help_and_version():
     p = shard('--version')
     check(p.returncode == 0 and re.match(r'shard \d+\.\d+', p.stdout), 'version', p)
@@ -200,6 +229,15 @@ def the_repl_survives_errors():
 
 
 @case
+def the_repl_is_left_by_the_words_for_it():
+    for word in (':quit', ':q', 'quit', 'exit', 'exit()', 'quit()'):
+        p = shard('repl', text=f'1\n{word}\n7\n')
+        check(p.returncode == 0 and p.stdout == '1\n' and p.stderr == '', word, p)
+    p = shard('repl', text='let exit = 3\nexit\nhelp\n')
+    check(p.returncode == 0 and p.stdout.startswith('3\n') and ':quit' in p.stdout, 'a name of that kind', p)
+
+
+@case
 def a_reader_that_goes_away_ends_it_quietly():
     p = subprocess.run(f'"{SHARD}" run "{script("for i in 0..100000 { print(i) }")}" 2>&1 1>/dev/null | cat; "{SHARD}" run "{script("for i in 0..100000 { print(i) }")}" | head -n 1',
                        shell=True, capture_output=True, text=True, timeout=120)
@@ -274,7 +312,7 @@ def the_repl_goes_on_after_an_endless_loop_over_an_array():
 @case
 def texts_of_any_kind_are_read():
     for data, out, err in ((b'\xef\xbb\xbfprint(1)\r\nlet x = (\r\n2)\r\nprint(x)', '1\n2\n', ''), (b'', '', ''), (b'# only this', '', ''),
-                           (b'print("\xff")\n', '', 'not UTF-8'), (b'print(1)\x00\n', '', 'expected'),
+                           (b'print("\xff")\n', '', 'not UTF-8'), (b'print(1)\x00\n', '', 'U+0000'),
                            (b'\tlet y = foo\n', '', '^^^'),
                            (b'let a = ' + b'1 + ' * 500 + b'foo\n', '', '1:2009: error'), (b'let a = ' + b'(' * 300 + b'1' + b')' * 300 + b'\n', '', '200 deep')):
         path = script('')

@@ -161,3 +161,56 @@ TEST_CASE("advice: statements of other languages") {
   advises("let s = \"{}\"",
           "braces in a string hold what is shown, such as `{loss:.4f}`; a brace itself is `{{`");
 }
+
+TEST_CASE("advice: functions with arrows and without a sign") {
+  advises("let f = x -> x + 1", "a function is written `fn(x) = ...`", "let f = fn(x) = x + 1");
+  advises("map((x, y) -> x * y, xs)", "a function is written `fn(x, y) = ...`", "map(fn(x, y) = x * y, xs)");
+  advises("let f = \\x -> x + 1", "a function is written `fn(x) = ...`", "let f = fn(x) = x + 1");
+  advises("fn f(x) x", "what a function returns follows `=`: `fn(x) = x + 1`", "fn f(x) = x");
+  advises("let f = fn(x) -x", "what a function returns follows `=`: `fn(x) = x + 1`", "let f = fn(x) = -x");
+}
+
+TEST_CASE("advice: named arguments within a let") {
+  advises("let m = x.mean(axis=0)", "an argument is named with a colon: `axis: 0`", "let m = x.mean(axis: 0)");
+  advises("let a = 1 + f(g(b=2))", "an argument is named with a colon: `b: 2`", "let a = 1 + f(g(b: 2))");
+  advises("let a = b = 1", "one `let` declares one value: assign to each variable by itself");
+}
+
+TEST_CASE("advice: declarations and comments of other languages") {
+  advises("local x = 3", "a variable is declared with `let`, and takes its type from its value", "let x = 3");
+  advises("int x = 3;", "a variable is declared with `let`, and takes its type from its value", "let x = 3;");
+  advises("local function f(x) { x }", "a function is declared with `fn`", "fn f(x) { x }");
+  advises("echo \"a\"", "`echo` is a call here: `print(\"a\")`", "print(\"a\")");
+  advises("let n = 1 // the size of it", "a comment starts with `#`", "let n = 1 # the size of it");
+  advises("let n = 1 -- the size of it", "a comment starts with `#`", "let n = 1 # the size of it");
+  advises("f(x)\n// the size of it\ng(x)", "a comment starts with `#`", "f(x)\n# the size of it\ng(x)");
+}
+
+TEST_CASE("advice: ranges, statements, layouts, imports") {
+  advises("for i in 0..10 step 2 { f(i) }", "numbers with a step between them are `range(0, 10, 2)`", "for i in range(0, 10, 2) { f(i) }");
+  advises("for i in 0 to n - 1 { f(i) }", "a range is written with two dots, and ends before its last number: `0..n - 1`",
+          "for i in 0..n - 1 { f(i) }");
+  advises("let a = 1 let b = 2", "a newline or `;` stands between two statements", "let a = 1; let b = 2");
+  advises("for i in xs { f(i) } g(x)", "a newline or `;` stands between two statements", "for i in xs { f(i) }; g(x)");
+  advises("fn f(x) { if x > 0 { g(x) } x }", "a newline or `;` stands between two statements", "fn f(x) { if x > 0 { g(x) }; x }");
+  advises("let y = ones([8]) as P(@X)", "a layout is given by `shard ... as ...`", "let y = shard ones([8]) as P(@X)");
+  advises("mesh (@X: 8)", "a mesh has a name: `mesh m = (@X: 8)`", "mesh m = (@X: 8)");
+  const std::string prefix = "arrays and their functions need no import and no prefix: `zeros([3])`, `grad(f)`, `normal(key(0), [3])`";
+  advises("import jax.numpy as jnp", prefix);
+  advises("from jax import grad", prefix);
+  advises("import flax.linen as nn", "layers are the module nn: `import nn`, then `nn.linear(784, 10)`");
+}
+
+TEST_CASE("advice: numbers and signs") {
+  advises("let m = 0b1010_0001", "numbers are written in tens or in hexadecimal: `0xa1`", "let m = 0xa1");
+  advises("let m = 0o17", "numbers are written in tens or in hexadecimal: `0xf`", "let m = 0xf");
+  advises("let m = 0b12", "`0b12` is neither a number nor a name");
+  advises("let a = 3 \u2212 1", "`\u2212` is written `-`", "let a = 3 - 1");
+  advises("let a = x \u2264 1", "`\u2264` is written `<=`", "let a = x <= 1");
+  advises("let\u00A0a = 1", "this blank is U+00A0, not the one of the space bar", "let a = 1");
+  advises("let gr\u00F6sse = 1", "`\u00F6` cannot be part of a name: names are made of `A-Z a-z 0-9 _`");
+  advises("f(1)\u200B", "the character U+200B has no meaning here", "f(1)");
+  advises("f(1)\rg(1)", "a line ends in a carriage return alone: save the file with line feeds");
+  advises("f(\"{x!r}\")", "a value in a string is shown as `print` shows it: drop the `!r`", "f(\"{x}\")");
+  advises("f(\"a {x\")", "`{` in a string begins a value, and no `}` ends it");
+}
