@@ -19,7 +19,7 @@ std::optional<Diagnostic> advise(State& state) {
         colon_equals,    in_for,         closed_range,   comprehension,     ternary,       lone_else,
         in_parameters,   in_let,         record_fields,  named_argument,    axis_sign,     in_mesh,
         in_import,       result_annotation, in_parentheses, in_operator,    spread,        compare,
-        block_place,     unknown_sign,   lone_as,        comment_behind,    two_statements}) {
+        block_place,     leading_operator, unknown_sign,   lone_as,        comment_behind,    two_statements}) {
     if (Advice d = form(t)) return d;
   }
   return std::nullopt;

@@ -61,6 +61,23 @@ class Walk {
                s.node);
   }
 
+  // A line that begins with `+` or `-` and was meant to go on from the line above: it is a statement of its own, whose
+  // value nothing uses, so that the sum would silently end above.
+  void lines_that_go_on(const std::vector<StmtPtr>& body, bool gives) {
+    for (std::size_t i = 1; i < body.size(); ++i) {
+      const Stmt &s = *body[i], &above = *body[i - 1];
+      if (!std::holds_alternative<ExprStmt>(s.node)) continue;
+      const char sign = state_.begin[s.span.begin];
+      if (sign != '+' && sign != '-') continue;
+      const bool value = (i + 1 == body.size()) && gives;
+      if (line_begin(above.span.end) == line_begin(s.span.begin)) continue;
+      if (value && indent(s.span.begin) <= indent(above.span.begin)) continue;
+      error({s.span.source, s.span.begin, s.span.begin + 1},
+            std::string("a line that begins with `") + sign + "` does not go on from the line above",
+            {std::string("put the `") + sign + "` at the end of that line, or both lines in parentheses"});
+    }
+  }
+
   void finish() {
     for (Diagnostic& d : constants_) {
       if (!declared_.count(std::string(state_.text(d.span)))) errors_.push_back(std::move(d));
@@ -74,6 +91,17 @@ class Walk {
     errors_.push_back({"syntax", at, std::move(message), std::move(notes), std::move(fixes), {}});
   }
   std::string text(Span s) const { return std::string(state_.text(s)); }
+
+  std::size_t line_begin(std::size_t at) const {
+    while (at > 0 && state_.begin[at - 1] != '\n') --at;
+    return at;
+  }
+  std::size_t indent(std::size_t at) const {             // of the line around it
+    const std::size_t line = line_begin(at);
+    std::size_t first = line;
+    while (first < at && (state_.begin[first] == ' ' || state_.begin[first] == '\t')) ++first;
+    return first - line;
+  }
 
   void in_loop(const Stmt& s, const std::string& word) {
     if (inside_.loop) return;
@@ -91,6 +119,9 @@ class Walk {
   void body(const Expr& block, bool gives) {
     const auto* b = std::get_if<Block>(&block.node);
     if (!b) return expr(block);
+    const std::size_t before = errors_.size();
+    lines_that_go_on(b->body, gives);
+    if (errors_.size() > before) return;
     for (std::size_t i = 0; i < b->body.size(); ++i) {
       const bool last = i + 1 == b->body.size();
       const auto* e = std::get_if<ExprStmt>(&b->body[i]->node);
@@ -338,6 +369,7 @@ class Walk {
 std::vector<Diagnostic> check_form(const Module& module, const State& state) {
   std::vector<Diagnostic> errors;
   Walk walk(state, errors);
+  walk.lines_that_go_on(module.body, true);
   for (const StmtPtr& s : module.body) walk.statement(*s);
   walk.finish();
   std::stable_sort(errors.begin(), errors.end(),

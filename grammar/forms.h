@@ -25,6 +25,7 @@ Advice increment(NearText& t);
 Advice operator_and_more(NearText& t);
 Advice unknown_sign(NearText& t);
 Advice compare(NearText& t);
+Advice leading_operator(NearText& t);
 Advice spread(NearText& t);
 
 // conditions, loops, blocks, calls, meshes: forms_blocks.cpp

@@ -222,6 +222,18 @@ Advice unknown_sign(NearText& t) {
   return {};
 }
 
+// A line that begins with an operator that cannot begin a statement: `* 3`, `and b`
+Advice leading_operator(NearText& t) {
+  if (!t.expects("a statement") || t.at != t.statement || t.at == 0) return {};
+  if (!one_of(t.token, {"*", "/", "//", "%", "**", "==", "!=", "<", "<=", ">", ">=", "&", "|", "<<", ">>", "and", "or", "..", "="}))
+    return {};
+  std::size_t above = t.at;
+  while (above > 0 && one_of(t.text.substr(above - 1, 1), {" ", "\t", "\r", "\n"})) --above;
+  if (above == 0 || one_of(t.text.substr(above - 1, 1), {"{", ";"})) return {};
+  return say(t.span(t.at, t.at + t.token.size()),
+             "a line that begins with " + quote(t.token) + " does not go on from the line above: put it at the end of that line");
+}
+
 Advice compare(NearText& t) {  // if a = b { }
   if (t.token != "=" || !t.expects("{") || one_of(t.word_before(t.at), {"fn"})) return {};
   const Span span = t.span(t.at, t.at + 1);

@@ -176,6 +176,9 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
     }
   }
   const Value function = *callee;                 // the variable may change while arguments are evaluated
+  if (auto* n = std::get_if<NameRef>(&c.callee->node); n && !function.callable() && builtin(n->name) >= 0 && !(check && Check::is_nothing(function)))
+    fail("type", e.span, kind_name(function) + " is no function and cannot be called",
+         {"the variable `" + n->name + "` hides the builtin function of that name: call the variable otherwise"});
   args.reserve(args.size() + c.args.size());
   const bool movable = !function.is<ClosureRef>();
   for (const Arg& a : c.args) {

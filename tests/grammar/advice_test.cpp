@@ -214,3 +214,21 @@ TEST_CASE("advice: numbers and signs") {
   advises("f(\"{x!r}\")", "a value in a string is shown as `print` shows it: drop the `!r`", "f(\"{x}\")");
   advises("f(\"a {x\")", "`{` in a string begins a value, and no `}` ends it");
 }
+
+TEST_CASE("advice: lines that begin with an operator") {
+  for (const char* sign : {"*", "/", "==", "and", "|"}) {
+    const std::string s(sign);
+    advises("let y = (1 + 2)\n  " + s + " 3", "a line that begins with `" + s + "` does not go on from the line above: put it at the end of that line");
+  }
+  for (const char* sign : {"+", "-"}) {
+    const std::string said = std::string("a line that begins with `") + sign + "` does not go on from the line above";
+    advises(std::string("let y = a\n  ") + sign + " b\nf(y)", said);
+    advises(std::string("let y = a\n") + sign + " b\nf(y)", said);
+    advises(std::string("let y = a\n  ") + sign + " b", said);
+    advises(std::string("fn f(a) {\n  let y = a\n    ") + sign + " b\n}", said);
+    CHECK(message(std::string("let y = a\n") + sign + "y") == "");                       // the value of the text
+    CHECK(message(std::string("fn f(a) {\n  let y = a\n  ") + sign + "y\n}") == "");
+    CHECK(message(std::string("let y = a ") + sign + "\n  b") == "");
+    CHECK(message(std::string("let y = (a\n  ") + sign + " b)") == "");
+  }
+}
