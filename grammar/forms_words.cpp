@@ -225,7 +225,7 @@ Advice unknown_sign(NearText& t) {
 // A line that begins with an operator that cannot begin a statement: `* 3`, `and b`
 Advice leading_operator(NearText& t) {
   if (!t.expects("a statement") || t.at != t.statement || t.at == 0) return {};
-  if (!one_of(t.token, {"*", "/", "//", "%", "**", "==", "!=", "<", "<=", ">", ">=", "&", "|", "<<", ">>", "and", "or", "..", "="}))
+  if (!one_of(t.token, {"*", "/", "%", "**", "==", "!=", "<", "<=", ">", ">=", "&", "<<", ">>", "and", "or", "..", "="}))
     return {};
   std::size_t above = t.at;
   while (above > 0 && one_of(t.text.substr(above - 1, 1), {" ", "\t", "\r", "\n"})) --above;
