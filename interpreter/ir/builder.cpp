@@ -110,7 +110,8 @@ Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, 
               "dtype", std::string(op.name) + " is not defined for " + runtime::to_string(type(inputs[0])));
         kind.dtype = runtime::to_inexact(kind.dtype);
       }
-      for (Var& v : inputs) v = convert(*this, v, kind.dtype, type(v).weak && kind.weak);
+      // An integer array with a weak float is a weak float (JAX): the result, too, gives way to bf16.
+      for (Var& v : inputs) v = convert(*this, v, kind.dtype, kind.weak);
     }
     if (!graph_.local) vary_alike(*this, op, inputs);
     std::vector<Type> types;

@@ -6,6 +6,7 @@
 #include "interpreter/lang/index.h"
 #include "interpreter/lang/operators.h"
 #include "interpreter/lang/traced_flow.h"
+#include "interpreter/lang/traced_range.h"
 
 namespace shard::lang {
 
@@ -184,10 +185,14 @@ Flow Impl::exec_for(const ForStmt& s, Span span) {
   Value sequence;
   if (const auto* range = std::get_if<Binary>(&s.sequence->node); range && range->op == BinaryOp::Range) {
     const Value begin = eval(*range->left), end = eval(*range->right);
-    if (traced_for(*this, s, begin, end, span)) return Flow::Next;
+    if (traced_for(*this, s, begin, end, 1, span)) return Flow::Next;
     sequence = binary(BinaryOp::Range, begin, end, s.sequence->span);
   } else {
     sequence = eval(*s.sequence);
+    if (const auto* l = sequence.get<std::shared_ptr<Loader>>())
+      if (const auto* r = dynamic_cast<const TracedRange*>(l->get());
+          r && traced_for(*this, s, r->begin, r->end, r->step, span))
+        return Flow::Next;
   }
   Flow out = Flow::Next;
   Value unused;

@@ -5,6 +5,7 @@
 #include "interpreter/ir/builder.h"
 #include "interpreter/lang/conversion.h"
 #include "interpreter/lang/traced_flow.h"
+#include "interpreter/lang/traced_range.h"
 #include "interpreter/lang/written.h"
 
 namespace shard::lang {
@@ -361,7 +362,8 @@ void trace_loop(Impl& m, const TracedLoop& loop) {
       return m.ctx.apply(*m.ctx.table().core().while_loop, operands,
                          {{"cond_consts", static_cast<std::int64_t>(cond_captures.all.size())},
                           {"body_consts", static_cast<std::int64_t>(body_captures.all.size())},
-                          {"names", names}},
+                          {"names", names},
+                          {"loop", loop.word}},
                          {rearranged(m, *condition.graph, carry.size(), types_of(cond_captures.all), where_cond, {}),
                           rearranged(m, *body.graph, carry.size(), types_of(body_captures.all), where_body, kinds)});
     });
@@ -381,11 +383,6 @@ void trace_loop(Impl& m, const TracedLoop& loop) {
   for (std::size_t i = 0; i < vars.size(); ++i) vars.at(i) = rebuild(results[i], out);
 }
 
-bool only_a_run_knows(const Value& v) {
-  const Tensor* t = v.get<Tensor>();
-  return t && t->traced() && !t->known() && t->type().shape.empty() && runtime::is_integer(t->type().dtype);
-}
-
 }  // namespace
 
 void Impl::traced_while(const WhileStmt& s, const Tensor&, Span span) {
@@ -402,7 +399,7 @@ void Impl::traced_while(const WhileStmt& s, const Tensor&, Span span) {
                      "the condition is only known when the program runs"});
 }
 
-bool traced_for(Impl& m, const ForStmt& s, const Value& begin, const Value& end, Span span) {
+bool traced_for(Impl& m, const ForStmt& s, const Value& begin, const Value& end, std::int64_t step, Span span) {
   if (!only_a_run_knows(begin) && !only_a_run_knows(end)) return false;
   Tensor from = m.in.tensor(begin, s.sequence->span), to = m.in.tensor(end, s.sequence->span);
   for (const Tensor* t : {&from, &to})
@@ -417,10 +414,12 @@ bool traced_for(Impl& m, const ForStmt& s, const Value& begin, const Value& end,
                  [&](const Tensor* i) {
                    m.bind(*s.pattern, Value(*i), true);
                    run_region(m, *s.body, "loop");
-                   const Tensor one = counts(m.in.tensor(Value(std::int64_t{1}), span));
-                   return std::optional<Tensor>(m.ctx.apply1(*core.add, {*i, one}));
+                   const Tensor by = counts(m.in.tensor(Value(step), span));
+                   return std::optional<Tensor>(m.ctx.apply1(*core.add, {*i, by}));
                  },
-                 [&](const Tensor* i) { return m.ctx.apply1(*core.lt, {*i, to}); },
+                 [&](const Tensor* i) {
+                   return step > 0 ? m.ctx.apply1(*core.lt, {*i, to}) : m.ctx.apply1(*core.lt, {to, *i});
+                 },
                  "how often it runs is only known when the program runs"});
   return true;
 }

@@ -4,7 +4,8 @@
 
 namespace shard::lang {
 
-// `begin` and `end` are those of the statement's range. False, and nothing done, where both are known.
-bool traced_for(Interpreter::Impl& m, const grammar::ForStmt& s, const Value& begin, const Value& end, grammar::Span span);
+// `begin`, `end` and `step` (not 0) are those of the statement's range. False, and nothing done, where both ends are known.
+bool traced_for(Interpreter::Impl& m, const grammar::ForStmt& s, const Value& begin, const Value& end,
+                std::int64_t step, grammar::Span span);
 
 }  // namespace shard::lang

@@ -2,6 +2,7 @@
 
 #include "interpreter/lang/closure.h"
 #include "interpreter/lang/native.h"
+#include "interpreter/lang/traced_range.h"
 
 namespace shard::lang {
 namespace {
@@ -137,7 +138,9 @@ std::string kind_name(const Value& v) {
     std::string operator()(const Range&) const { return "range"; }
     std::string operator()(const Device&) const { return "device"; }
     std::string operator()(const std::shared_ptr<const DeferredString>&) const { return "string"; }
-    std::string operator()(const std::shared_ptr<Loader>&) const { return "loader"; }
+    std::string operator()(const std::shared_ptr<Loader>& l) const {
+      return dynamic_cast<const TracedRange*>(l.get()) ? TracedRange::kind : "loader";
+    }
   };
   return std::visit(Names{}, v.variant());
 }

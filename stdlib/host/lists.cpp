@@ -4,6 +4,7 @@
 
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/index.h"
+#include "interpreter/lang/traced_range.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -114,9 +115,14 @@ Value append(Interpreter& in, BoundArgs& a) {
 
 Value range(Interpreter& in, BoundArgs& a) {
   const auto at = [&](std::size_t i, const char* what) { return in.integer(a[i], a.args[i].span, what); };
-  if (!a.given(1)) return Value(Range{0, std::max<std::int64_t>(0, at(0, "the end of a range"))});
-  const std::int64_t begin = at(0, "the begin of a range"), end = at(1, "the end of a range"), step = at(2, "the step of a range");
+  const std::int64_t step = at(2, "the step of a range");
   if (step == 0) in.fail("call", a.span, "the step of a range cannot be 0");
+  if (lang::only_a_run_knows(a[0]) || lang::only_a_run_knows(a[1])) {
+    Value from = a.given(1) ? a[0] : Value(std::int64_t{0}), to = a.given(1) ? a[1] : a[0];
+    return Value(std::shared_ptr<lang::Loader>(std::make_shared<lang::TracedRange>(std::move(from), std::move(to), step)));
+  }
+  if (!a.given(1)) return Value(Range{0, std::max<std::int64_t>(0, at(0, "the end of a range"))});
+  const std::int64_t begin = at(0, "the begin of a range"), end = at(1, "the end of a range");
   if (step == 1) return Value(Range{begin, end});
   const auto distance = step > 0 ? static_cast<unsigned __int128>(std::max<__int128>(0, __int128{end} - begin)) : static_cast<unsigned __int128>(std::max<__int128>(0, __int128{begin} - end));
   const auto stride = static_cast<unsigned __int128>(step > 0 ? __int128{step} : -__int128{step});

@@ -40,11 +40,12 @@ Vars where(Builder& b, std::span<const Var> in, const Attrs&) {
 
 void register_activation(OpTable& t) {
   std::vector<Sample> one = {{{f32({4, 6}, -3, 3)}, {}}, {{f32({}, -3, 3)}, {}}, {{of(DType::BF16, {4}, -3, 3)}, {}}};
-  // 0 where x <= 0, so that nan stays nan and the derivative at 0 is 0.
+  // As jax.nn.relu: nan stays nan, and the derivative is 0 wherever x is not positive, at nan too.
   t.add(composite_row("relu", "relu(x)", "x where it is positive, else 0; its derivative at 0 is 0.",
                       [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-                        Expr x{b, in[0]};
-                        return {select(call("le", {x, x.number(0)}), 0.0, x)};
+                        const bool truth = b.type(in[0]).dtype == DType::Bool;   // counts as 0 or 1
+                        Expr x{b, truth ? ir::convert(b, in[0], DType::I32, true) : in[0]};
+                        return {select(gt(x, 0.0), x, call("stop_gradient", {maximum(x, x.number(0))}))};
                       },
                       one));
   t.add(composite_row("silu", "silu(x)", "x * sigmoid(x).",

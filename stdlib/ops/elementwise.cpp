@@ -82,6 +82,26 @@ ir::KindFn only(std::string_view op, std::string_view what, bool (*fits)(DType))
     return std::vector<Kind>{call.in[0].kind()};
   };
 }
+// Arithmetic that counts with truth values: where no operand is anything else, they are i32 (JAX).
+Vars counted(Builder& b, std::span<const Var> in) {
+  Vars out(in.begin(), in.end());
+  if (!std::all_of(in.begin(), in.end(), [&](Var v) { return b.type(v).dtype == DType::Bool; })) return out;
+  for (Var& v : out) v = ir::convert(b, v, DType::I32);
+  return out;
+}
+
+// `row` as users call it, on numbers.
+OpDef counting_row(OpTable& t, std::string_view name, std::string_view signature, OpDef row) {
+  row.internal = true;
+  OpDef made = composite_row(name, signature, row.doc,
+                             [inner = row.name](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                               return b.emit(b.table().at(inner), counted(b, in), {});
+                             },
+                             row.samples);
+  t.add(std::move(row));
+  return made;
+}
+
 bool is_no_truth(DType d) { return d != DType::Bool && d != DType::Key; }
 
 // d/dx of max(x, y): 1 where x is the chosen one, a half where both are equal.
@@ -131,9 +151,13 @@ void register_arithmetic(OpTable& t) {
                               }}));
   t.add(binary_row("div", "div(x, y)", "True quotient; integers give f32.", Code::Div, Operands::Inexact,
                    partials2([](Expr, Expr y, Expr z) { return std::pair{1.0 / y, -(z / y)}; }), {0.5, 3}));
-  t.add(binary_row("floor_divide", "floor_divide(x, y)", "Quotient rounded down.", Code::FloorDiv, Operands::Promote, ir::Zero{}, {0.5, 3}));
-  t.add(binary_row("mod", "mod(x, y)", "Remainder, with the sign of the divisor.", Code::Mod, Operands::Promote,
-                   partials2([](Expr x, Expr y, Expr) { return std::pair{x.number(1.0), -call("floor_divide", {x, y})}; }), {0.5, 3}));
+  t.add(counting_row(t, "floor_divide", "floor_divide(x, y)",
+                     binary_row("quotient", "quotient(x, y)", "Quotient rounded down.", Code::FloorDiv,
+                                Operands::Promote, ir::Zero{}, {0.5, 3})));
+  const auto of_remainder = [](Expr x, Expr y, Expr) { return std::pair{x.number(1.0), -call("quotient", {x, y})}; };
+  t.add(counting_row(t, "mod", "mod(x, y)",
+                     binary_row("remainder", "remainder(x, y)", "Remainder, with the sign of the divisor.", Code::Mod,
+                                Operands::Promote, partials2(of_remainder), {0.5, 3})));
   OpDef neg{.name = "neg", .signature = "neg(x)", .doc = "The negative.", .factors = broadcast_factors};
   neg.derivative = Transposes{{}, false, [](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type&) { return ir::neg(b, ct[0]); }};
   neg.dtype.result = only("`-`", "numbers (for bools write `~`)", is_no_truth);
@@ -157,7 +181,7 @@ void register_arithmetic(OpTable& t) {
                         auto n = constant_integer(b, in[1]);
                         if (n && *n >= 1 && *n <= 16 && b.type(in[1]).weak && b.type(in[0]).dtype != DType::Bool)
                           return {integer_power({b, in[0]}, *n)};
-                        return {call("power", {{b, in[0]}, {b, in[1]}})};
+                        return b.emit(b.table().at("power"), counted(b, in), {});
                       },
                       binary_samples({0.5, 2})));
   t.add(binary_row("maximum", "maximum(x, y)", "The larger of both; nan where one is nan.", Code::Max, Operands::Promote,
@@ -223,9 +247,16 @@ void register_bits(OpTable& t) {
   add("logical_and", "logical_and(x, y)", "Whether both are true.", Code::BitAnd, only("logical_and", "bools", truth), bools);
   add("logical_or", "logical_or(x, y)", "Whether one is true.", Code::BitOr, only("logical_or", "bools", truth), bools);
   auto integers = [](DType d) { return runtime::is_integer(d); };
-  add("shift_left", "shift_left(x, y)", "Bits moved up.", Code::Shl, only("shift_left", "integers", integers), whole);
-  add("shift_right", "shift_right(x, y)", "Bits moved down; signed numbers keep their sign.", Code::Shr, only("shift_right", "integers", integers),
-      whole);
+  const auto shift = [&](std::string_view name, std::string_view signature, std::string_view inner,
+                         std::string_view inner_signature, std::string_view doc, Code code) {
+    OpDef row = binary_row(inner, inner_signature, doc, code, Operands::Promote, ir::Zero{});
+    row.dtype.result = only(name, "integers", integers);
+    row.samples = whole;
+    t.add(counting_row(t, name, signature, std::move(row)));
+  };
+  shift("shift_left", "shift_left(x, y)", "bits_up", "bits_up(x, y)", "Bits moved up.", Code::Shl);
+  shift("shift_right", "shift_right(x, y)", "bits_down", "bits_down(x, y)",
+        "Bits moved down; signed numbers keep their sign.", Code::Shr);
 
   OpDef flip = unary_zero_row("bit_flip", "bit_flip(x)", "All bits of integers turned over.", Code::BitNot, Operands::Promote);
   flip.dtype.result = only("bit_flip", "integers", integers);

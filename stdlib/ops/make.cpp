@@ -130,10 +130,11 @@ Vars arange(Builder& b, std::span<const Var>, const Attrs& attrs) {
   if (!(count < 1e15)) fail("shape", "arange: too many elements");
   DType dtype = dtype_if(attrs, "dtype").value_or(whole ? DType::I32 : DType::F32);
   Shape shape = {std::max<std::int64_t>(0, static_cast<std::int64_t>(count))};
-  Expr i{b, iota_of(b, shape, -1, dtype, attrs)};
+  const bool narrow = dtype == DType::F16 || dtype == DType::BF16;        // counted in f32 and rounded once, as JAX does
+  Expr i{b, iota_of(b, shape, -1, narrow ? DType::F32 : dtype, attrs)};
   if (step != 1) i = i * step;
-  if (start != 0) i = start + i;
-  return {i};
+  if (start != 0 || step < 0) i = start + i;                              // 0 times a negative step is -0, and the first one is 0
+  return {narrow ? cast_to(i, dtype) : i};
 }
 
 // start * (1 - t) + stop * t for t = i / (num - 1), the last one exactly stop (JAX).

@@ -23,7 +23,16 @@ void register_exponentials(OpTable& t) {
                   {-0.5, 3}));
   t.add(unary_row("sqrt", "sqrt(x)", "Square root.", Code::Sqrt, kInexact, [](Expr, Expr y) { return 0.5 / y; }, {0.3, 3}));
   t.add(unary_row("rsqrt", "rsqrt(x)", "1 / sqrt(x).", Code::Rsqrt, kInexact, [](Expr x, Expr y) { return -0.5 * (y / x); }, {0.3, 3}));
-  t.add(unary_row("square", "square(x)", "x * x.", Code::Square, kPromote, [](Expr x, Expr) { return 2.0 * x; }));
+  OpDef squared = unary_row("squared", "squared(x)", "x * x, of numbers.", Code::Square, kPromote,
+                            [](Expr x, Expr) { return 2.0 * x; });
+  squared.internal = true;
+  t.add(std::move(squared));
+  t.add(composite_row("square", "square(x)", "x * x.",
+                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                        const bool truth = b.type(in[0]).dtype == DType::Bool;   // counts as 0 or 1 (JAX)
+                        return {b.call("squared", {truth ? ir::convert(b, in[0], DType::I32) : in[0]})};
+                      },
+                      unary_samples({})));
   t.add(unary_row("sigmoid", "sigmoid(x)", "1 / (1 + exp(-x)).", Code::Sigmoid, kInexact, [](Expr, Expr y) { return y * (1.0 - y); }));
   t.add(unary_row("erf", "erf(x)", "The error function.", Code::Erf, kInexact,
                   [](Expr x, Expr) { return 2.0 * std::numbers::inv_sqrtpi * call("exp", {-(x * x)}); }));

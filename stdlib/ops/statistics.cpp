@@ -94,8 +94,9 @@ Expr variance(const Reduction& r, const Expr& x) {
   Expr w = wide(x);
   Expr centre{r.b, expand(r.b, mean_of(r, w), ones_at(r.full, r.axes))};
   Expr squares = call("square", {w - centre});
-  auto left = static_cast<double>(r.count() - integer_or(r.attrs, "ddof", 0));
-  return r.run("reduce_sum", squares) / left;
+  const std::int64_t left = r.count() - integer_or(r.attrs, "ddof", 0);
+  Expr sum = r.run("reduce_sum", squares);
+  return left > 0 ? sum / static_cast<double>(left) : sum * 0.0 / 0.0;   // nan, as JAX has it
 }
 
 Vars spread_of(Builder& b, std::span<const Var> in, const Attrs& attrs, bool root) {
@@ -129,8 +130,9 @@ Expr safe_peak(const Reduction& r, const Expr& x) {
 
 Vars logsumexp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Reduction r{b, in[0], attrs, "logsumexp"};
-  need_elements(r, "logsumexp");
-  Expr x = as_float(b, in[0]), peak = safe_peak(r, x);
+  Expr x = as_float(b, in[0]);
+  if (r.count() == 0) return {r.finish(call("log", {r.run("reduce_sum", x)}))};   // -inf, of nothing
+  Expr peak = safe_peak(r, x);
   Expr sum = r.kept("reduce_sum", call("exp", {x - peak}));
   Expr y = call("log", {sum}) + peak;
   return {r.keep ? y.var() : expand(b, y, erase_axes(r.full, r.axes))};

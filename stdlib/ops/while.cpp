@@ -21,6 +21,13 @@ struct Parts {              // one use of while_loop, read
   std::size_t first_carry() const { return cond_consts + body_consts; }
 };
 
+// The loop that is written: `while`, or `for` over a range that only a run knows.
+std::string written(const Attrs& attrs) {
+  const auto* word = attrs.find("loop");
+  const auto* text = word ? std::get_if<std::string>(word) : nullptr;
+  return text ? *text : "while";
+}
+
 std::vector<Type> infer_while(const OpCall& call) {
   Parts w(call);
   auto carry = call.in.subspan(w.first_carry());
@@ -32,8 +39,8 @@ std::vector<Type> infer_while(const OpCall& call) {
   const Type& condition = w.cond.type(w.cond.results.at(0));
   if (condition.dtype != DType::Bool || !condition.shape.empty())
     fail("condition", "the condition of a loop must be one truth value, and it is " + runtime::to_string(condition));
-  check_quiet(call, condition, "`while`");
-  check_carry("while", call.attrs, carry, w.body, 0);
+  check_quiet(call, condition, "`" + written(call.attrs) + "`");
+  check_carry(written(call.attrs), call.attrs, carry, w.body, 0);
   std::vector<Type> out(carry.begin(), carry.end());
   for (std::size_t j = 0; j < out.size(); ++j) {
     out[j].weak = out[j].weak && w.body.type(w.body.results[j]).weak;
@@ -94,9 +101,12 @@ ir::Pushed push_while(Builder& b, const OpCall& call, const Vars& in, std::span<
   return pushed;
 }
 
-ir::Pullback pull_while(Builder& b, const OpCall&, const Vars&, std::span<const char>, std::span<const char>) {
-  throw grammar::Error("not_differentiable", b.span(), "a `while` loop has no gradient: how often it runs is only known when it runs",
-                       {"use `scan`, or `for` over a known range; `jvp` goes through `while`"});
+ir::Pullback pull_while(Builder& b, const OpCall& call, const Vars&, std::span<const char>, std::span<const char>) {
+  const std::string word = written(call.attrs);
+  const std::string loop = word == "while" ? "a `while` loop" : "a `" + word + "` over a range that only a run knows";
+  throw grammar::Error("not_differentiable", b.span(),
+                       loop + " has no gradient: how often it runs is only known when it runs",
+                       {"use `scan`, or `for` over a known range; `jvp` goes through it"});
 }
 
 // The condition, which differs from element to element, becomes part of the carry, so that it is computed once a turn.
@@ -177,7 +187,9 @@ std::vector<Mapped> batch_while(Builder& b, const OpCall& call, std::span<const 
   }
   if (divergent) {
     if (transform::has_effects(w.body) || transform::has_effects(w.cond))
-      throw grammar::Error("vmap", b.span(), "`print` and `assert` in a `while` loop whose condition vmap maps over are not defined",
+      throw grammar::Error("vmap", b.span(),
+                           "`print` and `assert` in a `" + written(call.attrs) +
+                               "` loop whose condition vmap maps over are not defined",
                            {"take them out of the loop"});
     return batch_divergent(b, call, in, size, cond.graph, body.graph, mapped_of(in, 0, w.cond_consts), front);
   }

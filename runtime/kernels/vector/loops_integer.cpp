@@ -1,6 +1,7 @@
 // Loops of the elementwise codes over integers, truth values (bytes 0 and 1) and, for moving only, keys. Integers wrap:
-// sums and products are formed in unsigned arithmetic. Nothing here traps: a zero divisor gives -1 and the dividend,
-// shifts by the width or more (or by a negative count) shift everything out.
+// sums and products are formed in unsigned arithmetic. Nothing here traps: a quotient by zero has all bits set, as XLA
+// has it, rounding it down gives jax.numpy's -2 (-1 for 0 // 0), and a remainder by zero is 0; shifts by the width or
+// more (or by a negative count) shift everything out.
 #include "runtime/kernels/vector/parts.h"
 
 namespace shard::runtime::SHARD_ISA {
@@ -44,12 +45,14 @@ SHARD_LOOP T remainder(T x, T y) {
 template <class T>
 SHARD_LOOP T floor_quotient(T x, T y) {
   const T q = quotient(x, y), r = remainder(x, y);
-  return y != 0 && r != 0 && (r < 0) != (y < 0) ? static_cast<T>(q - 1) : q;
+  if (y == 0) return kSigned<T> && x != 0 ? static_cast<T>(-2) : q;
+  return r != 0 && (r < 0) != (y < 0) ? static_cast<T>(q - 1) : q;
 }
 template <class T>
 SHARD_LOOP T modulo(T x, T y) {
+  if (y == 0) return 0;
   const T r = remainder(x, y);
-  return y != 0 && r != 0 && (r < 0) != (y < 0) ? static_cast<T>(r + y) : r;
+  return r != 0 && (r < 0) != (y < 0) ? static_cast<T>(r + y) : r;
 }
 // By squaring, wrapping; a negative power is the truncated quotient (0 but for 1 and -1).
 template <class T>
