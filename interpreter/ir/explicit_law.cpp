@@ -19,7 +19,9 @@ std::string operand_types(const OpCall& call) {
   return out;
 }
 
-std::string use(const OpCall& call) { return std::string(call.op.name) + " of " + operand_types(call); }
+std::string use(const OpCall& call) {
+  return std::string(call.op.name) + (call.in.empty() ? "" : " of " + operand_types(call));
+}
 
 bool is_elementwise(const OpDef& op) { return std::holds_alternative<runtime::Code>(op.kernel); }
 
@@ -28,6 +30,19 @@ bool jointly_linear(const OpCall& call) {
   if (auto* code = std::get_if<runtime::Code>(&call.op.kernel); code && *code == runtime::Code::Identity) return true;   // whatever its derivative
   auto* t = std::get_if<Transposes>(&call.op.derivative);
   return t && (t->jointly || call.in.size() == 1);
+}
+
+// Whether an operand is a term of what a jointly linear operation adds up, rather than what tells it how: a condition, a start.
+bool is_term(const OpCall& call, std::size_t operand) {
+  auto* t = std::get_if<Transposes>(&call.op.derivative);
+  return !t || t->operands.empty() ||
+         std::find(t->operands.begin(), t->operands.end(), static_cast<int>(operand)) != t->operands.end();
+}
+
+// A quotient is linear in its numerator.
+bool is_quotient(const OpDef& op) {
+  auto* code = std::get_if<runtime::Code>(&op.kernel);
+  return code && *code == runtime::Code::Div;
 }
 
 // Linear in one operand, which the others only point into (a slice whose start is an operand, taking rows): -1 where it is no such operation.
@@ -108,13 +123,18 @@ void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>
 void pass_pending(const OpCall& call, const Mesh& mesh, std::vector<Type>& results) {
   AxisSet unreduced, reduced;
   runtime::Pending pending = runtime::Pending::Sum;
-  for (const Type& t : call.in) {
+  bool only_numbers = true;                      // a condition between numbers: the result is as the condition is
+  for (std::size_t i = 0; i < call.in.size(); ++i) only_numbers &= !is_term(call, i) || call.in[i].rank() == 0;
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const Type& t = call.in[i];
     unreduced |= t.sharding.unreduced;
-    reduced |= t.sharding.reduced;
+    if (is_term(call, i) || only_numbers) reduced |= t.sharding.reduced;
     if (!t.sharding.unreduced.empty()) pending = t.sharding.pending;
   }
   if (unreduced.empty() && reduced.empty()) return;
-  bool product = is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call);
+  const bool quotient = is_quotient(call.op) && call.in.size() == 2 && call.in[1].sharding.unreduced.empty();
+  const bool product = quotient || (is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) &&
+                                    !jointly_linear(call));
   if (!unreduced.empty()) {
     std::string axes = axes_text(mesh, unreduced.list());
     std::string finish = ". Finish the sum first: `shard x as P(...)`";
@@ -130,15 +150,22 @@ void pass_pending(const OpCall& call, const Mesh& mesh, std::vector<Type>& resul
       return;
     }
     if (jointly_linear(call) && pending == runtime::Pending::Sum) {
-      for (const Type& t : call.in)
-        if (!(t.sharding.unreduced == unreduced) && (t.rank() > 0 || call.in.size() == 1 || is_elementwise(call.op)))
-          refuse(use(call) + ": one is a sum pending over " + axes + " and the other is not, so adding them would count it once a device" + finish);
-    } else if (product) {
+      for (std::size_t i = 0; i < call.in.size(); ++i) {
+        const AxisSet mine = call.in[i].sharding.unreduced;
+        const bool number = !is_elementwise(call.op) && call.in.size() > 1 && call.in[i].rank() == 0;
+        if (number && mine.empty()) continue;    // to pad with
+        if (is_term(call, i) ? !(mine == unreduced) : !mine.empty())
+          refuse(use(call) + (is_term(call, i) ? ": one is a sum pending over " + axes +
+                                                     " and the other is not, so adding them would count it once a device"
+                                               : ": what it depends on is a sum pending over " + axes) + finish);
+      }
+    } else if (product && pending == runtime::Pending::Sum) {
       int holders = 0;
       for (const Type& t : call.in) {
         holders += !t.sharding.unreduced.empty();
         if (t.sharding.unreduced.empty() && t.rank() > 0 && !(t.sharding.reduced == unreduced))
-          refuse(use(call) + ": a sum pending over " + axes + " may be multiplied by a value that is `reduced` over " + axes + " or by a number" + finish);
+          refuse(use(call) + ": a sum pending over " + axes + " may be " + (quotient ? "divided" : "multiplied") +
+                 " by a value that is `reduced` over " + axes + " or by a number" + finish);
       }
       if (holders > 1) refuse(use(call) + ": a product of two pending sums is not a sum of products" + finish);
     } else {
@@ -152,13 +179,33 @@ void pass_pending(const OpCall& call, const Mesh& mesh, std::vector<Type>& resul
   }
   bool contraction = !is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call) && linear_operand(call) < 0;
   if (contraction) return;   // operands may be reduced; the result is not
-  for (const Type& t : call.in) {
-    if (t.rank() == 0 || t.sharding.reduced == reduced || !is_elementwise(call.op)) continue;
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const Type& t = call.in[i];
+    if (t.rank() == 0 || t.sharding.reduced == reduced || !is_elementwise(call.op) || !is_term(call, i)) continue;
     bool split = !(t.sharding.split_axes() & reduced).empty();
     refuse(use(call) + ": one is reduced over " + axes_text(mesh, reduced.list()) + ", the other " + (split ? "split over it" : "is not") +
            ". Bring both to one layout with `shard x as P(...)` or `shard x as P(reduced: " + axes_text(mesh, reduced.list()) + ")`");
   }
   for (Type& t : results) t.sharding.reduced = reduced;
+}
+
+// What is left pending must be of the kind that the operation reduces by, and truth values have no sum.
+void check_kind(const OpCall& call, const FactorRule& rule, const Layout& out, const Type& t) {
+  using runtime::Pending;
+  const Pending asked = out.sharding.pending;
+  const auto name = [](Pending p) { return p == Pending::Sum ? "sum" : p == Pending::Max ? "maximum" : "minimum"; };
+  if (asked == Pending::Sum) check_summable(t.dtype, std::string(call.op.name));
+  for (const Factor& f : rule.factors) {
+    if (f.kind != FactorKind::Reduced) continue;
+    const Pending mine = f.reduce == FactorReduce::Max   ? Pending::Max
+                         : f.reduce == FactorReduce::Min ? Pending::Min
+                                                         : Pending::Sum;
+    if (mine == asked) continue;
+    const std::string said = mine == Pending::Sum   ? "without `kind:`"
+                             : mine == Pending::Max ? "with `kind: \"max\"`"
+                                                    : "with `kind: \"min\"`";
+    refuse(use(call) + " leaves a " + name(mine) + " pending, not a " + name(asked) + ": write `out:` " + said);
+  }
 }
 
 // `out: P(...)`: it is the result's layout; a pending sum must be over axes that the sum really runs over.
@@ -167,6 +214,37 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
   for (AxisId a : out.sharding.used_axes().list())
     if (out.mesh->axes[a].kind != runtime::AxisKind::Explicit && !out.sharding.unreduced.empty())
       refuse(std::string(call.op.name) + ": `unreduced` is for explicit axes, @" + out.mesh->axes[a].name + " is not one");
+  AxisSet pending = out.sharding.unreduced & out.mesh->of_kind(runtime::AxisKind::Explicit);
+  if (!pending.empty()) {
+    check_kind(call, rule, out, t);
+    const AxisSet summed = summed_axes(call, rule);
+    auto* transposes = std::get_if<Transposes>(&call.op.derivative);
+    const bool sums = std::any_of(rule.factors.begin(), rule.factors.end(),
+                                  [](const Factor& f) { return f.kind == FactorKind::Reduced; });
+    // Where the result is no sum of all that is given, a whole value is placed: the first device of the axes keeps it.
+    const bool placed = out.sharding.pending == runtime::Pending::Sum && (!sums || (transposes && !transposes->operands.empty()));
+    if (!summed.contains(pending) && !placed)
+      refuse(use(call) + ": `out:` leaves a sum pending over " + axes_text(*out.mesh, out.sharding.unreduced.list()) +
+             ", but the summed dimensions are split over " + axes_text(*out.mesh, summed.list()));
+    AxisSet once;
+    for (const Type& in : call.in) {
+      if (!jointly_linear(call) && !(once & in.sharding.unreduced & pending).empty())
+        refuse(use(call) + ": a product of two pending sums is not a sum of products. Finish a sum first: `shard x as P(...)`");
+      once |= in.sharding.unreduced;
+    }
+  }
+  t = with_explicit_layout(std::move(t), out);
+}
+
+}  // namespace
+
+void check_summable(runtime::DType dtype, const std::string& what) {
+  if (dtype == runtime::DType::Bool || dtype == runtime::DType::Key)
+    refuse(what + ": a sum of " + (dtype == runtime::DType::Bool ? "truth values" : "keys") + " cannot be pending" +
+           (dtype == runtime::DType::Bool ? ": make them numbers first, `cast(x, i32)`" : ""));
+}
+
+AxisSet summed_axes(const OpCall& call, const FactorRule& rule) {
   AxisSet summed;
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     AxisSet mine;
@@ -178,13 +256,8 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
     summed = i == 0 ? mine : both ? (summed & mine) : (summed | mine);
   }
   for (const Type& in : call.in) summed |= in.sharding.unreduced;
-  if (!summed.contains(out.sharding.unreduced))
-    refuse(use(call) + ": `out:` leaves a sum pending over " + axes_text(*out.mesh, out.sharding.unreduced.list()) +
-           ", but the summed dimensions are split over " + axes_text(*out.mesh, summed.list()));
-  t = with_explicit_layout(std::move(t), out);
+  return summed;
 }
-
-}  // namespace
 
 std::string axes_text(const Mesh& mesh, const Axes& axes) {
   if (axes.empty()) return "_";
@@ -248,6 +321,10 @@ void apply_explicit_law(const OpCall& call, const FactorRule& rule, std::vector<
   std::vector<Axes> chosen = agree(call, rule, *mesh);
   for (std::size_t r = 0; r < results.size(); ++r) lay_out(call, rule, chosen, *mesh, r, results[r]);
   pass_pending(call, *mesh, results);
+  for (const Type& t : results)
+    if (AxisSet both = t.sharding.split_axes() & (t.sharding.unreduced | t.sharding.reduced); !both.empty())
+      refuse(use(call) + " would split its result over " + axes_text(*mesh, both.list()) + ", over which it is also " +
+             (t.sharding.unreduced.empty() ? "reduced" : "a pending sum") + ". `shard` an operand first: `shard x as P(...)`");
   for (Type& t : results)
     t.mesh = t.sharding.used_axes().empty() && t.varying.empty() ? nullptr : mesh;
 }

@@ -1,5 +1,6 @@
 // Patterns, and assignments to variables, elements and fields. Values never change in place as far as a script can see: what is
 // assigned to is made its holder's own first (copied only where somebody else holds it too), then changed.
+#include "interpreter/lang/check.h"
 #include "interpreter/lang/host_math.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/index.h"
@@ -155,11 +156,12 @@ void Impl::bind(const Pattern& p, Value v, bool fresh) {
 Flow Impl::exec_assign(const AssignStmt& s, Span) {
   Value v;
   if (Flow flow = eval_flow(*s.value, v); flow != Flow::Next) return flow;
-  const Value kept = v.is_tensor() && v.tensor().valid() && v.tensor().type().mesh ? v : Value();   // laid out: for the fixes of an error
+  const bool laid_out = v.is_tensor() && v.tensor().valid() && v.tensor().type().mesh;
+  const Value kept = laid_out || std::holds_alternative<Index>(s.target->node) ? v : Value();   // for the fixes of an error
   try {
     assign(*s.target, s.op, std::move(v));
   } catch (Error& error) {
-    if (kept.is_tensor()) mend_assign(*this, error, s, kept);
+    if (!kept.is_none()) mend_assign(*this, error, s, kept);
     throw;
   }
   return Flow::Next;
@@ -182,6 +184,7 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
         return;
       }
     }
+    if (check && Check::is_nothing(at)) Check::unknown(target.span);
     at = binary(operator_of(op), at, v, target.span);
     return;
   }
@@ -213,6 +216,7 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
   }
   if (!std::holds_alternative<NameRef>(root->node)) fail("form", target.span, "only elements and fields of a variable can be assigned");
   Value& at = assignable(slot(root->id), target.span);
+  if (check && Check::is_nothing(at)) Check::unknown(target.span);
   Assignment(*this, op, std::move(v), target.span).to(at, path);
 }
 

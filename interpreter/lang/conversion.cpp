@@ -1,7 +1,5 @@
 #include "interpreter/lang/conversion.h"
 
-#include <algorithm>
-
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/written.h"
 
@@ -22,48 +20,6 @@ std::optional<Conversion> conversion(const Type& have, const Type& want) {
 
 std::string Conversion::of(Interpreter& in, Span written) const {
   return of(call ? text_at(in, written) : operand_at(in, written));
-}
-
-namespace {
-
-bool assigns(const Stmt& s, const std::string& variable) {
-  auto* a = std::get_if<AssignStmt>(&s.node);
-  if (!a) return false;
-  auto named = [&](const Expr& e) {
-    auto* n = std::get_if<NameRef>(&e.node);
-    return n && n->name == variable;
-  };
-  if (named(*a->target)) return true;
-  const auto* several = elements_of(a->target.get());
-  return several && std::any_of(several->begin(), several->end(), [&](const Element& x) { return named(*x.value); });
-}
-
-}  // namespace
-
-std::vector<Fix> block_fixes(Interpreter& in, const Expr& block, const Differing& d) {
-  const auto how = conversion(d.have, d.want);
-  auto* b = std::get_if<Block>(&block.node);
-  if (!how || !b || b->body.empty()) return {};
-  if (d.variable.empty()) {
-    auto* last = std::get_if<ExprStmt>(&b->body.back()->node);
-    if (!last) return {};
-    const Span at = last->value->span;
-    return {{"bring the value to the other's type", at, how->of(in, at)}};
-  }
-  for (std::size_t i = b->body.size(); i-- > 0;)
-    if (assigns(*b->body[i], d.variable)) {
-      const Span after{b->body[i]->span.source, b->body[i]->span.end, b->body[i]->span.end};
-      return {{"bring `" + d.variable + "` to the other's type", after,
-               "; " + d.variable + " = " + how->of(d.variable)}};
-    }
-  return {};
-}
-
-std::vector<Fix> entry_fixes(const Span& loop, const Differing& d) {
-  const auto how = conversion(d.have, d.want);
-  if (!how) return {};
-  return {{"bring `" + d.variable + "` to the loop's type before it", Span{loop.source, loop.begin, loop.begin},
-           d.variable + " = " + how->of(d.variable) + "; "}};
 }
 
 Fix shard_fix(Interpreter& in, std::string advice, Span span, const std::string& spec) {

@@ -19,13 +19,6 @@ struct Conversion {
 // From `have` to `want`; nothing where more differs than the layout or the axes to vary along.
 std::optional<Conversion> conversion(const runtime::Type& have, const runtime::Type& want);
 
-// Results of two regions that must agree in type, or of a loop's body and what came in. `variable` "": the value of the
-// block itself.
-struct Differing { runtime::Type want, have; std::string variable; };
-std::vector<grammar::Fix> block_fixes(Interpreter& in, const grammar::Expr& block, const Differing& d);
-// The same by what stands before the loop at `loop`, where the value that comes in is to be changed.
-std::vector<grammar::Fix> entry_fixes(const grammar::Span& loop, const Differing& d);
-
 // `(shard TEXT as SPEC)` in place of what is written at `span`.
 grammar::Fix shard_fix(Interpreter& in, std::string advice, grammar::Span span, const std::string& spec);
 

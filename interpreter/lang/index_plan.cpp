@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/core_ops.h"
+#include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/check.h"
 
 namespace shard::lang {
@@ -90,6 +91,22 @@ bool is_mask(const IndexItem& item) {
   return !item.slice && !item.ellipsis && t && t->type().dtype == DType::Bool;
 }
 
+namespace {
+
+// How many elements a mask picks from each part only a run knows: what it picks from is whole.
+void refuse_split_under(const runtime::Type& x, const runtime::Type& mask, std::size_t first) {
+  for (std::size_t d = first; d < first + mask.shape.size() && d < x.sharding.dims.size(); ++d) {
+    const auto& axes = x.sharding.dims[d].axes;
+    if (axes.empty()) continue;
+    throw runtime::RuntimeError("layout", "a mask " + runtime::to_string(mask) + " picks from " + runtime::to_string(x) +
+                                              ", whose dimension " + std::to_string(d) + " is split over " +
+                                              ir::axes_text(*x.mesh, axes) +
+                                              ": how many elements each part gives only a run knows. `shard` the array first");
+  }
+}
+
+}  // namespace
+
 std::vector<Tensor> positions_of(ArrayOps& ops, const Tensor& mask, Span) {
   auto& ctx = ops.in().context();
   if (mask.traced())
@@ -145,6 +162,7 @@ IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem
           in.fail("index", item.span, "the mask " + runtime::to_string(t) + " does not fit the array " + runtime::to_string(x.type()) + ": dimension " +
                                           std::to_string(d) + " has size " + std::to_string(shape[d]));
       }
+      if (ellipsis < 0) refuse_split_under(x.type(), t, static_cast<std::size_t>(used));
       for (Tensor& p : positions_of(ops, item.value.tensor(), item.span)) {
         entries.push_back({&item, std::move(p)});
         ++used;

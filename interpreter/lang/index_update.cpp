@@ -52,7 +52,11 @@ Tensor put(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, std::string_vi
     starts.push_back(ops.scalar(i.start));
   }
   Tensor value = ops.reshape(ops.broadcast(v, plan.result), window);
-  if (axes.empty()) return combined(ops, op, x, value);
+  if (axes.empty()) {
+    const bool laid_out = !x.type().sharding.used_axes().empty() || !value.type().sharding.used_axes().empty();
+    value = combined(ops, op, x, value);
+    return laid_out ? ops.put_window(x, value, {}, {}) : value;   // x keeps its layout
+  }
   if (op != "set") value = combined(ops, op, ops.window(x, starts, axes, sizes), value);
   return ops.put_window(x, value, starts, axes);
 }

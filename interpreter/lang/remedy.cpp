@@ -102,12 +102,32 @@ void mend_assign(Impl& m, Error& error, const AssignStmt& s, const Value& value)
   const Value before = m.eval(target);
   if (!is_array(before)) return;
   const std::vector<IndexItem> items = element ? eval_items(m, *element) : std::vector<IndexItem>{};
+  std::vector<Part> parts{{before, nullptr}, {value, s.value.get()}};
+  std::vector<std::size_t> place;                // of each further part among the items
+  for (std::size_t i = 0; i < items.size() && element && i < element->items.size(); ++i)
+    if (is_array(items[i].value) && element->items[i].value) {
+      parts.push_back({items[i].value, element->items[i].value.get()});
+      place.push_back(i);
+    }
   const Attempt attempt{[&](std::vector<Value> v) {
     if (!element) return m.binary(operator_of(s.op), v[0], v[1], s.value->span);
+    std::vector<IndexItem> again = items;
+    for (std::size_t i = 0; i < place.size(); ++i) again[place[i]].value = v[i + 2];
     Tensor x = v[0].tensor();
-    return Value(update_array(m.in, x, items, scatter_of(s.op), v[1].tensor(), s.value->span));
+    return Value(update_array(m.in, x, again, scatter_of(s.op), m.in.tensor(v[1], s.value->span), s.value->span));
   }};
-  suggest(m, error, {{before, nullptr}, {value, s.value.get()}}, attempt, s.value->span);
+  suggest(m, error, parts, attempt, s.value->span);
+  if (!error.diagnostic.fixes.empty()) return;
+  parts[0].expr = &target;                       // the variable itself is laid out anew, before the statement
+  Trials trials(m, parts, attempt);
+  if (!trials.possible()) return;
+  const std::string name = text_at(m.in, target.span);
+  const Span front{target.span.source, target.span.begin, target.span.begin};
+  for (const Sharding& layout : trials.candidates(0)) {
+    if (!trials.with(0, layout)) continue;
+    error.diagnostic.fixes.push_back({"lay the array out anew", front, name + " = shard " + name + " as " + trials.text(layout) + "; "});
+    return;
+  }
 }
 
 void mend_index(Impl& m, Error& error, const Expr& e, const Value& object, const std::vector<IndexItem>& items) {
@@ -116,7 +136,7 @@ void mend_index(Impl& m, Error& error, const Expr& e, const Value& object, const
   std::vector<Part> parts{{object, x.object.get()}};
   std::vector<std::size_t> place;                // of each further part among the items
   for (std::size_t i = 0; i < items.size() && i < x.items.size(); ++i)
-    if (!items[i].slice && !items[i].ellipsis && x.items[i].value) {
+    if (!items[i].slice && !items[i].ellipsis && x.items[i].value && !is_mask(items[i])) {
       parts.push_back({items[i].value, x.items[i].value.get()});
       place.push_back(i);
     }

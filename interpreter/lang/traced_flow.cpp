@@ -3,7 +3,8 @@
 #include <map>
 
 #include "interpreter/ir/builder.h"
-#include "interpreter/lang/conversion.h"
+#include "interpreter/lang/check.h"
+#include "interpreter/lang/region_remedy.h"
 #include "interpreter/lang/traced_flow.h"
 #include "interpreter/lang/traced_range.h"
 #include "interpreter/lang/written.h"
@@ -28,6 +29,7 @@ struct Result {
 Result take(Impl& m, const Value& v, std::vector<Tensor>& results, Span span) {
   Result out{v, {}};
   for (const Value& leaf : leaves(v)) {
+    if (m.check && Check::is_nothing(leaf)) Check::unknown(span);   // an error took it away
     const bool array = leaf.is_tensor() || leaf.is_host_number() || leaf.is<bool>();
     out.index.push_back(array ? static_cast<int>(results.size()) : -1);
     if (array) results.push_back(m.in.tensor(leaf, span));
@@ -164,17 +166,18 @@ runtime::Kind joined(runtime::Kind mine, runtime::Kind other) {
 
 std::string describe(const Value& v) { return v.items() || v.fields() ? structure(v) : kind_name(v); }
 
-// One result of a region: the variable that it is ("" for the value), where it is all of it.
-struct Owner { std::string variable; bool whole = false; const Result* result = nullptr; std::size_t leaf = 0; };
+// One result of a region: the variable that it is of ("" for the value), and which leaf of it.
+struct Owner { std::string variable; const Value* tree; std::size_t leaf; };
 std::vector<Owner> owners(const std::vector<Result>& results, const std::vector<std::string>& names) {
   std::vector<Owner> out;
   for (std::size_t k = 0; k < results.size(); ++k) {
     for (std::size_t i = 0; i < results[k].index.size(); ++i)
-      if (results[k].index[i] >= 0) out.push_back({names[k], results[k].tree.is_tensor(), &results[k], i});
+      if (results[k].index[i] >= 0) out.push_back({names[k], &results[k].tree, i});
   }
   return out;
 }
 
+// As messages name the results: `a`, `s.w`, `[0]`.
 void add_names(const std::string& name, const Result& r, std::vector<std::string>& out) {
   for (std::size_t i = 0; i < r.index.size(); ++i)
     if (r.index[i] >= 0) out.push_back(name + leaf_at(r.tree, nullptr, i).path);
@@ -248,25 +251,18 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
     std::vector<std::string> owned{""};
     for (std::size_t i = 0; i < vars.size(); ++i) owned.push_back(vars.name(i));
     const auto of = owners(yes.results, owned);
-    for (std::size_t i = 0; i < of.size() && error.diagnostic.code == "branch" && error.diagnostic.fixes.empty(); ++i) {
+    if (error.diagnostic.code != "branch" || !error.diagnostic.fixes.empty()) throw;
+    std::vector<Differing> to_first, to_second;
+    for (std::size_t i = 0; i < of.size(); ++i) {
       const runtime::Type a = first.type(first.results[i]), b = second.type(second.results[i]);
-      if (!of[i].whole && !of[i].variable.empty()) continue;
-      auto add = [&](const Expr* part, const runtime::Type& want, const runtime::Type& have) {
-        if (part && !of[i].whole) {                   // one part of a literal
-          const Expr* leaf = leaf_at(of[i].result->tree, given_by(*part), of[i].leaf).written;
-          const auto how = conversion(have, want);
-          if (leaf && how)
-            error.diagnostic.fixes.push_back({"bring it to the other's type", leaf->span, how->of(in, leaf->span)});
-        } else if (part) {
-          for (Fix& f : block_fixes(in, *part, {want, have, of[i].variable}))
-            error.diagnostic.fixes.push_back(std::move(f));
-        }
-      };
-      add(x.otherwise.get(), a, b);
-      add(x.then.get(), b, a);
-      std::vector<Fix>& fixes = error.diagnostic.fixes;
-      if (fixes.empty() && !x.otherwise && !of[i].variable.empty()) fixes = entry_fixes(e.span, {a, b, of[i].variable});
+      to_first.push_back({a, b, of[i].variable, of[i].tree, of[i].leaf});
+      to_second.push_back({b, a, of[i].variable, of[i].tree, of[i].leaf});
     }
+    std::vector<Fix>& fixes = error.diagnostic.fixes;
+    const auto add = [&](std::vector<Fix> more) { fixes.insert(fixes.end(), more.begin(), more.end()); };
+    if (x.otherwise) add(block_fixes(in, *x.otherwise, to_first));
+    add(block_fixes(in, *x.then, to_second));
+    if (fixes.empty() && !x.otherwise) add(entry_fixes(e.span, to_first));
     throw;
   }
   for (std::size_t i = 0; i < vars.size(); ++i) vars.at(i) = rebuild(yes.results[i + 1], out);
@@ -371,12 +367,15 @@ void trace_loop(Impl& m, const TracedLoop& loop) {
     std::vector<std::string> owned;
     for (std::size_t i = 0; i < vars.size(); ++i) owned.push_back(vars.name(i));
     const auto of = owners(results, owned);
-    for (std::size_t i = 0; i < of.size() && error.diagnostic.code == "carry" && error.diagnostic.fixes.empty(); ++i) {
+    if (error.diagnostic.code != "carry" || !error.diagnostic.fixes.empty()) throw;
+    std::vector<Differing> at_end, before;
+    for (std::size_t i = 0; i < of.size(); ++i) {
       const runtime::Type &given = body.graph->type(body.graph->results[first + i]), &came = types[first + i];
-      if (!of[i].whole) continue;
-      error.diagnostic.fixes = block_fixes(m.in, *loop.body, {came, given, of[i].variable});
-      if (error.diagnostic.fixes.empty()) error.diagnostic.fixes = entry_fixes(loop.span, {given, came, of[i].variable});
+      at_end.push_back({came, given, of[i].variable, of[i].tree, of[i].leaf});
+      before.push_back({given, came, of[i].variable, of[i].tree, of[i].leaf});
     }
+    error.diagnostic.fixes = block_fixes(m.in, *loop.body, at_end);
+    if (error.diagnostic.fixes.empty()) error.diagnostic.fixes = entry_fixes(loop.span, before);
     throw;
   }
   out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(first));

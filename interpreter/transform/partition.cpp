@@ -157,7 +157,20 @@ void Partitioner::operation(const Node& n) {
     layouts[r].unreduced |= carried | kept;
     if (!kept.empty()) layouts[r].pending = wanted(n.outputs[r]).pending;
     set(n.outputs[r], outputs[r], layouts[r], cause);
+    place(n.outputs[r]);
   }
+}
+
+// What explicit code asked to be pending though nothing is left to add up (`out:` of an operation that sums nothing, or one that the
+// layouts did not split): the value is placed, so that it counts once. Maxima and minima may count many times.
+void Partitioner::place(Var v) {
+  Sharding with = values_[at(v)].layout;
+  const AxisSet owed = wanted(v).unreduced - with.unreduced;
+  if (owed.empty() || wanted(v).pending != runtime::Pending::Sum) return;
+  with.unreduced |= owed;
+  for (auto& d : with.dims)
+    while (!d.axes.empty() && owed.has(d.axes.back())) d.axes.pop_back();
+  if ((with.split_axes() & owed).empty()) finish_as(v, with);
 }
 
 Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const Vars& inputs,

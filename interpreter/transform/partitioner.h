@@ -37,6 +37,7 @@ class Partitioner {
  private:
   AxisSet unfinished(ir::Var v) const;
   void finish(ir::Var v);                            // into the layout that propagation wants
+  void place(ir::Var v);
   void finish_as(ir::Var v, const Sharding& layout);
   AxisSet settle_pending(const ir::Node& n);
 

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "interpreter/lang/impl.h"
@@ -124,23 +125,30 @@ Value read_csv(Interpreter& in, BoundArgs& a) {
   return reading(in, path, a.args[0].span, [&] { return read_csv_columns(in, bytes); });
 }
 
-// The text's characters as codes into the sorted list of the characters that occur.
-Value chars(Interpreter& in, BoundArgs& a) {
-  const std::string& text = in.text(a[0], a.args[0].span, "the text of chars");
-  std::vector<std::uint32_t> all;                          // each character's bytes, the first in front: so they sort as code points do
-  all.reserve(text.size());
-  std::map<std::uint32_t, std::int32_t> codes;
-  std::vector<std::int32_t> ascii(128, -1);
+// Each character of a text in UTF-8: its bytes, the first in front, so that they sort as code points do.
+template <class F> void each_character(const std::string& text, F f) {
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);
     const std::size_t n = std::min<std::size_t>(c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1, text.size() - i);
     std::uint32_t bytes = 0;
     for (std::size_t k = 0; k < n; ++k) bytes |= static_cast<std::uint32_t>(static_cast<unsigned char>(text[i + k])) << (24 - 8 * k);
-    if (c >= 128) codes.try_emplace(bytes, 0);
-    else ascii[c] = 0;
-    all.push_back(bytes);
+    f(bytes);
     i += n;
   }
+}
+
+// The text's characters as codes into the sorted list of the characters that occur.
+Value chars(Interpreter& in, BoundArgs& a) {
+  const std::string& text = in.text(a[0], a.args[0].span, "the text of chars");
+  std::map<std::uint32_t, std::int32_t> codes;
+  std::array<std::int32_t, 128> ascii{};
+  ascii.fill(-1);
+  std::size_t count = 0;
+  each_character(text, [&](std::uint32_t bytes) {
+    if (bytes >> 24 < 128) ascii[bytes >> 24] = 0;
+    else codes.try_emplace(bytes, 0);
+    ++count;
+  });
   for (std::uint32_t c = 0; c < 128; ++c)
     if (ascii[c] >= 0) codes.emplace(c << 24, 0);
   std::vector<Value> vocabulary;
@@ -151,10 +159,13 @@ Value chars(Interpreter& in, BoundArgs& a) {
     if (bytes >> 24 < 128) ascii[bytes >> 24] = code;
     vocabulary.push_back(Value::string(std::move(c)));
   }
+  const runtime::Shape shape{static_cast<std::int64_t>(count)};
+  if (in.context().types_only())                            // what the codes are, nobody asks
+    return Value::tuple({Value(in.context().unknown(runtime::Type::of(runtime::DType::I32, shape))), Value::list(std::move(vocabulary))});
   std::vector<std::int32_t> out;
-  out.reserve(all.size());
-  for (const std::uint32_t bytes : all) out.push_back(bytes >> 24 < 128 ? ascii[bytes >> 24] : codes.at(bytes));
-  return Value::tuple({Value(new_array(in, runtime::DType::I32, {static_cast<std::int64_t>(out.size())}, out.data())), Value::list(std::move(vocabulary))});
+  out.reserve(count);
+  each_character(text, [&](std::uint32_t bytes) { out.push_back(bytes >> 24 < 128 ? ascii[bytes >> 24] : codes.at(bytes)); });
+  return Value::tuple({Value(new_array(in, runtime::DType::I32, shape, out.data())), Value::list(std::move(vocabulary))});
 }
 
 }  // namespace

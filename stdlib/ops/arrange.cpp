@@ -142,7 +142,15 @@ Vars tile(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     if (__builtin_mul_overflow(shape[d], reps[d], &n)) fail("shape", "tile: the result is too large");
     merged_shape.push_back(n);
   }
-  return {expand(b, ir::broadcast_to(b, expand(b, x, one), grown), merged_shape)};
+  x = ir::broadcast_to(b, expand(b, x, one), grown);
+  for (std::size_t d = 0; d < shape.size(); ++d) {   // one dimension after the other: a reshape merges one pair
+    if (reps[d] == 1) continue;
+    Shape next = b.type(x).shape;
+    next.erase(next.begin() + static_cast<std::ptrdiff_t>(d));
+    next[d] = merged_shape[d];
+    x = expand(b, x, next);
+  }
+  return {x};
 }
 
 }  // namespace

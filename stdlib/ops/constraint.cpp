@@ -2,6 +2,7 @@
 // `shard`: the layout of a value. A constraint for the partitioner on auto axes, a type on explicit axes. The value is the same.
 #include <stdexcept>
 
+#include "interpreter/ir/explicit_law.h"
 #include "stdlib/ops/collective.h"
 
 namespace shard::stdlib {
@@ -41,6 +42,11 @@ std::vector<Type> infer_shard(const OpCall& call) {
     }
   }
   out.sharding.unreduced = layout.sharding.unreduced & typed;
+  if (!out.sharding.unreduced.empty() && layout.sharding.pending == runtime::Pending::Sum)
+    ir::check_summable(x.dtype, "`shard` of " + runtime::to_string(x));
+  const bool less = x.sharding.unreduced.contains(out.sharding.unreduced) && x.sharding.pending == layout.sharding.pending;
+  if (!out.sharding.unreduced.empty() && layout.sharding.pending != runtime::Pending::Sum && !less)
+    fail("layout", "`shard` of " + runtime::to_string(x) + " cannot leave a maximum or minimum pending: `max` and `min` do, by their `out:`");
   out.sharding.reduced = layout.sharding.reduced & typed;
   out.sharding.pending = layout.sharding.pending;
   if (out.sharding.used_axes().empty() && out.varying.empty()) out.mesh = nullptr;   // nothing shows in the type

@@ -85,8 +85,7 @@ Var contract_transpose(Builder& b, const NodeView& n, int operand, std::span<con
     attrs.set("spec", spec_text(spec.x, spec.out, spec.y));
     in = {n.in[0], ct[0]};
   }
-  if (auto out = wanted_layout(b, want, in)) attrs.set("out", *out);
-  return b.emit(n.call.op, in, attrs).at(0);
+  return emit_wanted(b, n.call.op, in, std::move(attrs), want, in);
 }
 
 std::vector<Mapped> contract_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t) {

@@ -330,7 +330,13 @@ void register_rows(OpTable& t) {
   update.derivative = Transposes{{0, 1}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type&) {
                                    const Ints& axes = n.call.attrs.ints("axes");
                                    if (operand == 0) {
-                                     Vars in = {ct[0], ir::zeros(b, n.call.in[1])};
+                                     Type none = n.call.in[1];           // pending where the cotangent is
+                                     const Type& back = b.type(ct[0]);
+                                     if (none.sharding.dims.empty()) none.sharding = runtime::Sharding::replicated(none.shape.size());
+                                     if (!none.mesh) none.mesh = back.mesh;
+                                     none.sharding.unreduced = back.sharding.unreduced;
+                                     none.sharding.reduced = {};
+                                     Vars in = {ct[0], ir::zeros(b, none)};
                                      in.insert(in.end(), n.in.begin() + 2, n.in.end());
                                      return b.emit(n.call.op, in, n.call.attrs).at(0);
                                    }
@@ -340,6 +346,14 @@ void register_rows(OpTable& t) {
                                    for (int a : from_front(axes, n.call.in[1].rank())) sizes.push_back(n.call.in[1].shape[static_cast<std::size_t>(a)]);
                                    return b.emit(*b.core().dynamic_slice, in, {{"axes", axes}, {"sizes", sizes}}).at(0);
                                  }};
+  update.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
+    const Type &x = call.in[0], &v = call.in[1];   // what is written does not decide how the array is laid out
+    for (int d = 0; d < v.rank(); ++d)
+      if (is_split(v, d) && axes_text(v, d) != axes_text(x, d))
+        return "dynamic_update_slice: the update must be laid out as the array is, got " + runtime::to_string(x) + " and " +
+               runtime::to_string(v) + "; `shard` one of them first";
+    return std::nullopt;
+  };
   update.kernel = ir::KernelFn(bind_update);
   update.partition = update_locally;
   update.batch = update_batch;
@@ -399,7 +413,7 @@ void register_window(OpTable& t) {
                           axes.push_back(static_cast<std::int64_t>(d) - x.rank());
                           operands.push_back(wrap_negative(b, starts[d], x.shape[d]));
                         }
-                        if (axes.empty()) return {operands[1]};
+                        if (axes.empty() && !laid_out(x) && !laid_out(b.type(in[1]))) return {operands[1]};
                         return b.emit(*b.core().dynamic_update, operands, {{"axes", axes}});
                       },
                       {{{f32({8, 4}), f32({2, 4}), i32({}, 0, 9), i32({}, 0, 2)}, {}}, {{f32({8}), f32({3}), i32({}, 0, 9)}, {}}}));

@@ -319,6 +319,14 @@ void register_select(OpTable& t) {
                                     return flows ? ir::convert(b, ct[0], want.dtype, want.weak) : ir::zeros(b, want);
                                   }};
   convert.kernel = Code::Convert;
+  convert.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
+    const Type& x = call.in[0];
+    const DType to = call.attrs.dtype("dtype");
+    const bool rounds = runtime::is_float(x.dtype) && !runtime::is_float(to);
+    if (x.sharding.unreduced.empty() || (!rounds && to != DType::Bool)) return std::nullopt;
+    return "cast of " + runtime::to_string(x) + " to " + std::string(runtime::name(to)) +
+           " would round the terms of a pending sum one by one. Finish the sum first: `shard x as P(...)`";
+  };
   convert.internal = true;
   convert.samples = {{{f32({4, 6}, -3, 3)}, {{"dtype", DType::F64}}}, {{f32({4, 6}, -3, 3)}, {{"dtype", DType::I32}}},
                      {{i32({4})}, {{"dtype", DType::F32}}}, {{of(DType::F64, {4})}, {{"dtype", DType::F32}}}};

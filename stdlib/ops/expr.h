@@ -50,9 +50,14 @@ inline Expr gt(const Expr& x, const Expr& y) { return call("gt", {x, y}); }
 inline Expr gt(const Expr& x, double y) { return call("gt", {x, x.number(y)}); }
 inline Expr ge(const Expr& x, const Expr& y) { return call("ge", {x, y}); }
 inline Expr ge(const Expr& x, double y) { return call("ge", {x, x.number(y)}); }
+// The other case of a choice. Beside a pending sum, zeros that are pending as it is.
+inline Expr case_beside(const Expr& x, double value) {
+  if (value != 0 || x.type().sharding.unreduced.empty()) return x.number(value);
+  return call("fill_like", {x}, {{"value", 0.0}, {"dtype", x.type().dtype}});
+}
 inline Expr select(const Expr& c, const Expr& x, const Expr& y) { return call("select", {c, x, y}); }
-inline Expr select(const Expr& c, const Expr& x, double y) { return call("select", {c, x, x.number(y)}); }
-inline Expr select(const Expr& c, double x, const Expr& y) { return call("select", {c, y.number(x), y}); }
+inline Expr select(const Expr& c, const Expr& x, double y) { return call("select", {c, x, case_beside(x, y)}); }
+inline Expr select(const Expr& c, double x, const Expr& y) { return call("select", {c, case_beside(y, x), y}); }
 inline Expr both(const Expr& x, const Expr& y) { return call("logical_and", {x, y}); }
 inline Expr maximum(const Expr& x, const Expr& y) { return call("maximum", {x, y}); }
 inline Expr minimum(const Expr& x, const Expr& y) { return call("minimum", {x, y}); }

@@ -43,6 +43,8 @@ struct IndexRule {
     x = r.dims(xs);
     indexed = x[p.axis][0];
     r.rule.factors[static_cast<std::size_t>(indexed)].kind = kind;
+    if (call.in[0].dtype == DType::Bool)       // of truth values there is no sum
+      r.rule.factors[static_cast<std::size_t>(indexed)].reduce = FactorReduce::Or;
     for (std::size_t d = 0; d < is.size(); ++d) index.push_back(d < p.batch ? x[d] : ir::DimFactors{r.factor(is[d], positions)});
     rows.assign(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(p.axis));
     rows.insert(rows.end(), index.begin() + static_cast<std::ptrdiff_t>(p.batch), index.end());
@@ -53,7 +55,7 @@ struct IndexRule {
 FactorKind masked_unless_key(const OpCall& call) { return call.in[0].dtype == DType::Key ? FactorKind::Whole : FactorKind::Masked; }
 
 // Positions split, or the indexed dimension: several results are possible, so the layout has to be said.
-std::optional<std::string> index_refuses(const OpCall& call, const FactorRule&) {
+std::optional<std::string> index_refuses(const OpCall& call, const FactorRule& rule) {
   if (call.attrs.has("out")) return std::nullopt;
   const Type &x = call.in[0], &index = call.in[1];
   Places p(call.attrs, x.shape.size(), index.shape.size());
@@ -62,6 +64,18 @@ std::optional<std::string> index_refuses(const OpCall& call, const FactorRule&) 
   if (is_split(x, static_cast<int>(p.axis))) return both + ": the indexed dimension is split over " + axes_text(x, static_cast<int>(p.axis)) + way;
   for (std::size_t d = p.batch; d < index.shape.size(); ++d)
     if (is_split(index, static_cast<int>(d))) return both + ": the positions are split over " + axes_text(index, static_cast<int>(d)) + way;
+  if (call.in.size() < 3) return std::nullopt;
+  const Type& rows = call.in[2];               // what is written does not decide how the array is laid out
+  for (std::size_t d = 0; d < rows.shape.size(); ++d) {
+    if (!is_split(rows, static_cast<int>(d))) continue;
+    std::string mine;
+    bool window = false;                       // a dimension of the array too; positions are gathered or summed
+    for (std::size_t k = 0; k < x.shape.size(); ++k)
+      if (rule.operands[0][k] == rule.operands[2][d]) window = true, mine = axes_text(x, static_cast<int>(k));
+    if (window && mine != axes_text(rows, static_cast<int>(d)))
+      return "what is written must be laid out as the array is, got " + runtime::to_string(x) + " and " + runtime::to_string(rows) +
+             "; `shard` one of them first";
+  }
   return std::nullopt;
 }
 

@@ -76,13 +76,24 @@ void need_square(const OpCall& call) {
   if (s.size() < 2 || s[s.size() - 1] != s[s.size() - 2]) fail("shape", std::string(call.op.name) + " takes square matrices, got " + runtime::to_string(call.in[0]));
 }
 
+std::optional<std::string> split_matrix(const OpCall& call, const Type& t, int dims) {
+  for (int d = t.rank() - 2; d < t.rank() - 2 + dims; ++d)
+    if (d >= 0 && is_split(t, d))
+      return std::string(call.op.name) + " of " + runtime::to_string(t) + ": a matrix must be whole, dimension " +
+             std::to_string(d) + " is split over " + axes_text(t, d) + "; `shard` it first";
+  return std::nullopt;
+}
+
 std::optional<std::string> matrix_refuses(const OpCall& call, const FactorRule&) {
   for (auto& t : call.in)
-    for (int d = t.rank() - 2; d < t.rank(); ++d)
-      if (d >= 0 && is_split(t, d))
-        return std::string(call.op.name) + " of " + runtime::to_string(t) + ": a matrix must be whole, dimension " + std::to_string(d) + " is split over " + axes_text(t, d) +
-               "; `shard` it first";
+    if (auto why = split_matrix(call, t, 2)) return why;
   return std::nullopt;
+}
+
+// The columns of the right side may be split.
+std::optional<std::string> system_refuses(const OpCall& call, const FactorRule&) {
+  auto why = split_matrix(call, call.in[0], 2);
+  return why ? why : split_matrix(call, call.in[1], 1);
 }
 
 ir::KindFn float_kinds(std::size_t results) {
@@ -168,6 +179,14 @@ FactorRule system_factors(const OpCall& call) {
   return m.r.rule;
 }
 
+// y xᵀ of matrices under a batch, laid out as `want` is: the columns that it sums over may be split on both sides.
+Expr outer_sum(const Expr& y, const Expr& x, const Type& want) {
+  const std::string lead = std::string("abcdefgh").substr(0, y.type().shape.size() - 2);
+  Attrs attrs{{"spec", lead + "ik," + lead + "jk->" + lead + "ij"}};
+  const Vars in{y, x};
+  return {y.builder(), emit_wanted(y.builder(), y.builder().table().at("contract"), in, std::move(attrs), want, in)};
+}
+
 // x = a⁻¹ b:  dx = a⁻¹ (db - da x);  b̄ = a⁻ᵀ x̄, ā = -b̄ xᵀ. `solved` gives a⁻¹ or a⁻ᵀ of something, `part` the matrix that is solved
 // as a linear map of a (a triangle of it, transposed), and `part_back` the transpose of that map.
 using Solved = std::function<Expr(Builder&, const NodeView&, const Expr& rhs, bool transposed)>;
@@ -186,7 +205,7 @@ ir::Custom system_derivative(Solved solved, Part part, Part part_back) {
   auto vjp = [=](Builder& b, const NodeView& n, std::span<const Var> ct) -> Vars {
     if (!ct[0].valid()) return {Var{}, Var{}};
     Expr back = solved(b, n, {b, ct[0]}, true);
-    return {part_back(n, -product(back, turned({b, n.out[0]}))), back};
+    return {part_back(n, -outer_sum(back, {b, n.out[0]}, n.call.in[0])), back};
   };
   return {jvp, vjp};
 }
@@ -194,6 +213,7 @@ ir::Custom system_derivative(Solved solved, Part part, Part part_back) {
 void register_systems(OpTable& t) {
   OpDef lu = matrix_row("lu_solve", "lu_solve(a, b)", "The x of a x = b.", 1);
   lu.factors = system_factors;
+  lu.explicit_refuses = system_refuses;
   lu.derivative = system_derivative(
       [](Builder& b, const NodeView& n, const Expr& rhs, bool transposed) -> Expr {
         Expr a{b, n.in[0]};
@@ -207,6 +227,7 @@ void register_systems(OpTable& t) {
   OpDef tri = matrix_row("triangular_solve", "triangular_solve(a, b, lower: bool, transposed: bool = false, unit: bool = false)",
                          "The x of a x = b, where only one triangle of a is read.", 1);
   tri.factors = system_factors;
+  tri.explicit_refuses = system_refuses;
   auto triangle = [](const NodeView& n, const Expr& a) {   // what is read: without the diagonal where that counts as 1
     bool lower = n.call.attrs.flag("lower"), unit = flag_or(n.call.attrs, "unit", false);
     std::int64_t size = a.type().shape.back();

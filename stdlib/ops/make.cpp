@@ -5,6 +5,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
+#include "stdlib/ops/placed.h"
 
 namespace shard::stdlib {
 namespace {
@@ -72,6 +73,19 @@ void register_fill_like(OpTable& t) {
   OpDef row{.name = "fill_like", .signature = "fill_like(x, value: number, dtype: dtype)", .doc = "A number everywhere, shaped and laid out as x."};
   row.factors = broadcast_factors;
   row.dtype = {Operands::AsIs, [](const OpCall& call) { return std::vector<Kind>{{call.attrs.dtype("dtype"), false}}; }};
+  // Zeros beside a pending sum are pending as it is; another number is whole.
+  row.infer = [](const OpCall& call) {
+    Type made = call.in[0];
+    made.dtype = call.attrs.dtype("dtype");
+    made.weak = false;
+    const bool zero = call.attrs.number("value") == 0 && made.dtype != DType::Bool;
+    if (!zero || made.sharding.pending != runtime::Pending::Sum) {
+      made.sharding.unreduced = {};
+      made.sharding.pending = runtime::Pending::Sum;
+    }
+    if (made.sharding.used_axes().empty() && made.varying.empty()) made.mesh = nullptr;
+    return std::vector<Type>{made};
+  };
   row.derivative = ir::Zero{};
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View out = c.out[0];
@@ -94,9 +108,19 @@ ir::Compose filled(std::string_view op, double value) {
   };
 }
 
+// Shaped and laid out as x is, pending sums too: the number then counts once. Other than through fill_like, nothing of x is waited for.
+Var as_pending(Builder& b, Var number, const Type& x) {
+  Layout layout{x.mesh, x.sharding};
+  if (!x.mesh->of_kind(runtime::AxisKind::Auto).empty())
+    for (auto& d : layout.sharding.dims) d.open = true;
+  return b.call("broadcast", {number}, {{"shape", x.shape}, {"out", layout}});
+}
+
 ir::Compose filled_like(double value) {
   return [value](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-    DType dtype = dtype_if(attrs, "dtype").value_or(b.type(in[0]).dtype);
+    const Type x = b.type(in[0]);
+    DType dtype = dtype_if(attrs, "dtype").value_or(x.dtype);
+    if (value != 0 && !x.sharding.unreduced.empty()) return {as_pending(b, ir::constant(b, value, dtype), x)};
     return {b.call("fill_like", {in[0]}, {{"value", value}, {"dtype", dtype}})};
   };
 }
@@ -107,7 +131,9 @@ Vars full(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }
 
 Vars full_like(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  DType dtype = dtype_if(attrs, "dtype").value_or(b.type(in[0]).dtype);
+  const Type x = b.type(in[0]);
+  DType dtype = dtype_if(attrs, "dtype").value_or(x.dtype);
+  if (!x.sharding.unreduced.empty()) return {as_pending(b, ir::convert(b, in[1], dtype), x)};
   Expr none{b, b.call("fill_like", {in[0]}, {{"value", 0.0}, {"dtype", DType::Bool}})};
   Expr value{b, ir::convert(b, in[1], dtype)};
   return {select(none, value, value)};
@@ -183,7 +209,7 @@ void register_make(OpTable& t) {
   register_iota(t);
   register_fill_like(t);
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose, std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+    t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), std::move(samples)));
   };
   constexpr std::int64_t zero = 0, one = 1, four = 4;
   std::vector<Sample> shapes = {{{}, {{"shape", Ints{4, 6}}}}, {{}, {{"shape", Ints{}}, {"dtype", DType::I8}}}};

@@ -3,6 +3,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
+#include "stdlib/ops/placed.h"
 
 namespace shard::stdlib {
 namespace {
@@ -271,13 +272,13 @@ void register_random(OpTable& t) {
                       [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars { return {b.call("fold_keys", {in[0], ir::convert(b, in[1], DType::U32)})}; },
                       {{{of(DType::Key, {}), i32({}, 0, 100)}, {}}}));
   t.add(composite_row("bits", "bits(key, shape: ints = [], dtype: dtype = u32, out: spec? = none)", "Random bits: u8, u16, u32 or u64.",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+                      placed_last([](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
                         Shape shape = shape_of(ints_if(attrs, "shape").value_or(Ints{}), "bits"), full = b.type(in[0]).shape;
                         DType dtype = dtype_if(attrs, "dtype").value_or(DType::U32);
                         if (!runtime::is_integer(dtype) || runtime::is_signed(dtype)) fail("type", "bits are of type u8, u16, u32 or u64");
                         full.insert(full.end(), shape.begin(), shape.end());
                         return {b.call("random_bits", {in[0]}, with_out({{"shape", full}, {"whole", shape}, {"dtype", dtype}}, attrs))};
-                      },
+                      }),
                       {{{of(DType::Key, {})}, {{"shape", Ints{4, 6}}}}, {{of(DType::Key, {})}, {{"dtype", DType::U8}, {"shape", Ints{4}}}}}));
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "interpreter/ir/explicit_law.h"
+
 namespace shard::stdlib {
 
 using runtime::AxisKind;
@@ -168,6 +170,22 @@ std::optional<Layout> wanted_layout(const Builder& b, const Type& want, std::spa
   if (!mesh->of_kind(AxisKind::Auto).empty())
     for (auto& d : made.sharding.dims) d.open = true;
   return made;
+}
+
+Var emit_wanted(Builder& b, const OpDef& op, const Vars& in, Attrs attrs, const Type& want, std::span<const Var> others) {
+  std::optional<Layout> out = wanted_layout(b, want, others);
+  if (!out) return b.emit(op, in, std::move(attrs)).at(0);
+  Layout summed = *out;
+  if (!out->sharding.unreduced.empty()) {
+    std::vector<Type> types;
+    for (auto v : in) types.push_back(b.type(v));
+    const OpCall call{op, types, attrs};
+    summed.sharding.unreduced = out->sharding.unreduced & ir::summed_axes(call, ir::factors_of(call));
+  }
+  attrs.set("out", summed);
+  Var made = b.emit(op, in, std::move(attrs)).at(0);
+  if (summed.sharding.unreduced == out->sharding.unreduced) return made;
+  return b.emit1(*b.core().shard, {made}, {{"layout", *out}});
 }
 
 std::optional<std::string> size_change_refuses(std::string_view op, const Type& from, const Shape& to) {

@@ -84,6 +84,8 @@ bool same_layout(const Type& a, const Type& b);                    // dimension 
 // The `out` attribute that makes a derivative come out laid out like `want`: whole where nothing was said, pending where `want` is
 // reduced. `others` lend their mesh where `want` was never laid out. Nothing where no explicit axis is about.
 std::optional<Layout> wanted_layout(const Builder& b, const Type& want, std::span<const Var> others);
+// The operation with its result laid out so. What it sums is left pending there; what else is to be pending is placed afterwards.
+Var emit_wanted(Builder& b, const OpDef& op, const Vars& in, Attrs attrs, const Type& want, std::span<const Var> others);
 
 // A split dimension that changes its size (slices, pads, windows; ranks equal): the new size must be divisible by its axes, or every
 // size of the result be 1 (JAX). For explicit_refuses.

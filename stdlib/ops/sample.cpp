@@ -6,6 +6,7 @@
 
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
+#include "stdlib/ops/placed.h"
 
 namespace shard::stdlib {
 namespace {
@@ -251,7 +252,7 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_sample(OpTable& t) {
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose, std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+    t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), std::move(samples)));
   };
   SampleOperand key = of(DType::Key, {});
   Attrs shape{{"shape", Ints{4, 6}}};
