@@ -108,8 +108,10 @@ void Resolver::unknown(const std::string& name, Span span) {
     notes.push_back("did you mean `" + *near + "`?");
     fixes.push_back({"`" + *near + "` is near", span, *near});
   }
-  const std::string shown = name.size() > 60 ? name.substr(0, 60) + "..." : name;
-  error("name", span, "unknown name `" + shown + "`", std::move(notes), std::move(fixes));
+  std::string message = "unknown name `";
+  message.append(name, 0, 60);
+  message += name.size() > 60 ? "...`" : "`";
+  error("name", span, std::move(message), std::move(notes), std::move(fixes));
 }
 
 void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bool set) {

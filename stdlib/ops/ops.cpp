@@ -14,6 +14,7 @@ void register_all(ir::OpTable& table) {
   register_shape(table);
   register_arrange(table);
   register_slice(table);
+  register_rotate(table);
   register_index(table);
   register_window(table);
   register_make(table);

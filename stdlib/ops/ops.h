@@ -14,7 +14,8 @@ void register_contract(ir::OpTable& table);      // contract.cpp: the one biline
 void register_einsum(ir::OpTable& table);        // einsum.cpp: dot, matmul, einsum, outer
 void register_shape(ir::OpTable& table);         // shape.cpp: reshape, transpose, broadcast
 void register_arrange(ir::OpTable& table);       // arrange.cpp: stack, split, roll, tile, ...
-void register_slice(ir::OpTable& table);         // slice.cpp: slice, pad, concatenate, reverse
+void register_slice(ir::OpTable& table);         // slice.cpp: slice, pad
+void register_rotate(ir::OpTable& table);        // rotate.cpp: reverse, rotate, concatenate
 void register_index(ir::OpTable& table);         // index.cpp: take and scatter
 void register_window(ir::OpTable& table);        // dynamic.cpp: slices whose start is traced
 void register_make(ir::OpTable& table);          // make.cpp: zeros, arange, eye, ...
