@@ -10,6 +10,8 @@
 namespace shard::stdlib {
 namespace {
 
+using ir::kWhole;
+
 // ---- reverse
 
 void register_reverse(OpTable& t) {
