@@ -16,13 +16,9 @@ constexpr std::size_t kEntries = 256;   // compiled calls that one jit function 
 
 struct Outside { CellRef cell; Pattern pattern; std::size_t first; };   // first: index of its first leaf among all leaves
 
-// Where a parameter of the plan comes from at each call: a leaf of the arguments and outside variables, a number computed
-// from them, or a constant.
-struct Source {
-  std::ptrdiff_t leaf = -1;
-  runtime::ArrayRef constant = nullptr;
-  std::shared_ptr<const trace::HostFormula> formula = nullptr;
-};
+// Where a parameter of the plan comes from at each call: a leaf of the arguments and outside variables, or of the numbers
+// computed from them, which follow; or a constant.
+struct Source { std::ptrdiff_t leaf = -1; runtime::ArrayRef constant = nullptr; };
 
 struct Result { std::size_t index; bool traced; };
 
@@ -32,6 +28,7 @@ struct Entry {
   runtime::MeshRef mesh;
   Value rules;
   std::vector<std::pair<std::size_t, trace::HostNumber>> guards;   // leaf, and the number it must be
+  std::vector<std::shared_ptr<const trace::HostFormula>> computed; // each from leaves and those before it
   std::vector<Source> sources;                                     // one a parameter of the plan
   std::shared_ptr<const exec::Executable> plan;
   runtime::MeshRef runs_on;                                        // the plan's mesh
@@ -63,7 +60,8 @@ class Outsiders : public ReadObserver {
                          std::make_shared<const trace::HostFormula>(std::move(itself))});
         numbers_[leaf] = *gathered.numbers[i];
       }
-      now.push_back(parameter(std::move(outer), {static_cast<std::ptrdiff_t>(leaf)}, std::move(known)));
+      leaf_of_[frame_->captured.size()] = leaf;
+      now.push_back(parameter(std::move(outer), std::move(known)));
     }
     std::size_t at = 0;
     Value replaced = now.empty() ? value : Pattern::replace(value, now, at);
@@ -76,32 +74,42 @@ class Outsiders : public ReadObserver {
   Value on_computed(const trace::Known& number, const std::string& key) override {
     auto it = computed_.find(key);
     if (it == computed_.end()) {
-      Tensor t = parameter(scalar(number.value), {-1, nullptr, number.formula},
-                           std::make_shared<const trace::Known>(number));
+      // What is computed from it reads its value: none is computed twice.
+      trace::Known known = number;
+      trace::HostFormula itself = [base = base_, k = computed.size()](std::span<const std::optional<trace::HostNumber>> leaves) {
+        return *leaves[*base + k];
+      };
+      known.formula = std::make_shared<const trace::HostFormula>(std::move(itself));
+      place_of_[frame_->captured.size()] = computed.size();
+      computed.push_back(number.formula);
+      Tensor t = parameter(scalar(number.value), std::make_shared<const trace::Known>(std::move(known)));
       it = computed_.emplace(key, Value(std::move(t))).first;
     }
     return it->second;
   }
 
   void open(trace::FrameRef frame) { frame_ = std::move(frame); }
-  // Of the captured value at this position; null where the trace captured it by itself: a constant.
-  const Source* source(std::size_t captured) const {
-    auto it = sources_.find(captured);
-    return it == sources_.end() ? nullptr : &it->second;
+  // The trace is over, and so all leaves are known: the computed numbers follow them.
+  void close() { *base_ = leaves_; }
+  // Of the captured value at this position; -1 where the trace captured it by itself: a constant.
+  std::ptrdiff_t leaf_of(std::size_t captured) const {
+    if (auto it = leaf_of_.find(captured); it != leaf_of_.end()) return static_cast<std::ptrdiff_t>(it->second);
+    if (auto it = place_of_.find(captured); it != place_of_.end()) return static_cast<std::ptrdiff_t>(*base_ + it->second);
+    return -1;
   }
   const trace::HostNumber* number(std::size_t leaf) const {
     auto it = numbers_.find(leaf);
     return it == numbers_.end() ? nullptr : &it->second;
   }
   std::vector<Outside> outside;
+  std::vector<std::shared_ptr<const trace::HostFormula>> computed;
 
  private:
   Tensor scalar(const trace::HostNumber& n) { return in_.context().concrete_scalar(n); }
 
   // A parameter of its own, also where the same array is captured under two names: they may differ in a later call.
-  Tensor parameter(Tensor outer, Source source, std::shared_ptr<const trace::Known> known) {
+  Tensor parameter(Tensor outer, std::shared_ptr<const trace::Known> known) {
     ir::Var v = frame_->builder.param(in_.context().type_of(outer));
-    sources_.emplace(frame_->captured.size(), std::move(source));
     frame_->captured.push_back(std::move(outer));
     frame_->captured_params.push_back(v);
     return Tensor(frame_, v, std::move(known));
@@ -112,7 +120,8 @@ class Outsiders : public ReadObserver {
   trace::FrameRef frame_;
   std::unordered_map<const Cell*, Value> seen_;
   std::unordered_map<std::string, Value> computed_;
-  std::unordered_map<std::size_t, Source> sources_;      // by position among what is captured
+  std::unordered_map<std::size_t, std::size_t> leaf_of_, place_of_;   // by position among what is captured
+  std::shared_ptr<std::size_t> base_ = std::make_shared<std::size_t>(0);
   std::unordered_map<std::size_t, trace::HostNumber> numbers_;
 };
 
@@ -311,7 +320,9 @@ class JitFunction {
       if (e.index[i] >= 0) blank[i] = Value(std::int64_t{0});
     e.tree = with_leaves(e.tree, std::move(blank));
 
+    outsiders.close();
     e.outside = std::move(outsiders.outside);
+    e.computed = std::move(outsiders.computed);
     for (int g : traced.guards) {
       auto leaf = static_cast<std::size_t>(g);
       const trace::HostNumber* n = leaf < leaves.numbers.size() ? &*leaves.numbers[leaf] : outsiders.number(leaf);
@@ -328,8 +339,8 @@ class JitFunction {
     for (std::size_t k = 0; k < traced.captured.size(); ++k) {
       if (!used[types.size() + k]) continue;
       graph->params.push_back(traced.graph->params[types.size() + k]);
-      const Source* source = outsiders.source(k);
-      e.sources.push_back(source ? *source : Source{-1, traced.captured[k].array()});
+      const std::ptrdiff_t leaf = outsiders.leaf_of(k);
+      e.sources.push_back({leaf, leaf < 0 ? traced.captured[k].array() : nullptr});
       infos.push_back(exec::arg_info(*traced.captured[k].array()));
     }
     runtime::MeshRef mesh = exec::mesh_of(*graph, infos);
@@ -360,9 +371,10 @@ class JitFunction {
   static std::vector<runtime::ArrayRef> inputs_of(Interpreter& in, const Entry& e, Gathered& leaves) {
     std::vector<runtime::ArrayRef> inputs;
     inputs.reserve(e.sources.size());
+    for (const auto& formula : e.computed) leaves.numbers.push_back((*formula)(leaves.numbers));
     for (const Source& s : e.sources) {
       if (s.leaf < 0) {
-        inputs.push_back(s.formula ? in.context().concrete_scalar((*s.formula)(leaves.numbers)).array() : s.constant);
+        inputs.push_back(s.constant);
         continue;
       }
       auto leaf = static_cast<std::size_t>(s.leaf);
