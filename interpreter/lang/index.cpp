@@ -78,7 +78,7 @@ Tensor index_array(Interpreter& in, const Tensor& x, const std::vector<IndexItem
     out = ops.take(out, ops.wrapped(a.index, out.type().shape[static_cast<std::size_t>(a.dim)]), axis);
   } else {
     const Merged m = merge(ops, plan, out, false);
-    out = ops.take(m.x, m.index, m.axis - m.x.type().rank());
+    out = ops.take(m.x, m.index, m.axis - m.x.type().rank(), m.folded);
   }
   return ops.reshape(out, plan.result);
 }

@@ -16,8 +16,11 @@ Tensor ArrayOps::slice(const T& x, ir::Ints start, ir::Ints limit, ir::Ints step
   return ctx_.apply1(*core_.slice, {x}, {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}});
 }
 Tensor ArrayOps::rev(const T& x, ir::Ints axes) { return ctx_.apply1(*core_.rev, {x}, {{"axes", std::move(axes)}}); }
-Tensor ArrayOps::take(const T& x, const T& index, std::int64_t axis) {
-  return ctx_.apply1(*core_.take, {x, index}, {{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}});
+// Out of range the nearest element is read. One position is a window of one, whose gradient goes to what was read; of an index array
+// what is out of range gets none (JAX).
+Tensor ArrayOps::take(const T& x, const T& index, std::int64_t axis, bool folded) {
+  const std::string bounds = folded ? "folded" : index.type().shape.empty() ? "clamp" : "edge";
+  return ctx_.apply1(*core_.take, {x, index}, {{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", bounds}});
 }
 Tensor ArrayOps::scatter(const T& x, const T& index, const T& v, std::int64_t axis, std::string_view op) {
   return ctx_.apply1(*core_.scatter, {x, index, v}, {{"axis", axis}, {"batch", std::int64_t{0}}, {"op", std::string(op)}});
@@ -303,19 +306,20 @@ Merged merge(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, bool drop) {
   merged.insert(merged.end(), m.moved.begin() + m.axis + static_cast<std::ptrdiff_t>(plan.arrays.size()), m.moved.end());
   m.x = ops.reshape(moved, merged);
   const bool wide = total > INT32_MAX;
+  m.folded = !drop && ops.tracing() && !plan.index_shape.empty();
   std::optional<Tensor> linear, inside;
   for (const IndexArray& a : plan.arrays) {
     const std::int64_t n = plan.basic[static_cast<std::size_t>(a.dim)];
     Tensor i = ops.wrapped(wide ? ops.convert(a.index, DType::I64) : a.index, n);
-    if (drop) {
+    if (drop || m.folded) {
       Tensor fits = ops.within(i, n);
       inside = inside ? ops.both(*inside, fits) : fits;
-    } else {
-      i = ops.clamped(i, n);
     }
+    if (!drop) i = ops.clamped(i, n);
     linear = linear ? ops.add(ops.mul(*linear, ops.scalar(n)), i) : i;
   }
-  m.index = drop ? ops.select(*inside, *linear, ops.scalar(-1)) : *linear;
+  if (m.folded) m.index = ops.select(*inside, *linear, ops.sub(ops.scalar(-1), *linear));
+  else m.index = drop ? ops.select(*inside, *linear, ops.scalar(-1)) : *linear;
   return m;
 }
 

@@ -19,7 +19,7 @@ class ArrayOps {
   T scalar(std::int64_t i) { return ctx_.scalar(i); }
   T slice(const T& x, ir::Ints start, ir::Ints limit, ir::Ints step);
   T rev(const T& x, ir::Ints axes);
-  T take(const T& x, const T& index, std::int64_t axis);                       // clamped
+  T take(const T& x, const T& index, std::int64_t axis, bool folded = false);  // clamped
   T scatter(const T& x, const T& index, const T& v, std::int64_t axis, std::string_view op);  // out of range is dropped
   T window(const T& x, const std::vector<T>& starts, ir::Ints axes, ir::Ints sizes);
   T put_window(const T& x, const T& v, const std::vector<T>& starts, ir::Ints axes);
@@ -28,6 +28,7 @@ class ArrayOps {
   T broadcast(const T& x, runtime::Shape shape);                               // error where it does not fit
   T convert(const T& x, runtime::DType dtype);
   T add(const T& a, const T& b) { return ctx_.apply1(*core_.add, {a, b}); }
+  T sub(const T& a, const T& b) { return ctx_.apply1(*core_.sub, {a, b}); }
   T mul(const T& a, const T& b) { return ctx_.apply1(*core_.mul, {a, b}); }
   T select(const T& c, const T& a, const T& b) { return ctx_.apply1(*core_.select, {c, a, b}); }
   T wrapped(const T& index, std::int64_t n);                                   // negative positions count from the end
@@ -67,6 +68,7 @@ IndexPlan plan_index(ArrayOps& ops, const trace::Tensor& x, const std::vector<In
 // Several index arrays as one: their dimensions are moved together (to the front where they are not adjacent) and merged.
 struct Merged {
   trace::Tensor x, index;
+  bool folded;                         // positions out of range are clamped and then written as -1 - i: they get no gradient
   std::int64_t axis;                   // of the merged dimension
   std::vector<std::int64_t> perm;      // that was applied to x
   runtime::Shape moved;                // shape of x after perm, before merging

@@ -178,7 +178,11 @@ Tensor update_array(Interpreter& in, Tensor& x, const std::vector<IndexItem>& it
     for (const IndexItem& i : items) basic = basic && (i.slice || i.ellipsis || i.value.is<std::int64_t>());
     if (basic && put_in_place(x, plan_index(ops, x, items, span), v)) return std::move(x);
   }
-  return update(ops, x, items, op, ops.convert(v, x.type().dtype), span);
+  // What is added or multiplied meets the old elements in the type of both, and only the result is cast (JAX): i32 times 2.7.
+  const runtime::DType own = x.type().dtype;
+  const auto both = op == "set" ? std::nullopt : runtime::promote(x.type().kind(), v.type().kind());
+  if (!both || both->dtype == own) return update(ops, x, items, op, ops.convert(v, own), span);
+  return ops.convert(update(ops, ops.convert(x, both->dtype), items, op, ops.convert(v, both->dtype), span), own);
 }
 
 }  // namespace shard::lang

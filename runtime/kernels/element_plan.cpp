@@ -68,6 +68,26 @@ Code cheaper(const ElementProgram& p, const Instr& i) {
   return i.code;
 }
 
+// A sigmoid of halves is 1 / (1 + exp(-x)), rounded at each step, as XLA's CPU has it.
+ElementProgram spelled_out(const ElementProgram& p) {
+  ElementProgram out = p;
+  out.code.clear();
+  for (const Instr& i : p.code) {
+    if (i.code != Code::Sigmoid || !is_half(i.type)) {
+      out.code.push_back(i);
+      continue;
+    }
+    const auto one = static_cast<std::uint16_t>(out.registers.size());
+    out.registers.push_back(i.type);
+    out.constants.push_back({one, 1, 1});
+    out.code.push_back({Code::Neg, i.type, i.dst, i.a});
+    out.code.push_back({Code::Exp, i.type, i.dst, i.dst});
+    out.code.push_back({Code::Add, i.type, i.dst, i.dst, one});
+    out.code.push_back({Code::Reciprocal, i.type, i.dst, i.dst});
+  }
+  return out;
+}
+
 ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
   ElementPlan::Input in{ElementPlan::Way::Gather, false, false, v.dtype, reg, {}};
   for (std::size_t d = 0; d < v.shape.size(); ++d) in.nest.add(v.shape[d], {v.strides[d]});
@@ -83,7 +103,8 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
 
 }  // namespace
 
-ElementPlan::ElementPlan(const ElementProgram& p, std::span<const View> in, std::span<const View> out) {
+ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, std::span<const View> out) {
+  const ElementProgram p = spelled_out(given);
   const VectorTable& table = vector_table();
   load_f16 = table.load_f16, load_bf16 = table.load_bf16, store_f16 = table.store_f16, store_bf16 = table.store_bf16;
   if (in.size() != p.inputs.size() || out.size() != p.outputs.size() || out.empty())

@@ -52,8 +52,9 @@ void take_typed(const View& x, const View& index, const View& out, Bounds bounds
          [&](std::int64_t lo, std::int64_t hi) {
            for (std::int64_t r = lo; r < hi; ++r) {
              std::int64_t i = index_at(index, r / m, r % m);
+             if (i < 0 && bounds == Bounds::Folded) i = -1 - i;
              if (i < 0 || i >= n) {
-               if (n > 0 && bounds == Bounds::Clamp) {
+               if (n > 0 && (bounds == Bounds::Clamp || bounds == Bounds::Folded)) {
                  i = std::clamp<std::int64_t>(i, 0, n - 1);
                } else {
                  std::fill_n(o + r * inner, inner, bounds == Bounds::Nan ? missing<T>() : T{});

@@ -39,7 +39,8 @@ void matmul_sum(const View& a, const View& w, const View& out);
 const char* matmul_isa();   // "avx512" or "avx2" or "sse2": what run time chose
 
 // ---- gather.cpp. Rows of `x` viewed as [batch, n, inner] taken by `index` (i32 or i64) [batch, m] -> out [batch, m, inner].
-enum class Bounds : std::uint8_t { Clamp, Nan, Drop };   // Nan: floats nan, integers the type's minimum (unsigned: maximum), bool true
+// Nan: floats nan, integers the type's minimum (unsigned: maximum), bool true. Folded: -1 - i stands for i, then as Clamp.
+enum class Bounds : std::uint8_t { Clamp, Nan, Drop, Folded };
 void take(const View& x, const View& index, const View& out, Bounds bounds);
 // out starts as a copy of x [batch, n, inner]; for each j in order: out[b, index[b,j]] op= v[b, j]. Out of range is dropped.
 enum class Scatter : std::uint8_t { Set, Add, Mul, Min, Max };

@@ -43,10 +43,8 @@ void sort_typed(const View& in, T* out, bool descending) {
   each_line<T>(in, n, [=](const T* x, std::int64_t step, std::int64_t at) {
     T* o = out + at;
     for (std::int64_t i = 0; i < n; ++i) o[i] = x[i * step];
-    if (descending)
-      std::stable_sort(o, o + n, [](T a, T b) { return before(to_compute(b), to_compute(a)); });
-    else
-      std::stable_sort(o, o + n, [](T a, T b) { return before(to_compute(a), to_compute(b)); });
+    std::stable_sort(o, o + n, [](T a, T b) { return before(to_compute(a), to_compute(b)); });
+    if (descending) std::reverse(o, o + n);
   });
 }
 
@@ -69,9 +67,27 @@ void argsort_typed(const View& in, std::int32_t* out, bool descending) {
   });
 }
 
-// f32 accumulates in f64 and halves in f32, so that long scans stay as exact as sums.
+// f32 accumulates in f64, so that long scans stay as exact as sums.
 template <class C>
 using Accumulator = std::conditional_t<std::is_same_v<C, float>, double, C>;
+
+// Halves are rounded at each step, in blocks of 16 whose totals are scanned likewise: XLA's order, and its bits (forward).
+constexpr std::int64_t kBlock = 16;
+
+template <class T, class Op>
+void scan_rounded(float* x, std::int64_t n, Op op) {
+  const auto step = [&](float a, float b) { return to_compute(from_compute<T>(op(a, b))); };
+  const std::int64_t blocks = (n + kBlock - 1) / kBlock;
+  std::vector<float> totals(static_cast<std::size_t>(blocks));
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const std::int64_t end = std::min(n, (b + 1) * kBlock);
+    for (std::int64_t i = b * kBlock + 1; i < end; ++i) x[i] = step(x[i - 1], x[i]);
+    totals[static_cast<std::size_t>(b)] = x[end - 1];
+  }
+  if (blocks < 2) return;
+  scan_rounded<T>(totals.data(), blocks, op);
+  for (std::int64_t i = kBlock; i < n; ++i) x[i] = step(x[i], totals[static_cast<std::size_t>(i / kBlock - 1)]);
+}
 
 template <class T, class Op>
 void scan_typed(const View& in, T* out, bool reverse, Op op) {
@@ -79,6 +95,13 @@ void scan_typed(const View& in, T* out, bool reverse, Op op) {
   if (n == 0) return;
   each_line<T>(in, n, [=](const T* x, std::int64_t step, std::int64_t at) {
     const std::int64_t first = reverse ? n - 1 : 0, way = reverse ? -1 : 1;
+    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>) {
+      std::vector<float> line(static_cast<std::size_t>(n));
+      for (std::int64_t i = 0; i < n; ++i) line[static_cast<std::size_t>(i)] = to_compute(x[(first + way * i) * step]);
+      scan_rounded<T>(line.data(), n, op);
+      for (std::int64_t i = 0; i < n; ++i) out[at + first + way * i] = from_compute<T>(line[static_cast<std::size_t>(i)]);
+      return;
+    }
     Accumulator<Compute<T>> acc = to_compute(x[first * step]);
     out[at + first] = x[first * step];
     for (std::int64_t i = 1; i < n; ++i) {

@@ -133,6 +133,20 @@ Expr integer_power(Expr x, std::int64_t n) {
   return *made;
 }
 
+// x ** y as users write it. By integers the derivative is 0 where the exponent is 0, at x = 0 too (JAX).
+Vars powered(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Type x = b.type(in[0]), y = b.type(in[1]);
+  auto n = constant_integer(b, in[1]);
+  if (n && *n < 0 && y.weak && !runtime::is_float(x.dtype))
+    fail("value", runtime::to_string(x) + " ** " + std::to_string(*n) + ": integers have no negative powers; write `x ** " +
+                      std::to_string(*n) + ".0` for floats");
+  if (n && *n >= 1 && *n <= 16 && y.weak && x.dtype != DType::Bool) return {integer_power({b, in[0]}, *n)};
+  if (!runtime::is_float(x.dtype) || runtime::is_float(y.dtype)) return b.emit(b.table().at("power"), counted(b, in), {});
+  Expr exponent{b, promote_to(b, in[1], promoted(b, in))}, none = eq(exponent, 0.0);
+  Expr power = call("power", {{b, in[0]}, select(none, 1.0, exponent)});
+  return {select(none, 1.0, power)};
+}
+
 void register_arithmetic(OpTable& t) {
   // Sums and differences are linear in both operands together: a pending sum passes through them.
   auto linear2 = [](bool negate) {
@@ -165,11 +179,10 @@ void register_arithmetic(OpTable& t) {
   neg.samples = unary_samples({});
   t.add(std::move(neg));
 
-  // The derivative of x ** y wrt x is 0 where y is 0, and the one wrt y is 0 where x is 0 (JAX): no nan from 0 * log 0.
+  // The derivative wrt y is 0 where x is 0 (JAX): no nan from 0 * log 0. The one wrt x is nan at 0 ** 0.0, as JAX has it.
   OpDef power = binary_row("power", "power(x, y)", "x to the power y, without regard to whether y is a known integer.", Code::Pow,
                            Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
-                             Expr none = eq(y, 0.0);
-                             Expr dx = select(none, 0.0, y * call("power", {x, select(none, 1.0, y - 1.0)}));
+                             Expr dx = y * call("power", {x, y - 1.0});
                              Expr dy = call("log", {select(eq(x, 0.0), 1.0, x)}) * z;
                              return std::pair{dx, dy};
                            }),
@@ -177,13 +190,7 @@ void register_arithmetic(OpTable& t) {
   power.internal = true;
   t.add(std::move(power));
   t.add(composite_row("pow", "pow(x, y)", "x to the power y; a host integer keeps the type of x.",
-                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-                        auto n = constant_integer(b, in[1]);
-                        if (n && *n >= 1 && *n <= 16 && b.type(in[1]).weak && b.type(in[0]).dtype != DType::Bool)
-                          return {integer_power({b, in[0]}, *n)};
-                        return b.emit(b.table().at("power"), counted(b, in), {});
-                      },
-                      binary_samples({0.5, 2})));
+                      powered, binary_samples({0.5, 2})));
   t.add(binary_row("maximum", "maximum(x, y)", "The larger of both; nan where one is nan.", Code::Max, Operands::Promote,
                    partials2([](Expr x, Expr y, Expr z) {
                      Expr tie = eq(x, y);

@@ -112,7 +112,8 @@ View positions(const View& index, std::int64_t before) { return {index.dtype, {b
 BoundKernel bind_take(const KernelCall& c) {
   Places p(c.attrs, c.in[0].shape.size(), c.in[1].shape.size(), static_cast<std::size_t>(c.batch));
   std::string how = text_or(c.attrs, "bounds", "clamp");
-  auto bounds = how == "nan" ? runtime::Bounds::Nan : how == "drop" ? runtime::Bounds::Drop : runtime::Bounds::Clamp;
+  auto bounds = how == "nan" ? runtime::Bounds::Nan : how == "drop" ? runtime::Bounds::Drop
+                : how == "folded" ? runtime::Bounds::Folded : runtime::Bounds::Clamp;   // edge: clamp
   Dense x(c.in[0], p.x_groups()), index(c.in[1], p.index_groups());
   View out = *merged(c.out[0], p.out_groups());
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
@@ -167,7 +168,8 @@ Vars take_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   std::int64_t n = global[p.axis], rows = b.type(in[0]).shape[p.axis];
   std::string bounds = text_or(c.attrs, "bounds", "clamp");
   Expr index{b, in[1]};
-  if (bounds == "clamp") index = minimum(maximum(index, index.number(0)), index.number(static_cast<double>(n - 1)));
+  if (bounds == "folded") index = select(lt(index, 0.0), -1.0 - index, index);
+  if (bounds == "clamp" || bounds == "edge" || bounds == "folded") index = minimum(maximum(index, index.number(0)), index.number(static_cast<double>(n - 1)));
   Expr here{b, local_index(b, c, index, indexed, rows)};
   Expr mine = both(ge(here, 0.0), lt(here, static_cast<double>(rows)));
   Attrs attrs = c.attrs;
@@ -295,6 +297,31 @@ Var scatter_transpose(Builder& b, const NodeView& n, int operand, std::span<cons
   return set ? select({b, survived(b, n)}, taken, 0.0) : taken;
 }
 
+// Of the larger or smaller of several, those that are equal share the derivative (JAX). A product's is that of scan_prod: one factor
+// of 0 leaves, to itself alone, what the product is without it.
+Vars reduce_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
+  if (!tangents[0].valid() && !tangents[2].valid()) return {Var{}};
+  const Attrs& attrs = n.call.attrs;
+  Attrs read = index_attrs(attrs, "bounds", "drop"), adding = attrs, multiplying = attrs;
+  adding.set("op", std::string("add"));
+  if (auto out = wanted_layout(b, n.call.in[2], {})) read.set("out", *out);
+  Expr x{b, n.in[0]}, v{b, n.in[2]}, y{b, n.out[0]};
+  Expr dx{b, tangents[0].valid() ? tangents[0] : ir::zeros(b, n.call.in[0])}, dv{b, tangents[2].valid() ? tangents[2] : ir::zeros(b, n.call.in[2])};
+  auto added = [&](Expr to, Expr rows) { return Expr{b, b.call("scatter_rows", {to, n.in[1], rows}, adding)}; };
+  auto multiplied = [&](Expr to, Expr rows) { return Expr{b, b.emit1(n.call.op, {to, n.in[1], rows}, multiplying)}; };
+  auto number = [&](Expr flags) { return cast_to(flags, x.type().dtype); };
+  if (attrs.text("op") != "mul") {
+    Expr there{b, b.call("take_rows", {y, n.in[1]}, read)};
+    Expr mine = number(eq(x, y)), theirs = number(eq(v, there));
+    return {added(mine * dx, theirs * dv) / added(mine, theirs)};
+  }
+  Expr ones{b, b.call("fill_like", {x}, {{"value", 1.0}, {"dtype", x.type().dtype}})}, none{b, ir::zeros(b, n.call.in[0])};
+  Expr is_zero = eq(v, 0.0), filled = select(is_zero, 1.0, v);
+  Expr zeros = added(none, number(is_zero)), product = multiplied(x, filled);
+  Expr smooth = added(none, select(is_zero, 0.0, dv / filled)), lone = added(none, select(is_zero, dv, 0.0));
+  return {dx * multiplied(ones, v) + product * select(eq(zeros, 0.0), smooth, select(eq(zeros, 1.0), lone, 0.0))};
+}
+
 ir::KindFn kind_of_first(std::string_view op) {
   return [op](const OpCall& call) {
     DType i = call.in[1].dtype;
@@ -336,7 +363,10 @@ Vars take(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
   std::int64_t axis = from_end(integer_or(attrs, "axis", 0), rank, "take");
   Var index = require_integer_index(b, in[1], "take");
-  index = wrap_negative(b, index, b.type(x).shape[static_cast<std::size_t>(from_front(axis, rank))]);
+  const std::int64_t n = b.type(x).shape[static_cast<std::size_t>(from_front(axis, rank))];
+  if (n == 0 && runtime::numel(b.type(index).shape) > 0)
+    fail("shape", "take: there is nothing to take from " + runtime::to_string(b.type(x)) + " at " + runtime::to_string(b.type(index)));
+  index = wrap_negative(b, index, n);
   Attrs made{{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("nan")}};
   return {b.call("take_rows", {x, index}, with_out(made, attrs))};
 }
@@ -413,7 +443,7 @@ void register_index(OpTable& t) {
     return attrs;
   };
   OpDef take_row{.name = "take_rows", .signature = "take_rows(x, index, axis: int, batch: int = 0, bounds: str = \"clamp\", out: spec? = none)",
-                 .doc = "The rows of x along an axis at the positions of an index; beyond the end the last one (clamp), nan or 0 (drop)."};
+                 .doc = "The rows of x along an axis at the positions of an index; beyond the end the last one (clamp; edge: which gets no gradient then), nan or 0 (drop); folded: -1 - i reads i without gradient."};
   take_row.factors = [](const OpCall& call) {
     IndexRule i(call, masked_unless_key(call), FactorKind::Pass);
     i.r.rule.operands = {i.x, i.index};
@@ -428,7 +458,8 @@ void register_index(OpTable& t) {
   take_row.batch = take_batch;
   take_row.internal = true;
   take_row.samples = {{{f32({8, 4}), i32({6}, 0, 8)}, places(-2, none, "bounds", "clamp")}, {{f32({2, 8, 4}), i32({2, 2}, 0, 10)}, places(-2, none, "bounds", "clamp")},
-                      {{f32({8}), i32({}, 0, 8)}, places(-1, none, "bounds", "clamp")}, {{f32({4, 8}), i32({4, 2}, 0, 8)}, places(-1, one, "bounds", "drop")},
+                      {{f32({8}), i32({}, 0, 8)}, places(-1, none, "bounds", "clamp")}, {{f32({4, 8}), i32({4, 2}, 0, 8)}, places(-1, one, "bounds", "drop")}, {{f32({8, 2}), i32({4}, 0, 8)}, places(-2, none, "bounds", "edge")},
+                      {{f32({8, 2}), i32({4}, 0, 8)}, places(-2, none, "bounds", "folded")},
                       {{i32({8, 2}), i32({4}, 0, 8)}, places(-2, none, "bounds", "nan")}};
   t.add(std::move(take_row));
 
@@ -441,7 +472,7 @@ void register_index(OpTable& t) {
   t.add(std::move(write));
   OpDef merge = scatter_row("scatter_reduce", "scatter_reduce(x, index, v, axis: int, batch: int = 0, op: str, out: spec? = none)",
                             "x with rows v multiplied into, or the smaller or larger kept, at the positions of an index.");
-  merge.derivative = ir::NotDifferentiable{"scatter is differentiable with op: \"add\" and \"set\" only"};
+  merge.derivative = ir::Custom{reduce_jvp, {}};
   merge.samples = {{{f32({8, 4}), i32({6}, 0, 8), f32({6, 4})}, places(-2, none, "op", "mul")}, {{f32({8}), i32({4}, 0, 8), f32({4})}, places(-1, none, "op", "max")},
                    {{i32({8}), i32({4}, 0, 8), i32({4})}, places(-1, none, "op", "min")}};
   t.add(std::move(merge));

@@ -49,11 +49,14 @@ OpDef order_row(std::string_view name, std::string_view signature, std::string_v
   return row;
 }
 
+// Descending order is ascending order from its end (JAX), so that equals share derivatives as there; argsort keeps equals in place.
 void register_sort(OpTable& t) {
   OpDef sort = order_row("sort_last", "sort_last(x, descending: bool = false)", "The elements along the last dimension in order, nan last.", "sort");
   sort.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                                  if (!tangents[0].valid()) return {Var{}};
-                                 return {along_last(b, tangents[0], b.call("argsort_last", {n.in[0]}, n.call.attrs))};
+                                 Var order = b.call("argsort_last", {n.in[0]});
+                                 if (flag_or(n.call.attrs, "descending", false)) order = b.call("rev", {order}, {{"axes", Ints{-1}}});
+                                 return {along_last(b, tangents[0], order)};
                                },
                                {}};
   sort.kernel = [](const KernelCall& c) -> BoundKernel {

@@ -142,9 +142,10 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
   append(args, old);
   Vars fresh = turn.inline_graph(body, args), next;
   for (std::size_t j = 0; j < old.size(); ++j) {
-    runtime::Shape shape(turn.type(old[j]).shape.size(), 1);
+    const Type kept = turn.type(old[j]);   // a copy: types move when the graph grows
+    runtime::Shape shape(kept.shape.size(), 1);
     shape[0] = size;
-    next.push_back(fit(turn, ir::select(turn, ir::reshape(turn, going, shape), fresh[j], old[j]), turn.type(old[j])));
+    next.push_back(fit(turn, ir::select(turn, ir::reshape(turn, going, shape), fresh[j], old[j]), kept));
   }
   Var still = turn.emit1(*turn.core().logical_and, {going, condition_of(turn, cc, next)});
   next.push_back(fit(turn, still, flags));
