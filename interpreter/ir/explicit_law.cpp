@@ -1,6 +1,7 @@
 #include "interpreter/ir/explicit_law.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace shard::ir {
 namespace {
@@ -65,6 +66,16 @@ bool hand_out(const Mesh& mesh, const Axes& axes, const DimFactors& dim, const F
   return at == axes.size();
 }
 
+// The factor that a broadcast dimension becomes in the result, where dimensions align from the last one; -1 where they do not.
+int grown_to(const FactorRule& rule, std::size_t operand, std::size_t d) {
+  const ValueFactors &mine = rule.operands[operand], &out = rule.results[0];
+  if (rule.results.size() != 1 || mine.size() > out.size()) return -1;
+  const std::size_t extra = out.size() - mine.size();
+  for (std::size_t k = 0; k < mine.size(); ++k)
+    if (!mine[k].empty() && mine[k] != out[extra + k]) return -1;
+  return out[extra + d].size() == 1 ? out[extra + d][0] : -1;
+}
+
 // What each factor is split over, agreed on by all operands.
 std::vector<Axes> agree(const OpCall& call, const FactorRule& rule, const Mesh& mesh) {
   std::vector<Axes> chosen(rule.factors.size());
@@ -72,6 +83,10 @@ std::vector<Axes> agree(const OpCall& call, const FactorRule& rule, const Mesh& 
     std::vector<Axes> given(rule.factors.size());
     for (std::size_t d = 0; d < call.in[i].sharding.dims.size(); ++d) {
       const Axes& axes = call.in[i].sharding.dims[d].axes;
+      if (rule.operands[i][d].empty() && !axes.empty() && runtime::parts(mesh, call.in[i].sharding.dims[d]) == 1) {
+        if (const int f = grown_to(rule, i, d); f >= 0) given[static_cast<std::size_t>(f)] = axes;
+        continue;                                // one part: of a dimension of size 1 that is repeated
+      }
       if (!axes.empty() && !hand_out(mesh, axes, rule.operands[i][d], rule, given))
         refuse(use(call) + ": its parts are not divisible by " + axes_text(mesh, axes) +
                ". Say the result's layout with `out: P(...)`, or `shard` the operand first");
@@ -119,74 +134,88 @@ void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>
   }
 }
 
+std::string with_axes(const char* word, const Mesh& mesh, AxisSet axes) { return std::string(word) + " over " + axes_text(mesh, axes.list()); }
+
+// A product, or a sum of products: linear in each operand while the others are fixed, the summed dimensions inside.
+bool is_contraction(const OpCall& call) {
+  return !is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call) && linear_operand(call) < 0;
+}
+
+// Whether a sum pending over `unreduced` may pass, and as what.
+void pass_unreduced(const OpCall& call, const Mesh& mesh, AxisSet unreduced, runtime::Pending pending) {
+  const bool quotient = is_quotient(call.op) && call.in.size() == 2 && call.in[1].sharding.unreduced.empty();
+  const bool product = quotient || (is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) &&
+                                    !jointly_linear(call));
+  const std::string axes = axes_text(mesh, unreduced.list());
+  const std::string finish = ". Finish the sum first: `shard x as P(...)`";
+  const int one = linear_operand(call);
+  bool elsewhere = false;                        // pending in another operand than that one
+  for (std::size_t i = 0; i < call.in.size(); ++i)
+    elsewhere |= static_cast<int>(i) != one && !call.in[i].sharding.unreduced.empty();
+  if (one >= 0 && !elsewhere && pending == runtime::Pending::Sum) return;
+  if (jointly_linear(call) && pending == runtime::Pending::Sum) {
+    for (std::size_t i = 0; i < call.in.size(); ++i) {
+      const AxisSet mine = call.in[i].sharding.unreduced;
+      const bool number = !is_elementwise(call.op) && call.in.size() > 1 && call.in[i].rank() == 0;
+      if (number && mine.empty()) continue;      // to pad with
+      if (is_term(call, i) ? !(mine == unreduced) : !mine.empty())
+        refuse(use(call) + (is_term(call, i) ? ": one is a sum pending over " + axes +
+                                                   " and the other is not, so adding them would count it once a device"
+                                             : ": what it depends on is a sum pending over " + axes) + finish);
+    }
+  } else if (product && pending == runtime::Pending::Sum) {
+    int holders = 0;
+    for (const Type& t : call.in) {
+      holders += !t.sharding.unreduced.empty();
+      if (t.sharding.unreduced.empty() && t.rank() > 0 && !t.sharding.reduced.contains(unreduced))
+        refuse(use(call) + ": a sum pending over " + axes + " may be " + (quotient ? "divided" : "multiplied") +
+               " by a value that is `reduced` over " + axes + " or by a number" + finish);
+    }
+    if (holders > 1) refuse(use(call) + ": a product of two pending sums is not a sum of products" + finish);
+  } else {
+    refuse(use(call) + " is not linear, so it cannot be taken of a sum pending over " + axes + finish);
+  }
+}
+
+// Over which axes the operands are reduced, beside those of a pending sum that they scale: they agree.
+AxisSet pass_reduced(const OpCall& call, const Mesh& mesh, AxisSet unreduced) {
+  bool only_numbers = true;                      // a condition between numbers: the result is as the condition is
+  for (std::size_t i = 0; i < call.in.size(); ++i) only_numbers &= !is_term(call, i) || call.in[i].rank() == 0;
+  AxisSet reduced;
+  for (std::size_t i = 0; i < call.in.size(); ++i)
+    if (is_term(call, i) || only_numbers) reduced |= call.in[i].sharding.reduced - unreduced;
+  if (reduced.empty() || !(is_elementwise(call.op) || jointly_linear(call))) return reduced;
+  bool writes = false;                           // into an array, at places: what was never laid out follows it
+  for (std::size_t i = 0; i < call.in.size(); ++i) writes |= !is_elementwise(call.op) && !is_term(call, i);
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const Type& t = call.in[i];
+    const AxisSet mine = t.sharding.reduced - unreduced;
+    if (mine == reduced || !is_term(call, i) || (t.rank() == 0 && mine.empty()) || (writes && !t.mesh)) continue;
+    const std::string all = axes_text(mesh, reduced.list());
+    const bool split = !(t.sharding.split_axes() & reduced).empty();
+    refuse(use(call) + ": one is reduced over " + all + ", the other " +
+           (split ? "split over it" : mine.empty() ? "is not" : with_axes("is", mesh, mine) + " only") +
+           ". Bring both to one layout with `shard x as P(...)` or `shard x as P(reduced: " + all + ")`");
+  }
+  return reduced;
+}
+
 // Pending sums and reduced values (jax: sharding in types, unreduced and reduced).
 void pass_pending(const OpCall& call, const Mesh& mesh, std::vector<Type>& results) {
   AxisSet unreduced, reduced;
   runtime::Pending pending = runtime::Pending::Sum;
-  bool only_numbers = true;                      // a condition between numbers: the result is as the condition is
-  for (std::size_t i = 0; i < call.in.size(); ++i) only_numbers &= !is_term(call, i) || call.in[i].rank() == 0;
-  for (std::size_t i = 0; i < call.in.size(); ++i) {
-    const Type& t = call.in[i];
+  for (const Type& t : call.in) {
     unreduced |= t.sharding.unreduced;
-    if (is_term(call, i) || only_numbers) reduced |= t.sharding.reduced;
+    reduced |= t.sharding.reduced;
     if (!t.sharding.unreduced.empty()) pending = t.sharding.pending;
   }
-  if (unreduced.empty() && reduced.empty()) return;
-  const bool quotient = is_quotient(call.op) && call.in.size() == 2 && call.in[1].sharding.unreduced.empty();
-  const bool product = quotient || (is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) &&
-                                    !jointly_linear(call));
-  if (!unreduced.empty()) {
-    std::string axes = axes_text(mesh, unreduced.list());
-    std::string finish = ". Finish the sum first: `shard x as P(...)`";
-    const int one = linear_operand(call);
-    bool elsewhere = false;                      // pending in another operand than that one
-    for (std::size_t i = 0; i < call.in.size(); ++i)
-      elsewhere |= static_cast<int>(i) != one && !call.in[i].sharding.unreduced.empty();
-    if (one >= 0 && !elsewhere && pending == runtime::Pending::Sum) {
-      for (Type& t : results) {
-        t.sharding.unreduced = unreduced;
-        t.sharding.pending = pending;
-      }
-      return;
-    }
-    if (jointly_linear(call) && pending == runtime::Pending::Sum) {
-      for (std::size_t i = 0; i < call.in.size(); ++i) {
-        const AxisSet mine = call.in[i].sharding.unreduced;
-        const bool number = !is_elementwise(call.op) && call.in.size() > 1 && call.in[i].rank() == 0;
-        if (number && mine.empty()) continue;    // to pad with
-        if (is_term(call, i) ? !(mine == unreduced) : !mine.empty())
-          refuse(use(call) + (is_term(call, i) ? ": one is a sum pending over " + axes +
-                                                     " and the other is not, so adding them would count it once a device"
-                                               : ": what it depends on is a sum pending over " + axes) + finish);
-      }
-    } else if (product && pending == runtime::Pending::Sum) {
-      int holders = 0;
-      for (const Type& t : call.in) {
-        holders += !t.sharding.unreduced.empty();
-        if (t.sharding.unreduced.empty() && t.rank() > 0 && !(t.sharding.reduced == unreduced))
-          refuse(use(call) + ": a sum pending over " + axes + " may be " + (quotient ? "divided" : "multiplied") +
-                 " by a value that is `reduced` over " + axes + " or by a number" + finish);
-      }
-      if (holders > 1) refuse(use(call) + ": a product of two pending sums is not a sum of products" + finish);
-    } else {
-      refuse(use(call) + " is not linear, so it cannot be taken of a sum pending over " + axes + finish);
-    }
-    for (Type& t : results) {
-      t.sharding.unreduced = unreduced;
-      t.sharding.pending = pending;
-    }
-    return;
+  if (!unreduced.empty()) pass_unreduced(call, mesh, unreduced, pending);
+  reduced = reduced.empty() || is_contraction(call) ? AxisSet{} : pass_reduced(call, mesh, unreduced);
+  for (Type& t : results) {
+    t.sharding.unreduced = unreduced;
+    if (!unreduced.empty()) t.sharding.pending = pending;
+    t.sharding.reduced = reduced;
   }
-  bool contraction = !is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call) && linear_operand(call) < 0;
-  if (contraction) return;   // operands may be reduced; the result is not
-  for (std::size_t i = 0; i < call.in.size(); ++i) {
-    const Type& t = call.in[i];
-    if (t.rank() == 0 || t.sharding.reduced == reduced || !is_elementwise(call.op) || !is_term(call, i)) continue;
-    bool split = !(t.sharding.split_axes() & reduced).empty();
-    refuse(use(call) + ": one is reduced over " + axes_text(mesh, reduced.list()) + ", the other " + (split ? "split over it" : "is not") +
-           ". Bring both to one layout with `shard x as P(...)` or `shard x as P(reduced: " + axes_text(mesh, reduced.list()) + ")`");
-  }
-  for (Type& t : results) t.sharding.reduced = reduced;
 }
 
 // What is left pending must be of the kind that the operation reduces by, and truth values have no sum.
@@ -225,15 +254,32 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
     const bool placed = out.sharding.pending == runtime::Pending::Sum && (!sums || (transposes && !transposes->operands.empty()));
     if (!summed.contains(pending) && !placed)
       refuse(use(call) + ": `out:` leaves a sum pending over " + axes_text(*out.mesh, out.sharding.unreduced.list()) +
-             ", but the summed dimensions are split over " + axes_text(*out.mesh, summed.list()));
-    AxisSet once;
-    for (const Type& in : call.in) {
-      if (!jointly_linear(call) && !(once & in.sharding.unreduced & pending).empty())
-        refuse(use(call) + ": a product of two pending sums is not a sum of products. Finish a sum first: `shard x as P(...)`");
-      once |= in.sharding.unreduced;
-    }
+             (summed.empty() ? std::string(", but no summed dimension is split")
+                             : ", but the summed dimensions are split over " + axes_text(*out.mesh, summed.list())) +
+             (call.in.size() > 1 ? " on both sides alike" : ""));
   }
+  AxisSet left;                                  // pending by the operands
+  runtime::Pending kind = runtime::Pending::Sum;
+  for (const Type& in : call.in) {
+    left |= in.sharding.unreduced;
+    if (!in.sharding.unreduced.empty()) kind = in.sharding.pending;
+  }
+  const bool linear = jointly_linear(call) || linear_operand(call) >= 0;
+  if (!left.empty() && (!linear || kind != runtime::Pending::Sum)) pass_unreduced(call, *out.mesh, left, kind);
+  if (!out.sharding.reduced.empty() && is_contraction(call)) {
+    const std::string axes = axes_text(*out.mesh, out.sharding.reduced.list());
+    refuse(use(call) + ": a product is not reduced over " + axes + ". `shard` what comes out: `shard x as P(reduced: " + axes + ")`");
+  }
+  const bool sum = jointly_linear(call) && std::any_of(rule.factors.begin(), rule.factors.end(), [](const Factor& f) {
+                     return f.kind == FactorKind::Reduced;
+                   });
+  left = sum ? left - out.sharding.unreduced : AxisSet{};    // a sum of a pending sum stays pending (JAX)
+  if (!(left & out.sharding.used_axes()).empty())
+    refuse(use(call) + ": a sum pending over " + axes_text(*out.mesh, left.list()) +
+           " stays so, and `out:` names the same axes. Finish the sum first: `shard x as P(...)`");
   t = with_explicit_layout(std::move(t), out);
+  t.sharding.unreduced |= left;
+  if (!left.empty()) t.mesh = out.mesh;
 }
 
 }  // namespace
@@ -245,16 +291,22 @@ void check_summable(runtime::DType dtype, const std::string& what) {
 }
 
 AxisSet summed_axes(const OpCall& call, const FactorRule& rule) {
+  // By factor what splits it; one that several operands have counts where they split it alike.
+  std::vector<std::optional<Axes>> by_factor(rule.factors.size());
+  for (std::size_t i = 0; i < call.in.size(); ++i)
+    for (std::size_t d = 0; d < call.in[i].sharding.dims.size(); ++d) {
+      std::vector<Axes> given(rule.factors.size());
+      if (call.in[i].mesh) hand_out(*call.in[i].mesh, call.in[i].sharding.dims[d].axes, rule.operands[i][d], rule, given);
+      for (int f : rule.operands[i][d]) {
+        const auto at = static_cast<std::size_t>(f);
+        if (rule.factors[at].kind != FactorKind::Reduced) continue;
+        if (!by_factor[at]) by_factor[at] = given[at];
+        else if (*by_factor[at] != given[at]) by_factor[at] = Axes{};
+      }
+    }
   AxisSet summed;
-  for (std::size_t i = 0; i < call.in.size(); ++i) {
-    AxisSet mine;
-    for (std::size_t d = 0; d < call.in[i].sharding.dims.size(); ++d)
-      for (int f : rule.operands[i][d])
-        if (rule.factors[static_cast<std::size_t>(f)].kind == FactorKind::Reduced)
-          for (AxisId a : call.in[i].sharding.dims[d].axes) mine.add(a);
-    bool both = call.in.size() > 1;
-    summed = i == 0 ? mine : both ? (summed & mine) : (summed | mine);
-  }
+  for (const auto& axes : by_factor)
+    for (AxisId a : axes.value_or(Axes{})) summed.add(a);
   for (const Type& in : call.in) summed |= in.sharding.unreduced;
   return summed;
 }

@@ -2,8 +2,8 @@
 // and nothing moves. A type checks dtype, shape and, on explicit axes, layout; names of sizes bind on first use in a call.
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/impl.h"
-#include "interpreter/lang/conversion.h"
 #include "interpreter/lang/spec.h"
+#include "interpreter/lang/tree_remedy.h"
 #include "interpreter/lang/written.h"
 
 namespace shard::lang {
@@ -31,6 +31,7 @@ class Checker {
       : m_(m), f_(f), next_(next), what_(std::move(what)), span_(span), written_(written), types_only_(types_only) {}
 
   Value check(const Annot& a, Value v) {
+    if (path_.empty()) whole_ = v;
     if (auto* t = std::get_if<TypeAnnot>(&a.node)) return type(std::get<TypeLit>(t->type->node), a.span, std::move(v));
     if (std::holds_alternative<SpecAnnot>(a.node)) return stands_for(f_.annotations.at(next_++), a.span, std::move(v));
     if (auto* r = std::get_if<RecordAnnot>(&a.node)) {
@@ -42,6 +43,7 @@ class Checker {
         for (auto& x : out.fields)
           if (x.first == f.name.text) found = &x.second;
         if (!found) m_.fail("field", span_, what_ + " has no field `" + f.name.text + "`, which its annotation names", {structure(v)});
+        const Within part(path_, "." + f.name.text);
         *found = check(*f.annot, std::move(*found));
       }
       return Value::record(std::move(out.fields));
@@ -51,11 +53,25 @@ class Checker {
     const auto* items = v.items();
     if (!items || items->size() != elements.size()) misfit(a.span, v);
     std::vector<Value> out;
-    for (std::size_t i = 0; i < elements.size(); ++i) out.push_back(check(*elements[i], (*items)[i]));
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const Within part(path_, "[" + std::to_string(i) + "]");
+      out.push_back(check(*elements[i], (*items)[i]));
+    }
     return v.is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
   }
 
  private:
+  // While a part of the value is looked at, how it is reached.
+  struct Within {
+    std::string& path;
+    std::size_t before;
+    Within(std::string& p, const std::string& step) : path(p), before(p.size()) { path += step; }
+    ~Within() { path.resize(before); }
+    Within(const Within&) = delete;
+  };
+
+  std::string what() const { return path_.empty() ? what_ : "`" + path_.substr(path_[0] == '.') + "` of " + what_; }
+
   [[noreturn]] void misfit(Span annotation, const Value& v) {
     m_.fail("type", span_, what_ + " does not have the structure of its annotation " + std::string(m_.in.sources().text(annotation)),
             {"it is " + (v.items() || v.fields() ? structure(v) : kind_name(v))});
@@ -64,7 +80,7 @@ class Checker {
   // A wrong layout, and the `shard` that mends it.
   [[noreturn]] void misplaced(std::string why, std::vector<std::string> notes, const std::string& spec) {
     Error e("type", span_, std::move(why), std::move(notes));
-    if (written_.known()) e.diagnostic.fixes.push_back(shard_fix(m_.in, "lay it out first", written_, spec));
+    if (auto fix = tree_fix(m_.in, "lay it out first", written_, whole_, path_, spec)) e.diagnostic.fixes.push_back(*fix);
     throw e;
   }
 
@@ -86,14 +102,20 @@ class Checker {
       const auto* values = v.items();
       if (!values || values->size() != items->size()) misfit(where, v);
       std::vector<Value> out;
-      for (std::size_t i = 0; i < items->size(); ++i) out.push_back(stands_for((*items)[i], where, (*values)[i]));
+      for (std::size_t i = 0; i < items->size(); ++i) {
+        const Within part(path_, "[" + std::to_string(i) + "]");
+        out.push_back(stands_for((*items)[i], where, (*values)[i]));
+      }
       return v.is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
     }
     if (auto* r = annotation.fields()) {
       if (!v.fields()) misfit(where, v);
       Record out = *v.fields();
       for (auto& [name, value] : out.fields)
-        if (const Value* a = r->find(name)) value = stands_for(*a, where, std::move(value));
+        if (const Value* a = r->find(name)) {
+          const Within part(path_, "." + name);
+          value = stands_for(*a, where, std::move(value));
+        }
       for (const auto& [name, a] : r->fields)
         if (!out.find(name)) misfit(where, v);
       return Value::record(std::move(out.fields));
@@ -104,7 +126,10 @@ class Checker {
   Value layout(const Spec& spec, Value v) {
     if (v.items() || v.fields()) {
       std::vector<Value> out;
-      for (Value& leaf : leaves(v)) out.push_back(layout(spec, std::move(leaf)));
+      for (Value& leaf : leaves(v)) {
+        const Within part(path_, leaf_at(v, nullptr, out.size()).path);
+        out.push_back(layout(spec, std::move(leaf)));
+      }
       return with_leaves(v, std::move(out));
     }
     auto* t = v.get<Tensor>();
@@ -125,8 +150,9 @@ class Checker {
       have.pending = have.unreduced.empty() ? want.pending : have.pending;
       for (auto& d : have.dims) d.open = false;
       if (!(have == want))
-        misplaced(what_ + " must be laid out as " + lang::show(spec) + ", and it is " + runtime::to_string(m_.ctx.type_of(*t)),
-                  {"on explicit axes an annotation is checked and nothing moves", "lay it out first: shard x as " + lang::show(spec)}, lang::show(spec));
+        misplaced(what() + " must be laid out as " + lang::show(spec) + ", and it is " + runtime::to_string(m_.ctx.type_of(*t)),
+                  {"on explicit axes an annotation is checked and nothing moves", "lay it out first: shard x as " + lang::show(spec)},
+                  lang::show(spec));
       if (mesh->of_kind(AxisKind::Auto).empty()) return v;
     }
     return shard_tree(m_.in, v, as_spec, nullptr, span_);
@@ -154,7 +180,7 @@ class Checker {
       m_.fail("type", span_, what_ + " must be " + wanted + ", and it is " + kind_name(v));
     }
     auto refuse = [&](std::string why) {
-      m_.fail("type", span_, what_ + " must be " + wanted + ", and it is " + kind_name(v), {std::move(why)});
+      m_.fail("type", span_, what() + " must be " + wanted + ", and it is " + kind_name(v), {std::move(why)});
     };
     if (have.dtype != dtype) refuse("the element types differ: " + t.dtype + " and " + std::string(runtime::name(have.dtype)));
     std::size_t fixed = 0, open = t.dims.size();
@@ -228,7 +254,7 @@ class Checker {
       if (want != got) {
         std::string text;
         for (auto a : want) text += (text.empty() ? "@" : ", @") + mesh->axes[a].name;
-        misplaced(what_ + " must be " + std::string(m_.in.sources().text(where)) + ", and it is " + runtime::to_string(have),
+        misplaced(what() + " must be " + std::string(m_.in.sources().text(where)) + ", and it is " + runtime::to_string(have),
                   {"dimension " + std::to_string(at) + " must lie " + (want.empty() ? "whole on every device" : "on " + text) + "; `shard` it first"}, spec_of(t, open, rank));
       }
     }
@@ -239,6 +265,8 @@ class Checker {
   std::size_t next_;
   std::string what_;
   Span span_, written_;
+  Value whole_;                                  // what is checked, and how the part at hand is reached in it
+  std::string path_;
   bool types_only_;                              // sizes and element types; layouts are somebody else's
 };
 
@@ -313,15 +341,14 @@ Value Impl::on_entry(const Closure& f, std::size_t parameter, Value v, Span span
   auto* name = std::get_if<NamePattern>(&p.pattern->node);
   std::string what = name ? "`" + name->name + "`" : "argument " + std::to_string(parameter + 1);
   if (!f.function->name.empty()) what += " of `" + f.function->name + "`";
-  const bool argument = (v.is_tensor() || span != Span{}) && p.annot && !v.items() && !v.fields();
-  return Checker(*this, f, first_value(*f.function, parameter), std::move(what), span, argument ? span : Span{}).check(*p.annot, std::move(v));
+  return Checker(*this, f, first_value(*f.function, parameter), std::move(what), span, span).check(*p.annot, std::move(v));
 }
 
 Value Impl::on_result(const Closure& f, Value v, Span span) {
   std::string what = "the result" + (f.function->name.empty() ? std::string() : " of `" + f.function->name + "`");
   const Expr* last = given_by(*f.function->body);
-  const bool one = last && v.is_tensor();
-  return Checker(*this, f, first_value(*f.function, f.function->params.size()), std::move(what), span, one ? last->span : Span{}).check(*f.function->result, std::move(v));
+  const std::size_t first = first_value(*f.function, f.function->params.size());
+  return Checker(*this, f, first, std::move(what), span, last ? last->span : Span{}).check(*f.function->result, std::move(v));
 }
 
 }  // namespace shard::lang

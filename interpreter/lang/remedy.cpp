@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "interpreter/lang/conversion.h"
+#include "interpreter/lang/format.h"
 #include "interpreter/lang/index.h"
 #include "interpreter/lang/items.h"
 #include "interpreter/lang/operators.h"
+#include "interpreter/lang/spec_remedy.h"
 #include "interpreter/lang/trials.h"
 #include "interpreter/lang/written.h"
 
@@ -147,9 +149,70 @@ void mend_index(Impl& m, Error& error, const Expr& e, const Value& object, const
           }}, e.span);
 }
 
+namespace {
+
+// What `out:` says does not fit: the nearest that does, other axes pending (as many as may be), or none.
+void mend_out(Impl& m, Error& error, const Value& function, const std::vector<CallArg>& args,
+              const std::vector<const Expr*>& written, Span call) {
+  const auto out = std::find_if(args.begin(), args.end(), [](const CallArg& a) { return a.name == "out"; });
+  if (out == args.end()) return;
+  const std::size_t place = static_cast<std::size_t>(out - args.begin());
+  auto* given = out->value.get<std::shared_ptr<const Spec>>();
+  const Expr* text = written[place];
+  const runtime::MeshRef mesh = m.ctx.mesh();
+  if (!given || !mesh || !text || !std::holds_alternative<SpecLit>(text->node)) return;
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < args.size(); ++i) parts.push_back({args[i].value, i == place ? nullptr : written[i]});
+  const Attempt none;
+  Trials trials(m, parts, none);
+  auto type_with = [&](const std::optional<Spec>& spec) {
+    return trials.type_of([&] {
+      std::vector<CallArg> all = args;
+      if (spec) all[place].value = Value(std::make_shared<const Spec>(*spec));
+      else all.erase(all.begin() + static_cast<std::ptrdiff_t>(place));
+      return m.call(function, all, call);
+    });
+  };
+  std::vector<Spec> near;
+  auto free = type_with(std::nullopt);
+  if (!free) free = type_with(Spec{});           // where something has to be said
+  if (free)
+    if (auto fits = fitting(m, **given, free->shape, mesh, call)) near.push_back(*fits);
+  if (!(*given)->unreduced.empty() && error.diagnostic.code == "layout") {
+    std::vector<std::string> axes;               // that may be pending
+    for (const auto& a : mesh->axes) {
+      bool used = a.kind != runtime::AxisKind::Explicit || std::count((*given)->reduced.begin(), (*given)->reduced.end(), a.name);
+      for (const SpecEntry& d : (*given)->dims) used = used || std::count(d.axes.begin(), d.axes.end(), a.name);
+      if (!used && axes.size() < 4) axes.push_back(a.name);
+    }
+    std::vector<Spec> several;
+    for (std::size_t set = (std::size_t{1} << axes.size()); set-- > 0;) {
+      Spec s = **given;
+      s.unreduced.clear();
+      for (std::size_t i = 0; i < axes.size(); ++i)
+        if (set >> i & 1) s.unreduced.push_back(axes[i]);
+      if (s.unreduced.empty()) s.kind.clear();
+      if (!(s == **given)) several.push_back(std::move(s));
+    }
+    std::stable_sort(several.begin(), several.end(), [](const Spec& a, const Spec& b) { return a.unreduced.size() > b.unreduced.size(); });
+    near.insert(near.end(), several.begin(), several.end());
+  }
+  for (const Spec& s : near) {
+    if (error.diagnostic.fixes.size() >= kFixes) return;
+    if (type_with(s)) error.diagnostic.fixes.push_back({"say another layout", text->span, lang::show(s)});
+  }
+}
+
+}  // namespace
+
 void mend_call(Impl& m, Error& error, const Expr& e, const Value& function, const std::vector<CallArg>& args,
                const std::vector<const Expr*>& written) {
-  if (!may_be_mended(error, e) || args.size() != written.size()) return;
+  const std::string& code = error.diagnostic.code;
+  if (!error.diagnostic.fixes.empty() || args.size() != written.size()) return;
+  if (code == "layout" || code == "spec") mend_out(m, error, function, args, written, e.span);
+  // A builtin that calls functions (vmap, scan, grad) may be given other arguments where nothing mends the function.
+  const bool inside = code == "layout" && function.is<std::shared_ptr<const Native>>();
+  if (!may_be_mended(error, e) && !(inside && error.diagnostic.fixes.empty())) return;
   std::vector<Part> parts;
   for (std::size_t i = 0; i < args.size(); ++i) parts.push_back({args[i].value, written[i]});
   const auto again = [&](const std::vector<Value>& values) {

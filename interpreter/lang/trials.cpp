@@ -117,7 +117,16 @@ std::vector<Sharding> Trials::candidates(std::size_t i) const {
   return out;
 }
 
+std::optional<Type> Trials::type_of(const std::function<Value()>& operation) {
+  return result(types_, [&](const std::vector<Value>&) { return operation(); });
+}
+
 std::optional<Sharding> Trials::run(const std::vector<Type>& types, const Operation& operation) {
+  const auto type = result(types, operation);
+  return type ? std::optional<Sharding>(type->sharding) : std::nullopt;
+}
+
+std::optional<Type> Trials::result(const std::vector<Type>& types, const Operation& operation) {
   struct Quiet {                                           // nothing runs and nothing is printed
     trace::Context& ctx;
     grammar::Span span;
@@ -129,7 +138,7 @@ std::optional<Sharding> Trials::run(const std::vector<Type>& types, const Operat
     }
   } quiet(m_.ctx);
   const Check::Thrown thrown(m_.check);
-  std::optional<Sharding> out;
+  std::optional<Type> out;
   try {
     m_.in.trace(types, [&](std::span<const Tensor> given) {
       std::vector<Value> values;
@@ -141,7 +150,7 @@ std::optional<Sharding> Trials::run(const std::vector<Type>& types, const Operat
       }
       for (const Value& leaf : leaves(operation(values))) {
         if (!leaf.is_tensor()) continue;
-        out = leaf.tensor().type().sharding;
+        out = leaf.tensor().type();
         break;
       }
       return std::vector<Tensor>{};

@@ -39,6 +39,8 @@ class Trials {
   std::optional<runtime::Sharding> with_all_whole();
   // The same where the result's layout is said.
   std::optional<runtime::Sharding> with_out(const runtime::Sharding& layout);
+  // The type of the operation's first result, where its parts are given so; nothing where it is refused.
+  std::optional<runtime::Type> type_of(const std::function<Value()>& operation);
   // Layouts for operand i that are near to its own: the sum finished, one dimension whole, as another operand, nothing
   // split.
   std::vector<runtime::Sharding> candidates(std::size_t i) const;
@@ -46,6 +48,7 @@ class Trials {
  private:
   using Operation = std::function<Value(const std::vector<Value>&)>;
   std::optional<runtime::Sharding> run(const std::vector<runtime::Type>& types, const Operation& operation);
+  std::optional<runtime::Type> result(const std::vector<runtime::Type>& types, const Operation& operation);
 
   Interpreter::Impl& m_;
   const std::vector<Part>& parts_;

@@ -1,7 +1,9 @@
 // vmap, scan and eval_shape: transforms whose result is a function (or a loop) over a traced body.
 #include "grammar/parse.h"
+#include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/conversion.h"
 #include "interpreter/lang/impl.h"
+#include "interpreter/lang/tree_remedy.h"
 #include "interpreter/lang/written.h"
 #include "interpreter/transform/batch.h"
 #include "stdlib/host/along.h"
@@ -184,7 +186,17 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
   std::vector<bool> wanted(t.traced.graph->results.size(), true);
   for (std::size_t i = 0; i < places.size(); ++i)
     if (t.result.index[i] >= 0 && !places[i]) wanted[static_cast<std::size_t>(t.result.index[i])] = false;
-  auto batched = transform::batch(in.context().table(), *t.traced.graph, mapped, *size, wanted, front);
+  auto batched = [&] {
+    try {
+      return transform::batch(in.context().table(), *t.traced.graph, mapped, *size, wanted, front);
+    } catch (const grammar::Error& e) {
+      if (e.diagnostic.code != "layout" || front.dim.axes.empty()) throw;
+      grammar::Diagnostic d = e.diagnostic;        // of the elements of all places together
+      d.message = "vmap over a dimension that is split over " + ir::axes_text(*front.mesh, front.dim.axes) + ": " + d.message;
+      d.notes.push_back("inside of vmap no value that meets the mapped ones may be split over the axis that is mapped over");
+      throw grammar::Error(std::move(d));
+    }
+  }();
   for (std::size_t r = 0; r < wanted.size(); ++r)
     if (!wanted[r] && batched.mapped[r])
       in.fail("call", span, "`out: none` is for results that are the same for all; this one, " +
@@ -226,10 +238,15 @@ std::pair<std::string, grammar::Span> carry_leaf(Interpreter& in, const BoundArg
 
 // A body's carry that varies along axes where the initial one does not, or is laid out otherwise: the initial value,
 // converted. Shown where the text shows that value.
-std::vector<grammar::Fix> carry_fixes(Interpreter& in, grammar::Span span, const Type& have, const Type& want) {
+std::vector<grammar::Fix> carry_fixes(Interpreter& in, grammar::Span span, const Type& have, const Type& want, const BoundArg& init,
+                                      const std::string& path) {
   const auto how = lang::conversion(have, want);
-  if (!how || !span.known()) return {};
-  return {{"bring the initial value to the type of the carry", span, how->of(in, span)}};
+  const std::string advice = "bring the initial value to the type of the carry";
+  if (!how) return {};
+  if (span.known()) return {{advice, span, how->of(in, span)}};
+  if (how->call || !want.mesh) return {};
+  const auto fix = lang::tree_fix(in, advice, init.span, init.value, path, runtime::to_string(*want.mesh, want.sharding));
+  return fix ? std::vector<grammar::Fix>{*fix} : std::vector<grammar::Fix>{};
 }
 
 // The body's carry must come out as it went in; host numbers and weak types are converted.
@@ -245,7 +262,7 @@ Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_
       "type", span,
       "the carry of scan must keep its type: " + (path.empty() ? "it" : "its `" + path + "`") + " starts as " +
           runtime::to_string(want) + " and comes back as " + runtime::to_string(t),
-      {carry_way_out(want, t)}, carry_fixes(in, place, want, t), {}});
+      {carry_way_out(want, t)}, carry_fixes(in, place, want, t, init, path), {}});
 }
 
 Value scan(Interpreter& in, BoundArgs& a) {

@@ -48,6 +48,12 @@ std::vector<Type> infer_shard(const OpCall& call) {
   if (!out.sharding.unreduced.empty() && layout.sharding.pending != runtime::Pending::Sum && !less)
     fail("layout", "`shard` of " + runtime::to_string(x) + " cannot leave a maximum or minimum pending: `max` and `min` do, by their `out:`");
   out.sharding.reduced = layout.sharding.reduced & typed;
+  AxisSet used = out.sharding.unreduced | out.sharding.reduced;
+  for (const auto& d : out.sharding.dims)
+    for (AxisId a : d.axes) {
+      if (used.has(a)) fail("layout", "`shard` would lay " + runtime::to_string(x) + " out over @" + mesh.axes[a].name + " in two ways");
+      used.add(a);
+    }
   out.sharding.pending = layout.sharding.pending;
   if (out.sharding.used_axes().empty() && out.varying.empty()) out.mesh = nullptr;   // nothing shows in the type
   return {out};

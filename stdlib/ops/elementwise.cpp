@@ -302,6 +302,7 @@ void register_select(OpTable& t) {
     if (arrays && laid_out(which) && laid_out(x) && !same_layout(which, x))
       return "the condition of `where` must be laid out as its cases are, got " + runtime::to_string(which) + " and " +
              runtime::to_string(x) + "; `shard` one of them first";
+    if (!which.shape.empty() && which.shape != x.shape) return std::nullopt;   // all three broadcast, as elsewhere
     if (x.shape.empty() || y.shape.empty() || !laid_out(x) || !laid_out(y) || x.shape != y.shape || same_layout(x, y)) return std::nullopt;
     return "the two cases of `where` must have one layout, got " + runtime::to_string(x) + " and " + runtime::to_string(y) +
            "; `shard` one of them first";

@@ -72,6 +72,8 @@ std::optional<std::string> index_refuses(const OpCall& call, const FactorRule& r
     bool window = false;                       // a dimension of the array too; positions are gathered or summed
     for (std::size_t k = 0; k < x.shape.size(); ++k)
       if (rule.operands[0][k] == rule.operands[2][d]) window = true, mine = axes_text(x, static_cast<int>(k));
+    if (!window && index.shape.size() > p.batch)
+      return both + ": the rows that are written are split over " + axes_text(rows, static_cast<int>(d)) + way;
     if (window && mine != axes_text(rows, static_cast<int>(d)))
       return "what is written must be laid out as the array is, got " + runtime::to_string(x) + " and " + runtime::to_string(rows) +
              "; `shard` one of them first";

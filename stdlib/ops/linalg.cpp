@@ -92,8 +92,18 @@ std::optional<std::string> matrix_refuses(const OpCall& call, const FactorRule&)
 
 // The columns of the right side may be split.
 std::optional<std::string> system_refuses(const OpCall& call, const FactorRule&) {
-  auto why = split_matrix(call, call.in[0], 2);
-  return why ? why : split_matrix(call, call.in[1], 1);
+  if (auto why = split_matrix(call, call.in[0], 2)) return why;
+  if (auto why = split_matrix(call, call.in[1], 1)) return why;
+  const Type &a = call.in[0], &b = call.in[1];
+  for (int d = 3; d <= std::min(a.rank(), b.rank()) && laid_out(a) && laid_out(b); ++d) {   // batches, from the last one
+    const int i = a.rank() - d, k = b.rank() - d;
+    const auto &mine = a.sharding.dims[static_cast<std::size_t>(i)].axes, &other = b.sharding.dims[static_cast<std::size_t>(k)].axes;
+    if (mine == other) continue;
+    return std::string(call.op.name) + " of " + runtime::to_string(a) + " and " + runtime::to_string(b) +
+           ": their batch dimensions must be laid out alike, one is split over " +
+           (mine.empty() ? "_" : axes_text(a, i)) + " and one over " + (other.empty() ? "_" : axes_text(b, k)) + "; `shard` one of them first";
+  }
+  return std::nullopt;
 }
 
 ir::KindFn float_kinds(std::size_t results) {
@@ -364,12 +374,21 @@ void register_svd(OpTable& t) {
 
 // ---- as users call them
 
+// The same value where it is reduced, taken as whole: its gradient is then placed, and counts once.
+Expr taken_whole(Builder& b, const Expr& x) {
+  const Type& t = x.type();
+  if (t.sharding.reduced.empty() || !t.mesh || !t.mesh->of_kind(runtime::AxisKind::Explicit).contains(t.sharding.reduced)) return x;
+  Layout layout{t.mesh, t.sharding};
+  layout.sharding.reduced = {};
+  return {b, b.emit1(*b.core().shard, {x}, {{"layout", std::move(layout)}})};
+}
+
 // Matrices as f32 or f64; what comes out goes back to `back`.
 Expr matrices(Builder& b, Var x, std::string_view op, DType& back) {
   const Type& t = b.type(x);
   if (t.shape.size() < 2) fail("shape", std::string(op) + " takes matrices, got " + runtime::to_string(t));
   back = runtime::to_inexact(t.dtype);
-  return {b, ir::convert(b, x, back == DType::F64 ? DType::F64 : DType::F32)};
+  return taken_whole(b, {b, ir::convert(b, x, back == DType::F64 ? DType::F64 : DType::F32)});
 }
 
 Vars back_to(Builder& b, Vars made, DType dtype) {
@@ -380,7 +399,7 @@ Vars back_to(Builder& b, Vars made, DType dtype) {
 Vars solve(Builder& b, std::span<const Var> in, const Attrs&) {
   Kind kind = promoted(b, in);
   DType back{};
-  Expr a = matrices(b, promote_to(b, in[0], kind), "solve", back), y = cast_to({b, promote_to(b, in[1], kind)}, a.type().dtype);
+  Expr a = matrices(b, promote_to(b, in[0], kind), "solve", back), y = taken_whole(b, cast_to({b, promote_to(b, in[1], kind)}, a.type().dtype));
   bool vector = y.type().shape.size() == 1;
   if (y.type().shape.empty()) fail("shape", "solve takes a vector or matrices on the right side, got " + runtime::to_string(y.type()));
   if (vector) y = as_column(y);
