@@ -1,5 +1,6 @@
 // Annotations of parameters and results. A spec lays the value out: on auto axes it is a constraint, on explicit axes it is checked
 // and nothing moves. A type checks dtype, shape and, on explicit axes, layout; names of sizes bind on first use in a call.
+#include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/spec.h"
@@ -228,12 +229,46 @@ class Checker {
       for (const Word& w : t.dims[i].axes) axes += (axes.empty() ? "" : ", ") + w.text;
       out += (out.empty() ? "@" : ", @") + (t.dims[i].axes.size() == 1 ? axes : "(" + axes + ")");
     }
+    for (const TypeGroup& g : t.groups) {
+      if (g.tag == "V") continue;
+      std::string axes;
+      for (const Word& w : g.axes) axes += (axes.empty() ? "" : ", ") + w.text;
+      out += std::string(out.empty() ? "" : ", ") + (g.tag == "R" ? "reduced: @" : "unreduced: @") + (g.axes.size() == 1 ? axes : "(" + axes + ")");
+      if (g.tag.size() > 2) out += ", kind: \"" + g.tag.substr(2) + "\"";
+    }
     return "P(" + out + ")";
   }
+
+  // Which axes it is pending and reduced over. A reduced value is as good as a whole one where the annotation does not say.
+  void groups_of_type(const TypeLit& t, Span where, const runtime::Type& have, const runtime::Mesh& mesh, const std::string& spec) {
+    runtime::AxisSet unreduced, reduced;
+    runtime::Pending pending = have.sharding.pending;
+    for (const TypeGroup& g : t.groups) {
+      std::vector<std::string> names;
+      for (const Word& w : g.axes) names.push_back(w.text);
+      runtime::AxisSet set;
+      for (auto a : axes_named(m_, names, mesh, where, ""))
+        if (mesh.axes[a].kind == AxisKind::Explicit) set.add(a);
+      if (g.tag == "R") reduced = set;
+      if (g.tag[0] != 'U' || set.empty()) continue;
+      unreduced = set;
+      pending = g.tag == "U_max" ? runtime::Pending::Max : g.tag == "U_min" ? runtime::Pending::Min : runtime::Pending::Sum;
+    }
+    const runtime::AxisSet shown = mesh.of_kind(AxisKind::Explicit);
+    const bool same = (have.sharding.unreduced & shown) == unreduced && (unreduced.empty() || have.sharding.pending == pending) &&
+                      (reduced.empty() || (have.sharding.reduced & shown) == reduced);
+    if (same) return;
+    const std::string over = unreduced.empty() ? "it must not be a pending sum" : "it must be pending over " + ir::axes_text(mesh, unreduced.list());
+    const bool only_reduced = (have.sharding.unreduced & shown) == unreduced;
+    misplaced(what() + " must be " + std::string(m_.in.sources().text(where)) + ", and it is " + runtime::to_string(have),
+              {(only_reduced ? "it must be reduced over " + ir::axes_text(mesh, reduced.list()) : over) + "; `shard` it first"}, spec);
+  }
+
   void layout_of_type(const TypeLit& t, Span where, const runtime::Type& have, std::size_t open, std::size_t rank) {
     const runtime::MeshRef mesh = m_.ctx.mesh();
     bool named = false;
     for (const TypeDim& d : t.dims) named = named || !d.axes.empty();
+    named = named || !t.groups.empty();
     if (!mesh) {
       if (named) m_.fail("mesh", span_, "the annotation of " + what_ + " names axes, and there is no mesh", {"declare one: mesh m = (@X: 8)"});
       return;
@@ -258,6 +293,7 @@ class Checker {
                   {"dimension " + std::to_string(at) + " must lie " + (want.empty() ? "whole on every device" : "on " + text) + "; `shard` it first"}, spec_of(t, open, rank));
       }
     }
+    groups_of_type(t, where, have, *mesh, spec_of(t, open, rank));
   }
 
   Impl& m_;

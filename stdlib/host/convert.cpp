@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "interpreter/lang/format.h"
+#include "interpreter/lang/impl.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -110,8 +111,9 @@ Value array(Interpreter& in, BoundArgs& a) {
     if (!d) in.fail("type", a.args[1].span, "dtype is an element type such as f32, this is " + lang::kind_name(a[1]));
     dtype = *d;
   }
-  if (!dtype && a[0].is_host_number()) return Value(in.tensor(a[0], a.args[0].span));   // one number stays weakly typed, as in JAX
-  return Value(array_of(in, a[0], dtype, a.args[0].span));
+  const bool number = !dtype && a[0].is_host_number();     // one number stays weakly typed, as in JAX
+  Value made = number ? Value(in.tensor(a[0], a.args[0].span)) : Value(array_of(in, a[0], dtype, a.args[0].span));
+  return a[2].is_none() ? made : lang::shard_tree(in, made, a[2], nullptr, a.span);
 }
 
 }  // namespace
@@ -122,7 +124,7 @@ void register_convert(Interpreter& in) {
   in.define({"is_function", "is_function(x)", "Whether x can be called.", [](Interpreter&, BoundArgs& a) { return Value(a[0].callable()); }});
   in.define({"str", "str(x)", "The text that print shows.", to_str});
   in.define({"bytes", "bytes(x)", "How many bytes the arrays of a value or tree have as a whole.", bytes});
-  in.define({"array", "array(x, dtype = none)", "An array from a number or nested lists: i32 for integers, f32 where there is a float, bool for truth values, unless dtype says otherwise.",
+  in.define({"array", "array(x, dtype = none, out = none)", "An array from a number or nested lists: i32 for integers, f32 where there is a float, bool for truth values, unless dtype says otherwise.",
              array});
   in.define("inf", Value(std::numeric_limits<double>::infinity()), "Positive infinity.");
   in.define("nan", Value(std::numeric_limits<double>::quiet_NaN()), "Not a number.");

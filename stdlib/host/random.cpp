@@ -24,9 +24,9 @@ Value over_things(Interpreter& in, BoundArgs& a, const char* row) {
 }  // namespace
 
 void register_random_orders(Interpreter& in) {
-  in.define({"permutation", "permutation(key, x, rest...)", "The rows of an array in random order; of a number n, the numbers 0 to n - 1 (axis:, independent:).",
+  in.define({"permutation", "permutation(key, x, rest...)", "The rows of an array in random order; of a number n, the numbers 0 to n - 1 (axis:, independent:, out:).",
              [](Interpreter& i, BoundArgs& a) { return over_things(i, a, "permutation"); }});
-  in.define({"choice", "choice(key, a, rest...)", "Rows of an array, or numbers below n, chosen at random (shape:, replace:, p:, axis:).",
+  in.define({"choice", "choice(key, a, rest...)", "Rows of an array, or numbers below n, chosen at random (shape:, replace:, p:, axis:, out:).",
              [](Interpreter& i, BoundArgs& a) { return over_things(i, a, "choice"); }});
 }
 

@@ -432,7 +432,8 @@ Vars segment_sum(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   shape[0] = n;
   Var zeros = ir::broadcast_to(b, ir::constant(b, 0.0, x.dtype), shape);
   Var at = require_integer_index(b, in[1], "segment_sum");
-  return {b.call("scatter_rows", {zeros, at, in[0]}, {{"axis", -static_cast<std::int64_t>(x.rank())}, {"batch", std::int64_t{0}}, {"op", std::string("add")}})};
+  Attrs made{{"axis", -static_cast<std::int64_t>(x.rank())}, {"batch", std::int64_t{0}}, {"op", std::string("add")}};
+  return {b.call("scatter_rows", {zeros, at, in[0]}, with_out(made, attrs))};
 }
 
 }  // namespace
@@ -484,7 +485,8 @@ void register_index(OpTable& t) {
   t.add(composite_row("take_along_axis", "take_along_axis(x, i, axis: int = -1)",
                       "One element of x for each position along an axis that i gives; nan beyond the end.", take_along_axis,
                       {{{f32({4, 6}), i32({4, 2}, -6, 6)}, {}}, {{f32({4, 6}), i32({2, 6}, 0, 4)}, {{"axis", none}}}, {{f32({2, 4, 6}), i32({1, 2, 6}, 0, 4)}, {{"axis", one}}}}));
-  t.add(composite_row("segment_sum", "segment_sum(x, segments, n: int)", "The sums of the rows of x that belong to each of n segments; others are left out.", segment_sum,
+  t.add(composite_row("segment_sum", "segment_sum(x, segments, n: int, out: spec? = none)",
+                      "The sums of the rows of x that belong to each of n segments; others are left out.", segment_sum,
                       {{{f32({8}), i32({8}, 0, 4)}, {{"n", std::int64_t{4}}}}, {{f32({6, 4}), i32({6}, -1, 6)}, {{"n", std::int64_t{4}}}}}));
   t.add(composite_row("scatter", "scatter(x, i, v, op: str = \"add\", out: spec? = none)", "x with v added (set, mul, min, max) at rows i.", scatter,
                       {{{f32({8, 4}), i32({2}, -8, 8), f32({2, 4})}, {}}, {{f32({8}), i32({4}, 0, 8), f32({})}, {{"op", std::string("set")}}}}));

@@ -120,6 +120,7 @@ ir::Compose filled_like(double value) {
   return [value](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
     const Type x = b.type(in[0]);
     DType dtype = dtype_if(attrs, "dtype").value_or(x.dtype);
+    if (attrs.has("out")) return {broadcast_out(b, ir::constant(b, value, dtype), x.shape, attrs)};
     if (value != 0 && !x.sharding.unreduced.empty()) return {as_pending(b, ir::constant(b, value, dtype), x)};
     return {b.call("fill_like", {in[0]}, {{"value", value}, {"dtype", dtype}})};
   };
@@ -133,10 +134,13 @@ Vars full(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 Vars full_like(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const Type x = b.type(in[0]);
   DType dtype = dtype_if(attrs, "dtype").value_or(x.dtype);
+  if (attrs.has("out") && b.type(in[1]).shape.empty()) return {broadcast_out(b, ir::convert(b, in[1], dtype), x.shape, attrs)};
   if (!x.sharding.unreduced.empty()) return {as_pending(b, ir::convert(b, in[1], dtype), x)};
   Expr none{b, b.call("fill_like", {in[0]}, {{"value", 0.0}, {"dtype", DType::Bool}})};
   Expr value{b, ir::convert(b, in[1], dtype)};
-  return {select(none, value, value)};
+  Expr made = select(none, value, value);
+  if (attrs.has("out")) made = {b, b.emit1(*b.core().shard, {made}, {{"layout", attrs.layout("out")}})};
+  return {made};
 }
 
 Vars eye(Builder& b, std::span<const Var>, const Attrs& attrs) {
@@ -217,9 +221,9 @@ void register_make(OpTable& t) {
   add("zeros", "zeros(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of zeros.", filled("zeros", 0), shapes);
   add("ones", "ones(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of ones.", filled("ones", 1), shapes);
   add("full", "full(shape: ints, value, dtype: dtype? = none, out: spec? = none)", "An array of one number.", full, {{{f32({})}, {{"shape", Ints{4, 6}}}}, {{i32({4})}, {{"shape", Ints{2, 4}}}}});
-  add("zeros_like", "zeros_like(x, dtype: dtype? = none)", "Zeros, shaped and laid out as x.", filled_like(0), like);
-  add("ones_like", "ones_like(x, dtype: dtype? = none)", "Ones, shaped and laid out as x.", filled_like(1), like);
-  add("full_like", "full_like(x, value, dtype: dtype? = none)", "One number, shaped and laid out as x.", full_like, {{{f32({4, 6}), f32({})}, {}}, {{i32({4}), f32({})}, {{"dtype", DType::F32}}}});
+  add("zeros_like", "zeros_like(x, dtype: dtype? = none, out: spec? = none)", "Zeros, shaped and laid out as x.", filled_like(0), like);
+  add("ones_like", "ones_like(x, dtype: dtype? = none, out: spec? = none)", "Ones, shaped and laid out as x.", filled_like(1), like);
+  add("full_like", "full_like(x, value, dtype: dtype? = none, out: spec? = none)", "One number, shaped and laid out as x.", full_like, {{{f32({4, 6}), f32({})}, {}}, {{i32({4}), f32({})}, {{"dtype", DType::F32}}}});
   add("eye", "eye(n: int, m: int? = none, k: int = 0, dtype: dtype? = none, out: spec? = none)", "Ones on the k-th diagonal, zeros elsewhere.", eye,
       {{{}, {{"n", four}}}, {{}, {{"n", four}, {"m", std::int64_t{6}}, {"k", one}}}});
   add("arange", "arange(start: number, stop: number? = none, step: number? = none, dtype: dtype? = none, out: spec? = none)",

@@ -200,6 +200,22 @@ Var shuffled_lines(Builder& b, Var key, Var x, std::int64_t axis) {
   return x;
 }
 
+// What comes out, laid out as `out:` says.
+ir::Compose laid_out_last(ir::Compose inner) {
+  return [inner = std::move(inner)](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    Attrs less = attrs;
+    less.erase("out");
+    Vars made = inner(b, in, less);
+    if (!attrs.has("out")) return made;
+    for (Var& v : made) {
+      Layout asked = attrs.layout("out");
+      asked.sharding.dims.resize(b.type(v).shape.size());   // `shard` reads shorter ones from the end
+      v = b.emit1(*b.core().shard, {v}, {{"layout", std::move(asked)}});
+    }
+    return made;
+  };
+}
+
 Vars permutation(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const Type x = b.type(in[1]);
   if (x.shape.empty()) fail("shape", "permutation takes an array of rank 1 or more, or a host integer");
@@ -271,10 +287,12 @@ void register_sample(OpTable& t) {
       [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars { return {gumbel_of(b, in[0], asked(a, "gumbel"), float_type(a, "gumbel"), a)}; }, {{{key}, shape}});
   add("categorical", "categorical(key, logits, axis: int = -1, shape: ints? = none, out: spec? = none)", "Classes with probabilities softmax(logits) along an axis.", categorical,
       {{{key, f32({4, 6})}, {}}, {{key, f32({6})}, {{"shape", Ints{8}}}}});
-  add("permutation", "permutation(key, x, axis: int = 0, independent: bool = false)", "The rows of x (of another axis too) in random order; independent: each line in its own.", permutation,
+  add("permutation", "permutation(key, x, axis: int = 0, independent: bool = false, out: spec? = none)",
+      "The rows of x (of another axis too) in random order; independent: each line in its own.", laid_out_last(permutation),
       {{{key, f32({8, 2})}, {}}, {{key, i32({8})}, {}}, {{key, f32({2, 8})}, {{"axis", std::int64_t{1}}}},
        {{key, f32({4, 2, 6})}, {{"axis", std::int64_t{1}}}}, {{key, f32({2, 8})}, {{"axis", std::int64_t{1}}, {"independent", true}}}});
-  add("choice", "choice(key, a, shape: ints = [], replace: bool = true, p: array? = none, axis: int = 0)", "Rows of a (of another axis too) chosen at random.", choice,
+  add("choice", "choice(key, a, shape: ints = [], replace: bool = true, p: array? = none, axis: int = 0, out: spec? = none)",
+      "Rows of a (of another axis too) chosen at random.", laid_out_last(choice),
       {{{key, f32({8})}, {{"shape", Ints{4}}}}, {{key, i32({8, 2})}, {{"shape", Ints{2, 2}}, {"replace", false}}},
        {{key, f32({8}), f32({8}, 0, 1)}, {{"shape", Ints{4}}, {"has_p", true}}},
        {{key, f32({2, 8})}, {{"shape", Ints{3}}, {"axis", std::int64_t{1}}}}});
