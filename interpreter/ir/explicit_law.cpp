@@ -76,6 +76,14 @@ int grown_to(const FactorRule& rule, std::size_t operand, std::size_t d) {
   return out[extra + d].size() == 1 ? out[extra + d][0] : -1;
 }
 
+// Where a factor stands in the result.
+std::string dimension_of(const FactorRule& rule, int f) {
+  for (const ValueFactors& r : rule.results)
+    for (std::size_t d = 0; d < r.size(); ++d)
+      if (std::find(r[d].begin(), r[d].end(), f) != r[d].end()) return "dimension " + std::to_string(d) + " of the result";
+  return "the same dimension";
+}
+
 // What each factor is split over, agreed on by all operands.
 std::vector<Axes> agree(const OpCall& call, const FactorRule& rule, const Mesh& mesh) {
   std::vector<Axes> chosen(rule.factors.size());
@@ -98,8 +106,8 @@ std::vector<Axes> agree(const OpCall& call, const FactorRule& rule, const Mesh& 
         refuse(use(call) + ": the summed dimension is split on both sides (" + axes_text(mesh, chosen[f]) + " and " + axes_text(mesh, given[f]) +
                "), so the result's layout is ambiguous. Say it with `out: P(...)`, or `shard` an operand first");
       if (chosen[f] != given[f])
-        refuse(use(call) + ": the same dimension is split over " + axes_text(mesh, chosen[f]) + " and over " + axes_text(mesh, given[f]) +
-               ". `shard` one of them first");
+        refuse(use(call) + ": " + dimension_of(rule, static_cast<int>(f)) + " is split over " + axes_text(mesh, chosen[f]) +
+               " and over " + axes_text(mesh, given[f]) + ". `shard` one of them first");
     }
   }
   return chosen;
@@ -108,6 +116,12 @@ std::vector<Axes> agree(const OpCall& call, const FactorRule& rule, const Mesh& 
 // A result's dimensions from those of the factors.
 void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>& chosen, const Mesh& mesh, std::size_t r, Type& t) {
   AxisSet used;
+  auto place = [&](AxisId a) {                   // of an axis among the dimensions before
+    for (std::size_t d = 0; d < t.shape.size(); ++d)
+      for (AxisId b : t.sharding.dims[d].axes)
+        if (a == b) return std::to_string(d);
+    return std::string("0");
+  };
   for (std::size_t d = 0; d < t.shape.size(); ++d) {
     Axes axes;
     bool whole_before = false;   // a factor before this one is not split: what follows it would not be contiguous
@@ -126,8 +140,8 @@ void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>
              axes_text(mesh, axes) + " (" + std::to_string(n) + ") does not divide. `shard` the operand first, or say the layout with `out: P(...)`");
     for (AxisId a : axes) {
       if (used.has(a))
-        refuse(use(call) + " would split two dimensions of its result over @" + mesh.axes[a].name +
-               ". `shard` one operand first, or say the result's layout with `out: P(...)`");
+        refuse(use(call) + " would split two dimensions of its result over @" + mesh.axes[a].name + ", " + place(a) + " and " +
+               std::to_string(d) + ". `shard` one operand first, or say the result's layout with `out: P(...)`");
       used.add(a);
     }
     t.sharding.dims[d].axes = std::move(axes);

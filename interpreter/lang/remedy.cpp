@@ -151,7 +151,40 @@ void mend_index(Impl& m, Error& error, const Expr& e, const Value& object, const
 
 namespace {
 
-// What `out:` says does not fit: the nearest that does, other axes pending (as many as may be), or none.
+// The same layout with something else pending: another kind, other axes (as many as may be first), nothing; at last not reduced.
+void other_pending(const Spec& given, const runtime::Mesh& mesh, std::vector<Spec>& near) {
+  if (given.unreduced.empty() && given.reduced.empty()) return;
+  for (const char* kind : {"", "max", "min"}) {
+    Spec s = given;
+    s.kind = kind;
+    if (!given.unreduced.empty() && !(s == given)) near.push_back(std::move(s));
+  }
+  for (const bool reduced : {true, false}) {
+    if (!reduced && given.reduced.empty()) break;
+    std::vector<std::string> axes;               // that may be pending
+    for (const auto& a : mesh.axes) {
+      bool used = a.kind != runtime::AxisKind::Explicit ||
+                  (reduced && std::count(given.reduced.begin(), given.reduced.end(), a.name));
+      for (const SpecEntry& d : given.dims) used = used || std::count(d.axes.begin(), d.axes.end(), a.name);
+      if (!used && axes.size() < 4) axes.push_back(a.name);
+    }
+    std::vector<Spec> several;
+    for (std::size_t set = (std::size_t{1} << axes.size()); set-- > 0;) {
+      Spec s = given;
+      s.unreduced.clear();
+      if (!reduced) s.reduced.clear();
+      for (std::size_t i = 0; i < axes.size(); ++i)
+        if (set >> i & 1) s.unreduced.push_back(axes[i]);
+      if (s.unreduced.empty()) s.kind.clear();
+      if (!(s == given)) several.push_back(std::move(s));
+    }
+    std::stable_sort(several.begin(), several.end(),
+                     [](const Spec& a, const Spec& b) { return a.unreduced.size() > b.unreduced.size(); });
+    near.insert(near.end(), several.begin(), several.end());
+  }
+}
+
+// What `out:` says does not fit: the nearest that does.
 void mend_out(Impl& m, Error& error, const Value& function, const std::vector<CallArg>& args,
               const std::vector<const Expr*>& written, Span call) {
   const auto out = std::find_if(args.begin(), args.end(), [](const CallArg& a) { return a.name == "out"; });
@@ -178,25 +211,7 @@ void mend_out(Impl& m, Error& error, const Value& function, const std::vector<Ca
   if (!free) free = type_with(Spec{});           // where something has to be said
   if (free)
     if (auto fits = fitting(m, **given, free->shape, mesh, call)) near.push_back(*fits);
-  if (!(*given)->unreduced.empty() && error.diagnostic.code == "layout") {
-    std::vector<std::string> axes;               // that may be pending
-    for (const auto& a : mesh->axes) {
-      bool used = a.kind != runtime::AxisKind::Explicit || std::count((*given)->reduced.begin(), (*given)->reduced.end(), a.name);
-      for (const SpecEntry& d : (*given)->dims) used = used || std::count(d.axes.begin(), d.axes.end(), a.name);
-      if (!used && axes.size() < 4) axes.push_back(a.name);
-    }
-    std::vector<Spec> several;
-    for (std::size_t set = (std::size_t{1} << axes.size()); set-- > 0;) {
-      Spec s = **given;
-      s.unreduced.clear();
-      for (std::size_t i = 0; i < axes.size(); ++i)
-        if (set >> i & 1) s.unreduced.push_back(axes[i]);
-      if (s.unreduced.empty()) s.kind.clear();
-      if (!(s == **given)) several.push_back(std::move(s));
-    }
-    std::stable_sort(several.begin(), several.end(), [](const Spec& a, const Spec& b) { return a.unreduced.size() > b.unreduced.size(); });
-    near.insert(near.end(), several.begin(), several.end());
-  }
+  if (error.diagnostic.code == "layout") other_pending(**given, *mesh, near);
   for (const Spec& s : near) {
     if (error.diagnostic.fixes.size() >= kFixes) return;
     if (type_with(s)) error.diagnostic.fixes.push_back({"say another layout", text->span, lang::show(s)});

@@ -5,6 +5,7 @@
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/trials.h"
+#include "interpreter/lang/written.h"
 
 namespace shard::lang {
 
@@ -59,16 +60,53 @@ std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const run
   return mended;
 }
 
+namespace {
+
+// The spec of each leaf, as far as the text shows it: a literal for it alone, or one for a whole part of the tree.
+class Mending {
+ public:
+  Mending(Interpreter::Impl& m, runtime::MeshRef mesh, Span span) : m_(m), mesh_(std::move(mesh)), span_(span) {}
+
+  std::optional<Fix> of(const Value& value, const Value& spec, const Expr* written) {
+    if (!written) return std::nullopt;
+    if (auto* leaf = spec.get<std::shared_ptr<const Spec>>()) {
+      if (!std::holds_alternative<SpecLit>(written->node)) return std::nullopt;
+      Spec now = **leaf;
+      bool changed = false;
+      for (const Value& v : leaves(value)) {     // every array below has to fit
+        if (!is_array(v)) continue;
+        if (auto fits = fitting(m_, now, v.tensor().type().shape, mesh_, span_)) now = *fits, changed = true;
+      }
+      if (!changed) return std::nullopt;
+      return Fix{"a layout that fits", written->span, lang::show(now)};
+    }
+    if (const Record* specs = spec.fields()) {
+      for (const auto& [name, s] : specs->fields)
+        if (const Value* v = value.fields() ? value.fields()->find(name) : nullptr)
+          if (auto fix = of(*v, s, element(written, name))) return fix;
+      return std::nullopt;
+    }
+    const auto *values = value.items(), *specs = spec.items();
+    if (!values || !specs || values->size() != specs->size()) return std::nullopt;
+    for (std::size_t i = 0; i < values->size(); ++i)
+      if (auto fix = of((*values)[i], (*specs)[i], element(written, i, specs->size()))) return fix;
+    return std::nullopt;
+  }
+
+ private:
+  Interpreter::Impl& m_;
+  runtime::MeshRef mesh_;
+  Span span_;
+};
+
+}  // namespace
+
 void mend_shard(Interpreter::Impl& m, Error& error, const Expr& e, const Value& value, const Value& spec,
                 const runtime::MeshRef& on) {
   const grammar::Shard& x = std::get<grammar::Shard>(e.node);
-  auto* written = spec.get<std::shared_ptr<const Spec>>();
   const runtime::MeshRef mesh = on ? on : m.ctx.mesh();
-  if (error.diagnostic.code != "spec" || !error.diagnostic.fixes.empty()) return;
-  if (!written || !mesh || !std::holds_alternative<SpecLit>(x.spec->node) || !is_array(value)) return;
-  const auto mended = fitting(m, **written, value.tensor().type().shape, mesh, e.span);
-  if (!mended) return;
-  error.diagnostic.fixes.push_back({"a layout that fits", x.spec->span, lang::show(*mended)});
+  if (error.diagnostic.code != "spec" || !error.diagnostic.fixes.empty() || !mesh) return;
+  if (auto fix = Mending(m, mesh, e.span).of(value, spec, x.spec.get())) error.diagnostic.fixes.push_back(std::move(*fix));
 }
 
 }  // namespace shard::lang

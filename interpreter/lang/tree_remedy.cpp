@@ -67,6 +67,8 @@ bool is_path(const std::string& text) {          // a variable, or a part of one
 std::optional<Fix> tree_fix(Interpreter& in, std::string advice, Span whole, const Value& tree, const std::string& path,
                             const std::string& spec) {
   if (!whole.known()) return std::nullopt;
+  const std::string_view source = in.sources().at(whole.source).text();
+  if (whole.begin >= 3 && source.substr(whole.begin - 3, 3) == "...") return std::nullopt;   // one of several values
   if (path.empty()) return shard_fix(in, std::move(advice), whole, spec);
   const std::string text = text_at(in, whole);
   SourceMap sources;

@@ -259,7 +259,7 @@ Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_
     return in.context().apply1(*in.context().table().core().convert, {got}, {{"dtype", want.dtype}, {"weak", want.weak}});
   const auto [path, place] = carry_leaf(in, init, leaf);
   throw grammar::Error(grammar::Diagnostic{
-      "type", span,
+      "carry", span,
       "the carry of scan must keep its type: " + (path.empty() ? "it" : "its `" + path + "`") + " starts as " +
           runtime::to_string(want) + " and comes back as " + runtime::to_string(t),
       {carry_way_out(want, t)}, carry_fixes(in, place, want, t, init, path), {}});
@@ -301,7 +301,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
     if (!pair || pair->size() != 2)
       in.fail("type", a.span, "scan's function returns (carry, y); this returned " + lang::kind_name(result));
     if (!lang::same_structure((*pair)[0], init))
-      in.fail("type", a.span, "the carry of scan must keep its structure: it starts as " + lang::structure(init) + " and comes back as " + lang::structure((*pair)[0]));
+      in.fail("carry", a.span, "the carry of scan must keep its structure: it starts as " + lang::structure(init) + " and comes back as " + lang::structure((*pair)[0]));
     std::vector<Tensor> out = tensor_leaves(in, (*pair)[0], a.span, "scan's carry");
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = as_carry(in, out[i], types[i], i, a.args[1], a.span);
     for (const Tensor& y : ys_tree.take(in, (*pair)[1], true, a.span)) out.push_back(y);
