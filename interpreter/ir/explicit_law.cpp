@@ -141,7 +141,8 @@ void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>
     for (AxisId a : axes) {
       if (used.has(a))
         refuse(use(call) + " would split two dimensions of its result over @" + mesh.axes[a].name + ", " + place(a) + " and " +
-               std::to_string(d) + ". `shard` one operand first, or say the result's layout with `out: P(...)`");
+               std::to_string(d) + ". `shard` one operand first" +
+               (call.op.signature.find("out:") != std::string_view::npos ? ", or say the result's layout with `out: P(...)`" : ""));
       used.add(a);
     }
     t.sharding.dims[d].axes = std::move(axes);

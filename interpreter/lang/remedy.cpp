@@ -149,6 +149,12 @@ void mend_index(Impl& m, Error& error, const Expr& e, const Value& object, const
           }}, e.span);
 }
 
+void mend_rows(Impl& m, Error& error, const Expr& sequence, const Value& value) {
+  if (!may_be_mended(error, sequence)) return;
+  suggest(m, error, {{value, &sequence}}, {[&](std::vector<Value> v) { return Value(row(m.in, v[0].tensor(), 0, sequence.span)); }},
+          sequence.span);
+}
+
 namespace {
 
 // The same layout with something else pending: another kind, other axes (as many as may be first), nothing; at last not reduced.

@@ -5,6 +5,7 @@
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/index.h"
 #include "interpreter/lang/operators.h"
+#include "interpreter/lang/remedy.h"
 #include "interpreter/lang/traced_flow.h"
 #include "interpreter/lang/traced_range.h"
 
@@ -231,8 +232,16 @@ Flow Impl::exec_for(const ForStmt& s, Span span) {
       fail("type", s.sequence->span, "an array of rank 0 has no rows to go through",
            {t->type().dtype == runtime::DType::I32 ? "did you mean a range, `0..n`?" : "it is " + runtime::to_string(t->type())});
     const std::int64_t n = t->type().shape[0];
-    for (std::int64_t i = 0; i < n; ++i)
-      if (!one(row(in, *t, i, s.sequence->span))) return out;
+    for (std::int64_t i = 0; i < n; ++i) {
+      Value item;
+      try {
+        item = row(in, *t, i, s.sequence->span);
+      } catch (Error& error) {
+        mend_rows(*this, error, *s.sequence, sequence);
+        throw;
+      }
+      if (!one(std::move(item))) return out;
+    }
     return out;
   }
   if (auto* l = sequence.get<std::shared_ptr<Loader>>()) {

@@ -66,6 +66,7 @@ PROGRAMS = {
     'reduced and split over it': 'let z = free * (shard ones([8, 4]) as P(_, @Y))',
     'out: of axes that are not summed': 'let z = sum(x, axis: 0)\nlet y = z + (shard ones([16]) as P(@X))',
     'scan, the carry changes': 'let z = scan(fn(c, v) = (c + v, v), shard zeros([16]) as P(), shard ones([3, 16]) as P(_, @Y))',
+    'for along a split dimension': 'let n = 0\nfor r in rows { n = n + 1 }',
     'scan along a split dimension': 'let z = scan(fn(c, v) = (c + sum(v), v), 0.0, rows)',
     'while, the carry changes': 'jit fn f(a, b) {\n  while sum(a) < 100.0 { a = a + b }\n  a\n}\nlet z = f(shard ones([8]) as P(), shard ones([8]) as P(@X))',
     'if, the value': 'jit fn f(a, b) = if sum(a) > 0.0 { a } else { b }\nlet z = f(rows, columns)',
