@@ -219,7 +219,7 @@ Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span)
   return at(span, [&]() -> Value {
     Binder b(*this, op, args, span);
     b.bind();
-    ctx.set_span(span);
+    ctx.set_span(recorded_at(span));
     std::vector<Tensor> out = ctx.apply(op, b.operands, std::move(b.attrs));
     if (out.size() == 1) return std::move(out[0]);
     std::vector<Value> values;

@@ -8,6 +8,8 @@
 #include "interpreter/lang/modes.h"
 #include "interpreter/lang/operators.h"
 #include "interpreter/lang/remedy.h"
+#include "interpreter/lang/report.h"
+#include "interpreter/lang/sides.h"
 
 namespace shard::lang {
 
@@ -68,8 +70,26 @@ class Depth {
 
 void add_frame(Error& e, const Function& f, Span call) { e.diagnostic.calls.push_back({frame_name(f), call}); }
 
+// The call in the script that led into the library, as long as no function of the script runs again.
+class UserCall {
+ public:
+  UserCall(Impl& m, const Closure& closure, Span call) : m_(m), before_(m.user_call) {
+    const bool library = m.in.sources().has(closure.function->body->span.source) &&
+                         m.in.sources().at(closure.function->body->span.source).name().starts_with(kLibrary);
+    if (!library) m.user_call = {};
+    else if (!before_.known()) m.user_call = call;
+  }
+  ~UserCall() { m_.user_call = before_; }
+  UserCall(const UserCall&) = delete;
+
+ private:
+  Impl& m_;
+  Span before_;
+};
+
 Value Impl::run_body(ActiveFrame& f, const Closure& closure, Span span) {
   FrameScope scope(*this, f);
+  const UserCall library(*this, closure, span);
   const Check::Call call(check, closure, span);
   Value out;
   Flow flow;
@@ -120,6 +140,7 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
       }
     if (!callee) {
       callee = method(*c.callee, f->name.text, scratch);
+      if (callee && (flags(e.id) & kUnused)) refuse_thrown_away(*this, e, c, *callee, object);
       if (!callee) {
         if (find_field(*object, f->name.text))
           fail("type", c.callee->span, "the field `" + f->name.text + "` of " + kind_name(*object) + " is no function",
@@ -129,7 +150,9 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
         std::vector<std::string> fields;
         if (object->fields())
           for (auto& x : object->fields()->fields) fields.push_back(x.first);
-        if (auto near_field = near_miss(f->name.text, fields)) notes.push_back("did you mean `" + *near_field + "`?");
+        if (auto member = member_here(f->name.text, fields); !member.empty())
+          notes.push_back("it is called `" + std::string(member) + "` here");
+        else if (auto near_field = near_miss(f->name.text, fields)) notes.push_back("did you mean `" + *near_field + "`?");
         else if (auto here = name_here(f->name.text); !here.empty())
           notes.push_back("it is called `" + std::string(here) + "` here");
         else if (auto say = way_here(f->name.text); !say.empty()) notes.emplace_back(say);
@@ -180,10 +203,14 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
     fail("type", e.span, kind_name(function) + " is no function and cannot be called",
          {"the variable `" + n->name + "` hides the builtin function of that name: call the variable otherwise"});
   args.reserve(args.size() + c.args.size());
-  const bool movable = !function.is<ClosureRef>();
+  const bool movable = !function.is<ClosureRef>(), native_call = function.is<NativeRef>();
+  if ((flags(e.id) & kUnused) && args.empty()) refuse_thrown_away(*this, e, c, function, nullptr);
+  Sides sides;                                    // of a comparison that comes first, for assertions
   for (const Arg& a : c.args) {
     if (!a.spread) {
-      Value v = take(*a.value, movable);
+      Value v = native_call && args.empty() && !check && !std::holds_alternative<NameRef>(a.value->node)
+                    ? sides.eval(*this, *a.value)
+                    : take(*a.value, movable);
       args.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
       continue;
     }
@@ -221,6 +248,7 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
   try {
     return call(function, args, e.span);
   } catch (Error& error) {
+    sides.tell(*this, error);
     mended(error);
     put_back();
     throw;

@@ -100,7 +100,7 @@ Tensor stacked(Interpreter& in, const Value& v, Span span) {
 
 Tensor Interpreter::tensor(const Value& v, Span span) {
   if (auto* t = v.get<Tensor>()) return *t;
-  context_.set_span(span);
+  context_.set_span(impl_->recorded_at(span));
   if (auto* i = v.get<std::int64_t>()) return context_.scalar(*i);
   if (auto* d = v.get<double>()) return context_.scalar(*d);
   if (auto* b = v.get<bool>()) return context_.scalar(*b);
@@ -118,7 +118,7 @@ Tensor Interpreter::tensor(const Value& v, Span span) {
 std::int64_t Interpreter::integer(const Value& v, Span span, std::string_view what) {
   if (auto* i = v.get<std::int64_t>()) return *i;
   if (auto* t = v.get<Tensor>(); t && t->type().shape.empty() && runtime::is_integer(t->type().dtype)) {
-    context_.set_span(span);
+    context_.set_span(impl_->recorded_at(span));
     if (t->known()) return std::get<std::int64_t>(context_.need(*t));
     if (impl_->check && !t->traced() && !t->array()->buffer) return impl_->check->size_of(*t);
     return impl_->at(span, [&] { return runtime::element_int(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0); });
@@ -130,7 +130,7 @@ double Interpreter::number(const Value& v, Span span, std::string_view what) {
   if (auto* d = v.get<double>()) return *d;
   if (auto* i = v.get<std::int64_t>()) return static_cast<double>(*i);
   if (auto* t = v.get<Tensor>(); t && t->type().shape.empty() && (runtime::is_integer(t->type().dtype) || runtime::is_float(t->type().dtype))) {
-    context_.set_span(span);
+    context_.set_span(impl_->recorded_at(span));
     if (t->known()) {
       const HostNumber n = context_.need(*t);
       return std::holds_alternative<std::int64_t>(n) ? static_cast<double>(std::get<std::int64_t>(n)) : std::get<double>(n);
@@ -147,7 +147,7 @@ bool Interpreter::truth(const Value& v, Span span) {
     case Truth::Traced: break;
     case Truth::Unknown: Check::unknown(span);
   }
-  context_.set_span(span);
+  context_.set_span(impl_->recorded_at(span));
   context_.concrete(v.tensor(), "a condition on the host");
   return false;
 }

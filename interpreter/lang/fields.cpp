@@ -244,7 +244,9 @@ Value Impl::field(const Value& object, const std::string& name, Span span) {
   if (auto v = at(span, [&] { return find_field(object, name); })) return std::move(*v);
   std::vector<std::string> names = field_names(object), notes;
   if (!names.empty()) notes.push_back("its fields: " + listed_fields(names));
-  if (auto near = near_miss(name, names)) notes.push_back("did you mean `" + *near + "`?");
+  if (auto member = member_here(name, names); !member.empty())
+    notes.push_back("it is called `" + std::string(member) + "` here");
+  else if (auto near = near_miss(name, names)) notes.push_back("did you mean `" + *near + "`?");
   else if (builtin(name) >= 0)
     notes.push_back(object.fields() ? "`" + name + "` is a builtin and stands alone: `" + name + "`"
                                     : "`" + name + "` is a function: call it with `." + name + "()`");

@@ -130,6 +130,41 @@ constexpr Known kParameters[] = {
     {"in_features", "inputs"}, {"out_features", "outputs"}, {"features", "outputs"}, {"use_bias", "bias"},
     {"num_heads", "heads"}, {"n_heads", "heads"}, {"p", "rate"}, {"betas", "b1"}, {"beta1", "b1"}, {"beta2", "b2"},
     {"permutation", "perm"}, {"sharding", "spec"}, {"drop_last", "rest"}, {"xs_length", "length"},
+    {"epsilon", "eps"}, {"in_channels", "inputs"}, {"out_channels", "outputs"}, {"num_embeddings", "n"},
+    {"embedding_dim", "d"}, {"embed_dim", "d"}, {"d_model", "d"}, {"dim_feedforward", "hidden"},
+    {"normalized_shape", "d"}, {"num_features", "d"}, {"prob", "rate"}, {"dropout", "rate"}, {"n_layers", "n"},
+    {"num_layers", "n"}, {"kernel", "window"}, {"max_norm", "limit"}, {"end_value", "floor"},
+    {"transition_steps", "steps"}, {"init_value", "start"}, {"epoch", "epochs"}, {"num_epochs", "epochs"},
+    {"seed", "shuffle"}, {"drop_remainder", "rest"}, {"num_workers", "prefetch"},
+};
+
+// Of the modules nn, optim and train.
+constexpr Known kMembers[] = {
+    {"Dense", "linear"}, {"Linear", "linear"}, {"Embed", "embedding"}, {"LayerNorm", "layer_norm"},
+    {"RMSNorm", "rms_norm"}, {"BatchNorm", "batch_norm"}, {"BatchNorm1d", "batch_norm"},
+    {"BatchNorm2d", "batch_norm"}, {"Conv", "conv"}, {"Conv1d", "conv"}, {"Conv2d", "conv"}, {"Conv3d", "conv"},
+    {"MultiHeadDotProductAttention", "attention"}, {"MultiHeadAttention", "attention"},
+    {"MultiheadAttention", "attention"}, {"SelfAttention", "attention"}, {"multi_head_attention", "attention"},
+    {"TransformerEncoderLayer", "transformer_block"}, {"TransformerBlock", "transformer_block"},
+    {"mlp", "feed_forward"}, {"MLP", "feed_forward"}, {"Flatten", "flatten"},
+    {"CrossEntropyLoss", "cross_entropy"}, {"softmax_cross_entropy_with_integer_labels", "cross_entropy"},
+    {"softmax_cross_entropy", "soft_cross_entropy"}, {"BCEWithLogitsLoss", "bce"},
+    {"sigmoid_binary_cross_entropy", "bce"}, {"binary_cross_entropy", "bce"},
+    {"binary_cross_entropy_with_logits", "bce"}, {"MSELoss", "mse"}, {"mse_loss", "mse"}, {"squared_error", "mse"},
+    {"L1Loss", "mae"}, {"l1_loss", "mae"}, {"absolute_error", "mae"}, {"HuberLoss", "huber"}, {"huber_loss", "huber"},
+    {"SmoothL1Loss", "huber"}, {"smooth_l1_loss", "huber"}, {"KLDivLoss", "kl"}, {"kl_div", "kl"},
+    {"kl_divergence", "kl"}, {"hinge_loss", "hinge"}, {"rope", "rotary"},
+    {"xavier_uniform", "glorot_uniform"}, {"xavier_normal", "glorot_normal"}, {"kaiming_uniform", "he_uniform"},
+    {"kaiming_normal", "he_normal"},
+    {"clip_grad_norm", "clip_by_global_norm"}, {"clip_grad_norm_", "clip_by_global_norm"},
+    {"clip", "clip_by_value"}, {"cosine_decay_schedule", "cosine"}, {"warmup_cosine_decay_schedule", "cosine"},
+    {"CosineAnnealingLR", "cosine"}, {"linear_schedule", "linear"}, {"exponential_decay", "exponential"},
+    {"ExponentialLR", "exponential"}, {"polynomial_schedule", "polynomial"},
+    {"piecewise_constant_schedule", "steps"}, {"MultiStepLR", "steps"}, {"StepLR", "exponential"},
+    {"join_schedules", "join"}, {"constant_schedule", "constant"}, {"MultiSteps", "accumulate"},
+    {"scale_by_learning_rate", "scale_by_rate"}, {"scale_by_schedule", "scale_by_rate"},
+    {"incremental_update", "moving_average"}, {"CSVLogger", "csv"}, {"SummaryWriter", "tensorboard"},
+    {"EarlyStopping", "early_stop"}, {"fit", "loop"},
 };
 
 template <std::size_t N> std::string_view found(const Known (&table)[N], std::string_view name) {
@@ -143,6 +178,13 @@ template <std::size_t N> std::string_view found(const Known (&table)[N], std::st
 std::string_view name_here(std::string_view name) { return found(kNames, name); }
 std::string_view way_here(std::string_view name) { return found(kWays, name); }
 
+bool gives_only(std::string_view builtin) { return builtin == "append"; }
+
+std::string_view member_here(std::string_view name, const std::vector<std::string>& fields) {
+  const std::string_view here = found(kMembers, name);
+  return std::find(fields.begin(), fields.end(), here) != fields.end() ? here : std::string_view();
+}
+
 std::optional<std::string> parameter_near(std::string_view name, const std::vector<std::string>& parameters) {
   const auto has = [&](std::string_view p) { return std::find(parameters.begin(), parameters.end(), p) != parameters.end(); };
   if (auto near = grammar::near_miss(name, parameters)) return near;
@@ -151,7 +193,8 @@ std::optional<std::string> parameter_near(std::string_view name, const std::vect
   for (const std::string& p : parameters) {              // batch_size -> batch
     const bool begins = name.size() > p.size() && name.substr(0, p.size()) == p && name[p.size()] == '_';
     const bool within = p.size() > name.size() && p.substr(0, name.size()) == name && p[name.size()] == '_';
-    if (p.size() > 1 && (begins || within)) return p;
+    const bool ends = name.size() > p.size() && name.ends_with(p) && name[name.size() - p.size() - 1] == '_';
+    if (p.size() > 1 && (begins || within || ends)) return p;   // label_smoothing -> smoothing
   }
   return std::nullopt;
 }

@@ -105,6 +105,7 @@ struct Interpreter::Impl {
   ActiveFrame* frame = nullptr;
   int depth = 0;                               // calls of functions of the script that are open
   char* stack_end = nullptr;                   // C++ frames below this address leave too little room for another call
+  grammar::Span user_call;                     // while a function of the library runs: the call in the script that led there
   Value returned;                              // of Flow::Return
   grammar::Span flow_span;                     // of the break, continue or return that is under way
   std::atomic<bool> interrupted{false};
@@ -187,14 +188,18 @@ struct Interpreter::Impl {
   std::vector<Value> annotation_values(const grammar::Function& f);
 
   // ---- operations with a span: RuntimeErrors become errors of the script there
+  // What is recorded from inside of the library belongs to the script's line, for whoever reads the graph; errors while
+  // recording keep their own place, with the calls that led there (report.h).
+  grammar::Span recorded_at(grammar::Span span) const { return user_call.known() && ctx.tracing() ? user_call : span; }
   template <class F> auto at(grammar::Span span, F f) -> decltype(f()) {
-    ctx.set_span(span);
+    const grammar::Span recorded = recorded_at(span);
+    ctx.set_span(recorded);
     try {
       return f();
     } catch (const runtime::RuntimeError& e) {
       throw grammar::Error(e.code, span, e.what());
     } catch (grammar::Error& e) {
-      if (!e.diagnostic.span.known()) e.diagnostic.span = span;
+      if (!e.diagnostic.span.known() || e.diagnostic.span == recorded) e.diagnostic.span = span;
       throw;
     }
   }

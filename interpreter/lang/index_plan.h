@@ -12,7 +12,9 @@ namespace shard::lang {
 // The core operations that indexing is made of, recorded or run at once.
 class ArrayOps {
  public:
-  ArrayOps(Interpreter& in, grammar::Span span) : in_(in), ctx_(in.context()), core_(in.context().table().core()), span_(span) { ctx_.set_span(span); }
+  ArrayOps(Interpreter& in, grammar::Span span) : in_(in), ctx_(in.context()), core_(in.context().table().core()), span_(span) {
+    ctx_.set_span(in.impl().recorded_at(span));
+  }
   using T = trace::Tensor;
   Interpreter& in() { return in_; }
   bool tracing() const { return ctx_.tracing(); }

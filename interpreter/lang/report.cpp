@@ -193,7 +193,8 @@ Diagnostic for_user(Diagnostic d, const SourceMap& sources) {
     std::string line(source.line(source.position(d.span.begin).line));
     line.erase(0, line.find_first_not_of(' ') == std::string::npos ? 0 : line.find_first_not_of(' '));
     const std::string what = d.calls[i].function.empty() ? "a function" : "`" + d.calls[i].function + "`";
-    d.notes.insert(d.notes.begin(), "inside of " + what + ", at " + place(sources, d.span) + ": " + line);
+    if (d.code != "error")                               // which says in words what it is about
+      d.notes.insert(d.notes.begin(), "inside of " + what + ", at " + place(sources, d.span) + ": " + line);
     d.span = d.calls[i].call;
     d.fixes.clear();                                     // they are for the text of the library
     d.calls.erase(d.calls.begin(), d.calls.begin() + static_cast<std::ptrdiff_t>(i) + 1);

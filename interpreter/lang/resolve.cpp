@@ -36,7 +36,10 @@ void Resolver::run() {
     v->global = static_cast<int>(module_.variables.size());
     module_.variables.push_back({v->name, nullptr, false, v->is_function});
   }
-  for (const StmtPtr& s : unit_.tree->body) statement(*s, true);
+  for (const StmtPtr& s : unit_.tree->body) {      // the last one's value is the file's
+    const auto* e = std::get_if<ExprStmt>(&s->node);
+    statement(*s, module_.replaces || s == unit_.tree->body.back() || !e || !std::holds_alternative<Call>(e->value->node));
+  }
   finish();
 }
 

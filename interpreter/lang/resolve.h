@@ -41,7 +41,7 @@ struct FunctionInfo {
 };
 
 enum NameFlag : std::uint8_t {
-  kUnused = 1,      // nothing uses the value of this `if`
+  kUnused = 1,      // nothing uses the value of this `if` or call
   kMove = 2,        // this argument's variable is assigned anew by the statement: its value may be moved out
   kBindsSize = 4,   // a name in a type annotation of a parameter: binds on first use
 };

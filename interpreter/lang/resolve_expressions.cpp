@@ -45,7 +45,10 @@ void Resolver::expr(const Expr& e, bool used) {
                           expr(*x.right);
                           product_with_ = before;
                         },
-                        [&](const Call& x) { call(x); },
+                        [&](const Call& x) {
+                          if (!used) flags(e.id) |= kUnused;
+                          call(x);
+                        },
                         [&](const Index& x) { expr(*x.object); items(x); },
                         [&](const Field& x) { expr(*x.object); },
                         [&](const Pipe& x) { expr(*x.value); expr(*x.target); },

@@ -26,7 +26,7 @@ Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, Span span) {
       m.fail("mesh", span, "a value can move to another mesh outside of traced code only",
              {"it is on " + runtime::to_string(*a.type.mesh), "the layout is on " + runtime::to_string(*layout.mesh)});
   }
-  m.ctx.set_span(span);
+  m.ctx.set_span(m.recorded_at(span));
   return m.ctx.apply1(*m.ctx.table().core().shard, {t}, {{"layout", layout}});
 }
 
