@@ -65,10 +65,13 @@ void register_rounding(OpTable& t) {
                   [](Expr x, Expr y) { return select(ge(x, 0.0), 1.0, y.number(-1.0)); }));
   t.add(unary_zero_row("sign", "sign(x)", "-1, 0 or 1.", Code::Sign, kPromote));
   // Whole numbers are rounded already: they keep their type.
-  auto rounding = [&](std::string_view inner, std::string_view inner_signature, std::string_view name, std::string_view signature, std::string_view doc, Code code) {
-    OpDef row = unary_zero_row(inner, inner_signature, doc, code, kInexact);
+  auto of_floats = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
+    OpDef row = unary_zero_row(name, signature, doc, code, kInexact);
     row.internal = true;
     t.add(std::move(row));
+  };
+  auto rounding = [&](std::string_view inner, std::string_view inner_signature, std::string_view name, std::string_view signature, std::string_view doc, Code code) {
+    of_floats(inner, inner_signature, doc, code);
     t.add(composite_row(name, signature, doc,
                         [inner](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
                           return {runtime::is_float(b.type(in[0]).dtype) ? b.call(inner, {in[0]}) : in[0]};
@@ -77,7 +80,25 @@ void register_rounding(OpTable& t) {
   };
   rounding("float_floor", "float_floor(x)", "floor", "floor(x)", "The whole number below.", Code::Floor);
   rounding("float_ceil", "float_ceil(x)", "ceil", "ceil(x)", "The whole number above.", Code::Ceil);
-  rounding("float_round", "float_round(x)", "round", "round(x)", "The nearest whole number, halves to the even one.", Code::Round);
+  of_floats("float_round", "float_round(x)", "The nearest whole number, halves to the even one.", Code::Round);
+  // With decimals as jax.numpy: halves are rounded in f32.
+  std::vector<Sample> samples = unary_samples({});
+  samples.push_back({{f32({4}, -20, 20)}, {{"decimals", std::int64_t{1}}}});
+  t.add(composite_row("round", "round(x, decimals: int = 0)", "The nearest whole number (or number of so many decimals), halves to the even one.",
+                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+                        const std::int64_t decimals = integer_or(attrs, "decimals", 0);
+                        const Type own = b.type(in[0]);
+                        if (!runtime::is_float(own.dtype) && decimals < 0)
+                          fail("value", "round of " + runtime::to_string(own) + " to tens or hundreds: cast it to a float first");
+                        if (!runtime::is_float(own.dtype)) return {in[0]};
+                        if (decimals == 0) return {b.call("float_round", {in[0]})};
+                        const bool half = own.dtype == DType::F16 || own.dtype == DType::BF16;
+                        Expr x{b, half ? ir::convert(b, in[0], DType::F32) : in[0]};
+                        const double factor = std::pow(10.0, static_cast<double>(decimals));
+                        Expr made = call("float_round", {x * factor}) / factor;
+                        return {half ? ir::convert(b, made, own.dtype, own.weak) : made.var()};
+                      },
+                      samples));
 }
 
 }  // namespace
