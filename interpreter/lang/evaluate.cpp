@@ -281,7 +281,9 @@ Value Impl::eval_sequence(const Expr&, const std::vector<Element>& elements, boo
       if (r->end - r->begin > (std::int64_t{1} << 26)) fail("size", x.value->span, "a range of " + std::to_string(r->end - r->begin) + " is too long to spread");
       for (std::int64_t i = r->begin; i < r->end; ++i) items.emplace_back(i);
     } else {
-      fail("type", x.value->span, "`...` spreads lists, tuples and ranges, and this is " + kind_name(v));
+      fail("type", x.value->span, "`...` spreads lists, tuples and ranges, and this is " + kind_name(v),
+           v.is_tensor() ? std::vector<std::string>{"a list of an array's rows is `map(fn(v) = v, x)`"}
+                         : std::vector<std::string>{});
     }
   }
   return list ? Value::list(std::move(items)) : Value::tuple(std::move(items));

@@ -72,7 +72,7 @@ constexpr Known kWays[] = {
     {"numel", "the number of elements is a field: `x.size`"},
     {"dim", "the number of dimensions is a field: `x.ndim`"},
     {"item", "an array of one element is a number by `float(x)` or `int(x)`"},
-    {"tolist", "a list of the parts along the first dimension is `[...x]`"},
+    {"tolist", "a list of the parts along the first dimension is `map(fn(v) = v, x)`"},
     {"clone", "values never change in place: nothing has to be copied"},
     {"copy", "values never change in place: nothing has to be copied"},
     {"deepcopy", "values never change in place: nothing has to be copied"},
