@@ -20,6 +20,22 @@ bool same_place(const Place& a, const Place& b) {
          a.strides == b.strides && a.frozen == b.frozen && a.dtype == b.dtype;
 }
 
+// All of its storage, in the order of `b`.
+bool lies_as(const Place& a, const Place& b) {
+  return a.offset == 0 && a.frozen.empty() && a.device == b.device && a.strides == b.strides;
+}
+
+// Results lie as the operands do, so that all are read and written in one line; dense where operands are, or have to be.
+Anchors order_of(const std::vector<Place>& operands, const Place& dense, bool must, const Mesh* mesh) {
+  std::optional<Anchors> order;
+  for (const Place& p : operands) {
+    auto lies = p.distinct == dense.distinct ? anchors_of(p, mesh) : std::nullopt;
+    must |= lies && p.device == dense.device;
+    if (!order) order = std::move(lies);
+  }
+  return must || !order ? *anchors_of(dense, mesh) : *order;
+}
+
 // Registers by type; one that is free is taken again.
 class Registers {
  public:
@@ -148,18 +164,19 @@ void Lowering::emit_elementwise(const Unit& unit) {
     return;
   }
 
+  bool result = std::any_of(outputs.begin(), outputs.end(), [&](ir::Var v) { return result_[at(v)] != 0; });
+  Anchors order = order_of(inputs, dense_place(-1, DType::F32, distinct, shape, mesh_), result, mesh_);
   std::vector<Place> made;
-  for (ir::Var v : outputs) made.push_back(fresh(type(v).dtype, distinct, shape));
-  std::vector<AxisId> batch = distinct.list();
+  for (ir::Var v : outputs) made.push_back(fresh(type(v).dtype, order, shape));
   std::vector<View> in, out;
-  for (const Place& p : inputs) in.push_back(view_of(p, batch, mesh_));
-  for (const Place& p : made) out.push_back(view_of(p, batch, mesh_));
+  for (const Place& p : inputs) in.push_back(view_of(p, order, mesh_));
+  for (const Place& p : made) out.push_back(view_of(p, order, mesh_));
   // An output may go over an input that is read element for element, by nothing else in another way.
   std::vector<std::pair<int, int>> in_place;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     bool alone = std::count_if(inputs.begin(), inputs.end(),
                                [&](const Place& q) { return q.storage == inputs[i].storage; }) == 1;
-    if (!alone || inputs[i].distinct != distinct || !is_dense(inputs[i], mesh_)) continue;
+    if (!alone || inputs[i].distinct != distinct || !lies_as(inputs[i], made[0])) continue;
     for (std::size_t o = 0; o < made.size(); ++o)
       if (made[o].dtype == inputs[i].dtype) in_place.emplace_back(static_cast<int>(o), static_cast<int>(i));
   }

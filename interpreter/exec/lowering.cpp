@@ -39,7 +39,8 @@ Place param_place(int storage, const ir::Type& type, AxisSet distinct, const Sur
 }
 
 Lowering::Lowering(const ir::Graph& g, Surroundings around, std::vector<AxisSet> params)
-    : g_(g), around_(around), mesh_(around.mesh), places_(g.types.size()), needed_(g.types.size(), 0) {
+    : g_(g), around_(around), mesh_(around.mesh), places_(g.types.size()), needed_(g.types.size(), 0),
+      result_(g.types.size(), 0) {
   if (mesh_)
     for (AxisSet& s : params)
       for (AxisId a : s.list())
@@ -70,7 +71,7 @@ void Lowering::run() {
     for (int i : units[u].nodes)
       for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].inputs)
         if (unit_of[at(v)] != static_cast<int>(u)) needed_[at(v)] = 1;
-  for (ir::Var v : g_.results) needed_[at(v)] = 1;
+  for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
   for (const Unit& u : units) emit(u);
 }
 
@@ -82,12 +83,21 @@ Ref Lowering::ref(const Place& p) const {
 }
 
 Place Lowering::fresh(DType dtype, AxisSet distinct, Shape shape) {
+  Anchors axes;
+  for (AxisId a : distinct.list()) axes.push_back({a, 0});
+  return fresh(dtype, axes, std::move(shape));
+}
+
+Place Lowering::fresh(DType dtype, const Anchors& axes, Shape shape) {
   auto item = size_of(dtype);
   std::int64_t one = runtime::checked_bytes(shape, item);
   Shape whole = shape;
-  if (mesh_ && !distinct.empty()) whole.insert(whole.begin(), mesh_->size_of(distinct));
-  return dense_place(draft_.temporary(runtime::checked_bytes(whole, item), one), dtype, distinct, std::move(shape),
-                     mesh_);
+  if (!axes.empty()) {
+    whole.insert(whole.begin(), 1);
+    for (const Anchor& a : axes) whole[0] *= mesh_->size_of(a.axis);
+  }
+  return anchored_place(draft_.temporary(runtime::checked_bytes(whole, item), one), dtype, axes, std::move(shape),
+                        mesh_);
 }
 
 int Lowering::constant_storage(runtime::BufferRef buffer) {
@@ -258,6 +268,43 @@ bool Lowering::emit_view(const Node& n) {
   return false;
 }
 
+// Blocks lie as the whole array would: an axis stands before the dimension of the result that it stands before in an
+// operand. The product of a split batch and a split weight is then one large product, and nothing is copied.
+Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
+  std::vector<ir::Type> in;
+  for (ir::Var v : n.inputs) in.push_back(type(v));
+  const ir::FactorRule rule = ir::factors_of({*n.op, in, n.attrs});
+  const auto& result = rule.results[0];
+  auto position = [&](const ir::DimFactors& dim) {   // in the result, of what runs along this dimension
+    for (std::size_t r = 0; r < result.size(); ++r)
+      for (int f : dim)
+        if (std::find(result[r].begin(), result[r].end(), f) != result[r].end()) return static_cast<int>(r);
+    return -1;
+  };
+  Anchors axes;
+  for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+    const Place& p = place(n.inputs[i]);
+    std::vector<AxisId> own = (p.distinct & distinct).list();
+    std::stable_sort(own.begin(), own.end(),
+                     [&](AxisId a, AxisId b) { return p.device_stride(a) > p.device_stride(b); });
+    for (AxisId a : own) {
+      int before = static_cast<int>(result.size());
+      std::int64_t nearest = 0;
+      for (std::size_t d = 0; d < p.shape.size(); ++d) {
+        std::int64_t step = p.strides[d];
+        int r = position(rule.operands[i][d]);
+        if (r < 0 || p.shape[d] == 1 || step <= nearest || step >= p.device_stride(a)) continue;
+        nearest = step;
+        before = r;
+      }
+      axes.push_back({a, before});
+      distinct.remove(a);
+    }
+  }
+  std::stable_sort(axes.begin(), axes.end(), [](const Anchor& a, const Anchor& b) { return a.before < b.before; });
+  return axes;
+}
+
 // `summed` (in mesh order): device axes whose terms are added up in the kernel; `out`: the value that is then made.
 void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir::Var out) {
   const auto* plain = std::get_if<ir::KernelFn>(&n.op->kernel);
@@ -271,7 +318,9 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   AxisSet rest = all;
   for (AxisId a : summed) rest.remove(a);
   ir::Vars outputs = summed.empty() ? n.outputs : ir::Vars{out};
-  for (ir::Var v : outputs) made.push_back(fresh(type(v).dtype, rest, type(v).shape));
+  for (ir::Var v : outputs)
+    made.push_back(n.op->any_order && !result_[at(v)] ? fresh(type(v).dtype, order_for(n, rest), type(v).shape)
+                                                       : fresh(type(v).dtype, rest, type(v).shape));
 
   // The summed axes lead; each part of the batch is merged by itself.
   std::vector<AxisId> kept = rest.list();

@@ -68,6 +68,7 @@ class Lowering {
 
   // ---- storages and steps
   Place fresh(DType dtype, AxisSet distinct, Shape shape);     // a new temporary, dense
+  Place fresh(DType dtype, const Anchors& axes, Shape shape);
   Place constant(DType dtype, Scalar value);                   // of rank 0
   int constant_storage(runtime::BufferRef buffer);
   Ref ref(const Place& p) const;
@@ -85,6 +86,7 @@ class Lowering {
   void emit(const Unit& unit);
   void emit_node(const ir::Node& n);
   void emit_kernel(const ir::Node& n, const std::vector<AxisId>& summed, ir::Var out);
+  Anchors order_for(const ir::Node& n, AxisSet distinct) const;   // of the result's memory
   void emit_elementwise(const Unit& unit);                     // elementwise.cpp
   bool emit_view(const ir::Node& n);  // core operations that only see their operand differently
   // collectives.cpp
@@ -114,6 +116,7 @@ class Lowering {
   std::vector<AxisSet> distinct_;      // by Var::id
   std::vector<Place> places_;
   std::vector<char> needed_;           // values that something outside of their unit reads
+  std::vector<char> result_;           // values that are results of the graph
   Draft draft_;
   std::vector<std::pair<std::pair<DType, Scalar>, int>> scalars_;   // constants made so far
   grammar::Span span_;

@@ -19,21 +19,53 @@ std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh) {
   return runtime::numel(shape) * (mesh && !distinct.empty() ? mesh->size_of(distinct) : 1);
 }
 
-Place dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh) {
+Place anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape, const Mesh* mesh) {
   Place p;
   p.storage = storage;
   p.dtype = dtype;
-  p.distinct = distinct;
-  p.strides = runtime::row_major(shape);
+  p.strides.assign(shape.size(), 0);
   p.shape = std::move(shape);
-  std::int64_t step = runtime::numel(p.shape);
-  std::vector<AxisId> axes = distinct.list();
-  p.device.assign(axes.size(), 0);
-  for (std::size_t i = axes.size(); i-- > 0;) {
-    p.device[i] = step;
-    step *= mesh->size_of(axes[i]);
+  std::vector<std::int64_t> of(mesh ? mesh->axes.size() : 0, 0);
+  std::int64_t step = 1;
+  std::size_t left = axes.size();
+  for (std::size_t d = p.shape.size() + 1; d-- > 0;) {
+    if (d < p.shape.size()) {
+      p.strides[d] = step;
+      if (__builtin_mul_overflow(step, std::max<std::int64_t>(p.shape[d], 1), &step)) step = 0;   // an empty array
+    }
+    for (; left > 0 && axes[left - 1].before == static_cast<int>(d); --left) {
+      AxisId a = axes[left - 1].axis;
+      p.distinct.add(a);
+      of[a] = step;
+      step *= mesh->size_of(a);
+    }
   }
+  for (AxisId a : p.distinct.list()) p.device.push_back(of[a]);
   return p;
+}
+
+std::optional<Anchors> anchors_of(const Place& p, const Mesh* mesh) {
+  Anchors axes;
+  for (AxisId a : p.distinct.list()) {
+    int before = 0;
+    for (std::size_t d = 0; d < p.shape.size(); ++d)
+      if (p.shape[d] > 1 && p.strides[d] >= p.device_stride(a)) before = static_cast<int>(d) + 1;
+    axes.push_back({a, before});
+  }
+  std::sort(axes.begin(), axes.end(), [&](const Anchor& a, const Anchor& b) {
+    return a.before != b.before ? a.before < b.before : p.device_stride(a.axis) > p.device_stride(b.axis);
+  });
+  Place like = anchored_place(p.storage, p.dtype, axes, p.shape, mesh);
+  for (std::size_t d = 0; d < p.shape.size(); ++d)
+    if (p.shape[d] > 1 && p.strides[d] != like.strides[d]) return std::nullopt;
+  if (p.offset != 0 || !p.frozen.empty() || p.splat || p.device != like.device) return std::nullopt;
+  return axes;
+}
+
+Place dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh) {
+  Anchors axes;
+  for (AxisId a : distinct.list()) axes.push_back({a, 0});
+  return anchored_place(storage, dtype, axes, std::move(shape), mesh);
 }
 
 View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh) {
@@ -47,6 +79,22 @@ View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh)
   }
   v.shape.insert(v.shape.end(), p.shape.begin(), p.shape.end());
   v.strides.insert(v.strides.end(), p.strides.begin(), p.strides.end());
+  return v;
+}
+
+View view_of(const Place& p, const Anchors& order, const Mesh* mesh) {
+  View v;
+  v.dtype = p.dtype;
+  auto axis = order.begin();
+  for (std::size_t d = 0; d <= p.shape.size(); ++d) {
+    for (; axis != order.end() && axis->before == static_cast<int>(d); ++axis) {
+      v.shape.push_back(mesh->size_of(axis->axis));
+      v.strides.push_back(p.device_stride(axis->axis));
+    }
+    if (d == p.shape.size()) break;
+    v.shape.push_back(p.shape[d]);
+    v.strides.push_back(p.strides[d]);
+  }
   return v;
 }
 

@@ -48,6 +48,18 @@ struct Place {
   std::int64_t device_stride(AxisId a) const;           // 0 along axes that are not distinct
 };
 
+// The order of memory: a device axis stands right before (outside of) a dimension of the block, or after all of them
+// (the rank). Outermost first.
+struct Anchor {
+  AxisId axis;
+  int before;
+};
+using Anchors = std::vector<Anchor>;
+
+// Row-major over the dimensions of a block, device axes where they are anchored.
+Place anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape, const Mesh* mesh);
+// How a place lies; nothing where it is not all of such memory (transposed, cut, broadcast).
+std::optional<Anchors> anchors_of(const Place& p, const Mesh* mesh);
 // Row-major over [distinct axes in mesh order..., shape...].
 Place dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh);
 bool is_dense(const Place& p, const Mesh* mesh);
@@ -56,6 +68,7 @@ std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh);
 // What a kernel gets: leading dimensions for `batch` (stride 0 where the value does not differ), then the local ones.
 // Data is null.
 View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh);
+View view_of(const Place& p, const Anchors& order, const Mesh* mesh);      // axes where memory of this order has them
 
 Place broadcast(Place p, const Shape& shape);                              // NumPy's rule, aligned from the right
 Place permuted(Place p, const std::vector<int>& perm);                     // perm[i]: the old dimension that becomes i

@@ -78,25 +78,12 @@ Body compile_body(const BodyCall& call, const Surroundings& around) {
 }
 
 Place Lowering::arranged(DType dtype, AxisSet outer, std::int64_t length, AxisSet inner, Shape row) {
-  Shape shape = row;
+  Shape shape = std::move(row);
   if (length >= 0) shape.insert(shape.begin(), length);
-  Place p = fresh(dtype, outer | inner, shape);
-  std::int64_t step = runtime::numel(row);
-  std::vector<std::int64_t> of(mesh_ ? mesh_->axes.size() : 0, 0);
-  auto lay = [&](AxisSet axes) {
-    auto list = axes.list();
-    for (std::size_t i = list.size(); i-- > 0; step *= mesh_->size_of(list[i])) of[list[i]] = step;
-  };
-  lay(inner);
-  p.strides = runtime::row_major(row);
-  if (length >= 0) {
-    p.strides.insert(p.strides.begin(), step);
-    step *= length;
-  }
-  lay(outer);
-  p.device.clear();
-  for (AxisId a : p.distinct.list()) p.device.push_back(of[a]);
-  return p;
+  Anchors axes;
+  for (AxisId a : outer.list()) axes.push_back({a, 0});
+  for (AxisId a : inner.list()) axes.push_back({a, length >= 0 ? 1 : 0});
+  return fresh(dtype, axes, std::move(shape));
 }
 
 void Lowering::blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<Place>& in,

@@ -164,6 +164,7 @@ struct OpDef {
   Derivative derivative = {};       // REQUIRED
   Kernel kernel = {};               // REQUIRED
   KernelSumFn kernel_sum = {};      // with a sum over devices behind it: contractions and sums
+  bool any_order = false;           // the kernels write results whose dimensions lie in any order, not row-major only
   double flops = 1;                 // per point of the factor space
   Comm comm = Comm::None;
   // Explicit mode refuses what the partitioner could do: a sentence with the facts, or nothing.

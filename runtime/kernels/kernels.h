@@ -28,14 +28,11 @@ void argsort(const View& in, const View& out_i32, bool descending = false);
 enum class Scan : std::uint8_t { Sum, Prod, Max, Min };
 void cumulative(Scan op, const View& in, const View& out, bool reverse);   // along the last dimension
 
-// ---- matmul.cpp: out[b..., m, n] (+)= sum over k of a[b..., m, k] * w[b..., k, n]
-// Views of rank 3: [batch, m, k], [batch, k, n], [batch, m, n]; any strides for a and w (transposed operands cost nothing extra
-// where one stride is 1; others are packed first). f32 and f64 through Eigen over row blocks in oneTBB; f16 and bf16 accumulate in f32;
+// ---- matmul.cpp: out[b..., m, n] = sum over k of a[b..., m, k] * w[b..., k, n]
+// Any strides for a and w (transposed operands cost nothing extra where one stride is 1; others are packed first) and for out, but
+// that its columns lie one after the other. f32 and f64 through Eigen over row blocks in oneTBB; f16 and bf16 accumulate in f32;
 // integers wrap. Row blocks are multiples of 8 rows, so bits do not depend on the threads.
 void matmul(const View& a, const View& w, const View& out);
-// The same where the sum also runs over a leading group: out[b, m, n] = sum over g, k of a[g, b, m, k] * w[g, b, k, n], rank 4.
-// This is a contraction followed by a sum over devices g: formed tile by tile, the terms of single devices are never stored.
-void matmul_sum(const View& a, const View& w, const View& out);
 const char* matmul_isa();   // "avx512" or "avx2" or "sse2": what run time chose
 
 // ---- gather.cpp. Rows of `x` viewed as [batch, n, inner] taken by `index` (i32 or i64) [batch, m] -> out [batch, m, inner].

@@ -1,12 +1,12 @@
 // Matrix products. The work is cut into blocks of rows (multiples of 8) and, where rows are few, of columns; a block is
-// one call of the vector kernels, or of plain loops where the product is tiny. Cuts depend on sizes alone. Equal
-// matrices of a batch that lie one after the other are one larger product.
+// one call of the vector kernels, or of plain loops where the product is tiny. Cuts depend on sizes alone.
 #include "runtime/kernels/kernels.h"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
+#include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/types.h"
 #include "runtime/kernels/vector/table.h"
@@ -14,15 +14,19 @@
 namespace shard::runtime {
 namespace {
 
-struct Operand {  // [group, batch, rows, columns] of any strides
+struct Operand {  // matrices of any strides
   const unsigned char* data;
-  std::int64_t group, batch, row, col;
+  std::int64_t row, col;
 };
+constexpr int kA = 0, kW = 1, kOut = 2;
 struct Product {
   DType type;
-  std::int64_t groups, batches, m, n, k;
+  Nest<3> batch;  // steps from one matrix to the next
+  std::int64_t m, n, k;
   Operand a, w;
-  unsigned char* out;  // contiguous [batches, m, n]
+  unsigned char* out;
+  std::int64_t out_row;  // columns lie one after the other
+  std::int64_t batches() const { return batch.count(batch.rank); }
 };
 using Memory = std::unique_ptr<unsigned char[]>;
 
@@ -34,28 +38,33 @@ Memory scratch(std::int64_t elements, std::size_t item) {
 }
 
 // The operand as a dense array of f32 or its own type: halves are widened, and neither stride being 1 is mended.
-Memory pack(Operand& x, DType type, std::int64_t groups, std::int64_t batches, std::int64_t rows, std::int64_t cols) {
-  const bool half = type == DType::F16 || type == DType::BF16;
-  if (x.group == 0) groups = 1;
-  if (x.batch == 0) batches = 1;
-  const Shape shape{groups, batches, rows, cols};
-  const std::int64_t count = numel(shape);
+Memory pack(Product& p, int which, std::int64_t rows, std::int64_t cols) {
+  Operand& x = which == kA ? p.a : p.w;
+  const bool half = p.type == DType::F16 || p.type == DType::BF16;
+  View source{p.type, {}, {}, const_cast<unsigned char*>(x.data)};
+  auto& steps = p.batch.stride[which];
+  for (int d = 0; d < p.batch.rank; ++d) {
+    source.shape.push_back(steps[d] == 0 ? 1 : p.batch.size[d]);
+    source.strides.push_back(steps[d]);
+  }
   const bool by_columns = x.row == 1 && x.col != 1;  // keep the order that memory has
-  Memory dense = scratch(count, size_of(type));
-  const View source{type, by_columns ? Shape{groups, batches, cols, rows} : shape,
-                    by_columns ? Strides{x.group, x.batch, x.col, x.row} : Strides{x.group, x.batch, x.row, x.col},
-                    const_cast<unsigned char*>(x.data)};
-  copy(source, contiguous(type, source.shape, dense.get()));
+  source.shape.insert(source.shape.end(), {by_columns ? cols : rows, by_columns ? rows : cols});
+  source.strides.insert(source.strides.end(), {by_columns ? x.col : x.row, by_columns ? x.row : x.col});
+  const std::int64_t count = numel(source.shape);
+  Memory dense = scratch(count, size_of(p.type));
+  const View to = contiguous(p.type, source.shape, dense.get());
+  copy(source, to);
   if (half) {
     Memory wide = scratch(count, sizeof(float));
-    const Loop load = type == DType::F16 ? vector_table().load_f16 : vector_table().load_bf16;
+    const Loop load = p.type == DType::F16 ? vector_table().load_f16 : vector_table().load_bf16;
     spread(count, 1 << 16, [&](std::int64_t lo, std::int64_t hi) {
       load(dense.get() + lo * 2, nullptr, nullptr, reinterpret_cast<float*>(wide.get()) + lo, hi - lo);
     });
     dense = std::move(wide);
   }
-  x = {dense.get(), x.group == 0 ? 0 : batches * rows * cols, x.batch == 0 ? 0 : rows * cols, by_columns ? 1 : cols,
-       by_columns ? rows : 1};
+  for (int d = 0; d < p.batch.rank; ++d)
+    if (steps[d] != 0) steps[d] = to.strides[static_cast<std::size_t>(d)];
+  x = {dense.get(), by_columns ? 1 : cols, by_columns ? rows : 1};
   return dense;
 }
 
@@ -67,7 +76,7 @@ void tiny(const Gemm& g) {
   T* c = static_cast<T*>(g.c);
   for (std::int64_t i = 0; i < g.m; ++i)
     for (std::int64_t j = 0; j < g.n; ++j) {
-      T sum = g.add ? c[i * g.c_row + j] : T{0};
+      T sum{0};
       for (std::int64_t p = 0; p < g.k; ++p) sum += a[i * g.a_row + p * g.a_col] * w[p * g.w_row + j * g.w_col];
       c[i * g.c_row + j] = sum;
     }
@@ -77,21 +86,20 @@ void tiny(const Gemm& g) {
 template <class T>
 void plain(const Product& p) {
   using C = Compute<T>;
-  const std::int64_t rows = p.batches * p.m;
-  spread(rows, std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, p.n * p.k * p.groups)),
+  spread(p.batches() * p.m, std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, p.n * p.k)),
          [&](std::int64_t lo, std::int64_t hi) {
            for (std::int64_t r = lo; r < hi; ++r) {
-             T* c = reinterpret_cast<T*>(p.out) + r * p.n;
-             const T* a = reinterpret_cast<const T*>(p.a.data) + r / p.m * p.a.batch + r % p.m * p.a.row;
-             const T* w = reinterpret_cast<const T*>(p.w.data) + r / p.m * p.w.batch;
+             const Position<3> at(p.batch, p.batch.rank, r / p.m);
+             T* c = reinterpret_cast<T*>(p.out) + at.offset[kOut] + r % p.m * p.out_row;
+             const T* a = reinterpret_cast<const T*>(p.a.data) + at.offset[kA] + r % p.m * p.a.row;
+             const T* w = reinterpret_cast<const T*>(p.w.data) + at.offset[kW];
              std::fill_n(c, p.n, T{});
-             for (std::int64_t g = 0; g < p.groups; ++g)
-               for (std::int64_t i = 0; i < p.k; ++i) {
-                 const C x = to_compute(a[g * p.a.group + i * p.a.col]);
-                 const T* row = w + g * p.w.group + i * p.w.row;
-                 for (std::int64_t j = 0; j < p.n; ++j)
-                   c[j] = from_compute<T>(add_wrapped(to_compute(c[j]), mul_wrapped(x, to_compute(row[j * p.w.col]))));
-               }
+             for (std::int64_t i = 0; i < p.k; ++i) {
+               const C x = to_compute(a[i * p.a.col]);
+               const T* row = w + i * p.w.row;
+               for (std::int64_t j = 0; j < p.n; ++j)
+                 c[j] = from_compute<T>(add_wrapped(to_compute(c[j]), mul_wrapped(x, to_compute(row[j * p.w.col]))));
+             }
            }
          });
 }
@@ -120,64 +128,76 @@ void blocks(const Product& p) {
   }
   const std::int64_t down = (p.m + rows - 1) / rows, across = (p.n + cols - 1) / cols, each = down * across;
   const std::int64_t grain =
-      std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, rows * cols * p.k * p.groups));
-  spread(p.batches * each, grain, [&](std::int64_t lo, std::int64_t hi) {
+      std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, rows * cols * p.k));
+  spread(p.batches() * each, grain, [&](std::int64_t lo, std::int64_t hi) {
+    Position<3> at(p.batch, p.batch.rank, lo / each);
     for (std::int64_t unit = lo; unit < hi; ++unit) {
-      const std::int64_t b = unit / each, i = unit % each / across * rows, j = unit % across * cols;
-      Gemm g{std::min(rows, p.m - i),
-             std::min(cols, p.n - j),
-             p.k,
-             nullptr,
-             p.a.row,
-             p.a.col,
-             nullptr,
-             p.w.row,
-             p.w.col,
-             p.out + ((b * p.m + i) * p.n + j) * item,
-             p.n,
-             false};
-      for (std::int64_t t = 0; t < p.groups; ++t) {
-        g.a = p.a.data + (t * p.a.group + b * p.a.batch + i * p.a.row) * item;
-        g.w = p.w.data + (t * p.w.group + b * p.w.batch + j * p.w.col) * item;
-        g.add = t > 0;
-        if (small)
-          wide ? tiny<double>(g) : tiny<float>(g);
-        else
-          kernel(g);
-      }
+      const std::int64_t block = unit % each, i = block / across * rows, j = block % across * cols;
+      if (block == 0 && unit > lo) at.next();
+      const Gemm g{std::min(rows, p.m - i),
+                   std::min(cols, p.n - j),
+                   p.k,
+                   p.a.data + (at.offset[kA] + i * p.a.row) * item,
+                   p.a.row,
+                   p.a.col,
+                   p.w.data + (at.offset[kW] + j * p.w.col) * item,
+                   p.w.row,
+                   p.w.col,
+                   p.out + (at.offset[kOut] + i * p.out_row + j) * item,
+                   p.out_row};
+      if (small)
+        wide ? tiny<double>(g) : tiny<float>(g);
+      else
+        kernel(g);
     }
   });
 }
 
-// Fewer and larger products where memory allows it, and strides that help where a size of 1 leaves them open.
-void merge(Product& p) {
-  if (p.groups > 1 && (p.k == 1 || (p.a.group == p.k * p.a.col && p.w.group == p.k * p.w.row))) {
-    if (p.k == 1) {
-      p.a.col = p.a.group;
-      p.w.row = p.w.group;
+// Of halves: operands and result as f32, the result rounded to its type at the end.
+void halves(Product p) {
+  const Memory a = pack(p, kA, p.m, p.k), w = pack(p, kW, p.k, p.n);
+  Product f = p;
+  const Memory sums = scratch(p.batches() * p.m * p.n, sizeof(float));
+  f.type = DType::F32;
+  f.out = sums.get();
+  f.out_row = p.n;
+  for (std::int64_t d = f.batch.rank, step = p.m * p.n; d-- > 0; step *= f.batch.size[static_cast<std::size_t>(d)])
+    f.batch.stride[kOut][static_cast<std::size_t>(d)] = step;
+  blocks(f);
+  const Loop store = p.type == DType::F16 ? vector_table().store_f16 : vector_table().store_bf16;
+  spread(p.batches() * p.m, std::max<std::int64_t>(1, (1 << 16) / p.n), [&](std::int64_t lo, std::int64_t hi) {
+    for (std::int64_t r = lo; r < hi; ++r) {
+      const Position<3> at(p.batch, p.batch.rank, r / p.m);
+      store(reinterpret_cast<const float*>(sums.get()) + r * p.n, nullptr, nullptr,
+            p.out + (at.offset[kOut] + r % p.m * p.out_row) * 2, p.n);
     }
-    p.k *= p.groups;  // terms that lie one after the other: a longer sum
-    p.groups = 1;
-  }
-  if (p.groups == 1 && p.batches > 1 && p.w.batch == 0 && (p.m == 1 || p.a.batch == p.m * p.a.row)) {
-    if (p.m == 1) p.a.row = p.a.batch;
-    p.m *= p.batches;  // left matrices that lie one after the other: a taller one
-    p.batches = 1;
-  }
-  if (p.m == 1) p.a.row = p.a.col == 1 ? p.k : 1;
-  if (p.k == 1) p.a.col = p.a.row == 1 ? p.m : 1;
-  if (p.k == 1) p.w.row = p.w.col == 1 ? p.n : 1;
-  if (p.n == 1) p.w.col = p.w.row == 1 ? p.k : 1;
+  });
 }
 
-void multiply(Product p) {
-  const std::int64_t count = p.batches * p.m * p.n;
-  if (count == 0) return;
-  const std::size_t item = size_of(p.type);
-  if (p.k == 0 || p.groups == 0) {
-    std::memset(p.out, 0, static_cast<std::size_t>(count) * item);
-    return;
-  }
+void floats(Product p) {
+  // Eigen wants the other stride to be at least the length of a line, or the views would overlap (broadcasts do).
+  const auto usable = [](const Operand& x, std::int64_t rows, std::int64_t cols) {
+    return (x.col == 1 && x.row >= cols) || (x.row == 1 && x.col >= rows);
+  };
+  Memory a, w;
+  if (!usable(p.a, p.m, p.k)) a = pack(p, kA, p.m, p.k);
+  if (!usable(p.w, p.k, p.n)) w = pack(p, kW, p.k, p.n);
+  blocks(p);
+}
+
+}  // namespace
+
+void matmul(const View& a, const View& w, const View& out) {
+  const std::size_t batch = out.shape.size() - 2;
+  const auto size = [&](const View& v, std::size_t d) { return v.shape[batch + d]; };
+  const auto stride = [&](const View& v, std::size_t d) { return v.strides[batch + d]; };
+  Product p{out.dtype, {}, size(out, 0), size(out, 1), size(a, 1), {a.as<const unsigned char>(), stride(a, 0), stride(a, 1)},
+            {w.as<const unsigned char>(), stride(w, 0), stride(w, 1)}, out.as<unsigned char>(), stride(out, 0)};
+  if (numel(out.shape) == 0) return;
+  if (p.k == 0) return fill(out, 0, 0);
+  if (p.n > 1 && stride(out, 1) != 1) throw RuntimeError("kernel", "a matrix product into columns that lie apart");
+  const auto step = [](const View& v, std::size_t d) { return v.shape[d] == 1 ? 0 : v.strides[d]; };
+  for (std::size_t d = 0; d < batch; ++d) p.batch.add(out.shape[d], {step(a, d), step(w, d), out.strides[d]});
   if (!is_float(p.type)) {
     visit(p.type, [&](auto t) {
       using T = decltype(t);
@@ -188,54 +208,13 @@ void multiply(Product p) {
     });
     return;
   }
-  merge(p);
-  const bool half = p.type != DType::F32 && p.type != DType::F64;
-  Memory a, w, wide;
-  const auto usable = [](const Operand& x) { return (x.row == 1 || x.col == 1) && x.row > 0 && x.col > 0; };
-  // Eigen wants the other stride to be at least the length of a line, or the views would overlap (broadcasts do).
-  if (half || !usable(p.a) || (p.a.col == 1 ? p.a.row < p.k : p.a.col < p.m))
-    a = pack(p.a, p.type, p.groups, p.batches, p.m, p.k);
-  if (half || !usable(p.w) || (p.w.col == 1 ? p.w.row < p.n : p.w.col < p.k))
-    w = pack(p.w, p.type, p.groups, p.batches, p.k, p.n);
-  if (!half) return blocks(p);
-  const DType type = p.type;
-  unsigned char* const out = p.out;
-  wide = scratch(count, sizeof(float));
-  p.type = DType::F32;
-  p.out = wide.get();
-  blocks(p);
-  const Loop store = type == DType::F16 ? vector_table().store_f16 : vector_table().store_bf16;
-  spread(count, 1 << 16, [&](std::int64_t lo, std::int64_t hi) {
-    store(reinterpret_cast<float*>(wide.get()) + lo, nullptr, nullptr, out + lo * 2, hi - lo);
-  });
-}
-
-}  // namespace
-
-void matmul(const View& a, const View& w, const View& out) {
-  const auto stride = [](const View& v, std::size_t d) { return v.shape[d] == 1 ? 0 : v.strides[d]; };
-  multiply({out.dtype,
-            1,
-            out.shape[0],
-            out.shape[1],
-            out.shape[2],
-            a.shape[2],
-            {a.as<const unsigned char>(), 0, stride(a, 0), a.strides[1], a.strides[2]},
-            {w.as<const unsigned char>(), 0, stride(w, 0), w.strides[1], w.strides[2]},
-            out.as<unsigned char>()});
-}
-
-void matmul_sum(const View& a, const View& w, const View& out) {
-  const auto stride = [](const View& v, std::size_t d) { return v.shape[d] == 1 ? 0 : v.strides[d]; };
-  multiply({out.dtype,
-            std::max(a.shape[0], w.shape[0]),
-            out.shape[0],
-            out.shape[1],
-            out.shape[2],
-            a.shape[3],
-            {a.as<const unsigned char>(), stride(a, 0), stride(a, 1), a.strides[2], a.strides[3]},
-            {w.as<const unsigned char>(), stride(w, 0), stride(w, 1), w.strides[2], w.strides[3]},
-            out.as<unsigned char>()});
+  // Strides that help where a size of 1 leaves them open.
+  if (p.m == 1) p.a.row = p.a.col == 1 ? p.k : 1;
+  if (p.k == 1) p.a.col = p.a.row == 1 ? p.m : 1;
+  if (p.k == 1) p.w.row = p.w.col == 1 ? p.n : 1;
+  if (p.n == 1) p.w.col = p.w.row == 1 ? p.k : 1;
+  if (p.m == 1) p.out_row = p.n;
+  p.type == DType::F32 || p.type == DType::F64 ? floats(p) : halves(p);
 }
 
 const char* matmul_isa() { return vector_table().isa; }

@@ -111,6 +111,7 @@ void register_contract(OpTable& t) {
   row.derivative = Transposes{{}, false, contract_transpose};
   row.kernel = ir::KernelFn(bind_contract);
   row.kernel_sum = bind_contract_sum;
+  row.any_order = true;
   row.flops = 2;
   row.explicit_refuses = contract_refuses;
   row.batch = contract_batch;

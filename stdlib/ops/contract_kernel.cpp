@@ -1,7 +1,7 @@
 // Brings a contraction to matrix products. Dimensions fall into four groups: batch (in x, y and the result), rows (x and result),
 // columns (y and result), summed (x and y). A leading dimension over which one operand does not change (stride 0, as blocks of devices
-// do) is a row or column dimension: a split batch times a replicated weight is then one large product. Groups whose strides merge
-// cost nothing; an operand whose do not is packed first, a result whose do not is formed apart and copied.
+// do) is a row or column dimension: a split batch times a replicated weight is then one large product. Rows, columns and sums whose
+// strides merge cost nothing; an operand whose do not is packed first, a result whose do not is formed apart and copied.
 #include "stdlib/ops/contract_kernel.h"
 
 #include <algorithm>
@@ -114,10 +114,7 @@ struct Plan {
   DType dtype;
   std::optional<Packing> pack_x, pack_y, pack_out;
   bool swapped = false;              // the result's columns vary slowest: form its transpose
-  Shape loop;                        // batch dimensions taken one by one
-  runtime::Strides loop_x, loop_y, loop_out;
-  View x, y, out;                    // rank 3, without data
-  std::int64_t summed = 1;
+  View x, y, out;                    // [batch..., rows, columns] of a product, without data
   View whole_out;
 };
 
@@ -126,39 +123,29 @@ Plan plan_for(const KernelCall& c, int terms) {
   Plan p;
   p.dtype = c.out[0].dtype;
   p.whole_out = c.out[0];
-  p.summed = count(g.summed);
   if (joined(g.rows, joins_x).size() > 1 || joined(g.summed, joins_x).size() > 1)
     p.pack_x = pack(g, &Groups::rows, p.dtype, [](Dim& d) -> std::int64_t& { return d.x; });
   if (joined(g.columns, joins_y).size() > 1 || joined(g.summed, joins_y).size() > 1)
     p.pack_y = pack(g, &Groups::columns, p.dtype, [](Dim& d) -> std::int64_t& { return d.y; });
-  auto inner = [](const Dims& d, std::int64_t stride) { return d.empty() || (joined(d, joins_out).size() == 1 && d.back().out == stride); };
-  std::int64_t m = count(g.rows), n = count(g.columns);
-  if (!(inner(g.columns, 1) && inner(g.rows, n))) {
-    if (inner(g.rows, 1) && inner(g.columns, m)) p.swapped = true;
-    else p.pack_out = unpack(g, p.dtype);
-  }
-  auto last = [](const Dims& dims) { return dims.empty() ? Dim{1} : dims.back(); };
-  Dim r = last(g.rows), col = last(g.columns), k = last(g.summed);
-  Dims batch = joined(g.batch, [](const Dim& a, const Dim& b) { return joins_x(a, b) && joins_y(a, b) && joins_out(a, b); });
-  Dim b{1};
-  if (!batch.empty() && batch.back().out == m * n) {
-    b = batch.back();
-    batch.pop_back();
-  }
-  for (auto& d : batch) {
-    p.loop.push_back(d.size);
-    p.loop_x.push_back(d.x), p.loop_y.push_back(d.y), p.loop_out.push_back(d.out);
-  }
-  p.x = {p.dtype, {b.size, m, p.summed}, {b.x, r.x, k.x}, nullptr};
-  p.y = {p.dtype, {b.size, p.summed, n}, {b.y, k.y, col.y}, nullptr};
+  auto line = [](const Dims& d) { return d.empty() || d.back().out == 1; };   // its elements lie one after the other
+  bool fits = joined(g.rows, joins_out).size() <= 1 && joined(g.columns, joins_out).size() <= 1;
+  if (!fits || !(line(g.columns) || line(g.rows))) p.pack_out = unpack(g, p.dtype);
+  p.swapped = !line(g.columns);
+  std::int64_t m = count(g.rows), n = count(g.columns), k = count(g.summed);
+  auto last = [](const Dims& dims) { return dims.empty() ? Dim{1, 1, 1, 1} : dims.back(); };
+  Dim r = last(g.rows), col = last(g.columns), sum = last(g.summed);
+  p.x = p.y = p.out = {p.dtype, {}, {}, nullptr};
+  auto dim = [](View& v, std::int64_t size, std::int64_t stride) { v.shape.push_back(size), v.strides.push_back(stride); };
+  for (auto& d : g.batch) dim(p.x, d.size, d.x), dim(p.y, d.size, d.y), dim(p.out, d.size, d.out);
   if (p.swapped) {
-    View x{p.dtype, {b.size, n, p.summed}, {b.y, col.y, k.y}, nullptr};
-    p.y = {p.dtype, {b.size, p.summed, m}, {b.x, k.x, r.x}, nullptr};
-    p.x = x;
-    std::swap(p.loop_x, p.loop_y);
-    p.out = runtime::contiguous(p.dtype, {b.size, n, m});
+    dim(p.y, n, col.y), dim(p.y, k, sum.y);
+    dim(p.x, k, sum.x), dim(p.x, m, r.x);
+    dim(p.out, n, col.out), dim(p.out, m, r.out);
+    std::swap(p.x, p.y);
   } else {
-    p.out = runtime::contiguous(p.dtype, {b.size, m, n});
+    dim(p.x, m, r.x), dim(p.x, k, sum.x);
+    dim(p.y, k, sum.y), dim(p.y, n, col.y);
+    dim(p.out, m, r.out), dim(p.out, n, col.out);
   }
   return p;
 }
@@ -176,8 +163,6 @@ BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
   auto p = std::make_shared<const Plan>(plan_for(call, terms));
   runtime::Pool& pool = call.pool;
   if (runtime::numel(p->whole_out.shape) == 0) return [](void* const*, void* const*) {};
-  if (p->summed == 0)
-    return [p](void* const*, void* const* out) { runtime::fill(at(p->whole_out, out[0]), 0, 0); };
   return [p, &pool](void* const* in, void* const* out) {
     auto scratch = [&](const View& like) { return pool.allocate(runtime::checked_bytes(like.shape, runtime::size_of(like.dtype))); };
     void *x = in[0], *y = in[1], *to = out[0];
@@ -197,9 +182,7 @@ BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
       to = held_out->data();
     }
     if (p->swapped) std::swap(x, y);
-    for_each_block(p->loop, {p->loop_x, p->loop_y, p->loop_out}, [&](const std::vector<std::int64_t>& offset) {
-      runtime::matmul(shifted(at(p->x, x), offset[0]), shifted(at(p->y, y), offset[1]), shifted(at(p->out, to), offset[2]));
-    });
+    runtime::matmul(at(p->x, x), at(p->y, y), at(p->out, to));
     if (p->pack_out) runtime::copy(at(p->pack_out->to, to), at(p->pack_out->from, out[0]));
   };
 }

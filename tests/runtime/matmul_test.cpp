@@ -15,12 +15,6 @@ using namespace shard::runtime::test;
 
 namespace {
 
-// a [g, b, m, k], w [g, b, k, n], out [b, m, n]; products of rank 3 have a group of 1 in front.
-View grouped(View v) {
-  v.shape.insert(v.shape.begin(), 1);
-  v.strides.insert(v.strides.begin(), 0);
-  return v;
-}
 void check_product(const View& a, const View& w, const View& out) {
   const double eps = out.dtype == DType::F64   ? 1e-14
                      : out.dtype == DType::F32 ? 1e-6
@@ -29,12 +23,13 @@ void check_product(const View& a, const View& w, const View& out) {
   int wrong = 0;
   each_index(out.shape, [&](const Shape& i) {
     double sum = 0, scale = 0;
-    for (std::int64_t g = 0; g < a.shape[0]; ++g)
-      for (std::int64_t k = 0; k < a.shape[3]; ++k) {
-        const double p = at(a, {g, i[0], i[1], k}) * at(w, {g, i[0], k, i[2]});
-        sum += p;
-        scale += std::fabs(p);
-      }
+    Shape left = i, right = i;  // [b..., m, k] and [b..., k, n]
+    for (std::int64_t k = 0; k < a.shape.back(); ++k) {
+      left.back() = *(right.end() - 2) = k;
+      const double p = at(a, left) * at(w, right);
+      sum += p;
+      scale += std::fabs(p);
+    }
     const double got = at(out, i);
     if (out.dtype == DType::Bool) sum = sum != 0;
     if (!(std::fabs(got - sum) <= (is_float(out.dtype) ? eps * scale + 1e-30 : 0)) && ++wrong < 4) {
@@ -49,7 +44,7 @@ void check_matmul(const View& a, const View& w) {
   Array out(a.dtype, {a.shape[0], a.shape[1], w.shape[2]});
   std::fill(out.bytes.begin(), out.bytes.end(), std::uint8_t{0xff});
   matmul(a, w, out.view());
-  check_product(grouped(a), grouped(w), out.view());
+  check_product(a, w, out.view());
 }
 View turned(View v) {  // the same matrices, stored by columns
   const std::size_t r = v.shape.size();
@@ -115,29 +110,23 @@ TEST_CASE("operands with other strides", "[matmul]") {
     check_matmul({DType::F32, {9, m, 60}, {m * 60, 60, 1}, p}, {DType::F32, {9, 60, 70}, {0, 70, 1}, q});
 }
 
-TEST_CASE("sums over devices", "[matmul]") {
-  const auto check = [](const View& a, const View& w) {
-    Array out(a.dtype, {a.shape[1], a.shape[2], w.shape[3]});
-    std::fill(out.bytes.begin(), out.bytes.end(), std::uint8_t{0xff});
-    matmul_sum(a, w, out.view());
-    check_product(a, w, out.view());
-  };
+TEST_CASE("batches of several dimensions, and results that lie apart", "[matmul]") {
   for (const DType t : {DType::F32, DType::F64, DType::BF16, DType::I32}) {
-    Array x = random_array(t, {4, 20, 30}, 5), y = random_array(t, {4, 20, 25}, 6);
-    // The gradient of a weight: x [device, rows, in] turned, dy [device, rows, out]: one product over all rows.
-    check({t, {4, 1, 30, 20}, {600, 0, 1, 30}, x.data()}, {t, {4, 1, 20, 25}, {500, 0, 25, 1}, y.data()});
-    // Terms that do not lie one after the other.
-    Array u = random_array(t, {3, 2, 5, 6}, 7), v = random_array(t, {3, 2, 6, 7}, 8);
-    check(u.view(), v.view());
-    check({t, {3, 2, 5, 6}, {0, 30, 6, 1}, u.data()}, v.view());
-    check({t, {3, 2, 5, 1}, {6, 18, 1, 9}, u.data()}, {t, {3, 2, 1, 7}, {7, 21, 5, 1}, v.data()});
+    // As attention has them: x [b, rows, h, k] and y [b, columns, h, k] to [b, h, rows, columns], or [b, rows, h, columns].
+    for (const auto& [b, m, n, h, k] : std::vector<std::array<std::int64_t, 5>>{{2, 5, 6, 3, 4}, {3, 70, 40, 2, 90}}) {
+      Array x = random_array(t, {b, m, h, k}, 5), y = random_array(t, {b, n, h, k}, 6), out(t, {b, m, h, n});
+      const View left{t, {b, h, m, k}, {m * h * k, k, h * k, 1}, x.data()};
+      const View right{t, {b, h, k, n}, {n * h * k, k, 1, h * k}, y.data()};
+      for (const Strides& to : {Strides{h * m * n, m * n, n, 1}, Strides{m * h * n, n, h * n, 1}}) {
+        std::fill(out.bytes.begin(), out.bytes.end(), std::uint8_t{0xff});
+        const View made{t, {b, h, m, n}, to, out.data()};
+        matmul(left, right, made);
+        check_product(left, right, made);
+      }
+    }
   }
-  Array big = random_array(DType::F32, {8, 1, 100, 64}, 9), right = random_array(DType::F32, {8, 1, 64, 90}, 10);
-  check(big.view(), right.view());
-  Array empty(DType::F32, {0, 1, 2, 3}), none(DType::F32, {0, 1, 3, 2}), zeros(DType::F32, {1, 2, 2});
-  fill(zeros.view(), 1, 1);
-  matmul_sum(empty.view(), none.view(), zeros.view());
-  CHECK(zeros.as<float>()[3] == 0);
+  Array a = random_array(DType::F32, {2, 3}, 7), out(DType::F32, {2, 2});
+  CHECK_THROWS_AS(matmul(a.view(), turned(a.view()), {DType::F32, {2, 2}, {1, 2}, out.data()}), RuntimeError);
 }
 
 TEST_CASE("bits depend neither on threads nor on how rows are cut", "[matmul]") {

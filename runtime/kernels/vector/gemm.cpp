@@ -19,10 +19,7 @@ using Ref = Eigen::Map<const M, 0, Eigen::OuterStride<>>;
 template <class T, class A, class W>
 void product(const Gemm& g, const A& a, const W& w) {
   Eigen::Map<RowMajor<T>, 0, Eigen::OuterStride<>> c(static_cast<T*>(g.c), g.m, g.n, Eigen::OuterStride<>(g.c_row));
-  if (g.add)
-    c.noalias() += a * w;
-  else
-    c.noalias() = a * w;
+  c.noalias() = a * w;
 }
 
 template <class T, class A>

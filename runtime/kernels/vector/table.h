@@ -16,7 +16,7 @@ namespace shard::runtime {
 // f32.
 using Loop = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n);
 
-// One product C (+)= A W of f32 or f64. Strides in elements; of each operand's two strides one is 1; C is row-major.
+// One product C = A W of f32 or f64. Strides in elements; of each operand's two strides one is 1; C is row-major.
 struct Gemm {
   std::int64_t m, n, k;
   const void* a;
@@ -25,7 +25,6 @@ struct Gemm {
   std::int64_t w_row, w_col;
   void* c;
   std::int64_t c_row;
-  bool add;
 };
 
 struct VectorTable {
