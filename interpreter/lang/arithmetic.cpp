@@ -155,6 +155,9 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
     if (op == BinaryOp::Ne) return true;
     fail("type", span, "`" + std::string(sign_of(op)) + "` is not defined for " + kind_name(l) + " and " + kind_name(r), advice(op, l, r));
   }
+  if (const auto* n = r.get<std::int64_t>(); op == BinaryOp::Pow && n && *n < 0 && l.is_tensor() && !runtime::is_float(l.tensor().type().dtype))
+    fail("value", span, runtime::to_string(l.tensor().type()) + " ** " + std::to_string(*n) + ": integers have no negative powers",
+         {"for floats write `** " + std::to_string(*n) + ".0`"});
   return at(span, [&]() -> Value {
     std::optional<Value> host;
     if (auto a = host_of(l))

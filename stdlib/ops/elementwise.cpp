@@ -138,8 +138,8 @@ Vars powered(Builder& b, std::span<const Var> in, const Attrs&) {
   const Type x = b.type(in[0]), y = b.type(in[1]);
   auto n = constant_integer(b, in[1]);
   if (n && *n < 0 && y.weak && !runtime::is_float(x.dtype))
-    fail("value", runtime::to_string(x) + " ** " + std::to_string(*n) + ": integers have no negative powers; write `x ** " +
-                      std::to_string(*n) + ".0` for floats");
+    fail("value", runtime::to_string(x) + " ** " + std::to_string(*n) + ": integers have no negative powers; for floats write `" +
+                      std::to_string(*n) + ".0`");
   if (n && *n >= 1 && *n <= 16 && y.weak && x.dtype != DType::Bool) return {integer_power({b, in[0]}, *n)};
   if (!runtime::is_float(x.dtype) || runtime::is_float(y.dtype)) return b.emit(b.table().at("power"), counted(b, in), {});
   Expr exponent{b, promote_to(b, in[1], promoted(b, in))}, none = eq(exponent, 0.0);
