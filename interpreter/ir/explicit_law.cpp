@@ -255,6 +255,12 @@ void check_kind(const OpCall& call, const FactorRule& rule, const Layout& out, c
 // `out: P(...)`: it is the result's layout; a pending sum must be over axes that the sum really runs over.
 void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Type& t) {
   check_layout(t.shape, out);
+  AxisSet used = out.sharding.unreduced | out.sharding.reduced;
+  for (const auto& d : out.sharding.dims)
+    for (AxisId a : d.axes) {
+      if (used.has(a)) refuse(use(call) + ": `out:` lays the result out over @" + out.mesh->axes[a].name + " in two ways");
+      used.add(a);
+    }
   for (AxisId a : out.sharding.used_axes().list())
     if (out.mesh->axes[a].kind != runtime::AxisKind::Explicit && !out.sharding.unreduced.empty())
       refuse(std::string(call.op.name) + ": `unreduced` is for explicit axes, @" + out.mesh->axes[a].name + " is not one");

@@ -203,6 +203,15 @@ class Binder {
   Span span_;
 };
 
+// What `out:` says of auto axes is no part of a type: it constrains the result, as `shard` does. Dimensions of which it says nothing
+// are left to the partitioner.
+std::optional<ir::Layout> constraint(const ir::Attrs& attrs) {
+  if (!attrs.has("out")) return std::nullopt;
+  ir::Layout layout = attrs.layout("out");
+  if (!layout.mesh || (layout.sharding.used_axes() & layout.mesh->of_kind(runtime::AxisKind::Auto)).empty()) return std::nullopt;
+  return layout;
+}
+
 }  // namespace
 
 Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span) {
@@ -220,7 +229,15 @@ Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span)
     Binder b(*this, op, args, span);
     b.bind();
     ctx.set_span(recorded_at(span));
+    const auto asked = constraint(b.attrs);
     std::vector<Tensor> out = ctx.apply(op, b.operands, std::move(b.attrs));
+    for (Tensor& t : out) {
+      if (!asked) break;
+      ir::Layout layout = *asked;
+      layout.sharding.dims.resize(t.type().shape.size());
+      for (auto& d : layout.sharding.dims) d.open = d.open || d.axes.empty();
+      t = ctx.apply1(*ctx.table().core().shard, {t}, {{"layout", std::move(layout)}});
+    }
     if (out.size() == 1) return std::move(out[0]);
     std::vector<Value> values;
     for (Tensor& t : out) values.emplace_back(std::move(t));

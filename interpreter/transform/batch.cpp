@@ -116,6 +116,7 @@ class Batcher {
       longer.insert(longer.begin(), size_);
       attrs.set("shape", std::move(longer));
     }
+    if (attrs.has("out")) attrs.set("out", in_front(attrs.layout("out")));
     const ir::Structure* structure = ir::structure_of(call.op);
     if (structure && *structure == ir::Structure::Shard) attrs = laid_out(call.attrs);
     else if (structure && *structure != ir::Structure::Collective) refuse(call);
@@ -171,12 +172,14 @@ class Batcher {
   // The layout attribute with the new dimension: as the operand's is split, and open where the partitioner may choose.
   ir::Attrs laid_out(const ir::Attrs& attrs) const {
     ir::Attrs out = attrs;
-    ir::Layout layout = attrs.layout("layout");
+    out.set("layout", in_front(attrs.layout("layout")));
+    return out;
+  }
+  ir::Layout in_front(ir::Layout layout) const {
     runtime::DimSharding dim = front_.dim;
     dim.open = layout.mesh && !layout.mesh->of_kind(runtime::AxisKind::Auto).empty();
     layout.sharding.dims.insert(layout.sharding.dims.begin(), dim);
-    out.set("layout", std::move(layout));
-    return out;
+    return layout;
   }
 
   Builder b_;

@@ -4,6 +4,7 @@
 
 #include "stdlib/ops/contract_kernel.h"
 #include "stdlib/ops/ops.h"
+#include "stdlib/ops/placed.h"
 
 namespace shard::stdlib {
 namespace {
@@ -96,7 +97,7 @@ std::vector<Mapped> contract_batch(Builder& b, const OpCall& call, std::span<con
   std::string x(spec.x), y(spec.y), out = fresh + std::string(spec.out);
   if (in[0].mapped) x = fresh + x;
   if (in[1].mapped) y = fresh + y;
-  Attrs attrs = with_leading_out(call.attrs);
+  Attrs attrs = with_mapped_out(b, call.attrs, in);
   attrs.set("spec", spec_text(x, y, out));
   return {{b.emit(call.op, {in[0].var, in[1].var}, attrs).at(0), true}};
 }

@@ -7,6 +7,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
+#include "stdlib/ops/placed.h"
 
 namespace shard::stdlib {
 namespace {
@@ -222,16 +223,16 @@ Var in_front(Builder& b, const Mapped& m, std::int64_t size) {
   return ir::broadcast_to(b, m.var, shape);
 }
 
-Attrs one_more_batch(const Attrs& attrs) {
-  Attrs made = with_leading_out(attrs);
+Attrs one_more_batch(const Builder& b, const Attrs& attrs, std::span<const Mapped> in) {
+  Attrs made = with_mapped_out(b, attrs, in);
   made.set("batch", integer_or(attrs, "batch", 0) + 1);
   return made;
 }
 
 std::vector<Mapped> take_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
   bool shared = integer_or(call.attrs, "batch", 0) > 0;
-  if (!shared && !in[1].mapped) return {{b.emit(call.op, {in[0].var, in[1].var}, with_leading_out(call.attrs)).at(0), true}};
-  return {{b.emit(call.op, {in_front(b, in[0], size), in_front(b, in[1], size)}, one_more_batch(call.attrs)).at(0), true}};
+  if (!shared && !in[1].mapped) return {{b.emit(call.op, {in[0].var, in[1].var}, with_mapped_out(b, call.attrs, in)).at(0), true}};
+  return {{b.emit(call.op, {in_front(b, in[0], size), in_front(b, in[1], size)}, one_more_batch(b, call.attrs, in)).at(0), true}};
 }
 
 std::vector<Mapped> scatter_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
@@ -239,9 +240,9 @@ std::vector<Mapped> scatter_batch(Builder& b, const OpCall& call, std::span<cons
   for (auto& m : in) front.push_back(in_front(b, m, size));
   if (!in[1].mapped && integer_or(call.attrs, "batch", 0) == 0) {
     front[1] = in[1].var;
-    return {{b.emit(call.op, front, with_leading_out(call.attrs)).at(0), true}};
+    return {{b.emit(call.op, front, with_mapped_out(b, call.attrs, in)).at(0), true}};
   }
-  return {{b.emit(call.op, front, one_more_batch(call.attrs)).at(0), true}};
+  return {{b.emit(call.op, front, one_more_batch(b, call.attrs, in)).at(0), true}};
 }
 
 // ---- derivatives

@@ -20,4 +20,18 @@ ir::Compose placed_last(ir::Compose inner) {
   };
 }
 
+Attrs with_mapped_out(const Builder& b, const Attrs& attrs, std::span<const Mapped> in) {
+  Attrs made = with_leading_out(attrs);
+  if (!made.has("out")) return made;
+  Layout out = made.layout("out");
+  for (const Mapped& m : in)
+    if (m.mapped) {
+      out.sharding.dims[0].axes = b.type(m.var).sharding.dims[0].axes;
+      break;
+    }
+  out.sharding.dims[0].open = out.mesh && !out.mesh->of_kind(runtime::AxisKind::Auto).empty();
+  made.set("out", out);
+  return made;
+}
+
 }  // namespace shard::stdlib

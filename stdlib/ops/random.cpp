@@ -30,7 +30,7 @@ ir::KindFn keys(std::string_view op) {
 std::vector<Mapped> batch_keys(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
   Shape shape = call.attrs.ints("shape");
   shape.insert(shape.begin(), size);
-  Attrs attrs = with_leading_out(call.attrs);
+  Attrs attrs = with_mapped_out(b, call.attrs, in);
   attrs.set("shape", shape);
   return {{b.emit1(call.op, {in[0].var}, attrs), true}};
 }
