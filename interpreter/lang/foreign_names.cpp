@@ -178,7 +178,7 @@ template <std::size_t N> std::string_view found(const Known (&table)[N], std::st
 std::string_view name_here(std::string_view name) { return found(kNames, name); }
 std::string_view way_here(std::string_view name) { return found(kWays, name); }
 
-bool gives_only(std::string_view builtin) { return builtin == "append"; }
+bool gives_only(std::string_view builtin) { return builtin == "append" || builtin == "sort"; }
 
 std::string_view member_here(std::string_view name, const std::vector<std::string>& fields) {
   const std::string_view here = found(kMembers, name);

@@ -80,8 +80,8 @@ void refuse_thrown_away(Impl& m, const Expr& e, const Call& c, const Value& call
   if (object && (object->fields() || callee.is<std::shared_ptr<const Closure>>())) return;
   std::string name;
   if (auto* op = callee.get<const ir::OpDef*>(); op && object) name = std::string((*op)->name);
-  else if (auto* n = callee.get<std::shared_ptr<const Native>>(); n && gives_only((*n)->name)) name = (*n)->name;
-  if (name.empty()) return;
+  else if (auto* n = callee.get<std::shared_ptr<const Native>>()) name = (*n)->name;
+  if (!gives_only(name)) return;
   const Expr* target = nullptr;
   if (auto* f = std::get_if<Field>(&c.callee->node)) target = f->object.get();
   else if (!c.args.empty()) target = c.args[0].value.get();

@@ -5,6 +5,7 @@
 
 #include "stdlib/stdlib.h"
 #include "tests/interpreter/per_device.h"
+#include "tests/share.h"
 
 using namespace shard;
 using namespace shard::testing;
@@ -134,7 +135,7 @@ std::string first_disagreement(const ir::OpTable& table, const std::string& row,
             if (bits >> a & 1) varies.push_back(a);
           Type in = varying(m, {n, 2 * n}, varies);
           if (!takes(op, in.varying, axes)) continue;
-          if (count) ++*count;
+          if (count && ++*count % kShare) continue;
           std::string wrong = disagreement(table, m, in, op, use.attrs);
           if (!wrong.empty()) return row + "(" + ir::to_string(use.attrs) + ") of " + runtime::to_string(in) + ": " + wrong;
         }

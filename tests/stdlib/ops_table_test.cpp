@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "stdlib/ops/elementwise.h"
+#include "tests/share.h"
 #include "tests/stdlib/op_modes.h"
 
 using namespace shard;
@@ -49,13 +50,6 @@ TEST_CASE("rows: leading dimensions pass through") {
     return "";
   });
 }
-
-// Under AddressSanitizer a share of the layouts: what it looks for does not hang on the numbers.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int kShare = 4;
-#else
-constexpr int kShare = 1;
-#endif
 
 TEST_CASE("rows: every layout of the operands gives the whole result") {
   int tried = 0;
