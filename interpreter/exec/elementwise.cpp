@@ -33,7 +33,7 @@ Anchors order_of(const std::vector<Place>& operands, const Place& dense, bool mu
     must |= lies && p.device == dense.device;
     if (!order) order = std::move(lies);
   }
-  return must || !order ? *anchors_of(dense, mesh) : *order;
+  return must || !order ? anchored(dense.distinct, 0) : *order;
 }
 
 // Registers by type; one that is free is taken again.

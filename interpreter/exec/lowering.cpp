@@ -83,9 +83,7 @@ Ref Lowering::ref(const Place& p) const {
 }
 
 Place Lowering::fresh(DType dtype, AxisSet distinct, Shape shape) {
-  Anchors axes;
-  for (AxisId a : distinct.list()) axes.push_back({a, 0});
-  return fresh(dtype, axes, std::move(shape));
+  return fresh(dtype, anchored(distinct, 0), std::move(shape));
 }
 
 Place Lowering::fresh(DType dtype, const Anchors& axes, Shape shape) {

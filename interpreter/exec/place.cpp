@@ -19,6 +19,12 @@ std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh) {
   return runtime::numel(shape) * (mesh && !distinct.empty() ? mesh->size_of(distinct) : 1);
 }
 
+Anchors anchored(AxisSet axes, int before) {
+  Anchors out;
+  for (AxisId a : axes.list()) out.push_back({a, before});
+  return out;
+}
+
 Place anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape, const Mesh* mesh) {
   Place p;
   p.storage = storage;
@@ -63,9 +69,7 @@ std::optional<Anchors> anchors_of(const Place& p, const Mesh* mesh) {
 }
 
 Place dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh) {
-  Anchors axes;
-  for (AxisId a : distinct.list()) axes.push_back({a, 0});
-  return anchored_place(storage, dtype, axes, std::move(shape), mesh);
+  return anchored_place(storage, dtype, anchored(distinct, 0), std::move(shape), mesh);
 }
 
 View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh) {

@@ -55,6 +55,7 @@ struct Anchor {
   int before;
 };
 using Anchors = std::vector<Anchor>;
+Anchors anchored(AxisSet axes, int before);            // all at one dimension, in mesh order
 
 // Row-major over the dimensions of a block, device axes where they are anchored.
 Place anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape, const Mesh* mesh);

@@ -80,9 +80,8 @@ Body compile_body(const BodyCall& call, const Surroundings& around) {
 Place Lowering::arranged(DType dtype, AxisSet outer, std::int64_t length, AxisSet inner, Shape row) {
   Shape shape = std::move(row);
   if (length >= 0) shape.insert(shape.begin(), length);
-  Anchors axes;
-  for (AxisId a : outer.list()) axes.push_back({a, 0});
-  for (AxisId a : inner.list()) axes.push_back({a, length >= 0 ? 1 : 0});
+  Anchors axes = anchored(outer, 0), within = anchored(inner, length >= 0 ? 1 : 0);
+  axes.insert(axes.end(), within.begin(), within.end());
   return fresh(dtype, axes, std::move(shape));
 }
 
