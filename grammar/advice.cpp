@@ -13,13 +13,24 @@ namespace shard::grammar {
 std::optional<Diagnostic> advise(State& state) {
   NearText t(state, static_cast<std::size_t>(state.furthest - state.begin));
   if (t.at >= t.text.size()) return std::nullopt;
-  for (auto form :
-       {c_style_for,     lambda,         arrow_function, foreign_word,      opening_word,  decorator,
-        string_prefix,   print_statement, in_text,       logical,           increment,     operator_and_more,
-        colon_equals,    in_for,         closed_range,   comprehension,     ternary,       lone_else,
-        in_parameters,   in_let,         record_fields,  named_argument,    axis_sign,     in_mesh,
-        in_import,       result_annotation, in_parentheses, in_operator,    spread,        compare,
-        block_place,     leading_operator, unknown_sign,   lone_as,        comment_behind,    two_statements}) {
+  for (auto form : {c_style_for,    lambda,
+                    arrow_function, foreign_word,
+                    opening_word,   decorator,
+                    string_prefix,  print_statement,
+                    in_text,        logical,
+                    increment,      operator_and_more,
+                    colon_equals,   in_for,
+                    closed_range,   comprehension,
+                    ternary,        lone_else,
+                    in_parameters,  in_let,
+                    record_fields,  named_argument,
+                    axis_sign,      in_mesh,
+                    in_import,      result_annotation,
+                    in_parentheses, in_operator,
+                    spread,         compare,
+                    block_place,    leading_operator,
+                    unknown_sign,   lone_as,
+                    comment_behind, two_statements}) {
     if (Advice d = form(t)) return d;
   }
   return std::nullopt;
@@ -43,7 +54,7 @@ void fail_number_runs_on(State& state, const char* begin, const char* end) {
   while (end < state.end && is_word_part(*end)) ++end;
   if (const char mark = end - begin > 2 ? begin[1] : '\0';
       begin[0] == '0' && end - begin < 60 && (mark == 'b' || mark == 'B' || mark == 'o' || mark == 'O')) {
-    const unsigned base = mark == 'b' || mark == 'B' ? 2 : 8;     // 0b101, 0o17
+    const unsigned base = mark == 'b' || mark == 'B' ? 2 : 8;  // 0b101, 0o17
     std::uint64_t value = 0;
     const bool digits = std::all_of(begin + 2, end, [&](char c) {
       if (c == '_') return true;
@@ -53,8 +64,8 @@ void fail_number_runs_on(State& state, const char* begin, const char* end) {
     char text[24];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
     if (digits)
-      state.fail(state.span(begin, end), std::string("numbers are written in tens or in hexadecimal: `") + text + "`", {},
-                 {{"write it in hexadecimal", state.span(begin, end), text}});
+      state.fail(state.span(begin, end), std::string("numbers are written in tens or in hexadecimal: `") + text + "`",
+                 {}, {{"write it in hexadecimal", state.span(begin, end), text}});
   }
   state.fail(state.span(begin, end),
              quote(std::string_view(begin, static_cast<std::size_t>(end - begin))) + " is neither a number nor a name");
@@ -76,10 +87,9 @@ void check_after_shard(State& state, const Shard& shard, const char* at) {
 
 void check_lambda(State& state, const Function& function) {
   if (function.name.empty()) return;
-  state.fail(
-      function.name_span,
-      "a function within an expression has no name: write `fn(...)`, and name it with `let` or in a statement",
-      {}, {{"drop the name", function.name_span, ""}});
+  state.fail(function.name_span,
+             "a function within an expression has no name: write `fn(...)`, and name it with `let` or in a statement",
+             {}, {{"drop the name", function.name_span, ""}});
 }
 
 }  // namespace shard::grammar

@@ -18,7 +18,7 @@ std::string_view module_here(std::string_view module);
 
 void check_digit_after_dot(State& state, const char* begin, const char* end);  // `1.` and `1.f`
 [[noreturn]] void fail_number_runs_on(State& state, const char* begin, const char* end);
-void check_after_shard(State& state, const Shard& shard, const char* at);      // `shard x as P(@X) @ w`
-void check_lambda(State& state, const Function& function);  // a function in an expression has no name
+void check_after_shard(State& state, const Shard& shard, const char* at);  // `shard x as P(@X) @ w`
+void check_lambda(State& state, const Function& function);                 // a function in an expression has no name
 
 }  // namespace shard::grammar

@@ -1,5 +1,6 @@
-// One kind of error for everything that a user can see: what is wrong, where, which facts disagree, and what to write instead.
-// A Diagnostic is a value (it is rendered by interpreter/lang/report.h, as text or JSON); Error carries one through C++.
+// One kind of error for everything that a user can see: what is wrong, where, which facts disagree, and what to write
+// instead. A Diagnostic is a value (it is rendered by interpreter/lang/report.h, as text or JSON); Error carries one
+// through C++.
 #pragma once
 #include <exception>
 #include <optional>
@@ -10,16 +11,19 @@
 
 namespace shard::grammar {
 
-struct Fix {                 // source text that mends the program when `span` is replaced by it
-  std::string advice;        // "shard one operand first"
+struct Fix {           // source text that mends the program when `span` is replaced by it
+  std::string advice;  // "shard one operand first"
   Span span;
   std::string replacement;
 };
 
-struct Frame { std::string function; Span call; };  // one call on the way to the error, innermost first
+struct Frame {
+  std::string function;
+  Span call;
+};  // one call on the way to the error, innermost first
 
 struct Diagnostic {
-  std::string code;                // stable, e.g. "syntax", "name", "shape", "spec", "io"
+  std::string code;  // stable, e.g. "syntax", "name", "shape", "spec", "io"
   Span span;
   std::string message;             // one sentence without a full stop
   std::vector<std::string> notes;  // facts: operand types, sizes, axes; and advice

@@ -33,7 +33,8 @@ const auto one_item = spanned<Item>[item][push(&Index::items)];
 const auto items_def = sym("[") > one_item > *(sym(",") >> one_item) > -quiet(",") > sym("]");
 
 // Each step takes the operand so far into a new node, which begins where the first one does.
-template <class C> void grow(C& c, Node node) {
+template <class C>
+void grow(C& c, Node node) {
   State& s = state_of(c);
   const Span span = s.span(s.place(x3::_val(c).span.begin), here(c));
   x3::_val(c) = {s.make(span, std::move(node)), span};

@@ -13,8 +13,14 @@ struct Listing {
   std::vector<Element> elements;
   bool comma = false;
 };  // between brackets; comma: a trailing one
-struct Branch { ExprPtr condition, body; Span span; };
-struct Branches { std::vector<Branch> branches; ExprPtr otherwise; };              // if, else if, else if, ..., else
+struct Branch {
+  ExprPtr condition, body;
+  Span span;
+};
+struct Branches {
+  std::vector<Branch> branches;
+  ExprPtr otherwise;
+};  // if, else if, else if, ..., else
 
 const x3::rule<class element_id, Element> element = "an expression";
 const x3::rule<class round_id, Listing> round = "`(`";
@@ -42,7 +48,10 @@ const auto key_string = [](auto& c) {
     s.fail(span, "a field's name cannot interpolate");
   x3::_val(c).name = Word{key.pieces.empty() ? "" : key.pieces[0].text, span};
 };
-struct Key { StringLit string; Span span; };
+struct Key {
+  StringLit string;
+  Span span;
+};
 constexpr auto as_key = maker<Key>([](State&, Span span, StringLit&& s) { return Key{std::move(s), span}; });
 const auto entry_def = (quiet("...") > expression[set(&Entry::value)]) |
                        ((word(WordKind::Any, "a field's name")[set(&Entry::name)] | as_key[string][key_string]) >
@@ -78,14 +87,21 @@ constexpr auto worded = giving<Node>([](State& s, Iterator& at, Node& out) {
   const Iterator from = at;
   Word w;
   if (!take_word(s, at, WordKind::Any, {}, w)) return false;
-  if (w.text == "_") out = HoleLit{};
-  else if (w.text == "true" || w.text == "false") out = BoolLit{w.text == "true"};
-  else if (w.text == "none") out = NoneLit{};
-  else if (is_dtype(w.text)) out = DTypeLit{w.text};
+  if (w.text == "_")
+    out = HoleLit{};
+  else if (w.text == "true" || w.text == "false")
+    out = BoolLit{w.text == "true"};
+  else if (w.text == "none")
+    out = NoneLit{};
+  else if (is_dtype(w.text))
+    out = DTypeLit{w.text};
   else if (w.text == "jit" || !is_keyword(w.text) ||
            std::count(collective_names().begin(), collective_names().end(), w.text))
     out = NameRef{w.text};
-  else { at = from; return false; }
+  else {
+    at = from;
+    return false;
+  }
   return true;
 });
 constexpr auto open_entry =

@@ -10,8 +10,12 @@
 namespace shard::grammar {
 namespace {
 
-template <class... F> struct Overloaded : F... { using F::operator()...; };
-template <class... F> Overloaded(F...) -> Overloaded<F...>;
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
 
 class Walk {
  public:
@@ -85,7 +89,9 @@ class Walk {
   }
 
  private:
-  struct Inside { bool function = false, loop = false; };
+  struct Inside {
+    bool function = false, loop = false;
+  };
 
   void error(Span at, std::string message, std::vector<std::string> notes = {}, std::vector<Fix> fixes = {}) {
     errors_.push_back({"syntax", at, std::move(message), std::move(notes), std::move(fixes), {}});
@@ -96,7 +102,7 @@ class Walk {
     while (at > 0 && state_.begin[at - 1] != '\n') --at;
     return at;
   }
-  std::size_t indent(std::size_t at) const {             // of the line around it
+  std::size_t indent(std::size_t at) const {  // of the line around it
     const std::size_t line = line_begin(at);
     std::size_t first = line;
     while (first < at && (state_.begin[first] == ' ' || state_.begin[first] == '\t')) ++first;
@@ -165,15 +171,19 @@ class Walk {
   }
   void targets(const std::vector<Element>& elements) {
     for (const Element& x : elements) {
-      if (x.spread) error(x.value->span, "`...` cannot be assigned to");
-      else target(*x.value);
+      if (x.spread)
+        error(x.value->span, "`...` cannot be assigned to");
+      else
+        target(*x.value);
     }
   }
   void assign(const AssignStmt& x) {
     const bool several =
         std::holds_alternative<TupleLit>(x.target->node) || std::holds_alternative<ListLit>(x.target->node);
-    if (several && x.op != AssignOp::Set) error(x.target->span, "only `=` assigns to several variables at once");
-    else target(*x.target);
+    if (several && x.op != AssignOp::Set)
+      error(x.target->span, "only `=` assigns to several variables at once");
+    else
+      target(*x.target);
     see(x.target);
     see(x.value);
   }
@@ -219,9 +229,15 @@ class Walk {
                             }
                             see(x.spec);
                           },
-                          [&](const TupleAnnot& x) { for (auto& e : x.elements) annot(e); },
-                          [&](const ListAnnot& x) { for (auto& e : x.elements) annot(e); },
-                          [&](const RecordAnnot& x) { for (auto& f : x.fields) annot(f.annot); }},
+                          [&](const TupleAnnot& x) {
+                            for (auto& e : x.elements) annot(e);
+                          },
+                          [&](const ListAnnot& x) {
+                            for (auto& e : x.elements) annot(e);
+                          },
+                          [&](const RecordAnnot& x) {
+                            for (auto& f : x.fields) annot(f.annot);
+                          }},
                a->node);
   }
   void args(const std::vector<Arg>& all, bool values = true) {
@@ -243,8 +259,12 @@ class Walk {
   }
 
   // ---- expressions --------------------------------------------------------------------------------------------------
-  void see(const ExprPtr& e) { if (e) expr(*e); }
-  void see_all(const std::vector<Element>& elements) { for (auto& x : elements) see(x.value); }
+  void see(const ExprPtr& e) {
+    if (e) expr(*e);
+  }
+  void see_all(const std::vector<Element>& elements) {
+    for (auto& x : elements) see(x.value);
+  }
   void expr(const Expr& e) {
     std::visit(Overloaded{
                    [&](const StringLit& s) {
@@ -360,8 +380,8 @@ class Walk {
   const State& state_;
   std::vector<Diagnostic>& errors_;
   Inside inside_;
-  std::set<std::string> declared_;      // anywhere in the text
-  std::vector<Diagnostic> constants_;   // `None` and the like, which are errors where the text declares no such name
+  std::set<std::string> declared_;     // anywhere in the text
+  std::vector<Diagnostic> constants_;  // `None` and the like, which are errors where the text declares no such name
 };
 
 }  // namespace

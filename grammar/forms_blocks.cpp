@@ -51,8 +51,10 @@ Advice comprehension(NearText& t) {
       over = "filter(" + head + std::string(trimmed(t.text.substr(condition + 2, close - condition - 2))) + ", " +
              over + ")";
     text = "map(" + head + std::string(trimmed(t.text.substr(from, t.at - from))) + ", " + over + ")";
-    if (bracket == '[') fixes.push_back({"use map", t.span(t.open, close + 1), text});
-    else if (bracket == '(') fixes.push_back({"use map", t.span(from, close), text});
+    if (bracket == '[')
+      fixes.push_back({"use map", t.span(t.open, close + 1), text});
+    else if (bracket == '(')
+      fixes.push_back({"use map", t.span(from, close), text});
   }
   return say(t.span(t.at, pattern), "a list made of another is written with map: " + quote(text), std::move(fixes));
 }
@@ -101,7 +103,10 @@ Advice block_place(NearText& t) {
   std::string_view word;
   for (std::string_view w : {"if", "while", "for", "else", "fn", "use", "test"}) {
     for (std::size_t i = t.word(w, t.statement, t.at); i < t.at; i = t.word(w, i + w.size(), t.at)) {
-      if (header == npos || i > header) { header = i; word = w; }
+      if (header == npos || i > header) {
+        header = i;
+        word = w;
+      }
     }
   }
   if (header == npos || (t.text[t.at] != ':' && word == "fn")) return {};

@@ -10,7 +10,9 @@ namespace shard::grammar {
 namespace {
 
 // Words that begin a statement elsewhere, and what is done here.
-struct Opening { std::string_view word, say; };
+struct Opening {
+  std::string_view word, say;
+};
 constexpr std::array<Opening, 24> openings = {{
     {"from", "a module comes in whole: `import nn`, then `nn.linear`"},
     {"class", "there are no classes: a record holds fields, `{w: 1, b: 2}`, and `p.f()` is `f(p)`"},
@@ -38,7 +40,7 @@ constexpr std::array<Opening, 24> openings = {{
     {"pub", "everything at the top level of a file can be imported: drop the word"},
 }};
 
-std::string after_word(NearText& t, std::string_view word) {   // what follows it in the statement
+std::string after_word(NearText& t, std::string_view word) {  // what follows it in the statement
   const std::size_t from = t.begin_of(word) + word.size();
   return std::string(trimmed(t.text.substr(from, t.end(from, "\n;") - from)));
 }
@@ -71,7 +73,8 @@ Advice opening_word(NearText& t) {
   }
   if (before == "test") return say(span, "a test has a title: `test \"what holds\" { ... }`");
   if (before == "rules" && t.token != "=")
-    return say(t.span(t.at, t.at + t.token.size()), "`rules` takes a record: `rules { batch: @data, hidden: @model, embed: _ }`");
+    return say(t.span(t.at, t.at + t.token.size()),
+               "`rules` takes a record: `rules { batch: @data, hidden: @model, embed: _ }`");
   if (before == "mesh" && t.token == "(")
     return say(t.span(t.at, t.at + 1), "a mesh has a name: `mesh m = (@X: 8)`",
                {{"name it", t.span(t.at, t.at), "m = "}});
@@ -85,11 +88,13 @@ Advice opening_word(NearText& t) {
       !t.token.empty() && is_word_start(t.token[0])) {
     const std::size_t next = t.skip(t.at + t.token.size());
     const std::string here = one_of(t.token, {"function", "fn"}) ? "fn" : "let";
-    const bool declares = here == "fn" || next >= t.text.size() || one_of(t.text.substr(next, 1), {"=", "\n", ";", ","});
+    const bool declares =
+        here == "fn" || next >= t.text.size() || one_of(t.text.substr(next, 1), {"=", "\n", ";", ","});
     const Span word = here == "fn" ? t.span(t.statement, t.at + t.token.size()) : span;
     if (declares)
-      return say(word, std::string(here == "fn" ? "a function" : "a variable") + " is declared with " + quote(here) +
-                           (here == "fn" ? "" : ", and takes its type from its value"),
+      return say(word,
+                 std::string(here == "fn" ? "a function" : "a variable") + " is declared with " + quote(here) +
+                     (here == "fn" ? "" : ", and takes its type from its value"),
                  {{"write " + quote(here), word, here}});
   }
   return {};
@@ -221,7 +226,7 @@ Advice in_parameters(NearText& t) {
   }
   const std::size_t end = t.back(t.at);
   if (t.expects("{") && t.expects("=") && end > 0 && t.text[end - 1] == ')' && !t.token.empty() &&
-      (is_word_part(t.token[0]) || one_of(t.token, {"(", "[", "\"", "-"})))   // fn(x) x + 1
+      (is_word_part(t.token[0]) || one_of(t.token, {"(", "[", "\"", "-"})))  // fn(x) x + 1
     return say(t.span(t.at, t.at + t.token.size()), "what a function returns follows `=`: `fn(x) = x + 1`",
                {{"write `=`", t.span(t.at, t.at), "= "}});
   return {};
@@ -250,7 +255,8 @@ Advice in_mesh(NearText& t) {
     if (t.expects("(") && one_of(t.token, {"{", "[", "@"}))
       return say(t.span(t.at, t.at + 1), "the axes of a mesh stand in parentheses: `mesh m = (@X: 8)`");
     if (t.expects("an axis such as `@X: 8`") && !t.token.empty() && t.token[0] >= '0' && t.token[0] <= '9')
-      return say(t.span(t.at, t.at + t.token.size()), "each axis of a mesh has a name: `(@X: " + std::string(t.token) + ")`");
+      return say(t.span(t.at, t.at + t.token.size()),
+                 "each axis of a mesh has a name: `(@X: " + std::string(t.token) + ")`");
     if (t.token == "manual" && !t.expects("an expression"))
       return say(t.span(t.at, t.at + 6), "an axis is `auto` or `explicit`; per-device code is a `manual fn`");
   }
@@ -284,16 +290,19 @@ Advice in_import(NearText& t) {
 Advice in_text(NearText& t) {
   if (t.token == "!" && t.at + 2 < t.text.size() && t.open != npos && t.text[t.open] == '{' &&
       one_of(t.text.substr(t.at + 1, 1), {"r", "s", "a"}) && one_of(t.text.substr(t.at + 2, 1), {"}", ":"}))
-    return say(t.span(t.at, t.at + 2), "a value in a string is shown as `print` shows it: drop the " +
-                                           quote(t.text.substr(t.at, 2)),
+    return say(t.span(t.at, t.at + 2),
+               "a value in a string is shown as `print` shows it: drop the " + quote(t.text.substr(t.at, 2)),
                {{"drop it", t.span(t.at, t.at + 2), ""}});
   if (t.token == "\\")
-    return say(t.span(t.at, t.at + 1), "a line goes on after an operator or a comma, and within brackets: drop the `\\`",
+    return say(t.span(t.at, t.at + 1),
+               "a line goes on after an operator or a comma, and within brackets: drop the `\\`",
                {{"drop it", t.span(t.at, t.at + 1), ""}});
   if (t.text[t.at] == '"' && t.at > 1 && t.text.substr(t.at - 2, 2) == "\"\"")
-    return say(t.span(t.at - 2, t.at + 1), "a string stands between single double quotes, on one line; a new line in it is \\n");
+    return say(t.span(t.at - 2, t.at + 1),
+               "a string stands between single double quotes, on one line; a new line in it is \\n");
   if (t.token == "}" && t.at > 0 && t.text[t.at - 1] == '{' && t.expects("an expression"))
-    return say(t.span(t.at - 1, t.at + 1), "braces in a string hold what is shown, such as `{loss:.4f}`; a brace itself is `{{`");
+    return say(t.span(t.at - 1, t.at + 1),
+               "braces in a string hold what is shown, such as `{loss:.4f}`; a brace itself is `{{`");
   if (t.token == ";" && t.open != npos && t.text[t.open] == '[')
     return say(t.span(t.at, t.at + 1), "the rows of a matrix are lists: `array([[1, 2], [3, 4]])`");
   return {};
@@ -319,7 +328,8 @@ Advice two_statements(NearText& t) {
   if (!block || end <= t.statement || t.token.empty()) return {};
   if ((!t.expects("") && !t.expects("}")) || t.expects(",")) return {};
   if (t.text.substr(end, t.at - end).find('\r') != npos)
-    return say(t.span(t.at, t.at + t.token.size()), "a line ends in a carriage return alone: save the file with line feeds");
+    return say(t.span(t.at, t.at + t.token.size()),
+               "a line ends in a carriage return alone: save the file with line feeds");
   if (!is_word_part(t.token[0]) && t.token[0] != '"') return {};
   const char last = t.text[end - 1];
   if (last != '}' && last != ')' && last != ']' && last != '"' && !(last >= '0' && last <= '9')) return {};

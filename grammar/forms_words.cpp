@@ -23,7 +23,9 @@ Diagnostic say(Span span, std::string message, std::vector<Fix> fixes) {
 // ---- words of other languages ---------------------------------------------------------------------------------------
 namespace {
 
-struct Foreign { std::string_view word, here; };
+struct Foreign {
+  std::string_view word, here;
+};
 constexpr std::array<Foreign, 13> foreign = {{{"def", "fn"},
                                               {"function", "fn"},
                                               {"func", "fn"},
@@ -41,12 +43,15 @@ constexpr std::array<Foreign, 13> foreign = {{{"def", "fn"},
 }  // namespace
 
 std::string_view module_here(std::string_view module) {
-  if (one_of(module, {"numpy", "np", "jnp", "jax", "lax", "torch", "tensorflow", "tf", "scipy", "cupy", "math", "random"}))
+  if (one_of(module,
+             {"numpy", "np", "jnp", "jax", "lax", "torch", "tensorflow", "tf", "scipy", "cupy", "math", "random"}))
     return "arrays and their functions need no import and no prefix: `zeros([3])`, `grad(f)`, `normal(key(0), [3])`";
-  if (one_of(module, {"flax", "haiku", "equinox", "keras"})) return "layers are the module nn: `import nn`, then `nn.linear(784, 10)`";
+  if (one_of(module, {"flax", "haiku", "equinox", "keras"}))
+    return "layers are the module nn: `import nn`, then `nn.linear(784, 10)`";
   if (module == "optax") return "optimizers are the module optim: `import optim`, then `optim.adam(1e-3)`";
   if (one_of(module, {"os", "sys", "time", "re", "json", "pathlib", "typing", "functools", "dataclasses"}))
-    return "a script needs no module of the system: files are read by `load` and `read_text`, settings come with `--set name=value`";
+    return "a script needs no module of the system: files are read by `load` and `read_text`, settings come with "
+           "`--set name=value`";
   return {};
 }
 
@@ -61,10 +66,12 @@ Advice foreign_word(NearText& t) {
   for (const Foreign& f : foreign) {
     const bool infix = f.word == "is" || f.here == "else if";
     Span span;
-    if (infix && t.token == f.word) span = t.span(t.at, t.at + f.word.size());
+    if (infix && t.token == f.word)
+      span = t.span(t.at, t.at + f.word.size());
     else if (before == f.word && f.word != "is" && is_word_start(t.text[t.at]))
       span = t.span(t.begin_of(before), t.begin_of(before) + before.size());
-    else continue;
+    else
+      continue;
     return say(span, quote(f.word) + " is written " + quote(f.here) + " here",
                {{"write " + quote(f.here), span, std::string(f.here)}});
   }
@@ -152,7 +159,9 @@ Advice operator_and_more(NearText& t) {
 namespace {
 
 // Signs that editors and keyboards put in place of those of the language.
-struct Sign { std::string_view sign, here; };
+struct Sign {
+  std::string_view sign, here;
+};
 constexpr std::array<Sign, 16> signs = {{{"\u2212", "-"},
                                          {"\u2013", "-"},
                                          {"\u2014", "-"},
@@ -180,7 +189,7 @@ std::string code_point(std::string_view token) {
   return text;
 }
 
-bool shows_nothing(std::string_view token) {           // control characters and blanks of no width
+bool shows_nothing(std::string_view token) {  // control characters and blanks of no width
   const auto c = static_cast<unsigned char>(token[0]);
   return c < 0x20 || c == 0x7F || (c == 0xC2 && static_cast<unsigned char>(token[1]) <= 0xA0) || c == 0xEF ||
          (c == 0xE2 && static_cast<unsigned char>(token[1]) == 0x80) || token.substr(0, 2) == "\xE3\x80";
@@ -189,14 +198,15 @@ bool shows_nothing(std::string_view token) {           // control characters and
 }  // namespace
 
 Advice unknown_sign(NearText& t) {
-  const bool ascii = t.token.empty() || (static_cast<unsigned char>(t.token[0]) >= 0x20 &&
-                                         static_cast<unsigned char>(t.token[0]) < 0x7F);
+  const bool ascii = t.token.empty() ||
+                     (static_cast<unsigned char>(t.token[0]) >= 0x20 && static_cast<unsigned char>(t.token[0]) < 0x7F);
   if (!ascii && t.token[0] != '\n' && !one_of(t.token, {"\u201C", "\u201D", "\u2018", "\u2019"})) {
     const Span span = t.span(t.at, t.at + t.token.size());
     for (const Sign& s : signs)
       if (s.sign == t.token)
-        return say(span, s.here == " " ? "this blank is " + code_point(t.token) + ", not the one of the space bar"
-                                       : quote(t.token) + " is written " + quote(s.here),
+        return say(span,
+                   s.here == " " ? "this blank is " + code_point(t.token) + ", not the one of the space bar"
+                                 : quote(t.token) + " is written " + quote(s.here),
                    {{s.here == " " ? "write a blank" : "write " + quote(s.here), span, std::string(s.here)}});
     if (shows_nothing(t.token))
       return say(span, "the character " + code_point(t.token) + " has no meaning here", {{"drop it", span, ""}});
@@ -207,8 +217,9 @@ Advice unknown_sign(NearText& t) {
   }
   if (t.token == "^") return say(t.span(t.at, t.at + 1), "`^` is no operator: a power is `x ** y`");
   if (t.text.substr(t.at, 2) == "//" || t.text.substr(t.at, 2) == "/*")
-    return say(t.span(t.at, t.at + 2), "a comment starts with `#`",
-               t.text[t.at + 1] == '/' ? std::vector<Fix>{{"write `#`", t.span(t.at, t.at + 2), "#"}} : std::vector<Fix>{});
+    return say(
+        t.span(t.at, t.at + 2), "a comment starts with `#`",
+        t.text[t.at + 1] == '/' ? std::vector<Fix>{{"write `#`", t.span(t.at, t.at + 2), "#"}} : std::vector<Fix>{});
   if (one_of(t.token, {"\u201C", "\u201D", "\u2018", "\u2019"}))
     return say(t.span(t.at, t.at + t.token.size()), "a string stands in straight double quotes: \"abc\"");
   if (t.text[t.at] == '.' && t.at + 1 < t.text.size() && t.text[t.at + 1] >= '0' && t.text[t.at + 1] <= '9' &&
@@ -225,13 +236,15 @@ Advice unknown_sign(NearText& t) {
 // A line that begins with an operator that cannot begin a statement: `* 3`, `and b`
 Advice leading_operator(NearText& t) {
   if (!t.expects("a statement") || t.at != t.statement || t.at == 0) return {};
-  if (!one_of(t.token, {"*", "/", "%", "**", "==", "!=", "<", "<=", ">", ">=", "&", "<<", ">>", "and", "or", "..", "="}))
+  if (!one_of(t.token,
+              {"*", "/", "%", "**", "==", "!=", "<", "<=", ">", ">=", "&", "<<", ">>", "and", "or", "..", "="}))
     return {};
   std::size_t above = t.at;
   while (above > 0 && one_of(t.text.substr(above - 1, 1), {" ", "\t", "\r", "\n"})) --above;
   if (above == 0 || one_of(t.text.substr(above - 1, 1), {"{", ";"})) return {};
   return say(t.span(t.at, t.at + t.token.size()),
-             "a line that begins with " + quote(t.token) + " does not go on from the line above: put it at the end of that line");
+             "a line that begins with " + quote(t.token) +
+                 " does not go on from the line above: put it at the end of that line");
 }
 
 Advice compare(NearText& t) {  // if a = b { }

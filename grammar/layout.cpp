@@ -17,8 +17,10 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 // The first place from `at` that is neither blank, newline nor comment.
 std::size_t skip_void(std::string_view s, std::size_t at) {
   for (; at < s.size(); ++at) {
-    if (s[at] == '#') at = std::min(s.find('\n', at), s.size() - 1);
-    else if (!is_blank(s[at]) && s[at] != '\n') break;
+    if (s[at] == '#')
+      at = std::min(s.find('\n', at), s.size() - 1);
+    else if (!is_blank(s[at]) && s[at] != '\n')
+      break;
   }
   return at;
 }
@@ -58,7 +60,10 @@ class Walk {
     if (const std::size_t bad = not_utf8(source_); bad != std::string_view::npos) {
       return fail(bad, bad + 1, "the text is not UTF-8 from here on");
     }
-    if (source_.substr(0, 3) == "\xEF\xBB\xBF") { out_.text.replace(0, 3, "   "); at_ = 3; }
+    if (source_.substr(0, 3) == "\xEF\xBB\xBF") {
+      out_.text.replace(0, 3, "   ");
+      at_ = 3;
+    }
     while (at_ < out_.text.size() && out_.diagnostics.empty()) step();
     if (out_.diagnostics.empty() && !open_.empty()) {
       const Open& o = open_.back();
@@ -68,7 +73,12 @@ class Walk {
   }
 
  private:
-  struct Open { char sign; bool newlines_count; bool in_string; std::size_t at; };
+  struct Open {
+    char sign;
+    bool newlines_count;
+    bool in_string;
+    std::size_t at;
+  };
 
   char peek(std::size_t ahead = 0) const { return at_ + ahead < out_.text.size() ? out_.text[at_ + ahead] : '\0'; }
   static std::string quoted(char c) { return std::string("`") + c + "`"; }
@@ -88,10 +98,17 @@ class Walk {
   void step() {
     const char c = peek();
     if (c == '\n') return newline();
-    if (is_blank(c)) { ++at_; return; }
+    if (is_blank(c)) {
+      ++at_;
+      return;
+    }
     const bool in_hole = !open_.empty() && open_.back().in_string;
     if (c == '#' && !in_string()) return comment();
-    if (c == '"') { ++at_; joins_ = false; return string(at_ - 1); }
+    if (c == '"') {
+      ++at_;
+      joins_ = false;
+      return string(at_ - 1);
+    }
     if (c == '\'') return single_quotes();
     if (c == '(' || c == '[' || c == '{') return open(c);
     if (c == ')' || c == ']' || c == '}') return close(c);
@@ -160,11 +177,19 @@ class Walk {
         return fail(quote, at_, "the string is not closed on its line",
                     {"a string stands on one line; write a new line in it as \\n"});
       }
-      if (c == '"') { ++at_; return; }
-      if (c == '\\' && peek(1) != '\n') at_ += 2;
-      else if (c == '{' && peek(1) == '{') at_ += 2;
-      else if (c == '{') { strings_.push_back(quote); return push({'{', false, true, at_++}); }
-      else ++at_;
+      if (c == '"') {
+        ++at_;
+        return;
+      }
+      if (c == '\\' && peek(1) != '\n')
+        at_ += 2;
+      else if (c == '{' && peek(1) == '{')
+        at_ += 2;
+      else if (c == '{') {
+        strings_.push_back(quote);
+        return push({'{', false, true, at_++});
+      } else
+        ++at_;
     }
   }
 
@@ -229,7 +254,11 @@ class Walk {
 
   void sign() {
     const std::string_view rest = std::string_view(out_.text).substr(at_);
-    if (rest.substr(0, 3) == "...") { at_ += 3; joins_ = false; return; }
+    if (rest.substr(0, 3) == "...") {
+      at_ += 3;
+      joins_ = false;
+      return;
+    }
     if (rest.substr(0, 2) == "++" ||
         rest.substr(0, 2) == "--") {  // `i++` at the end of a line goes on nowhere: it is to be told of
       const std::size_t after = rest.find_first_not_of(" \t\r", 2);
@@ -240,7 +269,11 @@ class Walk {
       }
     }
     for (std::string_view s : joining) {
-      if (rest.substr(0, s.size()) == s) { at_ += s.size(); joins_ = true; return; }
+      if (rest.substr(0, s.size()) == s) {
+        at_ += s.size();
+        joins_ = true;
+        return;
+      }
     }
     ++at_;
     joins_ = false;
@@ -251,8 +284,8 @@ class Walk {
   Layout& out_;
   std::size_t at_ = 0;
   std::vector<Open> open_;
-  std::vector<std::size_t> strings_;   // the opening quotes of the strings around an interpolation
-  bool joins_ = false;                 // the last token lets its statement go on in the next line
+  std::vector<std::size_t> strings_;  // the opening quotes of the strings around an interpolation
+  bool joins_ = false;                // the last token lets its statement go on in the next line
   std::size_t next_line_ = 0;
   bool next_line_joins_ = false;
 };
@@ -289,9 +322,7 @@ std::string Layout::doc_above(std::uint32_t offset) const {
   while (line > 0 && is_blank(text[line - 1])) --line;
   auto last =
       std::upper_bound(docs.begin(), docs.end(), line, [](std::uint32_t at, const DocLine& d) { return at < d.end; });
-  while (last != docs.begin() && (last - 1)->end == line) {
-    line = (--last)->begin;
-  }
+  while (last != docs.begin() && (last - 1)->end == line) { line = (--last)->begin; }
   std::string doc;
   for (auto d = last; d != docs.end() && d->end <= offset; ++d) doc += (d == last ? "" : "\n") + d->text;
   return doc;

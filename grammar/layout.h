@@ -16,13 +16,16 @@ namespace shard::grammar {
 constexpr int bracket_limit = 200;
 
 // A line that holds a `##` comment only; end: where the next line begins.
-struct DocLine { std::uint32_t begin, end; std::string text; };
+struct DocLine {
+  std::uint32_t begin, end;
+  std::string text;
+};
 
 struct Layout {
-  std::string text;  // one newline longer than the source, so that the last statement ends as the others do
-  std::vector<DocLine> docs;             // in the order of the text
-  std::vector<Diagnostic> diagnostics;   // where there is one, the text must not be parsed
-  bool open_at_end = false;              // the diagnostic is about a bracket that more text could close
+  std::string text;           // one newline longer than the source, so that the last statement ends as the others do
+  std::vector<DocLine> docs;  // in the order of the text
+  std::vector<Diagnostic> diagnostics;  // where there is one, the text must not be parsed
+  bool open_at_end = false;             // the diagnostic is about a bracket that more text could close
   // The `##` lines directly above the line of `offset`, joined by newlines.
   std::string doc_above(std::uint32_t offset) const;
 };

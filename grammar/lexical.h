@@ -13,35 +13,48 @@ namespace x3 = boost::spirit::x3;
 struct StateTag;
 using Context = x3::context<StateTag, State>;
 
-template <class C> State& state_of(const C& context) { return x3::get<StateTag>(context); }
+template <class C>
+State& state_of(const C& context) {
+  return x3::get<StateTag>(context);
+}
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------
 // A parser without attribute made of a function (State&, Iterator&) -> bool.
-template <class F> struct Silent : x3::parser<Silent<F>> {
+template <class F>
+struct Silent : x3::parser<Silent<F>> {
   using attribute_type = x3::unused_type;
   static bool const has_attribute = false;
   F take;
   constexpr explicit Silent(F f) : take(f) {}
-  template <class C, class R, class A> bool parse(Iterator& at, const Iterator&, const C& context, R&, A&) const {
+  template <class C, class R, class A>
+  bool parse(Iterator& at, const Iterator&, const C& context, R&, A&) const {
     return take(state_of(context), at);
   }
 };
 // A parser with an attribute of type T, made of a function (State&, Iterator&, T&) -> bool.
-template <class T, class F> struct Giving : x3::parser<Giving<T, F>> {
+template <class T, class F>
+struct Giving : x3::parser<Giving<T, F>> {
   using attribute_type = T;
   static bool const has_attribute = true;
   static bool const handles_container = false;
   F take;
   constexpr explicit Giving(F f) : take(f) {}
-  template <class C, class R, class A> bool parse(Iterator& at, const Iterator&, const C& context, R&, A& out) const {
+  template <class C, class R, class A>
+  bool parse(Iterator& at, const Iterator&, const C& context, R&, A& out) const {
     T value{};
     if (!take(state_of(context), at, value)) return false;
     x3::traits::move_to(std::move(value), out);
     return true;
   }
 };
-template <class F> constexpr Silent<F> silent(F f) { return Silent<F>(f); }
-template <class T, class F> constexpr Giving<T, F> giving(F f) { return Giving<T, F>(f); }
+template <class F>
+constexpr Silent<F> silent(F f) {
+  return Silent<F>(f);
+}
+template <class T, class F>
+constexpr Giving<T, F> giving(F f) {
+  return Giving<T, F>(f);
+}
 
 constexpr auto sym(std::string_view text) {
   return silent([text](State& s, Iterator& at) { return take_symbol(s, at, text, false, true); });
@@ -77,13 +90,22 @@ constexpr auto missing(std::string_view what) {
 
 constexpr auto newline = silent([](State& s, Iterator& at) { return take_newline(s, at); });
 constexpr auto text_end = silent([](State& s, Iterator& at) { return take_end(s, at); });
-constexpr auto blanks = silent([](State& s, Iterator& at) { skip_blanks(s, at); return true; });
+constexpr auto blanks = silent([](State& s, Iterator& at) {
+  skip_blanks(s, at);
+  return true;
+});
 
 // Items separated by commas; a trailing one is allowed.
-template <class P> auto listed(const P& item) { return -(item >> *(sym(",") >> item) >> -quiet(",")); }
+template <class P>
+auto listed(const P& item) {
+  return -(item >> *(sym(",") >> item) >> -quiet(","));
+}
 
 // ---- actions: into a member of the rule's attribute -----------------------------------------------------------------
-template <class M> auto set(M member) { return [member](auto& c) { x3::_val(c).*member = std::move(x3::_attr(c)); }; }
+template <class M>
+auto set(M member) {
+  return [member](auto& c) { x3::_val(c).*member = std::move(x3::_attr(c)); };
+}
 template <class M>
 auto set_expr(M member) {
   return [member](auto& c) { x3::_val(c).*member = std::move(x3::_attr(c).expr); };
@@ -92,17 +114,24 @@ template <class M>
 auto push(M member) {
   return [member](auto& c) { (x3::_val(c).*member).push_back(std::move(x3::_attr(c))); };
 }
-template <class M> auto flag(M member) { return [member](auto& c) { x3::_val(c).*member = true; }; }
+template <class M>
+auto flag(M member) {
+  return [member](auto& c) { x3::_val(c).*member = true; };
+}
 constexpr auto all = [](auto& c) { x3::_val(c) = std::move(x3::_attr(c)); };
 constexpr auto append = [](auto& c) { x3::_val(c).push_back(std::move(x3::_attr(c))); };
 
 // Where an action stands in the text: the end of what its parser took.
-template <class C> Iterator here(const C& c) { return x3::_where(c).begin(); }
+template <class C>
+Iterator here(const C& c) {
+  return x3::_where(c).begin();
+}
 
 // ---- directives -----------------------------------------------------------------------------------------------------
 // Made[rule] gives what `make(state, span, attribute of the rule)` returns. It stays a call of its own: inlined, the
 // drafts of all alternatives would lie in one frame, once at every level of an expression within expressions.
-template <class Subject, class T, class Make> struct Made : x3::unary_parser<Subject, Made<Subject, T, Make>> {
+template <class Subject, class T, class Make>
+struct Made : x3::unary_parser<Subject, Made<Subject, T, Make>> {
   using base = x3::unary_parser<Subject, Made<Subject, T, Make>>;
   using attribute_type = T;
   static bool const has_attribute = true;
@@ -120,14 +149,19 @@ template <class Subject, class T, class Make> struct Made : x3::unary_parser<Sub
     return true;
   }
 };
-template <class T, class Make> struct Maker {
+template <class T, class Make>
+struct Maker {
   Make make;
-  template <class Subject> constexpr auto operator[](const Subject& subject) const {
+  template <class Subject>
+  constexpr auto operator[](const Subject& subject) const {
     using P = typename x3::extension::as_parser<Subject>::value_type;
     return Made<P, T, Make>(x3::as_parser(subject), make);
   }
 };
-template <class T, class Make> constexpr Maker<T, Make> maker(Make m) { return {m}; }
+template <class T, class Make>
+constexpr Maker<T, Make> maker(Make m) {
+  return {m};
+}
 
 // as_expr[r]: a node of r's attribute; as_operand[r]: the same with what it covers; spanned: sets the member `span`.
 constexpr auto as_expr = maker<ExprPtr>([](State& s, Span span, auto&& node) { return s.make(span, std::move(node)); });
@@ -149,7 +183,8 @@ constexpr auto spanned = maker<T>([](State&, Span span, T&& value) {
 });
 
 // Counts how deep the rules stand within each other; X3 recurses in C++ for each.
-template <class Subject> struct Guard : x3::unary_parser<Subject, Guard<Subject>> {
+template <class Subject>
+struct Guard : x3::unary_parser<Subject, Guard<Subject>> {
   using base = x3::unary_parser<Subject, Guard<Subject>>;
   static bool const is_pass_through_unary = true;
   constexpr explicit Guard(const Subject& subject) : base(subject) {}
@@ -160,12 +195,17 @@ template <class Subject> struct Guard : x3::unary_parser<Subject, Guard<Subject>
       s.fail(s.span(at, std::size_t{1}), "this nests more than " + std::to_string(recursion_limit) + " deep",
              {"give the inner parts names with `let`"});
     }
-    struct Level { int& depth; explicit Level(int& d) : depth(d) { ++depth; } ~Level() { --depth; } } level(s.depth);
+    struct Level {
+      int& depth;
+      explicit Level(int& d) : depth(d) { ++depth; }
+      ~Level() { --depth; }
+    } level(s.depth);
     return this->subject.parse(at, last, context, rule, out);
   }
 };
 struct GuardGen {
-  template <class Subject> constexpr auto operator[](const Subject& subject) const {
+  template <class Subject>
+  constexpr auto operator[](const Subject& subject) const {
     return Guard<typename x3::extension::as_parser<Subject>::value_type>(x3::as_parser(subject));
   }
 };

@@ -30,18 +30,34 @@ NearText::NearText(State& s, std::size_t where)
       text(s.begin, static_cast<std::size_t>(s.end - s.begin)),
       at(std::min(where, text.size())),
       token(found(s, s.begin + at)) {
-  struct Level { std::size_t open, statement; };
+  struct Level {
+    std::size_t open, statement;
+  };
   std::vector<Level> levels{{npos, 0}};
   std::vector<std::size_t> strings;  // how many levels were open where an interpolation began
   for (std::size_t i = 0; i < at;) {
     const char c = text[i];
     if (c == '"') {
       ++i;
-      while (i < at) {                // to the end of the string, or into what it interpolates
-        if (text[i] == '\\') { i += 2; continue; }
-        if (text[i] == '{' && i + 1 < text.size() && text[i + 1] == '{') { i += 2; continue; }
-        if (text[i] == '"') { ++i; break; }
-        if (text[i] == '{') { strings.push_back(levels.size()); levels.push_back({i, i + 1}); ++i; break; }
+      while (i < at) {  // to the end of the string, or into what it interpolates
+        if (text[i] == '\\') {
+          i += 2;
+          continue;
+        }
+        if (text[i] == '{' && i + 1 < text.size() && text[i + 1] == '{') {
+          i += 2;
+          continue;
+        }
+        if (text[i] == '"') {
+          ++i;
+          break;
+        }
+        if (text[i] == '{') {
+          strings.push_back(levels.size());
+          levels.push_back({i, i + 1});
+          ++i;
+          break;
+        }
         ++i;
       }
       continue;
@@ -54,8 +70,13 @@ NearText::NearText(State& s, std::size_t where)
         strings.pop_back();
         ++i;
         while (i < at && text[i] != '"' && text[i] != '{') i += text[i] == '\\' ? 2 : 1;
-        if (i < at && text[i] == '"') ++i;
-        else if (i < at) { strings.push_back(levels.size()); levels.push_back({i, i + 1}); ++i; }
+        if (i < at && text[i] == '"')
+          ++i;
+        else if (i < at) {
+          strings.push_back(levels.size());
+          levels.push_back({i, i + 1});
+          ++i;
+        }
         continue;
       }
     }
@@ -96,7 +117,10 @@ std::size_t NearText::word(std::string_view w, std::size_t from, std::size_t to)
   int depth = 0;
   for (std::size_t i = from; i < to && i < text.size();) {
     const char c = text[i];
-    if (c == '"') { i = string_end(i); continue; }
+    if (c == '"') {
+      i = string_end(i);
+      continue;
+    }
     if (c == '(' || c == '[' || c == '{') ++depth;
     if (c == ')' || c == ']' || c == '}') --depth;
     if (depth <= 0 && text.substr(i, w.size()) == w && is_word(i, w.size())) return i;
@@ -129,7 +153,10 @@ std::size_t NearText::end(std::size_t from, std::string_view stops) const {
   for (std::size_t i = from; i < text.size();) {
     const char c = text[i];
     if (depth == 0 && stops.find(c) != npos) return i;
-    if (c == '"') { i = string_end(i); continue; }
+    if (c == '"') {
+      i = string_end(i);
+      continue;
+    }
     if (c == '(' || c == '[' || c == '{') ++depth;
     if (c == ')' || c == ']' || c == '}') --depth;
     if (depth < 0) return i;

@@ -11,26 +11,16 @@ namespace {
 using enum BinaryOp;
 
 constexpr std::array<BinaryRow, 21> binaries = {{
-    {"or", Or, Level::Or, Side::Left, false},
-    {"and", And, Level::And, Side::Left, false},
-    {"==", Eq, Level::Compare, Side::None, false},
-    {"!=", Ne, Level::Compare, Side::None, false},
-    {"<=", Le, Level::Compare, Side::None, false},
-    {">=", Ge, Level::Compare, Side::None, false},
-    {"<", Lt, Level::Compare, Side::None, false},
-    {">", Gt, Level::Compare, Side::None, false},
-    {"..", Range, Level::Range, Side::None, false},
-    {"|", BitOr, Level::BitOr, Side::Left, false},
-    {"&", BitAnd, Level::BitAnd, Side::Left, false},
-    {"<<", Shl, Level::Shift, Side::Left, false},
-    {">>", Shr, Level::Shift, Side::Left, false},
-    {"+", Add, Level::Sum, Side::Left, true},
-    {"-", Sub, Level::Sum, Side::Left, true},
-    {"*", Mul, Level::Product, Side::Left, true},
-    {"//", FloorDiv, Level::Product, Side::Left, true},
-    {"/", Div, Level::Product, Side::Left, true},
-    {"%", Mod, Level::Product, Side::Left, true},
-    {"@", MatMul, Level::Product, Side::Left, false},
+    {"or", Or, Level::Or, Side::Left, false},           {"and", And, Level::And, Side::Left, false},
+    {"==", Eq, Level::Compare, Side::None, false},      {"!=", Ne, Level::Compare, Side::None, false},
+    {"<=", Le, Level::Compare, Side::None, false},      {">=", Ge, Level::Compare, Side::None, false},
+    {"<", Lt, Level::Compare, Side::None, false},       {">", Gt, Level::Compare, Side::None, false},
+    {"..", Range, Level::Range, Side::None, false},     {"|", BitOr, Level::BitOr, Side::Left, false},
+    {"&", BitAnd, Level::BitAnd, Side::Left, false},    {"<<", Shl, Level::Shift, Side::Left, false},
+    {">>", Shr, Level::Shift, Side::Left, false},       {"+", Add, Level::Sum, Side::Left, true},
+    {"-", Sub, Level::Sum, Side::Left, true},           {"*", Mul, Level::Product, Side::Left, true},
+    {"//", FloorDiv, Level::Product, Side::Left, true}, {"/", Div, Level::Product, Side::Left, true},
+    {"%", Mod, Level::Product, Side::Left, true},       {"@", MatMul, Level::Product, Side::Left, false},
     {"**", Pow, Level::Power, Side::Right, true},
 }};
 constexpr std::array<UnaryRow, 4> unaries = {{
@@ -54,9 +44,12 @@ class Climber {
   Operand run() {
     for (at_ = 0; at_ < chain_.size(); ++at_) {
       const Link& link = chain_[at_];
-      if (link.prefix) prefix(link);
-      else if (link.binary) binary(link);
-      else values_.push_back(link.operand);
+      if (link.prefix)
+        prefix(link);
+      else if (link.binary)
+        binary(link);
+      else
+        values_.push_back(link.operand);
     }
     while (!waiting_.empty()) reduce();
     return values_.back();
@@ -139,12 +132,14 @@ class Climber {
 }  // namespace
 
 const BinaryRow& row(BinaryOp op) {
-  for (const BinaryRow& r : binaries) if (r.op == op) return r;
+  for (const BinaryRow& r : binaries)
+    if (r.op == op) return r;
   throw Error("internal", {}, "an operator is missing in the table");
 }
 
 const UnaryRow& row(UnaryOp op) {
-  for (const UnaryRow& r : unaries) if (r.op == op) return r;
+  for (const UnaryRow& r : unaries)
+    if (r.op == op) return r;
   throw Error("internal", {}, "an operator is missing in the table");
 }
 
@@ -160,7 +155,8 @@ const BinaryRow* binary_at(std::string_view text) {
 }
 
 const UnaryRow* unary_at(std::string_view text) {
-  for (const UnaryRow& r : unaries) if (starts(text, r.token)) return &r;
+  for (const UnaryRow& r : unaries)
+    if (starts(text, r.token)) return &r;
   return nullptr;
 }
 

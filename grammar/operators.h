@@ -21,7 +21,11 @@ struct BinaryRow {
   Side side;
   bool in_sizes;
 };  // in_sizes: may stand before the `@` of a type
-struct UnaryRow { std::string_view token; UnaryOp op; Level level; };
+struct UnaryRow {
+  std::string_view token;
+  UnaryOp op;
+  Level level;
+};
 
 const BinaryRow& row(BinaryOp op);
 const UnaryRow& row(UnaryOp op);
@@ -32,10 +36,10 @@ const UnaryRow* unary_at(std::string_view text);
 
 // An expression without its brackets, as it is written: signs and operands and operators, in the order of the text.
 struct Link {
-  const UnaryRow* prefix = nullptr;   // one of the three
+  const UnaryRow* prefix = nullptr;  // one of the three
   const BinaryRow* binary = nullptr;
   Operand operand;
-  Span span;                          // of the token
+  Span span;  // of the token
 };
 
 // The tree of a chain, by precedence; no recursion, so that its length is no matter. Throws Error for `a < b < c` and

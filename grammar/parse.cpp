@@ -32,15 +32,22 @@ Diagnostic unexpected(State& s) {
   const bool statement = std::any_of(s.expected.begin(), s.expected.end(),
                                      [](const State::Expected& e) { return e.what == "a statement"; });
   for (const State::Expected& e : s.expected) {
-    if (e.what.empty()) ended = true;
-    else if (e.token) expected.push_back("`" + std::string(e.what) + "`");
-    else if (!(statement && e.what == "an expression")) expected.emplace_back(e.what);
+    if (e.what.empty())
+      ended = true;
+    else if (e.token)
+      expected.push_back("`" + std::string(e.what) + "`");
+    else if (!(statement && e.what == "an expression"))
+      expected.emplace_back(e.what);
   }
   std::string message;
-  if (expected.empty()) message = ended ? "expected the end of the statement" : "this cannot stand here";
-  else message = "expected " + listed_words(expected);
-  if (end) message += ", but the text ends here";
-  else if (*at == '\n') message += ", but the line ends here";
+  if (expected.empty())
+    message = ended ? "expected the end of the statement" : "this cannot stand here";
+  else
+    message = "expected " + listed_words(expected);
+  if (end)
+    message += ", but the text ends here";
+  else if (*at == '\n')
+    message += ", but the line ends here";
   else
     message += ", found " + std::string(!token.empty() && is_keyword(token) ? "the keyword " : "") + "`" +
                shortened(token) + "`";

@@ -11,9 +11,9 @@
 namespace shard::grammar {
 
 struct ParseResult {
-  std::shared_ptr<const Module> module;   // null where there is an error
+  std::shared_ptr<const Module> module;  // null where there is an error
   std::vector<Diagnostic> diagnostics;
-  bool incomplete = false;                // more text could complete it (an open bracket, a trailing operator): the REPL asks on
+  bool incomplete = false;  // more text could complete it (an open bracket, a trailing operator): the REPL asks on
 };
 
 ParseResult parse(const SourceMap& sources, std::uint32_t source);

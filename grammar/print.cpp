@@ -15,7 +15,10 @@ void Printer::statements(const std::vector<StmtPtr>& body) {
 }
 
 void Printer::block(const Block& b) {
-  if (b.body.empty()) { out += "{}"; return; }
+  if (b.body.empty()) {
+    out += "{}";
+    return;
+  }
   out += '{';
   indent_ += 2;
   statements(b.body);
@@ -42,12 +45,25 @@ void Printer::function(const Function& f) {
   out += '(';
   list(f.params, [&](const Param& p) {
     pattern(*p.pattern);
-    if (p.annot) { out += ": "; annot(*p.annot); }
-    if (p.default_value) { out += " = "; expr(p.default_value); }
+    if (p.annot) {
+      out += ": ";
+      annot(*p.annot);
+    }
+    if (p.default_value) {
+      out += " = ";
+      expr(p.default_value);
+    }
   });
   out += ')';
-  if (f.result) { out += " -> "; annot(*f.result); }
-  if (auto* b = std::get_if<Block>(&f.body->node)) { out += ' '; block(*b); return; }
+  if (f.result) {
+    out += " -> ";
+    annot(*f.result);
+  }
+  if (auto* b = std::get_if<Block>(&f.body->node)) {
+    out += ' ';
+    block(*b);
+    return;
+  }
   out += " = ";
   expr(f.body);
 }
@@ -67,7 +83,10 @@ void Printer::annot(const Annot& a) {
                         },
                         [&](const RecordAnnot& x) {
                           out += '{';
-                          list(x.fields, [&](const FieldAnnot& f) { out += f.name.text + ": "; annot(*f.annot); });
+                          list(x.fields, [&](const FieldAnnot& f) {
+                            out += f.name.text + ": ";
+                            annot(*f.annot);
+                          });
                           out += '}';
                         }},
              a.node);
@@ -90,7 +109,10 @@ void Printer::pattern(const Pattern& p) {
                           list(x.fields, [&](const FieldPattern& f) {
                             out += f.name.text;
                             const auto* n = std::get_if<NamePattern>(&f.target->node);
-                            if (!n || n->name != f.name.text) { out += ": "; pattern(*f.target); }
+                            if (!n || n->name != f.name.text) {
+                              out += ": ";
+                              pattern(*f.target);
+                            }
                           });
                           out += '}';
                         }},
@@ -130,7 +152,8 @@ void Printer::statement(const Stmt& s) {
                      out += '"';
                      literal(x.module);
                      out += '"';
-                   } else out += x.module;
+                   } else
+                     out += x.module;
                    if (x.file || x.name.text != x.module) out += " as " + x.name.text;
                  },
                  [&](const ForStmt& x) {
@@ -182,7 +205,10 @@ void Printer::mesh(const MeshStmt& x) {
     if (a.kind == AxisKind::Explicit) out += " explicit";
   });
   out += ')';
-  if (x.devices) { out += " on "; operand(x.devices); }
+  if (x.devices) {
+    out += " on ";
+    operand(x.devices);
+  }
 }
 
 void Printer::doc(const std::string& text) {
@@ -195,7 +221,10 @@ void Printer::doc(const std::string& text) {
 }
 
 void Printer::line() {
-  if (inline_) { out += ' '; return; }
+  if (inline_) {
+    out += ' ';
+    return;
+  }
   if (!out.empty()) out += '\n';
   out.append(static_cast<std::size_t>(indent_), ' ');
 }

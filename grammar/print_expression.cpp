@@ -57,7 +57,10 @@ void Printer::node(const Expr& e) {
                  [&](const AxisLit& x) { axes(x.names, x.grouped); },
                  [&](const HoleLit&) { out += '_'; },
                  [&](const OpenLit&) { out += '?'; },
-                 [&](const SpecLit& x) { out += 'P'; args(x.args); },
+                 [&](const SpecLit& x) {
+                   out += 'P';
+                   args(x.args);
+                 },
                  [&](const TypeLit& x) { type(x); },
                  [&](const TupleLit& x) {
                    out += '(';
@@ -77,12 +80,18 @@ void Printer::node(const Expr& e) {
                  },
                  [&](const Block& x) { block(x); },
                  [&](const IfExpr& x) { branches(x); },
-                 [&](const UseExpr& x) { out += "use "; operand(x.mesh); out += ' '; expr(x.body); },
+                 [&](const UseExpr& x) {
+                   out += "use ";
+                   operand(x.mesh);
+                   out += ' ';
+                   expr(x.body);
+                 },
                  [&](const FunctionLit& x) { function(*x.function); },
                  [&](const Unary& x) {
                    const UnaryRow& r = row(x.op);
                    out += r.token;
-                   if (r.level == Level::Not) out += ' ';
+                   if (r.level == Level::Not)
+                     out += ' ';
                    else if (x.op == UnaryOp::BitNot && std::holds_alternative<TypeLit>(x.operand->node)) {
                      out += '(';
                      node(*x.operand);
@@ -92,15 +101,25 @@ void Printer::node(const Expr& e) {
                    expr(x.operand, static_cast<int>(r.level));
                  },
                  [&](const Binary& x) { binary(x); },
-                 [&](const Call& x) { operand(x.callee); args(x.args); },
+                 [&](const Call& x) {
+                   operand(x.callee);
+                   args(x.args);
+                 },
                  [&](const Index& x) {
                    indexed(x.object);
                    out += '[';
                    list(x.items, [&](const Item& i) { item(i); });
                    out += ']';
                  },
-                 [&](const Field& x) { operand(x.object); out += '.' + x.name.text; },
-                 [&](const Pipe& x) { expr(x.value, pipe_level); out += " |> "; operand(x.target); },
+                 [&](const Field& x) {
+                   operand(x.object);
+                   out += '.' + x.name.text;
+                 },
+                 [&](const Pipe& x) {
+                   expr(x.value, pipe_level);
+                   out += " |> ";
+                   operand(x.target);
+                 },
                  [&](const Shard& x) { sharding(x); },
              },
              e.node);
@@ -108,7 +127,7 @@ void Printer::node(const Expr& e) {
 
 void Printer::indexed(const ExprPtr& e) {
   if (!std::holds_alternative<DTypeLit>(e->node)) return operand(e);
-  out += '(';   // `f32[8]` would be read as a type
+  out += '(';  // `f32[8]` would be read as a type
   node(*e);
   out += ')';
 }
@@ -133,10 +152,13 @@ void Printer::sharding(const Shard& x) {
   out += " as ";
   const bool brackets =
       !std::holds_alternative<SpecLit>(x.spec->node) && std::holds_alternative<SpecLit>(leftmost(*x.spec).node);
-  if (brackets) out += '(';   // after `P(...)` only `on` and `|>` may follow
+  if (brackets) out += '(';  // after `P(...)` only `on` and `|>` may follow
   operand(x.spec);
   if (brackets) out += ')';
-  if (x.mesh) { out += " on "; operand(x.mesh); }
+  if (x.mesh) {
+    out += " on ";
+    operand(x.mesh);
+  }
 }
 
 void Printer::number(double v) {
@@ -150,13 +172,16 @@ void Printer::number(double v) {
 void Printer::string(const StringLit& x) {
   out += '"';
   for (const StringPiece& p : x.pieces) {
-    if (!p.value) { literal(p.text); continue; }
+    if (!p.value) {
+      literal(p.text);
+      continue;
+    }
     out += '{';
     const std::size_t at = out.size();
     ++inline_;
     expr(p.value);
     --inline_;
-    if (out[at] == '{') out.insert(at, " ");   // `{{` would be a brace
+    if (out[at] == '{') out.insert(at, " ");  // `{{` would be a brace
     if (!p.format.empty()) out += ':' + p.format;
     out += '}';
   }
@@ -261,18 +286,25 @@ void Printer::entry(const Entry& x) {
 
 bool Printer::is_word(const std::string& s) {
   if (s.empty() || !is_word_start(s[0])) return false;
-  for (const char c : s) if (!is_word_part(c)) return false;
+  for (const char c : s)
+    if (!is_word_part(c)) return false;
   return true;
 }
 
 void Printer::item(const Item& x) {
-  if (x.ellipsis) { out += "..."; return; }
+  if (x.ellipsis) {
+    out += "...";
+    return;
+  }
   if (x.value) expr(x.value);
   if (!x.slice) return;
   if (x.start) expr(x.start);
   out += ':';
   if (x.stop) expr(x.stop);
-  if (x.step) { out += ':'; expr(x.step); }
+  if (x.step) {
+    out += ':';
+    expr(x.step);
+  }
 }
 
 void Printer::branches(const IfExpr& top) {
@@ -284,7 +316,10 @@ void Printer::branches(const IfExpr& top) {
     if (!x->otherwise) return;
     out += " else ";
     const auto* next = std::get_if<IfExpr>(&x->otherwise->node);
-    if (!next) { expr(x->otherwise); return; }
+    if (!next) {
+      expr(x->otherwise);
+      return;
+    }
     x = next;
   }
 }

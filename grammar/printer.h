@@ -15,13 +15,17 @@ class Printer {
   void whole(const Expr& e) { expr(e, loosest); }
 
  private:
-  template <class... F> struct Overloaded : F... { using F::operator()...; };
-  template <class... F> Overloaded(F...) -> Overloaded<F...>;
+  template <class... F>
+  struct Overloaded : F... {
+    using F::operator()...;
+  };
+  template <class... F>
+  Overloaded(F...) -> Overloaded<F...>;
 
   // How tightly an expression must hold together to stand without parentheses: a Level, or one of these below all
   // levels.
-  static constexpr int loosest = -2;      // a lambda, which reaches as far as it can
-  static constexpr int pipe_level = -1;   // `|>` and `shard`
+  static constexpr int loosest = -2;     // a lambda, which reaches as far as it can
+  static constexpr int pipe_level = -1;  // `|>` and `shard`
 
   // print_expression.cpp
   static int level_of(const Expr& e);
@@ -57,7 +61,8 @@ class Printer {
   void doc(const std::string& text);
   void line();
 
-  template <class Items, class F> void list(const Items& items, F&& each) {
+  template <class Items, class F>
+  void list(const Items& items, F&& each) {
     bool first = true;
     for (const auto& i : items) {
       if (!first) out += ", ";

@@ -6,16 +6,18 @@
 namespace shard::grammar {
 
 // A struct of its own: X3 would take a bare vector as a container of attributes.
-struct Chain { std::vector<Link> links; };
+struct Chain {
+  std::vector<Link> links;
+};
 
 // expression.cpp
 using ExpressionRule = x3::rule<class expression_id, ExprPtr>;
-using SizeRule = x3::rule<class size_id, ExprPtr>;              // an expression before the `@` of a type
+using SizeRule = x3::rule<class size_id, ExprPtr>;  // an expression before the `@` of a type
 // expression_operand.cpp
 using PostfixRule = x3::rule<class postfix_id, Operand>;
-using ArgsRule = x3::rule<class args_id, SpecLit>;              // "(" arg,* ")"
-using PrimaryRule = x3::rule<class primary_id, Operand>;        // expression_primary.cpp
-using StringRule = x3::rule<class string_id, StringLit>;        // expression_literal.cpp
+using ArgsRule = x3::rule<class args_id, SpecLit>;        // "(" arg,* ")"
+using PrimaryRule = x3::rule<class primary_id, Operand>;  // expression_primary.cpp
+using StringRule = x3::rule<class string_id, StringLit>;  // expression_literal.cpp
 using NumberRule = x3::rule<class number_id, Node>;
 using AxisRule = x3::rule<class axis_id, AxisLit>;
 // types.cpp

@@ -1,6 +1,6 @@
 // Where text comes from and how a place in it is named.
-// A Source is one file (or one REPL entry); a Span is a half-open byte range in one; the SourceMap owns the sources of an engine.
-// Nothing here renders: see interpreter/lang/report.h for the picture with the caret.
+// A Source is one file (or one REPL entry); a Span is a half-open byte range in one; the SourceMap owns the sources of
+// an engine. Nothing here renders: see interpreter/lang/report.h for the picture with the caret.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,7 +18,10 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-struct Position { int line = 1; int column = 1; };  // both from 1; columns count UTF-8 code points
+struct Position {
+  int line = 1;
+  int column = 1;
+};  // both from 1; columns count UTF-8 code points
 
 class Source {
  public:
@@ -38,7 +41,7 @@ class SourceMap {
   std::uint32_t add(std::string name, std::string text);  // the id to put into spans
   const Source& at(std::uint32_t id) const { return *sources_.at(id - 1); }
   bool has(std::uint32_t id) const { return id >= 1 && id <= sources_.size(); }
-  std::string_view text(const Span& s) const;             // what the span covers
+  std::string_view text(const Span& s) const;  // what the span covers
 
  private:
   std::vector<std::unique_ptr<Source>> sources_;

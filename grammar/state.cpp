@@ -6,8 +6,12 @@
 namespace shard::grammar {
 namespace {
 
-template <class... F> struct Overloaded : F... { using F::operator()...; };
-template <class... F> Overloaded(F...) -> Overloaded<F...>;
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
 
 // How high the highest child stands.
 class Height {
@@ -58,8 +62,12 @@ class Height {
     return highest_;
   }
   int of(const Function& f) {
-    for (auto& p : f.params) { see(p.annot); see(p.default_value); }
-    for (auto& m : f.modifiers) for (auto& a : m.axes) see(a);
+    for (auto& p : f.params) {
+      see(p.annot);
+      see(p.default_value);
+    }
+    for (auto& m : f.modifiers)
+      for (auto& a : m.axes) see(a);
     see(f.result);
     see(f.body);
     return highest_;
@@ -67,14 +75,26 @@ class Height {
 
  private:
   void see(std::int32_t id) { highest_ = std::max(highest_, heights_[static_cast<std::size_t>(id)] + 1); }
-  void see(const ExprPtr& e) { if (e) see(e->id); }
-  template <class... More> void see(const ExprPtr& e, const More&... more) { see(e); (see(more), ...); }
+  void see(const ExprPtr& e) {
+    if (e) see(e->id);
+  }
+  template <class... More>
+  void see(const ExprPtr& e, const More&... more) {
+    see(e);
+    (see(more), ...);
+  }
   void see(const AnnotPtr& a) {
     if (!a) return;
     std::visit(Overloaded{[&](const TypeAnnot& x) { see(x.type); }, [&](const SpecAnnot& x) { see(x.spec); },
-                          [&](const TupleAnnot& x) { for (auto& e : x.elements) see(e); },
-                          [&](const ListAnnot& x) { for (auto& e : x.elements) see(e); },
-                          [&](const RecordAnnot& x) { for (auto& f : x.fields) see(f.annot); }},
+                          [&](const TupleAnnot& x) {
+                            for (auto& e : x.elements) see(e);
+                          },
+                          [&](const ListAnnot& x) {
+                            for (auto& e : x.elements) see(e);
+                          },
+                          [&](const RecordAnnot& x) {
+                            for (auto& f : x.fields) see(f.annot);
+                          }},
                a->node);
   }
   void see(const Stmt& s) {

@@ -17,7 +17,10 @@ namespace shard::grammar {
 using Node = decltype(Expr::node);
 
 // An expression and what it covers in the text: more than the node's own span where it stands in parentheses.
-struct Operand { ExprPtr expr; Span span; };
+struct Operand {
+  ExprPtr expr;
+  Span span;
+};
 
 constexpr int recursion_limit = 300;  // expressions within each other; 200 brackets, which bound the blocks, take 200
 constexpr int height_limit = 1000;    // levels of the tree: whoever walks it may recurse
@@ -34,17 +37,24 @@ class State {
   std::string_view text(Span s) const { return std::string_view(begin + s.begin, s.end - s.begin); }
   const char* place(std::uint32_t offset) const { return begin + offset; }
 
-  ExprPtr make(Span span, Node node);   // throws Error where the tree gets too high
+  ExprPtr make(Span span, Node node);  // throws Error where the tree gets too high
   FunctionPtr make(Span span, Function function);
   PatternPtr make(Span span, decltype(Pattern::node) node);
-  std::int32_t next_id() { heights.push_back(0); return static_cast<std::int32_t>(heights.size()) - 1; }
+  std::int32_t next_id() {
+    heights.push_back(0);
+    return static_cast<std::int32_t>(heights.size()) - 1;
+  }
 
   // A token in the user's words that would have fitted at `at`; only those at the furthest place are kept.
   // `what` must be text that stays (a literal); a token is shown between back quotes.
   void expect(const char* at, std::string_view what, bool token = false) {
     if (at < furthest) return;
-    if (at > furthest) { furthest = at; expected.clear(); }
-    for (const Expected& e : expected) if (e.what == what) return;
+    if (at > furthest) {
+      furthest = at;
+      expected.clear();
+    }
+    for (const Expected& e : expected)
+      if (e.what == what) return;
     expected.push_back({what, token});
   }
 
@@ -56,10 +66,13 @@ class State {
   const char* const begin;
   const char* const end;
   const char* furthest;
-  struct Expected { std::string_view what; bool token; };
+  struct Expected {
+    std::string_view what;
+    bool token;
+  };
   std::vector<Expected> expected;
-  std::vector<int> heights;   // by id
-  int depth = 0;              // of the recursion of the rules: see guard in lexical.h
+  std::vector<int> heights;  // by id
+  int depth = 0;             // of the recursion of the rules: see guard in lexical.h
 
  private:
   Span at(const char* first, const char* last) const {

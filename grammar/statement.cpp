@@ -8,10 +8,23 @@
 namespace shard::grammar {
 namespace {
 
-struct Assignment { ExprPtr target; std::optional<AssignOp> op; ExprPtr value; };
-struct Using { ExprPtr mesh; ExprPtr body; };
-struct Title { StringLit string; Span span; };
-struct Import { std::optional<Title> file; std::optional<Word> module, name; };
+struct Assignment {
+  ExprPtr target;
+  std::optional<AssignOp> op;
+  ExprPtr value;
+};
+struct Using {
+  ExprPtr mesh;
+  ExprPtr body;
+};
+struct Title {
+  StringLit string;
+  Span span;
+};
+struct Import {
+  std::optional<Title> file;
+  std::optional<Word> module, name;
+};
 
 const x3::rule<class let_id, LetStmt> let = "let";
 const x3::rule<class fn_id, FnStmt> fn = "fn";
@@ -38,7 +51,11 @@ constexpr auto axis_sign = silent([](State& s, Iterator& at) {
   return false;
 });
 const auto axis_kind = [](AxisKind k) { return [k](auto& c) { x3::_val(c).kind = k; }; };
-const auto mesh_kind = [](AxisKind k) { return [k](auto& c) { for (MeshAxis& a : x3::_val(c).axes) a.kind = k; }; };
+const auto mesh_kind = [](AxisKind k) {
+  return [k](auto& c) {
+    for (MeshAxis& a : x3::_val(c).axes) a.kind = k;
+  };
+};
 const auto mesh_axis_def = axis_sign > word(WordKind::Name, "an axis' name")[set(&MeshAxis::name)] >
                            sym(":") > expression[set(&MeshAxis::size)] >
                            -(kw("explicit")[axis_kind(AxisKind::Explicit)] | kw("auto")[axis_kind(AxisKind::Auto)]);

@@ -26,8 +26,12 @@ char next_sign(State& s, Iterator at) {
 }
 
 void append_utf8(std::string& out, std::uint32_t c) {
-  if (c < 0x80) { out += static_cast<char>(c); return; }
-  if (c < 0x800) out += static_cast<char>(0xC0 | (c >> 6));
+  if (c < 0x80) {
+    out += static_cast<char>(c);
+    return;
+  }
+  if (c < 0x800)
+    out += static_cast<char>(0xC0 | (c >> 6));
   else if (c < 0x10000) {
     out += static_cast<char>(0xE0 | (c >> 12));
     out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
@@ -44,7 +48,10 @@ void escape(State& s, Iterator& at, std::string& out) {
   const Iterator from = at++;
   const char c = at < s.end ? *at++ : '\n';
   constexpr std::string_view signs = "ntr0\\\"'abfve", values = {"\n\t\r\0\\\"'\a\b\f\v\x1b", 12};
-  if (const std::size_t i = signs.find(c); i != std::string_view::npos) { out += values[i]; return; }
+  if (const std::size_t i = signs.find(c); i != std::string_view::npos) {
+    out += values[i];
+    return;
+  }
   const int digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
   if (digits) {
     std::uint32_t code = 0;
@@ -163,9 +170,16 @@ bool take_dtype(State& s, Iterator& at, bool keys, std::string& out) {
 bool take_text(State& s, Iterator& at, std::string& out) {
   const Iterator from = at;
   while (at < s.end && *at != '"' && *at != '\n') {
-    if (*at == '\\') { escape(s, at, out); continue; }
+    if (*at == '\\') {
+      escape(s, at, out);
+      continue;
+    }
     if (*at == '{' || *at == '}') {
-      if (at + 1 < s.end && at[1] == *at) { out += *at; at += 2; continue; }
+      if (at + 1 < s.end && at[1] == *at) {
+        out += *at;
+        at += 2;
+        continue;
+      }
       if (*at == '{') break;
       s.fail(s.span(at, std::size_t{1}), "a `}` in a string is written `}}`", {},
              {{"write the brace twice", s.span(at, std::size_t{1}), "}}"}});
@@ -263,7 +277,8 @@ std::string_view found(State& s, Iterator at) {
     return {at, static_cast<std::size_t>(to - at)};
   }
   if (*at == '"') {
-    for (++to; to < s.end && *to != '"' && *to != '\n'; ++to) if (*to == '\\') ++to;
+    for (++to; to < s.end && *to != '"' && *to != '\n'; ++to)
+      if (*to == '\\') ++to;
     if (to < s.end && *to == '"') ++to;
     return {at, static_cast<std::size_t>(std::min(to, s.end) - at)};
   }

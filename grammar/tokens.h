@@ -21,14 +21,14 @@ bool take_end(State& s, Iterator& at);
 bool take_operator(State& s, Iterator& at, bool sizes, Link& out);
 bool take_sign(State& s, Iterator& at, Link& out);
 bool take_dtype(State& s, Iterator& at, bool keys, std::string& out);  // before a `[`; keys: `key` too
-bool take_text(State& s, Iterator& at, std::string& out);    // the literal part of a string
-bool take_format(State& s, Iterator& at, std::string& out);  // after the `:` of an interpolation
+bool take_text(State& s, Iterator& at, std::string& out);              // the literal part of a string
+bool take_format(State& s, Iterator& at, std::string& out);            // after the `:` of an interpolation
 void skip_blanks(State& s, Iterator& at);
-bool at_record(State& s, Iterator at);                       // after a `{`
-bool at_groups(State& s, Iterator at);                       // `{V:` and the like
-bool at_function(State& s, Iterator at, bool named);         // modifiers, `fn` and, if named, a word
+bool at_record(State& s, Iterator at);                                 // after a `{`
+bool at_groups(State& s, Iterator at);                                 // `{V:` and the like
+bool at_function(State& s, Iterator at, bool named);                   // modifiers, `fn` and, if named, a word
 bool at_statement_word(State& s, Iterator at, std::string_view word);  // `rules` or `test` where it opens a statement
 Node number(State& s, Iterator begin, Iterator end);
-std::string_view found(State& s, Iterator at);               // the token there, for messages
+std::string_view found(State& s, Iterator at);  // the token there, for messages
 
 }  // namespace shard::grammar

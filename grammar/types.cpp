@@ -41,8 +41,13 @@ const auto type_def = -tight("~")[flag(&TypeLit::weak)] >> dtype[set(&TypeLit::d
 const auto key_type_def = key_dtype[set(&TypeLit::dtype)] > sizes;  // `key[4]`: only an annotation may say it
 
 // ---- annotations ----------------------------------------------------------------------------------------------------
-struct Annots { std::vector<AnnotPtr> elements; bool comma = false; };
-struct SpecPart { Operand operand; };
+struct Annots {
+  std::vector<AnnotPtr> elements;
+  bool comma = false;
+};
+struct SpecPart {
+  Operand operand;
+};
 const x3::rule<class type_annot_id, TypeAnnot> type_annot = "a type";
 const x3::rule<class spec_annot_id, SpecAnnot> spec_annot = "a spec";
 const x3::rule<class round_annot_id, Annots> round_annot = "annotations";

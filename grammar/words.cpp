@@ -10,12 +10,13 @@ namespace shard::grammar {
 namespace {
 
 constexpr std::array<std::string_view, 24> keywords = {
-    "let",      "fn",     "jit",    "manual", "mesh", "shard", "as", "use",  "if",    "else", "for", "in", "while",
-    "break", "continue", "return", "import", "and",    "or",   "not",   "true", "false", "none", "P"};
+    "let",   "fn",    "jit",      "manual", "mesh",   "shard", "as", "use", "if",   "else",  "for",  "in",
+    "while", "break", "continue", "return", "import", "and",   "or", "not", "true", "false", "none", "P"};
 constexpr std::array<std::string_view, 13> dtypes = {"bool", "i8",  "i16", "i32",  "i64", "u8", "u16",
                                                      "u32",  "u64", "f16", "bf16", "f32", "f64"};
 
-template <class Words> bool has(const Words& words, std::string_view word) {
+template <class Words>
+bool has(const Words& words, std::string_view word) {
   return !word.empty() && std::find(words.begin(), words.end(), word) != words.end();
 }
 

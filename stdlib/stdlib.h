@@ -1,5 +1,6 @@
-// The standard library as an engine takes it in: the rows of all operations, then the host functions, and the modules in Shard by name.
-// The only header of stdlib/ that programs need (interpreter/embed/machine.cpp puts an engine together).
+// The standard library as an engine takes it in: the rows of all operations, then the host functions, and the modules
+// in Shard by name. The only header of stdlib/ that programs need (interpreter/embed/machine.cpp puts an engine
+// together).
 #pragma once
 #include <optional>
 #include <string>
@@ -11,15 +12,17 @@
 
 namespace shard::stdlib {
 
-void install(ir::OpTable& table);                        // adds all rows and freezes the table
-void install(lang::Interpreter& in);                     // defines all host functions, and how effects act
-std::optional<std::string> embedded_module(const std::string& name);   // the text of nn, optim, ...
+void install(ir::OpTable& table);                                     // adds all rows and freezes the table
+void install(lang::Interpreter& in);                                  // defines all host functions, and how effects act
+std::optional<std::string> embedded_module(const std::string& name);  // the text of nn, optim, ...
 
 // ---- documentation
-struct Example { std::string name, group, code, shapes, gradient, layout; };   // facts only where no row tells them
-std::string_view examples_text();                        // stdlib/examples.txt
+struct Example {
+  std::string name, group, code, shapes, gradient, layout;
+};                                 // facts only where no row tells them
+std::string_view examples_text();  // stdlib/examples.txt
 std::vector<Example> examples();
-std::vector<std::string> builtin_functions(lang::Interpreter& in);     // the names that scripts may call
-std::string reference_page(lang::Interpreter& in);       // Markdown: all builtins, by the groups of the examples
+std::vector<std::string> builtin_functions(lang::Interpreter& in);  // the names that scripts may call
+std::string reference_page(lang::Interpreter& in);  // Markdown: all builtins, by the groups of the examples
 
 }  // namespace shard::stdlib

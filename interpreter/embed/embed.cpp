@@ -29,7 +29,7 @@ std::string_view name(Type t) { return runtime::name(inner(t)); }
 
 struct Value::Impl {
   lang::Value value;
-  mutable runtime::ArrayRef host;   // the whole array in row-major order, made when bytes() first asks
+  mutable runtime::ArrayRef host;  // the whole array in row-major order, made when bytes() first asks
 };
 
 namespace {
@@ -84,9 +84,7 @@ Value Value::array(Type type, std::vector<std::int64_t> shape, std::span<const s
   std::int64_t need = 0;
   try {
     need = runtime::checked_bytes(shape, shard::size_of(type));
-  } catch (const runtime::RuntimeError& e) {
-    throw std::invalid_argument(e.what());
-  }
+  } catch (const runtime::RuntimeError& e) { throw std::invalid_argument(e.what()); }
   if (static_cast<std::size_t>(need) != bytes.size())
     throw std::invalid_argument("an array of type " + std::string(shard::name(type)) + runtime::to_string(shape) +
                                 " has " + std::to_string(need) + " bytes, " + std::to_string(bytes.size()) +
@@ -156,17 +154,16 @@ std::string Value::show() const {
 struct Engine::Impl {
   Options options;
   std::unique_ptr<embed::Machine> machine;
-  std::atomic<bool> stop{false};                             // asked for by interrupt()
+  std::atomic<bool> stop{false};  // asked for by interrupt()
 
   lang::Interpreter& in() { return machine->interpreter(); }
 
-  template <class F> auto guarded(F f) -> decltype(f()) {
+  template <class F>
+  auto guarded(F f) -> decltype(f()) {
     stop = false;
     try {
       return f();
-    } catch (const lang::Errors& e) {
-      raise(e.all);
-    } catch (const grammar::Error& e) {
+    } catch (const lang::Errors& e) { raise(e.all); } catch (const grammar::Error& e) {
       raise({e.diagnostic});
     } catch (const runtime::RuntimeError& e) {
       raise({{e.code, in().context().span(), e.what(), {}, {}, {}}});
@@ -232,7 +229,7 @@ Value Engine::call(std::string_view function, std::vector<Value> arguments) {
     if (!f) throw grammar::Error("name", {}, "there is no function `" + std::string(function) + "`");
     std::vector<lang::Value> args;
     for (const Value& v : arguments) args.push_back(unwrap(v));
-    arguments.clear();   // where the caller handed them over, the call may reuse their memory
+    arguments.clear();  // where the caller handed them over, the call may reuse their memory
     return wrap(impl_->in().call(*f, std::move(args)));
   });
 }
@@ -256,13 +253,9 @@ void Engine::define(std::string function_name, std::string signature,
     for (auto& a : args.rest) values.push_back(wrap(a.value));
     try {
       return unwrap(function(std::move(values)));
-    } catch (const grammar::Error&) {
-      throw;
-    } catch (const std::exception& e) {
+    } catch (const grammar::Error&) { throw; } catch (const std::exception& e) {
       in.fail("host", args.span, function_name + ": " + e.what());
-    } catch (...) {
-      in.fail("host", args.span, function_name + ": an exception that says nothing");
-    }
+    } catch (...) { in.fail("host", args.span, function_name + ": an exception that says nothing"); }
   };
   impl_->in().define(
       lang::Native{function_name, std::move(signature), "A function of the embedding program.", std::move(call)});

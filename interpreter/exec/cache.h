@@ -1,5 +1,6 @@
-// Compiled graphs, found again by the structure of the graph and the layouts of its arguments: so that `grad(fn(p) = ...)` written
-// inside a loop, and `x[i]` for a thousand i, compile once. Holds the pipeline from a graph to an Executable in one place.
+// Compiled graphs, found again by the structure of the graph and the layouts of its arguments: so that `grad(fn(p) =
+// ...)` written inside a loop, and `x[i]` for a thousand i, compile once. Holds the pipeline from a graph to an
+// Executable in one place.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -17,27 +18,42 @@ class PlanCache {
  public:
   explicit PlanCache(runtime::Pool& pool, std::size_t limit = 4096) : pool_(pool), limit_(limit) {}
   // The executable of `graph` for arguments laid out like `args`; compiled where it is not known yet.
-  std::shared_ptr<const Executable> get(const ir::OpTable& table, const ir::GraphRef& graph, std::span<const ArgInfo> args, const runtime::MeshRef& mesh);
-  // The same for arrays, whose mesh is then found out (with the axis kinds of `current` where it is of the same devices). Asking again
-  // for the same graph object costs no hashing of the graph.
-  std::shared_ptr<const Executable> get(const ir::OpTable& table, const ir::GraphRef& graph, std::span<const ArrayRef> args, const runtime::MeshRef& current);
+  std::shared_ptr<const Executable> get(const ir::OpTable& table, const ir::GraphRef& graph,
+                                        std::span<const ArgInfo> args, const runtime::MeshRef& mesh);
+  // The same for arrays, whose mesh is then found out (with the axis kinds of `current` where it is of the same
+  // devices). Asking again for the same graph object costs no hashing of the graph.
+  std::shared_ptr<const Executable> get(const ir::OpTable& table, const ir::GraphRef& graph,
+                                        std::span<const ArrayRef> args, const runtime::MeshRef& current);
   std::size_t size() const { return plans_.size(); }
-  std::size_t compiled() const { return compiled_; }   // how many were compiled so far
-  void clear() { plans_.clear(); recent_.clear(); }
+  std::size_t compiled() const { return compiled_; }  // how many were compiled so far
+  void clear() {
+    plans_.clear();
+    recent_.clear();
+  }
 
  private:
-  struct Entry { ir::GraphRef graph; std::vector<ArgInfo> args; runtime::MeshRef mesh; std::shared_ptr<const Executable> plan; };
-  struct Recent { ir::GraphRef graph; std::vector<ArgInfo> args; runtime::MeshRef current; std::shared_ptr<const Executable> plan; };
+  struct Entry {
+    ir::GraphRef graph;
+    std::vector<ArgInfo> args;
+    runtime::MeshRef mesh;
+    std::shared_ptr<const Executable> plan;
+  };
+  struct Recent {
+    ir::GraphRef graph;
+    std::vector<ArgInfo> args;
+    runtime::MeshRef current;
+    std::shared_ptr<const Executable> plan;
+  };
   static constexpr std::size_t kRecent = 256;
   runtime::Pool& pool_;
-  std::size_t limit_;                                  // the cache is emptied when it holds this many
+  std::size_t limit_;  // the cache is emptied when it holds this many
   std::size_t compiled_ = 0;
   std::unordered_multimap<std::size_t, Entry> plans_;
   std::unordered_multimap<const ir::Graph*, Recent> recent_;
 };
 
-// The mesh that a graph runs on: that of its arguments and of the layouts inside; null where nothing was ever laid out. Throws
-// RuntimeError("mesh") showing both where two differ.
+// The mesh that a graph runs on: that of its arguments and of the layouts inside; null where nothing was ever laid out.
+// Throws RuntimeError("mesh") showing both where two differ.
 runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArgInfo> args);
 
 }  // namespace shard::exec

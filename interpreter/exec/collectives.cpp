@@ -68,12 +68,13 @@ Place Lowering::reduce_devices(const Place& p, runtime::Reduce op, const std::ve
   View in = view_of(p, order, mesh_), made = view_of(out, kept, mesh_);
   std::vector<int> dims;
   for (std::size_t i = 0; i < summed.size(); ++i) dims.push_back(static_cast<int>(i));
-  step([in, made, dims, op](void* const* i, void* const* o) mutable {
-         in.data = *i;
-         made.data = *o;
-         runtime::reduce(op, in, dims, made);
-       },
-       {p}, {out});
+  step(
+      [in, made, dims, op](void* const* i, void* const* o) mutable {
+        in.data = *i;
+        made.data = *o;
+        runtime::reduce(op, in, dims, made);
+      },
+      {p}, {out});
   return out;
 }
 
@@ -86,7 +87,7 @@ Place Lowering::assemble(const Place& from, AxisSet distinct, const Strides& dev
   seen.device = device;
   seen.shape.clear();
   seen.strides.clear();
-  Place apart = seen;                      // every dimension of memory by itself
+  Place apart = seen;  // every dimension of memory by itself
   bool fits = true;
   Shape shape;
   for (const auto& parts : dims) {
@@ -134,7 +135,7 @@ Place Lowering::permute_devices(const Node& n, const Place& p) {
     if (std::find(list.begin(), list.end(), a) == list.end()) others.push_back(a);
   std::int64_t devices = 1;
   for (AxisId a : list) devices *= mesh_->size_of(a);
-  auto offset = [&](const Place& q, std::int64_t position) {   // elements
+  auto offset = [&](const Place& q, std::int64_t position) {  // elements
     std::int64_t at = 0;
     for (std::size_t i = list.size(); i-- > 0;) {
       at += position % mesh_->size_of(list[i]) * q.device_stride(list[i]);
@@ -142,7 +143,9 @@ Place Lowering::permute_devices(const Node& n, const Place& p) {
     }
     return at;
   };
-  struct Move { std::int64_t from, to; };
+  struct Move {
+    std::int64_t from, to;
+  };
   std::vector<Move> moves;
   std::vector<bool> got(static_cast<std::size_t>(devices), false);
   auto item = static_cast<std::int64_t>(runtime::size_of(p.dtype));
@@ -154,18 +157,19 @@ Place Lowering::permute_devices(const Node& n, const Place& p) {
   for (std::int64_t d = 0; d < devices; ++d)
     if (!got[static_cast<std::size_t>(d)]) blank.push_back(offset(out, d) * item);
   View in = view_of(p, others, mesh_), to = view_of(out, others, mesh_);
-  step([in, to, moves, blank](void* const* i, void* const* o) mutable {
-         for (std::int64_t b : blank) {
-           to.data = static_cast<char*>(*o) + b;
-           runtime::fill(to, 0, 0);
-         }
-         for (const Move& m : moves) {
-           in.data = static_cast<char*>(*i) + m.from;
-           to.data = static_cast<char*>(*o) + m.to;
-           runtime::copy(in, to);
-         }
-       },
-       {p}, {out});
+  step(
+      [in, to, moves, blank](void* const* i, void* const* o) mutable {
+        for (std::int64_t b : blank) {
+          to.data = static_cast<char*>(*o) + b;
+          runtime::fill(to, 0, 0);
+        }
+        for (const Move& m : moves) {
+          in.data = static_cast<char*>(*i) + m.from;
+          to.data = static_cast<char*>(*o) + m.to;
+          runtime::copy(in, to);
+        }
+      },
+      {p}, {out});
   return out;
 }
 
@@ -177,7 +181,7 @@ void Lowering::emit_collective(const Node& n) {
   ir::Var out = n.outputs[0];
   if (n.op->comm == Comm::Index) return put(out, index_of_device(n));
   const Place p = place(n.inputs[0]);
-  std::int64_t devices = 1, same = 1;     // along the axes; those of them along which the value does not differ
+  std::int64_t devices = 1, same = 1;  // along the axes; those of them along which the value does not differ
   for (AxisId a : list) {
     devices *= mesh_->size_of(a);
     if (!p.distinct.has(a)) same *= mesh_->size_of(a);
@@ -199,7 +203,7 @@ void Lowering::emit_collective(const Node& n) {
     case Comm::Min: return put(out, reduce_devices(p, runtime::Reduce::Min, list));
     case Comm::Permute: return put(out, permute_devices(n, p));
     case Comm::Slice: return put(out, own_part(p, dimension(n, "axis", p.shape.size()), list, around_.frozen, *mesh_));
-    case Comm::ScatterSum: {              // the whole sum is as large as all its parts: they are views of it
+    case Comm::ScatterSum: {  // the whole sum is as large as all its parts: they are views of it
       Place whole = scaled(reduce_devices(p, sum, list), p.dtype == DType::Bool ? 1 : same);
       int d = dimension(n, "axis", p.shape.size());
       Place part = own_part(std::move(whole), d, list, around_.frozen, *mesh_);
@@ -216,8 +220,10 @@ void Lowering::emit_collective(const Node& n) {
       auto dims = dims_of(p);
       std::vector<Dim> parts;
       for (AxisId a : list) parts.push_back({mesh_->size_of(a), p.device_stride(a)});
-      if (tile) dims[d].insert(dims[d].begin(), parts.begin(), parts.end());
-      else dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), parts);
+      if (tile)
+        dims[d].insert(dims[d].begin(), parts.begin(), parts.end());
+      else
+        dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), parts);
       AxisSet rest = without(p.distinct);
       return put(out, assemble(p, rest, device_of(p, rest), dims));
     }
@@ -242,7 +248,8 @@ void Lowering::emit_collective(const Node& n) {
       }
       return put(out, assemble(parted, parted.distinct, parted.device, dims));
     }
-    case Comm::Index: case Comm::None: break;
+    case Comm::Index:
+    case Comm::None: break;
   }
 }
 

@@ -21,7 +21,7 @@ const char* kind_of(Comm c) {
     case Comm::ScatterSum: return "psum_scatter";
     case Comm::AllToAll: return "all_to_all";
     case Comm::Permute: return "ppermute";
-    default: return nullptr;      // moves nothing
+    default: return nullptr;  // moves nothing
   }
 }
 
@@ -40,7 +40,7 @@ double points_of(const ir::Graph& g, const Node& n) {
     for (const ir::Factor& f : ir::factors_of({*n.op, in, n.attrs, n.regions}).factors)
       points *= static_cast<double>(f.size);
     return points * n.op->flops;
-  } catch (const std::exception&) {   // a rule that only holds for whole values
+  } catch (const std::exception&) {  // a rule that only holds for whole values
     return 0;
   }
 }

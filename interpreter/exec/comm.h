@@ -10,7 +10,7 @@ namespace shard::exec {
 
 struct Account {
   std::vector<CommRecord> comm;
-  double flops = 0;               // over all devices
+  double flops = 0;  // over all devices
 };
 Account account(const ir::Graph& local, const runtime::Mesh* mesh);
 

@@ -70,8 +70,10 @@ class Compiled final : public Executable {
       auto index = static_cast<std::size_t>(result.from.index);
       switch (result.from.kind) {
         case ResultRef::Kind::Own:
-          if (given[i] && result.like_donor) out[i] = args[static_cast<std::size_t>(result.from.donor)];
-          else out[i] = array(result, std::move(memory[i]));
+          if (given[i] && result.like_donor)
+            out[i] = args[static_cast<std::size_t>(result.from.donor)];
+          else
+            out[i] = array(result, std::move(memory[i]));
           break;
         case ResultRef::Kind::Param:
           out[i] = result.like_donor ? args[index] : array(result, args[index]->buffer);
@@ -90,15 +92,15 @@ class Compiled final : public Executable {
 
   struct Result {
     ResultRef from;
-    DeviceArray like;                  // without a buffer
-    bool like_donor = false;           // the array of the donor (or of what it is the same as) is described alike
+    DeviceArray like;         // without a buffer
+    bool like_donor = false;  // the array of the donor (or of what it is the same as) is described alike
   };
   Compiled(ir::Graph g, runtime::Pool& p) : graph(std::move(g)), pool(p) {}
   ir::Graph graph;
   runtime::Pool& pool;
   Plan plan;
   std::vector<Result> results;
-  std::vector<BufferRef> constants;    // by result
+  std::vector<BufferRef> constants;  // by result
   std::vector<runtime::Sharding> layouts;
   Account account_;
   MemoryUse use;

@@ -25,7 +25,7 @@ void ScanLoop::run(Run& r, void* const* in, void* const* out, char* mine) const 
   std::size_t results = static_cast<std::size_t>(body.arena_slot()) + 1;
   for (std::size_t i = 0; i < carry; ++i) {
     now[i] = next[i] = bytes_of(out[i]);
-    if (!in_place[i]) (length % 2 ? now : next)[i] = mine + buffers[i];   // the last turn writes the result
+    if (!in_place[i]) (length % 2 ? now : next)[i] = mine + buffers[i];  // the last turn writes the result
   }
   for (std::size_t i = 0; i < carry; ++i) take(now[i], in[consts + i], carry_bytes[i]);
   for (std::int64_t t = 0; t < length; ++t) {

@@ -12,8 +12,8 @@ struct ScanLoop : Control {
   std::size_t consts = 0, carry = 0, rows = 0, stacked = 0;
   std::int64_t length = 0;
   bool reverse = false;
-  std::vector<std::int64_t> row_step, stacked_step, carry_bytes;   // bytes
-  std::vector<char> in_place;                                      // by carry: the body overwrites what it reads
+  std::vector<std::int64_t> row_step, stacked_step, carry_bytes;  // bytes
+  std::vector<char> in_place;                                     // by carry: the body overwrites what it reads
   std::vector<std::int64_t> buffers;  // by carry: offset of the second buffer in the scratch
   std::int64_t scratch = 0;
   void run(Run& run, void* const* in, void* const* out, char* scratch) const override;
@@ -45,7 +45,7 @@ struct Blockwise : Control {
   std::shared_ptr<const Control> inner;
   std::vector<runtime::AxisId> axes;
   std::vector<std::int64_t> sizes;
-  std::vector<std::vector<std::int64_t>> in_step, out_step;        // by axis, by operand: bytes a block
+  std::vector<std::vector<std::int64_t>> in_step, out_step;  // by axis, by operand: bytes a block
   void run(Run& run, void* const* in, void* const* out, char* scratch) const override;
   std::int64_t scratch_bytes() const override { return inner->scratch_bytes(); }
 };
@@ -54,7 +54,7 @@ struct Blockwise : Control {
 // says where.
 struct EffectCall : Control {
   ir::Attrs attrs;
-  std::vector<runtime::DeviceArray> operands;                      // without buffers
+  std::vector<runtime::DeviceArray> operands;  // without buffers
   std::vector<std::int64_t> bytes;
   std::vector<std::string> layouts;
   runtime::AxisSet frozen;

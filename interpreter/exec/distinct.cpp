@@ -36,12 +36,19 @@ AxisSet after(const Node& n, AxisSet in, const Mesh& mesh) {
   AxisSet axes = set_of(axes_of(n, mesh, true));
   bool groups = n.attrs.has("groups");
   switch (n.op->comm) {
-    case Comm::Sum: case Comm::Max: case Comm::Min: case Comm::Gather:
+    case Comm::Sum:
+    case Comm::Max:
+    case Comm::Min:
+    case Comm::Gather:
       if (groups) return (in & axes).empty() ? in : in | axes;
       return in - axes;
-    case Comm::ScatterSum: case Comm::AllToAll: case Comm::Index: case Comm::Slice: return in | axes;
+    case Comm::ScatterSum:
+    case Comm::AllToAll:
+    case Comm::Index:
+    case Comm::Slice: return in | axes;
     case Comm::Permute: return (in & axes).empty() && reaches_all(n, mesh) ? in : in | axes;
-    case Comm::Cast: case Comm::None: return in;
+    case Comm::Cast:
+    case Comm::None: return in;
   }
   return in;
 }

@@ -15,17 +15,17 @@ struct Storage {
   enum class Kind : std::uint8_t { Constant, Param, Temporary };
   Kind kind = Kind::Temporary;
   int param = -1;
-  void* data = nullptr;            // of a constant
-  std::int64_t bytes = 0;          // all blocks
-  std::int64_t device_bytes = 0;   // one block
-  int born = -1, last = -1;        // steps; Temporary only (last also of params)
-  int result = -1;                 // the result it is
+  void* data = nullptr;           // of a constant
+  std::int64_t bytes = 0;         // all blocks
+  std::int64_t device_bytes = 0;  // one block
+  int born = -1, last = -1;       // steps; Temporary only (last also of params)
+  int result = -1;                // the result it is
 };
 
-struct Ref {                       // an address in a draft
+struct Ref {  // an address in a draft
   int storage = -1;
-  std::int64_t offset = 0;         // bytes
-  std::vector<std::pair<AxisId, std::int64_t>> terms = {};   // bytes a coordinate
+  std::int64_t offset = 0;                                  // bytes
+  std::vector<std::pair<AxisId, std::int64_t>> terms = {};  // bytes a coordinate
 };
 
 struct DraftStep {
@@ -35,15 +35,15 @@ struct DraftStep {
   // (result, operand): the result may be written over the operand where this step is its last use.
   std::vector<std::pair<int, int>> in_place;
   grammar::Span span;
-  std::int64_t extra_device_bytes = 0;   // what one device holds inside a control
+  std::int64_t extra_device_bytes = 0;  // what one device holds inside a control
 };
 
-struct ResultRef {                 // where a result of the plan comes from
+struct ResultRef {  // where a result of the plan comes from
   enum class Kind : std::uint8_t { Own, Param, Constant, Same };
   Kind kind = Kind::Own;
-  int index = -1;                  // Param: which; Constant: storage; Same: an earlier result
-  int donor = -1;                  // Own: the parameter whose memory may be taken over where its caller gives it away
-  bool through = false;            // bodies: the parameter `donor` itself, untouched
+  int index = -1;        // Param: which; Constant: storage; Same: an earlier result
+  int donor = -1;        // Own: the parameter whose memory may be taken over where its caller gives it away
+  bool through = false;  // bodies: the parameter `donor` itself, untouched
   std::int64_t bytes = 0;
 };
 
@@ -55,14 +55,14 @@ struct Draft {
   std::size_t params = 0;
 
   int temporary(std::int64_t bytes, std::int64_t device_bytes);
-  void add(DraftStep step);        // keeps the lives of what it names
+  void add(DraftStep step);  // keeps the lives of what it names
   void keep(int storage) { storages[static_cast<std::size_t>(storage)].last = kForever; }
   static constexpr int kForever = 1 << 30;
 };
 
 struct Finished {
   Plan plan;
-  std::int64_t peak_device_bytes = 0;   // most of one device's temporaries that live at once
+  std::int64_t peak_device_bytes = 0;  // most of one device's temporaries that live at once
 };
 // `wanted[i]`: the parameter whose memory result i would like to take over (-1: any that fits).
 Finished finish(Draft draft, const std::vector<int>& wanted, std::vector<ResultRef>& results);

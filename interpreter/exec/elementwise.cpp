@@ -25,7 +25,8 @@ bool lies_as(const Place& a, const Place& b) {
   return a.offset == 0 && a.frozen.empty() && a.device == b.device && a.strides == b.strides;
 }
 
-// Results lie as the operands do, so that all are read and written in one line; dense where operands are, or have to be.
+// Results lie as the operands do, so that all are read and written in one line; dense where operands are, or have to
+// be.
 Anchors order_of(const std::vector<Place>& operands, const Place& dense, bool must, const Mesh* mesh) {
   std::optional<Anchors> order;
   for (const Place& p : operands) {
@@ -63,8 +64,10 @@ Scalar read(DType dtype, const runtime::BufferRef& buffer) {
   a.type = runtime::Type::of(dtype, {});
   a.buffer = buffer;
   Scalar s;
-  if (runtime::is_float(dtype)) s.value = runtime::element_double(a, 0);
-  else s.integer = runtime::element_int(a, 0), s.value = static_cast<double>(s.integer);
+  if (runtime::is_float(dtype))
+    s.value = runtime::element_double(a, 0);
+  else
+    s.integer = runtime::element_int(a, 0), s.value = static_cast<double>(s.integer);
   return s;
 }
 
@@ -76,12 +79,12 @@ void Lowering::emit_elementwise(const Unit& unit) {
   AxisSet distinct = axes(first.outputs[0]);
   if (unit.nodes.size() == 1 && std::get<Code>(first.op->kernel) == Code::Convert &&
       type(first.inputs[0]).dtype == type(first.outputs[0]).dtype)
-    return put(first.outputs[0], place(first.inputs[0]));   // only the weakness changed
+    return put(first.outputs[0], place(first.inputs[0]));  // only the weakness changed
 
   ElementProgram program;
   Registers registers(program);
-  std::map<std::int32_t, Register> held;                    // values of the unit
-  std::map<std::int32_t, int> last;                         // the last node of the unit that reads it
+  std::map<std::int32_t, Register> held;  // values of the unit
+  std::map<std::int32_t, int> last;       // the last node of the unit that reads it
   for (std::size_t k = 0; k < unit.nodes.size(); ++k)
     for (ir::Var v : g_.nodes[static_cast<std::size_t>(unit.nodes[k])].inputs) last[v.id] = static_cast<int>(k);
 
@@ -145,11 +148,11 @@ void Lowering::emit_elementwise(const Unit& unit) {
       if (inner.count(v.id) && last[v.id] == static_cast<int>(k) && !needed_[at(v)] && !again)
         registers.give(held[v.id]);
     }
-    if (!needed_[at(out)] && !last.count(out.id)) registers.give(code.dst);   // dead code
+    if (!needed_[at(out)] && !last.count(out.id)) registers.give(code.dst);  // dead code
   }
   if (outputs.empty()) return;
 
-  if (inputs.empty()) {                                     // a constant: computed now
+  if (inputs.empty()) {  // a constant: computed now
     std::vector<View> views;
     std::vector<runtime::BufferRef> buffers;
     std::vector<void*> pointers;

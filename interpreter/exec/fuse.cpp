@@ -18,7 +18,7 @@ using runtime::AxisSet;
 
 constexpr std::size_t kGroup =
     96;  // nodes of one program: what its registers hold of a tile stays in the second-level cache
-constexpr std::size_t kVisits = 4096;   // of one search for a cycle; beyond it nothing is fused
+constexpr std::size_t kVisits = 4096;  // of one search for a cycle; beyond it nothing is fused
 
 bool has_effect(const Node& n) {
   if (ir::is_effect(*n.op)) return true;
@@ -55,8 +55,10 @@ class Fusion {
     seen_.assign(g.nodes.size(), 0);
     if (!fuse) return;
     for (std::size_t i = g.nodes.size(); i-- > 0;) {
-      if (elementwise(static_cast<int>(i))) join_consumers(static_cast<int>(i));
-      else join_sum(static_cast<int>(i));
+      if (elementwise(static_cast<int>(i)))
+        join_consumers(static_cast<int>(i));
+      else
+        join_sum(static_cast<int>(i));
     }
   }
 
@@ -153,7 +155,7 @@ class Fusion {
             if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home)
               outside.push_back(u);
       if (reaches(outside, g)) continue;
-      if (home != i) {   // the other way round as well
+      if (home != i) {  // the other way round as well
         for (int m : members_[static_cast<std::size_t>(g)])
           for (int u : users_[static_cast<std::size_t>(m)])
             if (group_[static_cast<std::size_t>(u)] != g && group_[static_cast<std::size_t>(u)] != home)
@@ -195,9 +197,9 @@ class Fusion {
   std::vector<int> producer_;
   std::vector<std::vector<int>> users_;
   std::vector<bool> is_result_, summed_;
-  std::vector<int> group_;                  // by node: the group, named by one of its nodes
-  std::vector<std::vector<int>> members_;   // by group
-  std::vector<std::uint64_t> seen_;         // by group: the search that last came by
+  std::vector<int> group_;                 // by node: the group, named by one of its nodes
+  std::vector<std::vector<int>> members_;  // by group
+  std::vector<std::uint64_t> seen_;        // by group: the search that last came by
   std::uint64_t search_ = 0;
 };
 

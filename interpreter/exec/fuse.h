@@ -11,9 +11,9 @@
 namespace shard::exec {
 
 struct Unit {
-  std::vector<int> nodes;      // indices into Graph::nodes, ascending
-  bool elementwise = false;    // one ElementProgram
-  bool summed = false;         // nodes: what is summed, then the psum
+  std::vector<int> nodes;    // indices into Graph::nodes, ascending
+  bool elementwise = false;  // one ElementProgram
+  bool summed = false;       // nodes: what is summed, then the psum
 };
 
 // In an order of execution; effects keep theirs. `fuse` false: one unit a node.

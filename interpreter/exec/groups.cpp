@@ -16,7 +16,7 @@ using ir::Node;
 
 namespace {
 
-struct GroupedMove {                      // copies of one block each; offsets in bytes
+struct GroupedMove {  // copies of one block each; offsets in bytes
   View from, to;
   std::vector<std::pair<std::int64_t, std::int64_t>> at;
   void run(void* in, void* out) {
@@ -90,12 +90,13 @@ void Lowering::emit_grouped(const Node& n) {
                                                   : runtime::Reduce::Sum;
     View in = view_of(t, others, mesh_), made = view_of(got, others, mesh_);
     int axis = static_cast<int>(others.size()) + 1;
-    step([in, made, axis, op](void* const* i, void* const* o) mutable {
-           in.data = *i;
-           made.data = *o;
-           runtime::reduce(op, in, std::span<const int>(&axis, 1), made);
-         },
-         {t}, {got});
+    step(
+        [in, made, axis, op](void* const* i, void* const* o) mutable {
+          in.data = *i;
+          made.data = *o;
+          runtime::reduce(op, in, std::span<const int>(&axis, 1), made);
+        },
+        {t}, {got});
   }
 
   // 3. Each device takes its part: from the group's memory, at an offset for its place in the group.
@@ -103,9 +104,9 @@ void Lowering::emit_grouped(const Node& n) {
   std::size_t lead = reduces ? 1 : 2;
   std::vector<std::vector<Dim>> dims;
   for (std::size_t d = lead; d < got.shape.size(); ++d) dims.push_back({{got.shape[d], got.strides[d]}});
-  std::int64_t member_step = 0;           // elements
+  std::int64_t member_step = 0;  // elements
   Dim across{members, reduces ? 0 : got.strides[1]};
-  auto cut = [&](std::size_t d) {         // dimension d over the members
+  auto cut = [&](std::size_t d) {  // dimension d over the members
     dims[d][0].size /= members;
     member_step = dims[d][0].size * dims[d][0].stride;
     if (!tile) dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(d));
@@ -113,14 +114,18 @@ void Lowering::emit_grouped(const Node& n) {
   if (c == Comm::ScatterSum) cut(local(n.attrs.integer("axis"), p.shape.size()));
   if (c == Comm::Gather) {
     auto d = local(n.attrs.integer("axis"), p.shape.size() + (tile ? 0 : 1));
-    if (tile) dims[d].insert(dims[d].begin(), across);
-    else dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), {across});
+    if (tile)
+      dims[d].insert(dims[d].begin(), across);
+    else
+      dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), {across});
   }
   if (c == Comm::AllToAll) {
     auto d = local(n.attrs.integer("concat"), p.shape.size());
     cut(local(n.attrs.integer("split"), p.shape.size()));
-    if (tile) dims[d].insert(dims[d].begin(), across);
-    else dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), {across});
+    if (tile)
+      dims[d].insert(dims[d].begin(), across);
+    else
+      dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), {across});
   }
   if (c == Comm::Permute || c == Comm::Index || c == Comm::Slice || c == Comm::Cast)
     throw std::logic_error("groups are of reductions, gathers and exchanges");

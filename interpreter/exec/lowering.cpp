@@ -39,7 +39,11 @@ Place param_place(int storage, const ir::Type& type, AxisSet distinct, const Sur
 }
 
 Lowering::Lowering(const ir::Graph& g, Surroundings around, std::vector<AxisSet> params)
-    : g_(g), around_(around), mesh_(around.mesh), places_(g.types.size()), needed_(g.types.size(), 0),
+    : g_(g),
+      around_(around),
+      mesh_(around.mesh),
+      places_(g.types.size()),
+      needed_(g.types.size(), 0),
       result_(g.types.size(), 0) {
   if (mesh_)
     for (AxisSet& s : params)
@@ -158,12 +162,13 @@ void Lowering::copy_into(const Place& from, const Place& to) {
          {from}, {to});
     return;
   }
-  step([in, out](void* const* i, void* const* o) mutable {
-         in.data = *i;
-         out.data = *o;
-         runtime::copy(in, out);
-       },
-       {from}, {to});
+  step(
+      [in, out](void* const* i, void* const* o) mutable {
+        in.data = *i;
+        out.data = *o;
+        runtime::copy(in, out);
+      },
+      {from}, {to});
 }
 
 Place Lowering::dense(const Place& p, AxisSet distinct) {
@@ -211,8 +216,10 @@ void Lowering::emit_node(const Node& n) {
       case Structure::Constant: {
         Scalar value;
         const ir::AttrValue* v = n.attrs.find("value");
-        if (auto* b = std::get_if<bool>(v)) value = {*b ? 1.0 : 0.0, *b ? 1 : 0};
-        else if (auto* i = std::get_if<std::int64_t>(v)) value = {static_cast<double>(*i), *i};
+        if (auto* b = std::get_if<bool>(v))
+          value = {*b ? 1.0 : 0.0, *b ? 1 : 0};
+        else if (auto* i = std::get_if<std::int64_t>(v))
+          value = {static_cast<double>(*i), *i};
         else
           value.value = n.attrs.number("value"),
           value.integer =
@@ -223,8 +230,10 @@ void Lowering::emit_node(const Node& n) {
       case Structure::While: return emit_while(n);
       case Structure::Branch: return emit_branch(n);
       case Structure::Effect: return emit_effect(n);
-      case Structure::Shard: return put(n.outputs[0], place(n.inputs[0]));   // settled by the partitioner
-      case Structure::Call: case Structure::Manual: case Structure::Collective: break;
+      case Structure::Shard: return put(n.outputs[0], place(n.inputs[0]));  // settled by the partitioner
+      case Structure::Call:
+      case Structure::Manual:
+      case Structure::Collective: break;
     }
     throw std::logic_error("`" + std::string(n.op->name) + "` cannot be in a local graph");
   }
@@ -248,7 +257,7 @@ bool Lowering::emit_view(const Node& n) {
     put(n.outputs[0], permuted(place(n.inputs[0]), full));
     return true;
   }
-  if (n.op == core.slice) {   // small parts are copied: they would keep all of their operand alive
+  if (n.op == core.slice) {  // small parts are copied: they would keep all of their operand alive
     Place p = place(n.inputs[0]);
     const Shape& shape = type(n.outputs[0]).shape;
     if (4 * runtime::numel(shape) < runtime::numel(p.shape)) return false;
@@ -273,7 +282,7 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
   for (ir::Var v : n.inputs) in.push_back(type(v));
   const ir::FactorRule rule = ir::factors_of({*n.op, in, n.attrs});
   const auto& result = rule.results[0];
-  auto position = [&](const ir::DimFactors& dim) {   // in the result, of what runs along this dimension
+  auto position = [&](const ir::DimFactors& dim) {  // in the result, of what runs along this dimension
     for (std::size_t r = 0; r < result.size(); ++r)
       for (int f : dim)
         if (std::find(result[r].begin(), result[r].end(), f) != result[r].end()) return static_cast<int>(r);
@@ -318,7 +327,7 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   ir::Vars outputs = summed.empty() ? n.outputs : ir::Vars{out};
   for (ir::Var v : outputs)
     made.push_back(n.op->any_order && !result_[at(v)] ? fresh(type(v).dtype, order_for(n, rest), type(v).shape)
-                                                       : fresh(type(v).dtype, rest, type(v).shape));
+                                                      : fresh(type(v).dtype, rest, type(v).shape));
 
   // The summed axes lead; each part of the batch is merged by itself.
   std::vector<AxisId> kept = rest.list();
@@ -388,7 +397,7 @@ void Lowering::finish_results(const std::vector<AxisSet>& distinct, const std::v
     if (r.kind == ResultRef::Kind::Own && !r.through) {
       s->result = static_cast<int>(i);
       draft_.keep(p.storage);
-      if (s->born < 0) s->born = static_cast<int>(draft_.steps.size());   // empty arrays: nothing writes them
+      if (s->born < 0) s->born = static_cast<int>(draft_.steps.size());  // empty arrays: nothing writes them
     }
     r.bytes = elements(axes, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
     made.push_back(p);

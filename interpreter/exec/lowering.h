@@ -15,12 +15,12 @@
 
 namespace shard::exec {
 
-struct Surroundings {                  // the same for a graph and its regions
+struct Surroundings {  // the same for a graph and its regions
   const ir::OpTable& table;
   const Mesh* mesh = nullptr;
   runtime::MeshRef mesh_ref;
   runtime::Pool& pool;
-  AxisSet frozen;                      // axes whose coordinate is fixed while the region runs
+  AxisSet frozen;  // axes whose coordinate is fixed while the region runs
 };
 
 // How a parameter comes: relative to the pointer in its slot.
@@ -32,11 +32,11 @@ struct BodyCall {
   const ir::GraphRef& region;
   std::vector<AxisSet> distinct = {};
   std::vector<Place> params = {};
-  std::vector<std::int64_t> whole = {};        // bytes of a parameter that may be overwritten, else 0
+  std::vector<std::int64_t> whole = {};  // bytes of a parameter that may be overwritten, else 0
   std::vector<AxisSet> results = {};
   std::vector<int> wanted = {};
 };
-struct Body {                          // a compiled region
+struct Body {  // a compiled region
   Plan plan;
   std::vector<ResultRef> results;
   std::int64_t peak_device_bytes = 0;
@@ -50,7 +50,7 @@ class Lowering {
   // Parameter i as it lies behind its slot; call for each before run(). `whole`: bytes of all its blocks where it is
   // dense, else 0.
   void bind(std::size_t i, Place place, std::int64_t whole);
-  void run();                          // all units, in order
+  void run();  // all units, in order
   // Result i, dense, of these distinct axes (at least its own). At top level (`wanted` null) a result may lie where an
   // argument or a constant lies; of a body every result gets a storage of its own, but for result i being parameter
   // wanted[i] untouched.
@@ -67,9 +67,9 @@ class Lowering {
   void put(ir::Var v, Place p) { places_[at(v)] = std::move(p); }
 
   // ---- storages and steps
-  Place fresh(DType dtype, AxisSet distinct, Shape shape);     // a new temporary, dense
+  Place fresh(DType dtype, AxisSet distinct, Shape shape);  // a new temporary, dense
   Place fresh(DType dtype, const Anchors& axes, Shape shape);
-  Place constant(DType dtype, Scalar value);                   // of rank 0
+  Place constant(DType dtype, Scalar value);  // of rank 0
   int constant_storage(runtime::BufferRef buffer);
   Ref ref(const Place& p) const;
   // One kernel from operands to fresh dense results; both sides get the same leading dimensions.
@@ -77,17 +77,17 @@ class Lowering {
             std::vector<std::pair<int, int>> in_place = {});
   void control(std::shared_ptr<const Control> c, const std::vector<Place>& in, const std::vector<Place>& out,
                std::vector<std::pair<int, int>> in_place = {}, std::int64_t extra_device_bytes = 0);
-  void copy_into(const Place& from, const Place& to);          // same shape; `to` may be of more axes
-  Place dense(const Place& p, AxisSet distinct);               // p itself where it is
-  Place reshape(const Place& p, const Shape& shape);           // a copy where it must be
+  void copy_into(const Place& from, const Place& to);  // same shape; `to` may be of more axes
+  Place dense(const Place& p, AxisSet distinct);       // p itself where it is
+  Place reshape(const Place& p, const Shape& shape);   // a copy where it must be
   void set_span(grammar::Span s) { span_ = s; }
 
   // ---- units
   void emit(const Unit& unit);
   void emit_node(const ir::Node& n);
   void emit_kernel(const ir::Node& n, const std::vector<AxisId>& summed, ir::Var out);
-  Anchors order_for(const ir::Node& n, AxisSet distinct) const;   // of the result's memory
-  void emit_elementwise(const Unit& unit);                     // elementwise.cpp
+  Anchors order_for(const ir::Node& n, AxisSet distinct) const;  // of the result's memory
+  void emit_elementwise(const Unit& unit);                       // elementwise.cpp
   bool emit_view(const ir::Node& n);  // core operations that only see their operand differently
   // collectives.cpp
   void emit_collective(const ir::Node& n);
@@ -97,7 +97,7 @@ class Lowering {
   Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);
   Place permute_devices(const ir::Node& n, const Place& p);
   Place index_of_device(const ir::Node& n);
-  void emit_grouped(const ir::Node& n);                        // groups.cpp
+  void emit_grouped(const ir::Node& n);  // groups.cpp
   // control.cpp
   // A new storage [outer..., length (where not negative), inner..., row...]: a place of distinct axes outer | inner,
   // shape [length, row...].
@@ -113,12 +113,12 @@ class Lowering {
   const ir::Graph& g_;
   Surroundings around_;
   const Mesh* mesh_;
-  std::vector<AxisSet> distinct_;      // by Var::id
+  std::vector<AxisSet> distinct_;  // by Var::id
   std::vector<Place> places_;
-  std::vector<char> needed_;           // values that something outside of their unit reads
-  std::vector<char> result_;           // values that are results of the graph
+  std::vector<char> needed_;  // values that something outside of their unit reads
+  std::vector<char> result_;  // values that are results of the graph
   Draft draft_;
-  std::vector<std::pair<std::pair<DType, Scalar>, int>> scalars_;   // constants made so far
+  std::vector<std::pair<std::pair<DType, Scalar>, int>> scalars_;  // constants made so far
   grammar::Span span_;
 };
 

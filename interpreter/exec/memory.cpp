@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kAlign = 64;
 std::int64_t aligned(std::int64_t bytes) { return (std::max<std::int64_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign; }
 
-class Arena {                                  // free intervals of one growing block
+class Arena {  // free intervals of one growing block
  public:
   std::int64_t take(std::int64_t bytes) {
     auto best = free_.end();
@@ -87,17 +87,20 @@ void choose_donors(const Draft& d, const std::vector<int>& wanted, std::vector<R
     taken[static_cast<std::size_t>(param)] = 1;
   };
   for (std::size_t r = 0; r < results.size(); ++r) {
-    if (results[r].through) { taken[static_cast<std::size_t>(results[r].donor)] = 1; continue; }
+    if (results[r].through) {
+      taken[static_cast<std::size_t>(results[r].donor)] = 1;
+      continue;
+    }
     if (results[r].kind == ResultRef::Kind::Param) taken[static_cast<std::size_t>(results[r].index)] = 1;
   }
-  for (int round = 0; round < 2; ++round)      // in place first: those save the traffic as well
+  for (int round = 0; round < 2; ++round)  // in place first: those save the traffic as well
     for (std::size_t r = 0; r < results.size(); ++r) {
       if (results[r].kind != ResultRef::Kind::Own || results[r].donor >= 0 || result_storage[r] < 0) continue;
       if (r < wanted.size() && wanted[r] >= 0) {
         if (fits(r, wanted[r], false)) choose(r, wanted[r]);
         continue;
       }
-      if (r < wanted.size() && wanted[r] == -2) continue;   // must not share
+      if (r < wanted.size() && wanted[r] == -2) continue;  // must not share
       for (std::size_t p = 0; p < d.params && results[r].donor < 0; ++p)
         if (fits(r, static_cast<int>(p), round == 0)) choose(r, static_cast<int>(p));
     }
@@ -135,10 +138,10 @@ Finished finish(Draft d, const std::vector<int>& wanted, std::vector<ResultRef>&
   plan.results = results.size();
   plan.constants = std::move(d.constants);
 
-  std::vector<std::int64_t> at(d.storages.size(), -1);          // offset in the arena
+  std::vector<std::int64_t> at(d.storages.size(), -1);  // offset in the arena
   std::vector<int> shares(d.storages.size(),
                           -1);  // how many storages an interval of the arena still serves: by its first
-  std::vector<int> home(d.storages.size(), -1);                 // the storage that took the interval
+  std::vector<int> home(d.storages.size(), -1);  // the storage that took the interval
   Arena arena;
   std::int64_t live = 0;
   std::vector<std::vector<int>> dying(d.steps.size());

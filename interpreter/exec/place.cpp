@@ -37,7 +37,7 @@ Place anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape,
   for (std::size_t d = p.shape.size() + 1; d-- > 0;) {
     if (d < p.shape.size()) {
       p.strides[d] = step;
-      if (__builtin_mul_overflow(step, std::max<std::int64_t>(p.shape[d], 1), &step)) step = 0;   // an empty array
+      if (__builtin_mul_overflow(step, std::max<std::int64_t>(p.shape[d], 1), &step)) step = 0;  // an empty array
     }
     for (; left > 0 && axes[left - 1].before == static_cast<int>(d); --left) {
       AxisId a = axes[left - 1].axis;
@@ -139,7 +139,8 @@ std::optional<Place> reshaped(const Place& p, const Shape& shape) {
     if (p.shape[d] == 1) continue;
     if (!runs.empty() && runs.back().stride == p.shape[d] * p.strides[d])
       runs.back() = {runs.back().size * p.shape[d], p.strides[d]};
-    else runs.push_back({p.shape[d], p.strides[d]});
+    else
+      runs.push_back({p.shape[d], p.strides[d]});
   }
   std::size_t d = 0;
   for (const Dim& run : runs) {
@@ -187,9 +188,12 @@ std::optional<Dim> merged(const std::vector<Dim>& dims) {
   if (total <= 1) return Dim{total, 0};
   for (const Dim& d : dims) {
     if (d.size == 1) continue;
-    if (!out) out = d;
-    else if (out->stride == d.size * d.stride) out = Dim{out->size * d.size, d.stride};
-    else return std::nullopt;
+    if (!out)
+      out = d;
+    else if (out->stride == d.size * d.stride)
+      out = Dim{out->size * d.size, d.stride};
+    else
+      return std::nullopt;
   }
   return out;
 }

@@ -24,12 +24,12 @@ using runtime::View;
 struct Scalar {  // a constant that is the same everywhere; the integer counts for integer and bool types
   double value = 0;
   std::int64_t integer = 0;
-  bool operator==(const Scalar& o) const {   // by bits: 0 and -0 are two constants, nan is one
+  bool operator==(const Scalar& o) const {  // by bits: 0 and -0 are two constants, nan is one
     return std::bit_cast<std::int64_t>(value) == std::bit_cast<std::int64_t>(o.value) && integer == o.integer;
   }
 };
 
-struct Dim {                          // one dimension of memory, in elements
+struct Dim {  // one dimension of memory, in elements
   std::int64_t size = 1, stride = 0;
   bool operator==(const Dim&) const = default;
 };
@@ -37,15 +37,15 @@ struct Dim {                          // one dimension of memory, in elements
 struct Place {
   int storage = -1;
   DType dtype = DType::F32;
-  AxisSet distinct;                   // axes along which blocks differ; never axes of size 1
-  Strides device;                     // one for each of them, in mesh order
-  Shape shape;                        // of one block
+  AxisSet distinct;  // axes along which blocks differ; never axes of size 1
+  Strides device;    // one for each of them, in mesh order
+  Shape shape;       // of one block
   Strides strides;
   std::int64_t offset = 0;
   std::vector<std::pair<AxisId, std::int64_t>>
-      frozen;                         // further offset: stride times the coordinate that the region runs for
-  std::optional<Scalar> splat;        // all elements are this constant
-  std::int64_t device_stride(AxisId a) const;           // 0 along axes that are not distinct
+      frozen;                                  // further offset: stride times the coordinate that the region runs for
+  std::optional<Scalar> splat;                 // all elements are this constant
+  std::int64_t device_stride(AxisId a) const;  // 0 along axes that are not distinct
 };
 
 // The order of memory: a device axis stands right before (outside of) a dimension of the block, or after all of them
@@ -55,7 +55,7 @@ struct Anchor {
   int before;
 };
 using Anchors = std::vector<Anchor>;
-Anchors anchored(AxisSet axes, int before);            // all at one dimension, in mesh order
+Anchors anchored(AxisSet axes, int before);  // all at one dimension, in mesh order
 
 // Row-major over the dimensions of a block, device axes where they are anchored.
 Place anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape, const Mesh* mesh);
@@ -69,11 +69,11 @@ std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh);
 // What a kernel gets: leading dimensions for `batch` (stride 0 where the value does not differ), then the local ones.
 // Data is null.
 View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh);
-View view_of(const Place& p, const Anchors& order, const Mesh* mesh);      // axes where memory of this order has them
+View view_of(const Place& p, const Anchors& order, const Mesh* mesh);  // axes where memory of this order has them
 
-Place broadcast(Place p, const Shape& shape);                              // NumPy's rule, aligned from the right
-Place permuted(Place p, const std::vector<int>& perm);                     // perm[i]: the old dimension that becomes i
-std::optional<Place> reshaped(const Place& p, const Shape& shape);         // nothing where strides do not allow it
+Place broadcast(Place p, const Shape& shape);                       // NumPy's rule, aligned from the right
+Place permuted(Place p, const std::vector<int>& perm);              // perm[i]: the old dimension that becomes i
+std::optional<Place> reshaped(const Place& p, const Shape& shape);  // nothing where strides do not allow it
 
 // Dimension `dim` cut over `axes` (major first): every device sees its own part. Axes in `frozen` become offsets.
 Place own_part(Place p, int dim, const std::vector<AxisId>& axes, AxisSet frozen, const Mesh& mesh);

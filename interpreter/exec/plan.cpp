@@ -47,9 +47,7 @@ void Plan::run(Run& r, char* const* base) const {
       } else {
         s.kernel(at, at + s.ins);
       }
-    } catch (const runtime::RuntimeError& e) {
-      throw grammar::Error(e.code, s.span, e.what());
-    }
+    } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, s.span, e.what()); }
   }
 }
 

@@ -16,21 +16,21 @@ namespace shard::exec {
 struct Run {
   const Hooks& hooks;
   runtime::Pool& pool;
-  bool may_stop = true;                                  // false once buffers of the caller are being overwritten
-  std::vector<std::int64_t> coordinates;                 // by mesh axis: where a region that runs block by block stands
-  void ask() const;                                      // throws Error("interrupt")
-  void ask_in_endless_loop() const;                      // also where buffers of the caller are lost by it
+  bool may_stop = true;                   // false once buffers of the caller are being overwritten
+  std::vector<std::int64_t> coordinates;  // by mesh axis: where a region that runs block by block stands
+  void ask() const;                       // throws Error("interrupt")
+  void ask_in_endless_loop() const;       // also where buffers of the caller are lost by it
 };
 
 // Address of the first element: base[slot] + offset (+ stride times coordinate of each term). Slot 0 is address 0:
 // constants.
 struct Loc {
   std::int32_t slot = 0;
-  std::int32_t terms = -1;                               // index into Plan::terms
-  std::int64_t offset = 0;                               // bytes
+  std::int32_t terms = -1;  // index into Plan::terms
+  std::int64_t offset = 0;  // bytes
 };
 
-class Control {                                          // an instruction that is more than one kernel call
+class Control {  // an instruction that is more than one kernel call
  public:
   virtual ~Control() = default;
   virtual void run(Run& run, void* const* in, void* const* out, char* scratch) const = 0;
@@ -38,9 +38,9 @@ class Control {                                          // an instruction that 
 };
 
 struct Step {
-  ir::BoundKernel kernel;                                // exactly one of the two
+  ir::BoundKernel kernel;  // exactly one of the two
   std::shared_ptr<const Control> control;
-  std::uint32_t first = 0, ins = 0, outs = 0;            // locs: operands, results, then the scratch of a control
+  std::uint32_t first = 0, ins = 0, outs = 0;  // locs: operands, results, then the scratch of a control
   grammar::Span span;
 };
 
@@ -48,12 +48,12 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<Loc> locs;
   std::vector<std::vector<std::pair<runtime::AxisId, std::int64_t>>> terms;  // bytes a coordinate
-  std::vector<runtime::BufferRef> constants;             // what slot 0 points into
-  std::size_t params = 0, results = 0;                   // slots 1 .. params, then the arena, then the results
-  std::int64_t arena = 0;                                // bytes
+  std::vector<runtime::BufferRef> constants;                                 // what slot 0 points into
+  std::size_t params = 0, results = 0;  // slots 1 .. params, then the arena, then the results
+  std::int64_t arena = 0;               // bytes
   std::int64_t arena_slot() const { return static_cast<std::int64_t>(params) + 1; }
   std::size_t slots() const { return params + results + 2; }
-  void run(Run& run, char* const* base) const;           // base[slot]
+  void run(Run& run, char* const* base) const;  // base[slot]
 };
 
 }  // namespace shard::exec

@@ -104,7 +104,7 @@ void Lowering::blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const
 
 namespace {
 
-struct Carried {                       // what loops share: the carry among the parameters and results of a body
+struct Carried {  // what loops share: the carry among the parameters and results of a body
   std::vector<std::pair<int, int>> in_place;
   std::vector<std::int64_t> bytes, buffers;
   std::vector<char> same;
@@ -224,7 +224,7 @@ void Lowering::emit_while(const Node& n) {
     ir::Var v = n.inputs[first + i];
     const ir::Type& t = type(v);
     Place start = dense(place(v), differs);
-    if (!blocks.empty()) {             // each block's part in one piece
+    if (!blocks.empty()) {  // each block's part in one piece
       Place ordered = arranged(t.dtype, blocks, -1, differs - blocks, t.shape);
       copy_into(start, ordered);
       start = ordered;

@@ -32,12 +32,12 @@ class EarlySums {
       for (Var v : n.inputs) ++uses_[at(v)];
       for (Var v : n.outputs) producer_[at(v)] = &n;
     }
-    for (Var v : g.results) uses_[at(v)] += 2;   // kept as it is
+    for (Var v : g.results) uses_[at(v)] += 2;  // kept as it is
     if (g.local) b_.set_local(g.mesh);
   }
 
   ir::Graph run() {
-    std::vector<char> replaced(g_.types.size(), 0);   // values that only exist within a rewritten sum
+    std::vector<char> replaced(g_.types.size(), 0);  // values that only exist within a rewritten sum
     for (const Node& n : g_.nodes)
       if (sums(n) && moves(n)) mark(n.inputs[0], axes(n), replaced);
     for (Var p : g_.params) now_[at(p)] = b_.param(g_.type(p));

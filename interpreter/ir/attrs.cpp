@@ -8,8 +8,12 @@
 namespace shard::ir {
 namespace {
 
-template <class... F> struct Overloaded : F... { using F::operator()...; };
-template <class... F> Overloaded(F...) -> Overloaded<F...>;
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
 
 std::size_t mix(std::size_t seed, std::size_t value) {
   return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
@@ -59,7 +63,10 @@ Attrs::Attrs(std::initializer_list<std::pair<std::string, AttrValue>> items) {
 
 void Attrs::set(std::string_view name, AttrValue value) {
   for (auto& [n, v] : items_)
-    if (n == name) { v = std::move(value); return; }
+    if (n == name) {
+      v = std::move(value);
+      return;
+    }
   items_.emplace_back(std::string(name), std::move(value));
 }
 
@@ -84,7 +91,8 @@ const AttrValue& Attrs::need(std::string_view name) const {
 }
 
 namespace {
-template <class T> const T& as(const AttrValue& v, std::string_view name, const char* kind) {
+template <class T>
+const T& as(const AttrValue& v, std::string_view name, const char* kind) {
   if (const T* t = std::get_if<T>(&v)) return *t;
   throw std::logic_error("attribute `" + std::string(name) + "` is " + to_string(v) + ", not " + kind);
 }

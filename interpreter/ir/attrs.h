@@ -1,7 +1,10 @@
-// Attributes of an operation: a small record of named constants, equal and hashed by value, printed as scripts write them.
-// Three laws make attributes hold at every level (global, local to a device, batched), so that no pass needs to know an operation:
-//  1. axes count from the end (negative), lists for dimensions cover the *last* dimensions; further leading dimensions pass through;
-//  2. an attribute called `shape` is the shape of the (first) result: the partitioner puts the local shape in its place;
+// Attributes of an operation: a small record of named constants, equal and hashed by value, printed as scripts write
+// them. Three laws make attributes hold at every level (global, local to a device, batched), so that no pass needs to
+// know an operation:
+//  1. axes count from the end (negative), lists for dimensions cover the *last* dimensions; further leading dimensions
+//  pass through;
+//  2. an attribute called `shape` is the shape of the (first) result: the partitioner puts the local shape in its
+//  place;
 //  3. a dimension that is taken whole is said by kWhole, not by its size.
 #pragma once
 #include <cstdint>
@@ -20,7 +23,7 @@ namespace shard::ir {
 
 inline constexpr std::int64_t kWhole = INT64_MAX;
 
-struct Layout {                        // a spec that has met its mesh
+struct Layout {  // a spec that has met its mesh
   runtime::MeshRef mesh;
   runtime::Sharding sharding;
 };
@@ -28,21 +31,21 @@ bool operator==(const Layout& a, const Layout& b);
 
 using Ints = std::vector<std::int64_t>;
 using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
-using AttrValue =
-    std::variant<std::monostate, bool, std::int64_t, double, std::string, Ints, Pairs, runtime::DType, Layout, std::vector<std::string>>;
+using AttrValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, Ints, Pairs, runtime::DType,
+                               Layout, std::vector<std::string>>;
 
 class Attrs {
  public:
   Attrs() = default;
   Attrs(std::initializer_list<std::pair<std::string, AttrValue>> items);
-  void set(std::string_view name, AttrValue value);   // keeps the order of first setting
+  void set(std::string_view name, AttrValue value);  // keeps the order of first setting
   void erase(std::string_view name);
   const AttrValue* find(std::string_view name) const;
-  bool has(std::string_view name) const;              // present and not none (monostate)
+  bool has(std::string_view name) const;  // present and not none (monostate)
   // Typed access; a missing name or another kind is a defect of a row and throws std::logic_error naming it.
   bool flag(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
-  double number(std::string_view name) const;         // an integer too
+  double number(std::string_view name) const;  // an integer too
   const std::string& text(std::string_view name) const;
   const Ints& ints(std::string_view name) const;
   const Pairs& pairs(std::string_view name) const;
@@ -60,6 +63,6 @@ class Attrs {
 
 std::size_t hash(const Attrs& attrs);
 std::string to_string(const AttrValue& value);
-std::string to_string(const Attrs& attrs);            // "axes: [-1], keepdims: false"
+std::string to_string(const Attrs& attrs);  // "axes: [-1], keepdims: false"
 
 }  // namespace shard::ir

@@ -30,8 +30,10 @@ std::string renamed(const std::string& text, const std::string& from, std::strin
   for (std::size_t i = 0; i < text.size();) {
     const bool here =
         text.compare(i, from.size(), from) == 0 && !(i > 0 && in_word(i - 1)) && !in_word(i + from.size());
-    if (here) out += to, i += from.size();
-    else out += text[i++];
+    if (here)
+      out += to, i += from.size();
+    else
+      out += text[i++];
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// Makes a graph: parameters, then nodes one after another, each with its types inferred from the row (infer.h), then results.
-// Composites are expanded as they are emitted, so a graph holds only operations with kernels or structure.
+// Makes a graph: parameters, then nodes one after another, each with its types inferred from the row (infer.h), then
+// results. Composites are expanded as they are emitted, so a graph holds only operations with kernels or structure.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -21,21 +21,25 @@ class Builder {
   // Throws grammar::Error at the current span with the operands' types where they do not fit.
   Vars emit(const OpDef& op, std::span<const Var> operands, Attrs attrs = {}, std::vector<GraphRef> regions = {});
   Vars emit(const OpDef& op, std::initializer_list<Var> operands, Attrs attrs = {}, std::vector<GraphRef> regions = {});
-  Var emit1(const OpDef& op, std::initializer_list<Var> operands, Attrs attrs = {});   // the only result
-  Var call(std::string_view name, std::initializer_list<Var> operands, Attrs attrs = {});  // rows calling rows, by name (stdlib only)
+  Var emit1(const OpDef& op, std::initializer_list<Var> operands, Attrs attrs = {});  // the only result
+  Var call(std::string_view name, std::initializer_list<Var> operands,
+           Attrs attrs = {});  // rows calling rows, by name (stdlib only)
   // Appends a node whose result types are known (passes that move nodes between graphs).
   Vars append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<GraphRef> regions, std::vector<Type> result_types);
   // Appends all nodes of `g` with its parameters replaced; gives what its results became.
   Vars inline_graph(const Graph& g, std::span<const Var> arguments);
 
   const Type& type(Var v) const { return graph_.type(v); }
-  const Graph& graph() const { return graph_; }        // so far
+  const Graph& graph() const { return graph_; }  // so far
   std::size_t size() const { return graph_.nodes.size(); }
-  Graph finish(Vars results);                          // the builder is empty afterwards
+  Graph finish(Vars results);  // the builder is empty afterwards
 
-  void set_local(runtime::MeshRef mesh) { graph_.local = true; graph_.mesh = std::move(mesh); }
+  void set_local(runtime::MeshRef mesh) {
+    graph_.local = true;
+    graph_.mesh = std::move(mesh);
+  }
   grammar::Span span() const { return span_; }
-  void set_span(grammar::Span s) { span_ = s; }        // given to the nodes that follow
+  void set_span(grammar::Span s) { span_ = s; }  // given to the nodes that follow
 
  private:
   const OpTable& table_;
@@ -43,9 +47,11 @@ class Builder {
   grammar::Span span_;
 };
 
-class SpanScope {                                      // sets a builder's span for a block
+class SpanScope {  // sets a builder's span for a block
  public:
-  SpanScope(Builder& b, grammar::Span s) : b_(b), old_(b.span()) { if (s.known()) b.set_span(s); }
+  SpanScope(Builder& b, grammar::Span s) : b_(b), old_(b.span()) {
+    if (s.known()) b.set_span(s);
+  }
   ~SpanScope() { b_.set_span(old_); }
   SpanScope(const SpanScope&) = delete;
 

@@ -10,17 +10,43 @@ using runtime::DType;
 
 CoreOps find_core_ops(const OpTable& t) {
   CoreOps c{};
-  c.add = &t.at("add"); c.sub = &t.at("sub"); c.mul = &t.at("mul"); c.div = &t.at("div"); c.neg = &t.at("neg");
-  c.select = &t.at("select"); c.convert = &t.at("convert"); c.eq = &t.at("eq"); c.ge = &t.at("ge"); c.lt = &t.at("lt");
+  c.add = &t.at("add");
+  c.sub = &t.at("sub");
+  c.mul = &t.at("mul");
+  c.div = &t.at("div");
+  c.neg = &t.at("neg");
+  c.select = &t.at("select");
+  c.convert = &t.at("convert");
+  c.eq = &t.at("eq");
+  c.ge = &t.at("ge");
+  c.lt = &t.at("lt");
   c.logical_and = &t.at("logical_and");
-  c.broadcast_to = &t.at("broadcast"); c.reshape = &t.at("reshape_to"); c.transpose = &t.at("permute");
-  c.reduce_sum = &t.at("reduce_sum"); c.concat = &t.at("concatenate"); c.slice = &t.at("slice"); c.rev = &t.at("rev");
-  c.pad = &t.at("pad_with"); c.iota = &t.at("iota"); c.take = &t.at("take_rows"); c.scatter = &t.at("scatter_rows");
-  c.dynamic_slice = &t.at("dynamic_slice_at"); c.dynamic_update = &t.at("dynamic_update_at");
-  c.contract = &t.at("contract"); c.constant = &t.at("constant"); c.shard = &t.at("shard");
-  c.while_loop = &t.at("while_loop"); c.scan = &t.at("scan"); c.branch = &t.at("branch");
-  c.psum = &t.at("psum"); c.pmax = &t.at("pmax"); c.pmin = &t.at("pmin"); c.all_gather = &t.at("all_gather");
-  c.psum_scatter = &t.at("psum_scatter"); c.all_to_all = &t.at("all_to_all"); c.ppermute = &t.at("ppermute");
+  c.broadcast_to = &t.at("broadcast");
+  c.reshape = &t.at("reshape_to");
+  c.transpose = &t.at("permute");
+  c.reduce_sum = &t.at("reduce_sum");
+  c.concat = &t.at("concatenate");
+  c.slice = &t.at("slice");
+  c.rev = &t.at("rev");
+  c.pad = &t.at("pad_with");
+  c.iota = &t.at("iota");
+  c.take = &t.at("take_rows");
+  c.scatter = &t.at("scatter_rows");
+  c.dynamic_slice = &t.at("dynamic_slice_at");
+  c.dynamic_update = &t.at("dynamic_update_at");
+  c.contract = &t.at("contract");
+  c.constant = &t.at("constant");
+  c.shard = &t.at("shard");
+  c.while_loop = &t.at("while_loop");
+  c.scan = &t.at("scan");
+  c.branch = &t.at("branch");
+  c.psum = &t.at("psum");
+  c.pmax = &t.at("pmax");
+  c.pmin = &t.at("pmin");
+  c.all_gather = &t.at("all_gather");
+  c.psum_scatter = &t.at("psum_scatter");
+  c.all_to_all = &t.at("all_to_all");
+  c.ppermute = &t.at("ppermute");
   c.axis_index = &t.at("axis_index");
   c.pcast = &t.at("pcast");
   c.own_slice = &t.at("own_slice");
@@ -30,8 +56,10 @@ CoreOps find_core_ops(const OpTable& t) {
 
 Var constant(Builder& b, double value, DType dtype, bool weak) {
   AttrValue v = value;
-  if (dtype == DType::Bool) v = value != 0;
-  else if (runtime::is_integer(dtype)) v = static_cast<std::int64_t>(value);
+  if (dtype == DType::Bool)
+    v = value != 0;
+  else if (runtime::is_integer(dtype))
+    v = static_cast<std::int64_t>(value);
   return b.emit1(*b.core().constant, {}, {{"value", v}, {"dtype", dtype}, {"weak", weak}});
 }
 

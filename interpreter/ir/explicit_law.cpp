@@ -16,7 +16,8 @@ using Axes = std::vector<AxisId>;
 
 std::string operand_types(const OpCall& call) {
   std::string out;
-  for (std::size_t i = 0; i < call.in.size(); ++i) out += (i == 0 ? "" : i + 1 == call.in.size() ? " and " : ", ") + runtime::to_string(call.in[i]);
+  for (std::size_t i = 0; i < call.in.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == call.in.size() ? " and " : ", ") + runtime::to_string(call.in[i]);
   return out;
 }
 
@@ -28,12 +29,14 @@ bool is_elementwise(const OpDef& op) { return std::holds_alternative<runtime::Co
 
 // Linear in all its array operands at once (add, concat, reshape, a sum): a pending sum may pass.
 bool jointly_linear(const OpCall& call) {
-  if (auto* code = std::get_if<runtime::Code>(&call.op.kernel); code && *code == runtime::Code::Identity) return true;   // whatever its derivative
+  if (auto* code = std::get_if<runtime::Code>(&call.op.kernel); code && *code == runtime::Code::Identity)
+    return true;  // whatever its derivative
   auto* t = std::get_if<Transposes>(&call.op.derivative);
   return t && (t->jointly || call.in.size() == 1);
 }
 
-// Whether an operand is a term of what a jointly linear operation adds up, rather than what tells it how: a condition, a start.
+// Whether an operand is a term of what a jointly linear operation adds up, rather than what tells it how: a condition,
+// a start.
 bool is_term(const OpCall& call, std::size_t operand) {
   auto* t = std::get_if<Transposes>(&call.op.derivative);
   return !t || t->operands.empty() ||
@@ -46,14 +49,16 @@ bool is_quotient(const OpDef& op) {
   return code && *code == runtime::Code::Div;
 }
 
-// Linear in one operand, which the others only point into (a slice whose start is an operand, taking rows): -1 where it is no such operation.
+// Linear in one operand, which the others only point into (a slice whose start is an operand, taking rows): -1 where it
+// is no such operation.
 int linear_operand(const OpCall& call) {
   auto* t = std::get_if<Transposes>(&call.op.derivative);
   return t && t->operands.size() == 1 && call.in.size() > 1 && !is_elementwise(call.op) ? t->operands[0] : -1;
 }
 
 // Hands a dimension's axes out to its factors, the major one first; false where an axis does not divide what is left.
-bool hand_out(const Mesh& mesh, const Axes& axes, const DimFactors& dim, const FactorRule& rule, std::vector<Axes>& given) {
+bool hand_out(const Mesh& mesh, const Axes& axes, const DimFactors& dim, const FactorRule& rule,
+              std::vector<Axes>& given) {
   std::size_t at = 0;
   for (int f : dim) {
     std::int64_t left = rule.factors[static_cast<std::size_t>(f)].size;
@@ -66,7 +71,8 @@ bool hand_out(const Mesh& mesh, const Axes& axes, const DimFactors& dim, const F
   return at == axes.size();
 }
 
-// The factor that a broadcast dimension becomes in the result, where dimensions align from the last one; -1 where they do not.
+// The factor that a broadcast dimension becomes in the result, where dimensions align from the last one; -1 where they
+// do not.
 int grown_to(const FactorRule& rule, std::size_t operand, std::size_t d) {
   const ValueFactors &mine = rule.operands[operand], &out = rule.results[0];
   if (rule.results.size() != 1 || mine.size() > out.size()) return -1;
@@ -80,7 +86,8 @@ int grown_to(const FactorRule& rule, std::size_t operand, std::size_t d) {
 std::string dimension_of(const FactorRule& rule, int f) {
   for (const ValueFactors& r : rule.results)
     for (std::size_t d = 0; d < r.size(); ++d)
-      if (std::find(r[d].begin(), r[d].end(), f) != r[d].end()) return "dimension " + std::to_string(d) + " of the result";
+      if (std::find(r[d].begin(), r[d].end(), f) != r[d].end())
+        return "dimension " + std::to_string(d) + " of the result";
   return "the same dimension";
 }
 
@@ -93,7 +100,7 @@ std::vector<Axes> agree(const OpCall& call, const FactorRule& rule, const Mesh& 
       const Axes& axes = call.in[i].sharding.dims[d].axes;
       if (rule.operands[i][d].empty() && !axes.empty() && runtime::parts(mesh, call.in[i].sharding.dims[d]) == 1) {
         if (const int f = grown_to(rule, i, d); f >= 0) given[static_cast<std::size_t>(f)] = axes;
-        continue;                                // one part: of a dimension of size 1 that is repeated
+        continue;  // one part: of a dimension of size 1 that is repeated
       }
       if (!axes.empty() && !hand_out(mesh, axes, rule.operands[i][d], rule, given))
         refuse(use(call) + ": its parts are not divisible by " + axes_text(mesh, axes) +
@@ -101,22 +108,27 @@ std::vector<Axes> agree(const OpCall& call, const FactorRule& rule, const Mesh& 
     }
     for (std::size_t f = 0; f < given.size(); ++f) {
       if (given[f].empty()) continue;
-      if (chosen[f].empty()) { chosen[f] = given[f]; continue; }
+      if (chosen[f].empty()) {
+        chosen[f] = given[f];
+        continue;
+      }
       if (rule.factors[f].kind == FactorKind::Reduced)
-        refuse(use(call) + ": the summed dimension is split on both sides (" + axes_text(mesh, chosen[f]) + " and " + axes_text(mesh, given[f]) +
+        refuse(use(call) + ": the summed dimension is split on both sides (" + axes_text(mesh, chosen[f]) + " and " +
+               axes_text(mesh, given[f]) +
                "), so the result's layout is ambiguous. Say it with `out: P(...)`, or `shard` an operand first");
       if (chosen[f] != given[f])
-        refuse(use(call) + ": " + dimension_of(rule, static_cast<int>(f)) + " is split over " + axes_text(mesh, chosen[f]) +
-               " and over " + axes_text(mesh, given[f]) + ". `shard` one of them first");
+        refuse(use(call) + ": " + dimension_of(rule, static_cast<int>(f)) + " is split over " +
+               axes_text(mesh, chosen[f]) + " and over " + axes_text(mesh, given[f]) + ". `shard` one of them first");
     }
   }
   return chosen;
 }
 
 // A result's dimensions from those of the factors.
-void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>& chosen, const Mesh& mesh, std::size_t r, Type& t) {
+void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>& chosen, const Mesh& mesh,
+             std::size_t r, Type& t) {
   AxisSet used;
-  auto place = [&](AxisId a) {                   // of an axis among the dimensions before
+  auto place = [&](AxisId a) {  // of an axis among the dimensions before
     for (std::size_t d = 0; d < t.shape.size(); ++d)
       for (AxisId b : t.sharding.dims[d].axes)
         if (a == b) return std::to_string(d);
@@ -124,7 +136,7 @@ void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>
   };
   for (std::size_t d = 0; d < t.shape.size(); ++d) {
     Axes axes;
-    bool whole_before = false;   // a factor before this one is not split: what follows it would not be contiguous
+    bool whole_before = false;  // a factor before this one is not split: what follows it would not be contiguous
     for (int f : rule.results[r][d]) {
       const Axes& more = chosen[static_cast<std::size_t>(f)];
       if (!more.empty() && whole_before)
@@ -136,24 +148,30 @@ void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>
     std::int64_t n = 1;
     for (AxisId a : axes) n *= mesh.size_of(a);
     if (t.shape[d] % n)
-      refuse(use(call) + ": dimension " + std::to_string(d) + " of the result has size " + std::to_string(t.shape[d]) + ", which " +
-             axes_text(mesh, axes) + " (" + std::to_string(n) + ") does not divide. `shard` the operand first, or say the layout with `out: P(...)`");
+      refuse(use(call) + ": dimension " + std::to_string(d) + " of the result has size " + std::to_string(t.shape[d]) +
+             ", which " + axes_text(mesh, axes) + " (" + std::to_string(n) +
+             ") does not divide. `shard` the operand first, or say the layout with `out: P(...)`");
     for (AxisId a : axes) {
       if (used.has(a))
-        refuse(use(call) + " would split two dimensions of its result over @" + mesh.axes[a].name + ", " + place(a) + " and " +
-               std::to_string(d) + ". `shard` one operand first" +
-               (call.op.signature.find("out:") != std::string_view::npos ? ", or say the result's layout with `out: P(...)`" : ""));
+        refuse(use(call) + " would split two dimensions of its result over @" + mesh.axes[a].name + ", " + place(a) +
+               " and " + std::to_string(d) + ". `shard` one operand first" +
+               (call.op.signature.find("out:") != std::string_view::npos
+                    ? ", or say the result's layout with `out: P(...)`"
+                    : ""));
       used.add(a);
     }
     t.sharding.dims[d].axes = std::move(axes);
   }
 }
 
-std::string with_axes(const char* word, const Mesh& mesh, AxisSet axes) { return std::string(word) + " over " + axes_text(mesh, axes.list()); }
+std::string with_axes(const char* word, const Mesh& mesh, AxisSet axes) {
+  return std::string(word) + " over " + axes_text(mesh, axes.list());
+}
 
 // A product, or a sum of products: linear in each operand while the others are fixed, the summed dimensions inside.
 bool is_contraction(const OpCall& call) {
-  return !is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call) && linear_operand(call) < 0;
+  return !is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call) &&
+         linear_operand(call) < 0;
 }
 
 // Whether a sum pending over `unreduced` may pass, and as what.
@@ -164,7 +182,7 @@ void pass_unreduced(const OpCall& call, const Mesh& mesh, AxisSet unreduced, run
   const std::string axes = axes_text(mesh, unreduced.list());
   const std::string finish = ". Finish the sum first: `shard x as P(...)`";
   const int one = linear_operand(call);
-  bool elsewhere = false;                        // pending in another operand than that one
+  bool elsewhere = false;  // pending in another operand than that one
   for (std::size_t i = 0; i < call.in.size(); ++i)
     elsewhere |= static_cast<int>(i) != one && !call.in[i].sharding.unreduced.empty();
   if (one >= 0 && !elsewhere && pending == runtime::Pending::Sum) return;
@@ -172,11 +190,13 @@ void pass_unreduced(const OpCall& call, const Mesh& mesh, AxisSet unreduced, run
     for (std::size_t i = 0; i < call.in.size(); ++i) {
       const AxisSet mine = call.in[i].sharding.unreduced;
       const bool number = !is_elementwise(call.op) && call.in.size() > 1 && call.in[i].rank() == 0;
-      if (number && mine.empty()) continue;      // to pad with
+      if (number && mine.empty()) continue;  // to pad with
       if (is_term(call, i) ? !(mine == unreduced) : !mine.empty())
-        refuse(use(call) + (is_term(call, i) ? ": one is a sum pending over " + axes +
-                                                   " and the other is not, so adding them would count it once a device"
-                                             : ": what it depends on is a sum pending over " + axes) + finish);
+        refuse(use(call) +
+               (is_term(call, i) ? ": one is a sum pending over " + axes +
+                                       " and the other is not, so adding them would count it once a device"
+                                 : ": what it depends on is a sum pending over " + axes) +
+               finish);
     }
   } else if (product && pending == runtime::Pending::Sum) {
     int holders = 0;
@@ -194,13 +214,13 @@ void pass_unreduced(const OpCall& call, const Mesh& mesh, AxisSet unreduced, run
 
 // Over which axes the operands are reduced, beside those of a pending sum that they scale: they agree.
 AxisSet pass_reduced(const OpCall& call, const Mesh& mesh, AxisSet unreduced) {
-  bool only_numbers = true;                      // a condition between numbers: the result is as the condition is
+  bool only_numbers = true;  // a condition between numbers: the result is as the condition is
   for (std::size_t i = 0; i < call.in.size(); ++i) only_numbers &= !is_term(call, i) || call.in[i].rank() == 0;
   AxisSet reduced;
   for (std::size_t i = 0; i < call.in.size(); ++i)
     if (is_term(call, i) || only_numbers) reduced |= call.in[i].sharding.reduced - unreduced;
   if (reduced.empty() || !(is_elementwise(call.op) || jointly_linear(call))) return reduced;
-  bool writes = false;                           // into an array, at places: what was never laid out follows it
+  bool writes = false;  // into an array, at places: what was never laid out follows it
   for (std::size_t i = 0; i < call.in.size(); ++i) writes |= !is_elementwise(call.op) && !is_term(call, i);
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const Type& t = call.in[i];
@@ -209,7 +229,9 @@ AxisSet pass_reduced(const OpCall& call, const Mesh& mesh, AxisSet unreduced) {
     const std::string all = axes_text(mesh, reduced.list());
     const bool split = !(t.sharding.split_axes() & reduced).empty();
     refuse(use(call) + ": one is reduced over " + all + ", the other " +
-           (split ? "split over it" : mine.empty() ? "is not" : with_axes("is", mesh, mine) + " only") +
+           (split          ? "split over it"
+            : mine.empty() ? "is not"
+                           : with_axes("is", mesh, mine) + " only") +
            ". Bring both to one layout with `shard x as P(...)` or `shard x as P(reduced: " + all + ")`");
   }
   return reduced;
@@ -258,12 +280,14 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
   AxisSet used = out.sharding.unreduced | out.sharding.reduced;
   for (const auto& d : out.sharding.dims)
     for (AxisId a : d.axes) {
-      if (used.has(a)) refuse(use(call) + ": `out:` lays the result out over @" + out.mesh->axes[a].name + " in two ways");
+      if (used.has(a))
+        refuse(use(call) + ": `out:` lays the result out over @" + out.mesh->axes[a].name + " in two ways");
       used.add(a);
     }
   for (AxisId a : out.sharding.used_axes().list())
     if (out.mesh->axes[a].kind != runtime::AxisKind::Explicit && !out.sharding.unreduced.empty())
-      refuse(std::string(call.op.name) + ": `unreduced` is for explicit axes, @" + out.mesh->axes[a].name + " is not one");
+      refuse(std::string(call.op.name) + ": `unreduced` is for explicit axes, @" + out.mesh->axes[a].name +
+             " is not one");
   AxisSet pending = out.sharding.unreduced & out.mesh->of_kind(runtime::AxisKind::Explicit);
   if (!pending.empty()) {
     check_kind(call, rule, out, t);
@@ -272,14 +296,15 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
     const bool sums = std::any_of(rule.factors.begin(), rule.factors.end(),
                                   [](const Factor& f) { return f.kind == FactorKind::Reduced; });
     // Where the result is no sum of all that is given, a whole value is placed: the first device of the axes keeps it.
-    const bool placed = out.sharding.pending == runtime::Pending::Sum && (!sums || (transposes && !transposes->operands.empty()));
+    const bool placed =
+        out.sharding.pending == runtime::Pending::Sum && (!sums || (transposes && !transposes->operands.empty()));
     if (!summed.contains(pending) && !placed)
       refuse(use(call) + ": `out:` leaves a sum pending over " + axes_text(*out.mesh, out.sharding.unreduced.list()) +
              (summed.empty() ? std::string(", but no summed dimension is split")
                              : ", but the summed dimensions are split over " + axes_text(*out.mesh, summed.list())) +
              (call.in.size() > 1 ? " on both sides alike" : ""));
   }
-  AxisSet left;                                  // pending by the operands
+  AxisSet left;  // pending by the operands
   runtime::Pending kind = runtime::Pending::Sum;
   for (const Type& in : call.in) {
     left |= in.sharding.unreduced;
@@ -289,12 +314,12 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
   if (!left.empty() && (!linear || kind != runtime::Pending::Sum)) pass_unreduced(call, *out.mesh, left, kind);
   if (!out.sharding.reduced.empty() && is_contraction(call)) {
     const std::string axes = axes_text(*out.mesh, out.sharding.reduced.list());
-    refuse(use(call) + ": a product is not reduced over " + axes + ". `shard` what comes out: `shard x as P(reduced: " + axes + ")`");
+    refuse(use(call) + ": a product is not reduced over " + axes +
+           ". `shard` what comes out: `shard x as P(reduced: " + axes + ")`");
   }
-  const bool sum = jointly_linear(call) && std::any_of(rule.factors.begin(), rule.factors.end(), [](const Factor& f) {
-                     return f.kind == FactorKind::Reduced;
-                   });
-  left = sum ? left - out.sharding.unreduced : AxisSet{};    // a sum of a pending sum stays pending (JAX)
+  const bool sum = jointly_linear(call) && std::any_of(rule.factors.begin(), rule.factors.end(),
+                                                       [](const Factor& f) { return f.kind == FactorKind::Reduced; });
+  left = sum ? left - out.sharding.unreduced : AxisSet{};  // a sum of a pending sum stays pending (JAX)
   if (!(left & out.sharding.used_axes()).empty())
     refuse(use(call) + ": a sum pending over " + axes_text(*out.mesh, left.list()) +
            " stays so, and `out:` names the same axes. Finish the sum first: `shard x as P(...)`");
@@ -317,12 +342,15 @@ AxisSet summed_axes(const OpCall& call, const FactorRule& rule) {
   for (std::size_t i = 0; i < call.in.size(); ++i)
     for (std::size_t d = 0; d < call.in[i].sharding.dims.size(); ++d) {
       std::vector<Axes> given(rule.factors.size());
-      if (call.in[i].mesh) hand_out(*call.in[i].mesh, call.in[i].sharding.dims[d].axes, rule.operands[i][d], rule, given);
+      if (call.in[i].mesh)
+        hand_out(*call.in[i].mesh, call.in[i].sharding.dims[d].axes, rule.operands[i][d], rule, given);
       for (int f : rule.operands[i][d]) {
         const auto at = static_cast<std::size_t>(f);
         if (rule.factors[at].kind != FactorKind::Reduced) continue;
-        if (!by_factor[at]) by_factor[at] = given[at];
-        else if (*by_factor[at] != given[at]) by_factor[at] = Axes{};
+        if (!by_factor[at])
+          by_factor[at] = given[at];
+        else if (*by_factor[at] != given[at])
+          by_factor[at] = Axes{};
       }
     }
   AxisSet summed;
@@ -343,13 +371,15 @@ std::string axes_text(const Mesh& mesh, const Axes& axes) {
 void check_layout(const runtime::Shape& shape, const Layout& layout) {
   const auto& dims = layout.sharding.dims;
   if (dims.size() > shape.size())
-    throw RuntimeError("spec", runtime::to_string(*layout.mesh, layout.sharding) + " has " + std::to_string(dims.size()) + " entries, the array has " +
+    throw RuntimeError("spec", runtime::to_string(*layout.mesh, layout.sharding) + " has " +
+                                   std::to_string(dims.size()) + " entries, the array has " +
                                    std::to_string(shape.size()) + " dimensions " + runtime::to_string(shape));
   for (std::size_t d = 0; d < dims.size(); ++d) {
     std::int64_t n = runtime::parts(*layout.mesh, dims[d]);
     if (shape[d] % n)
-      throw RuntimeError("spec", "dimension " + std::to_string(d) + " of size " + std::to_string(shape[d]) + " cannot be split over " +
-                                     axes_text(*layout.mesh, dims[d].axes) + " of size " + std::to_string(n) + ": " + std::to_string(n) + " does not divide " +
+      throw RuntimeError("spec", "dimension " + std::to_string(d) + " of size " + std::to_string(shape[d]) +
+                                     " cannot be split over " + axes_text(*layout.mesh, dims[d].axes) + " of size " +
+                                     std::to_string(n) + ": " + std::to_string(n) + " does not divide " +
                                      std::to_string(shape[d]));
   }
 }
@@ -376,8 +406,8 @@ void apply_explicit_law(const OpCall& call, const FactorRule& rule, std::vector<
     laid_out |= !t.sharding.used_axes().empty();
     if (!t.mesh) continue;
     if (mesh && !same_devices(*mesh, *t.mesh))
-      throw RuntimeError("mesh", use(call) + ": they live on two meshes, " + runtime::to_string(*mesh) + " and " + runtime::to_string(*t.mesh) +
-                                     ". Move one with `shard x as P(...) on m`");
+      throw RuntimeError("mesh", use(call) + ": they live on two meshes, " + runtime::to_string(*mesh) + " and " +
+                                     runtime::to_string(*t.mesh) + ". Move one with `shard x as P(...) on m`");
     if (!mesh) mesh = t.mesh;
   }
   const Layout* out = call.attrs.has("out") ? &call.attrs.layout("out") : nullptr;
@@ -397,9 +427,9 @@ void apply_explicit_law(const OpCall& call, const FactorRule& rule, std::vector<
   for (const Type& t : results)
     if (AxisSet both = t.sharding.split_axes() & (t.sharding.unreduced | t.sharding.reduced); !both.empty())
       refuse(use(call) + " would split its result over " + axes_text(*mesh, both.list()) + ", over which it is also " +
-             (t.sharding.unreduced.empty() ? "reduced" : "a pending sum") + ". `shard` an operand first: `shard x as P(...)`");
-  for (Type& t : results)
-    t.mesh = t.sharding.used_axes().empty() && t.varying.empty() ? nullptr : mesh;
+             (t.sharding.unreduced.empty() ? "reduced" : "a pending sum") +
+             ". `shard` an operand first: `shard x as P(...)`");
+  for (Type& t : results) t.mesh = t.sharding.used_axes().empty() && t.varying.empty() ? nullptr : mesh;
 }
 
 }  // namespace shard::ir

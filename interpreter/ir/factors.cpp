@@ -12,14 +12,17 @@ namespace {
 using runtime::RuntimeError;
 using runtime::Shape;
 
-struct Clause { FactorKind kind; FactorReduce reduce; };
+struct Clause {
+  FactorKind kind;
+  FactorReduce reduce;
+};
 
 const std::map<std::string_view, Clause>& clauses() {
   static const std::map<std::string_view, Clause> table = {
-      {"sum", {FactorKind::Reduced, FactorReduce::Sum}}, {"prod", {FactorKind::Reduced, FactorReduce::Prod}},
-      {"max", {FactorKind::Reduced, FactorReduce::Max}}, {"min", {FactorKind::Reduced, FactorReduce::Min}},
-      {"and", {FactorKind::Reduced, FactorReduce::And}}, {"or", {FactorKind::Reduced, FactorReduce::Or}},
-      {"whole", {FactorKind::Whole, FactorReduce::Sum}}, {"halo", {FactorKind::Halo, FactorReduce::Sum}},
+      {"sum", {FactorKind::Reduced, FactorReduce::Sum}},  {"prod", {FactorKind::Reduced, FactorReduce::Prod}},
+      {"max", {FactorKind::Reduced, FactorReduce::Max}},  {"min", {FactorKind::Reduced, FactorReduce::Min}},
+      {"and", {FactorKind::Reduced, FactorReduce::And}},  {"or", {FactorKind::Reduced, FactorReduce::Or}},
+      {"whole", {FactorKind::Whole, FactorReduce::Sum}},  {"halo", {FactorKind::Halo, FactorReduce::Sum}},
       {"masked", {FactorKind::Masked, FactorReduce::Sum}}};
   return table;
 }
@@ -50,7 +53,8 @@ class Reader {
   }
   void size(int f, std::int64_t n) {
     Factor& factor = rule.factors[static_cast<std::size_t>(f)];
-    if (factor.size < 0) factor.size = n;
+    if (factor.size < 0)
+      factor.size = n;
     else if (factor.size != n)
       throw RuntimeError("shape", "dimension `" + factor.name + "` has sizes " + std::to_string(factor.size) + " and " +
                                       std::to_string(n));
@@ -91,7 +95,7 @@ FactorRule parse_factors(std::string_view text, std::span<const Shape> operands,
                            std::to_string(operands.size()) + " given: " + std::string(text));
 
   Reader r;
-  std::map<std::string, int> runs;   // `*b` -> number of dimensions, the most of any operand
+  std::map<std::string, int> runs;  // `*b` -> number of dimensions, the most of any operand
   for (std::size_t i = 0; i < left.size(); ++i) {
     int fixed = 0;
     std::string run;
@@ -114,13 +118,19 @@ FactorRule parse_factors(std::string_view text, std::span<const Shape> operands,
         continue;
       }
       int width = runs[w], have = shape ? static_cast<int>(shape->size()) - fixed : width;
-      for (int j = width - have; j < width; ++j) {   // right-aligned within the run
+      for (int j = width - have; j < width; ++j) {  // right-aligned within the run
         int f = r.named(w.substr(1) + std::to_string(width - j));
         if (shape) {
           std::int64_t n = (*shape)[out.size()];
           Factor& factor = r.rule.factors[static_cast<std::size_t>(f)];
-          if (n == 1 && factor.size != 1 && factor.size >= 0) { out.push_back({}); continue; }
-          if (n == 1 && factor.size < 0) { out.push_back({-1 - f}); continue; }   // size not known yet: settled below
+          if (n == 1 && factor.size != 1 && factor.size >= 0) {
+            out.push_back({});
+            continue;
+          }
+          if (n == 1 && factor.size < 0) {
+            out.push_back({-1 - f});
+            continue;
+          }  // size not known yet: settled below
           r.size(f, n);
         }
         out.push_back({f});
@@ -140,8 +150,11 @@ FactorRule parse_factors(std::string_view text, std::span<const Shape> operands,
         if (dim.size() == 1 && dim[0] < 0) {
           int f = -1 - dim[0];
           Factor& factor = r.rule.factors[static_cast<std::size_t>(f)];
-          if (factor.size < 0 || factor.size == 1) { factor.size = 1; dim = {f}; }
-          else dim = {};
+          if (factor.size < 0 || factor.size == 1) {
+            factor.size = 1;
+            dim = {f};
+          } else
+            dim = {};
         }
   auto tail = words(clause_text);
   for (std::size_t i = 0; i < tail.size(); ++i) {
@@ -203,30 +216,48 @@ FactorRule reshape_rule(const Shape& from, const Shape& to) {
     return f;
   };
   if (runtime::numel(from) ==
-      0) {   // nothing to lay out: equal leading dimensions pass, the rest has factors of its own
+      0) {  // nothing to lay out: equal leading dimensions pass, the rest has factors of its own
     for (std::size_t i = 0; i < from.size(); ++i) a[i] = {add(from[i])};
     for (std::size_t j = 0; j < to.size(); ++j) b[j] = {j < from.size() && from[j] == to[j] ? a[j][0] : add(to[j])};
     return rule;
   }
   std::size_t i = 0, j = 0;
-  std::int64_t x = 0, y = 0;   // what is left of the current dimensions; 0: take the next
+  std::int64_t x = 0, y = 0;  // what is left of the current dimensions; 0: take the next
   while (true) {
     while (x <= 1 && i < from.size()) {
-      if (x == 1) { x = 0; ++i; continue; }
+      if (x == 1) {
+        x = 0;
+        ++i;
+        continue;
+      }
       x = from[i];
       if (x == 1) {
         // A dimension of size 1 keeps a factor where both sides have one in this place.
-        if (y == 0 && j < to.size() && to[j] == 1) { int f = add(1); a[i] = {f}; b[j] = {f}; ++j; }
-        else a[i] = {add(1)};
+        if (y == 0 && j < to.size() && to[j] == 1) {
+          int f = add(1);
+          a[i] = {f};
+          b[j] = {f};
+          ++j;
+        } else
+          a[i] = {add(1)};
         x = 0;
         ++i;
-      } else break;
+      } else
+        break;
     }
     while (y <= 1 && j < to.size()) {
-      if (y == 1) { y = 0; ++j; continue; }
+      if (y == 1) {
+        y = 0;
+        ++j;
+        continue;
+      }
       y = to[j];
-      if (y == 1) { b[j] = {add(1)}; y = 0; ++j; }
-      else break;
+      if (y == 1) {
+        b[j] = {add(1)};
+        y = 0;
+        ++j;
+      } else
+        break;
     }
     if (x <= 1 && y <= 1) return rule;
     std::int64_t g = std::gcd(x, y);
@@ -235,12 +266,22 @@ FactorRule reshape_rule(const Shape& from, const Shape& to) {
       std::int64_t left = x, right = y;
       std::vector<std::size_t> ai{i}, bj{j};
       while (left != right) {
-        if (left < right) left *= from[++i], ai.push_back(i);
-        else right *= to[++j], bj.push_back(j);
+        if (left < right)
+          left *= from[++i], ai.push_back(i);
+        else
+          right *= to[++j], bj.push_back(j);
       }
-      for (auto d : ai) { int f = add(from[d]); rule.factors.back().kind = FactorKind::Whole; a[d].push_back(f); }
-      for (auto d : bj) { int f = add(to[d]); rule.factors.back().kind = FactorKind::Whole; b[d].push_back(f); }
-      rule.factors[static_cast<std::size_t>(a[ai[0]].back())].size = x;   // of the first ones only what is left
+      for (auto d : ai) {
+        int f = add(from[d]);
+        rule.factors.back().kind = FactorKind::Whole;
+        a[d].push_back(f);
+      }
+      for (auto d : bj) {
+        int f = add(to[d]);
+        rule.factors.back().kind = FactorKind::Whole;
+        b[d].push_back(f);
+      }
+      rule.factors[static_cast<std::size_t>(a[ai[0]].back())].size = x;  // of the first ones only what is left
       rule.factors[static_cast<std::size_t>(b[bj[0]].back())].size = y;
       x = y = 0;
       ++i, ++j;
@@ -283,8 +324,10 @@ std::string to_string(const FactorRule& rule) {
       for (std::size_t d = 0; d < values[v].size(); ++d) {
         if (d) out += ' ';
         const DimFactors& dim = values[v][d];
-        if (dim.empty()) out += '1';
-        else if (dim.size() > 1) out += '(';
+        if (dim.empty())
+          out += '1';
+        else if (dim.size() > 1)
+          out += '(';
         for (std::size_t k = 0; k < dim.size(); ++k)
           out += (k ? " " : "") + rule.factors[static_cast<std::size_t>(dim[k])].name;
         if (dim.size() > 1) out += ')';

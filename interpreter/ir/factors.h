@@ -1,7 +1,8 @@
 // The sharding rule of an operation as data: an einsum over named factors.
 //     matmul   "*b m k, *b k n -> *b m n   sum k"
-// Every dimension of every operand and result is an ordered list of factors (more than one only for reshapes, none for a
-// dimension of size 1 that broadcasts). Shapes, explicit layouts, propagation, partitioning, batching and flops are readers of it.
+// Every dimension of every operand and result is an ordered list of factors (more than one only for reshapes, none for
+// a dimension of size 1 that broadcasts). Shapes, explicit layouts, propagation, partitioning, batching and flops are
+// readers of it.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,9 +17,12 @@ namespace shard::ir {
 enum class FactorKind : std::uint8_t {
   Pass,     // in the result: split operands give a split result
   Reduced,  // absent from the result: a split factor leaves a pending sum (max, min, ...) over its axes
-  Whole,    // the operation needs all of it on each device: sort, cumulative sums, linear algebra, concatenation's dimension
-  Halo,     // needs elements of other blocks: slices, pads, rolls; split where the row's `partition` fetches them, else gathered
-  Masked,   // indices into it: split, each device works on what it has under a mask, and a sum is pending (row's `partition`)
+  Whole,    // the operation needs all of it on each device: sort, cumulative sums, linear algebra, concatenation's
+            // dimension
+  Halo,     // needs elements of other blocks: slices, pads, rolls; split where the row's `partition` fetches them, else
+            // gathered
+  Masked,   // indices into it: split, each device works on what it has under a mask, and a sum is pending (row's
+            // `partition`)
 };
 enum class FactorReduce : std::uint8_t { Sum, Prod, Max, Min, And, Or };
 
@@ -29,28 +33,30 @@ struct Factor {
   FactorReduce reduce = FactorReduce::Sum;
 };
 
-using DimFactors = std::vector<int>;          // indices into FactorRule::factors, major to minor
-using ValueFactors = std::vector<DimFactors>; // one a dimension
+using DimFactors = std::vector<int>;           // indices into FactorRule::factors, major to minor
+using ValueFactors = std::vector<DimFactors>;  // one a dimension
 
 struct FactorRule {
   std::vector<Factor> factors;
   std::vector<ValueFactors> operands, results;
 };
 
-// Reads `text` for operands of these shapes. `*b` is a run of leading dimensions (the same run in every operand, broadcasting
-// where sizes are 1); clauses after the results: `sum k`, `prod k`, `max k`, `min k`, `and k`, `or k`, `whole k`, `halo k`, `masked k`.
-// Factors that only a result has take their size from `result_shapes` (may be empty where there are none).
-// Throws RuntimeError("shape") naming the factor and both sizes where two operands disagree or a rank does not fit.
+// Reads `text` for operands of these shapes. `*b` is a run of leading dimensions (the same run in every operand,
+// broadcasting where sizes are 1); clauses after the results: `sum k`, `prod k`, `max k`, `min k`, `and k`, `or k`,
+// `whole k`, `halo k`, `masked k`. Factors that only a result has take their size from `result_shapes` (may be empty
+// where there are none). Throws RuntimeError("shape") naming the factor and both sizes where two operands disagree or a
+// rank does not fit.
 FactorRule parse_factors(std::string_view text, std::span<const runtime::Shape> operands,
                          std::span<const runtime::Shape> result_shapes = {});
 
-// NumPy broadcasting of all operands to one result: dimensions align from the right, sizes 1 broadcast. Throws RuntimeError("shape").
+// NumPy broadcasting of all operands to one result: dimensions align from the right, sizes 1 broadcast. Throws
+// RuntimeError("shape").
 FactorRule broadcast_rule(std::span<const runtime::Shape> operands);
 // Compound factors of a reshape: both shapes are cut by common divisors ([12] -> [3, 4]: dimension 0 is (i=3, j=4)).
 FactorRule reshape_rule(const runtime::Shape& from, const runtime::Shape& to);
 
-runtime::Shape result_shape(const FactorRule& rule, int result);   // sizes of its factors
-std::int64_t points(const FactorRule& rule);                       // product of all factor sizes
+runtime::Shape result_shape(const FactorRule& rule, int result);  // sizes of its factors
+std::int64_t points(const FactorRule& rule);                      // product of all factor sizes
 std::string to_string(const FactorRule& rule);
 
 }  // namespace shard::ir

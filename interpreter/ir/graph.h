@@ -1,6 +1,7 @@
-// A traced function: typed values, and nodes in order. Ids, not pointers; one representation at two levels, *global* (whole
-// shapes, layouts) and *local* (shapes of one device, explicit collectives). A graph is made by a Builder and then never changes:
-// a pass makes a new one. Nodes with effects (print, assert) keep their order: the order of nodes is the token.
+// A traced function: typed values, and nodes in order. Ids, not pointers; one representation at two levels, *global*
+// (whole shapes, layouts) and *local* (shapes of one device, explicit collectives). A graph is made by a Builder and
+// then never changes: a pass makes a new one. Nodes with effects (print, assert) keep their order: the order of nodes
+// is the token.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,7 +19,7 @@ struct OpDef;
 struct Graph;
 using GraphRef = std::shared_ptr<const Graph>;
 
-struct Var {                       // a value of one graph
+struct Var {  // a value of one graph
   std::int32_t id = -1;
   bool valid() const { return id >= 0; }
   auto operator<=>(const Var&) const = default;
@@ -29,22 +30,23 @@ struct Node {
   const OpDef* op = nullptr;
   Attrs attrs;
   Vars inputs, outputs;
-  std::vector<GraphRef> regions;   // bodies of loops, branches, mapped functions
-  grammar::Span span;              // the source that caused it
+  std::vector<GraphRef> regions;  // bodies of loops, branches, mapped functions
+  grammar::Span span;             // the source that caused it
 };
 
 struct Graph {
   bool local = false;
-  runtime::MeshRef mesh;           // of a local graph: the mesh whose devices run it
-  std::vector<Type> types;         // by Var::id
+  runtime::MeshRef mesh;    // of a local graph: the mesh whose devices run it
+  std::vector<Type> types;  // by Var::id
   Vars params, results;
   std::vector<Node> nodes;
   const Type& type(Var v) const { return types[static_cast<std::size_t>(v.id)]; }
 };
 
-std::size_t hash(const Graph& g);             // by structure: spans do not count
+std::size_t hash(const Graph& g);  // by structure: spans do not count
 bool equal(const Graph& a, const Graph& b);
-std::string to_string(const Graph& g);        // for goldens and dumps; types as users write them
-void verify(const Graph& g);                  // the laws of a graph; throws std::logic_error naming law and node (Debug builds call it after each pass)
+std::string to_string(const Graph& g);  // for goldens and dumps; types as users write them
+void verify(const Graph& g);  // the laws of a graph; throws std::logic_error naming law and node (Debug builds call it
+                              // after each pass)
 
 }  // namespace shard::ir

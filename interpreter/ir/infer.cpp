@@ -24,7 +24,8 @@ std::vector<Type> infer(const OpCall& call) {
     throw RuntimeError("arity", std::string(call.op.name) + " takes " + std::to_string(rule.operands.size()) +
                                     " arrays, got " + std::to_string(call.in.size()));
   std::vector<runtime::Shape> shapes;
-  if (call.op.shape) shapes = call.op.shape(call);
+  if (call.op.shape)
+    shapes = call.op.shape(call);
   else
     for (std::size_t r = 0; r < rule.results.size(); ++r) shapes.push_back(result_shape(rule, static_cast<int>(r)));
   std::vector<Kind> kinds = result_kinds(call, shapes.size());

@@ -1,6 +1,7 @@
-// The law of one operation: its results' types from its operands' types, read from the row. Elements' types by the dtype rule,
-// sizes by the factors, layouts on explicit axes by the same factors (or the error that names both types and the ways out),
-// varying axes as the union of the operands'. Throws runtime::RuntimeError(code, facts); the Builder adds the span.
+// The law of one operation: its results' types from its operands' types, read from the row. Elements' types by the
+// dtype rule, sizes by the factors, layouts on explicit axes by the same factors (or the error that names both types
+// and the ways out), varying axes as the union of the operands'. Throws runtime::RuntimeError(code, facts); the Builder
+// adds the span.
 #pragma once
 #include <vector>
 

@@ -1,5 +1,6 @@
-// OpDef, the row of an operation: everything that any part of Shard needs to know about it. The columns are documented here.
-// Rows live in stdlib/ops/<family>.cpp; a REQUIRED column left empty is refused by OpTable::add with a sentence saying what to write.
+// OpDef, the row of an operation: everything that any part of Shard needs to know about it. The columns are documented
+// here. Rows live in stdlib/ops/<family>.cpp; a REQUIRED column left empty is refused by OpTable::add with a sentence
+// saying what to write.
 #pragma once
 #include <functional>
 #include <optional>
@@ -28,158 +29,186 @@ struct OpCall {
 };
 
 // ---- factors ----
-// Text (see factors.h), or a function where the rule depends on attributes. Throws RuntimeError("shape", facts) for shapes that do
-// not fit. Empty for composites (derived from their parts) and for structural operations (data flows as `structure` says).
+// Text (see factors.h), or a function where the rule depends on attributes. Throws RuntimeError("shape", facts) for
+// shapes that do not fit. Empty for composites (derived from their parts) and for structural operations (data flows as
+// `structure` says).
 using FactorFn = std::function<FactorRule(const OpCall&)>;
 using Factors = std::variant<std::monostate, std::string_view, FactorFn>;
 
 // ---- dtype ----
 enum class Operands : std::uint8_t {
-  AsIs,      // no conversion
-  Promote,   // all array operands are converted to their promoted kind
-  Inexact,   // the same, then to a float type (bool and integers to f32)
+  AsIs,     // no conversion
+  Promote,  // all array operands are converted to their promoted kind
+  Inexact,  // the same, then to a float type (bool and integers to f32)
 };
-using KindFn = std::function<std::vector<runtime::Kind>(const OpCall&)>;  // kinds of the results, operands already converted
+using KindFn =
+    std::function<std::vector<runtime::Kind>(const OpCall&)>;  // kinds of the results, operands already converted
 struct DTypeRule {
   Operands operands = Operands::Promote;
-  KindFn result;            // default: the (converted) kind of operand 0
+  KindFn result;  // default: the (converted) kind of operand 0
 };
 
 // ---- derivative: one fact, both directions ----
-struct NodeView {           // a node under differentiation, in the builder that the derivative is appended to
-  const OpCall call;        // types are those in the graph
+struct NodeView {     // a node under differentiation, in the builder that the derivative is appended to
+  const OpCall call;  // types are those in the graph
   const Vars& in;
   const Vars& out;
-  std::span<const char> wanted = {};   // reverse mode: the operands whose cotangents anybody wants (empty: all of them)
+  std::span<const char> wanted = {};  // reverse mode: the operands whose cotangents anybody wants (empty: all of them)
 };
-struct Zero {};             // piecewise constant (floor, comparisons, argmax, random bits): tangents and cotangents are zero
-struct NotDifferentiable { std::string_view why; };   // an error when a gradient would pass
-struct Partials {           // elementwise: d out / d in_i for every operand, an invalid Var where it is zero
+struct Zero {};  // piecewise constant (floor, comparisons, argmax, random bits): tangents and cotangents are zero
+struct NotDifferentiable {
+  std::string_view why;
+};                 // an error when a gradient would pass
+struct Partials {  // elementwise: d out / d in_i for every operand, an invalid Var where it is zero
   std::function<Vars(Builder&, const NodeView&)> of;
 };
-struct Transposes {         // linear operations
-  // Operands in which the operation is linear. `jointly`: in all of them together (concat: tangents go through at once, missing
-  // ones as zeros); otherwise in each while the others are fixed (matmul: one term an operand, summed).
-  std::vector<int> operands;          // empty: all
+struct Transposes {  // linear operations
+  // Operands in which the operation is linear. `jointly`: in all of them together (concat: tangents go through at once,
+  // missing ones as zeros); otherwise in each while the others are fixed (matmul: one term an operand, summed).
+  std::vector<int> operands;  // empty: all
   bool jointly = false;
-  // The cotangent of operand i, of type `want` (shape, dtype and layout of that operand), from those of the results (zeros already
-  // made where a result has none).
+  // The cotangent of operand i, of type `want` (shape, dtype and layout of that operand), from those of the results
+  // (zeros already made where a result has none).
   std::function<Var(Builder&, const NodeView&, int operand, std::span<const Var> ct, const Type& want)> of;
 };
-struct Pushed { Vars results, tangents; };
-struct Pullback {           // a node made anew for reverse mode, and what gives its operands' cotangents later in the same builder
+struct Pushed {
+  Vars results, tangents;
+};
+struct Pullback {  // a node made anew for reverse mode, and what gives its operands' cotangents later in the same
+                   // builder
   Vars results;
   std::function<Vars(Builder&, std::span<const Var> cotangents)> of;
 };
-struct Custom {             // everything else: max, sort, loops, user-defined rules. Invalid Vars stand for zeros, in and out.
+struct Custom {  // everything else: max, sort, loops, user-defined rules. Invalid Vars stand for zeros, in and out.
   // Either may be left empty: it is then derived from the other one by transposition.
   std::function<Vars(Builder&, const NodeView&, std::span<const Var> tangents)> jvp;
   std::function<Vars(Builder&, const NodeView&, std::span<const Var> cotangents)> vjp;
-  // Instead of jvp and vjp, where the node itself changes (loops carry tangents along, or keep values for the backward part):
-  // `push` makes values and tangents at once; `pull` the values and what it keeps. `wanted`: operands whose cotangents are wanted;
-  // `given`: results that may get one.
+  // Instead of jvp and vjp, where the node itself changes (loops carry tangents along, or keep values for the backward
+  // part): `push` makes values and tangents at once; `pull` the values and what it keeps. `wanted`: operands whose
+  // cotangents are wanted; `given`: results that may get one.
   std::function<Pushed(Builder&, const OpCall&, const Vars& in, std::span<const Var> tangents)> push = {};
-  std::function<Pullback(Builder&, const OpCall&, const Vars& in, std::span<const char> wanted, std::span<const char> given)> pull = {};
+  std::function<Pullback(Builder&, const OpCall&, const Vars& in, std::span<const char> wanted,
+                         std::span<const char> given)>
+      pull = {};
 };
-struct FromParts {};        // composites
+struct FromParts {};  // composites
 using Derivative = std::variant<std::monostate, Zero, NotDifferentiable, Partials, Transposes, Custom, FromParts>;
 
 // ---- kernel ----
-// What a bound kernel was made for. Every view has the same `batch` leading dimensions (distinct blocks of the devices, given to
-// operands that lack them by a stride of 0), then those of the operation. Outputs are contiguous.
+// What a bound kernel was made for. Every view has the same `batch` leading dimensions (distinct blocks of the devices,
+// given to operands that lack them by a stride of 0), then those of the operation. Outputs are contiguous.
 struct KernelCall {
   const Attrs& attrs;
-  std::span<const runtime::View> in, out;   // data is null: shapes and strides only
+  std::span<const runtime::View> in, out;  // data is null: shapes and strides only
   int batch;
   runtime::Pool& pool;
 };
-using BoundKernel = std::function<void(void* const* in, void* const* out)>;   // may be called from one thread at a time
-using KernelFn = std::function<BoundKernel(const KernelCall&)>;               // called once a plan
-// The operation followed by a sum over devices, as one kernel: the terms of single devices are never stored. Inputs have all `batch`
-// leading dimensions, the `summed` ones first; outputs have the others only. Called instead of the kernel where a psum is its only use.
+using BoundKernel = std::function<void(void* const* in, void* const* out)>;  // may be called from one thread at a time
+using KernelFn = std::function<BoundKernel(const KernelCall&)>;              // called once a plan
+// The operation followed by a sum over devices, as one kernel: the terms of single devices are never stored. Inputs
+// have all `batch` leading dimensions, the `summed` ones first; outputs have the others only. Called instead of the
+// kernel where a psum is its only use.
 using KernelSumFn = std::function<BoundKernel(const KernelCall&, int summed)>;
-struct Alias {};                                                              // result 0 is operand 0 in the same memory order (reshape)
-using Compose = std::function<Vars(Builder&, std::span<const Var> operands, const Attrs&)>;  // composites: what it is made of
+struct Alias {};  // result 0 is operand 0 in the same memory order (reshape)
+using Compose =
+    std::function<Vars(Builder&, std::span<const Var> operands, const Attrs&)>;  // composites: what it is made of
 enum class Structure : std::uint8_t {
-  Constant,   // attrs: value (number or bool), dtype, weak; a scalar
-  Shard,      // the layout of a value: attrs layout; a constraint (auto axes), a reshard (explicit axes). Without the attribute: two
-              // operands, the first shall be laid out as the second where nothing else is said
-  Scan,       // regions [body]; attrs consts, carry (counts), length, reverse. in: consts, carry, xs; out: carry, ys
-  While,      // regions [cond, body]; attrs cond_consts, body_consts (counts). in: cond consts, body consts, carry; out: carry
-  Branch,     // regions [then, else]; in: a bool scalar, then what both regions take; out: results of the chosen one
-  Call,       // regions [body]; in and out are the body's (remat, custom gradients: the row's derivative says what is special)
-  Manual,     // regions [body]; per-device code: the body's types are local over the manual axes. attrs: axes (Ints, the manual axes),
-              // in0, in1, ... and out0, out1, ... (Layout: specs of operands and results over the manual axes)
-  Effect,     // print, assert, error: attrs say which; handled by a host hook in order. In a local graph operands are whole, or local
-              // where their type varies; attrs `layouts` then has the layouts that they had, as text
-  Collective, // the `comm` column says which
+  Constant,  // attrs: value (number or bool), dtype, weak; a scalar
+  Shard,     // the layout of a value: attrs layout; a constraint (auto axes), a reshard (explicit axes). Without the
+          // attribute: two operands, the first shall be laid out as the second where nothing else is said
+  Scan,    // regions [body]; attrs consts, carry (counts), length, reverse. in: consts, carry, xs; out: carry, ys
+  While,   // regions [cond, body]; attrs cond_consts, body_consts (counts). in: cond consts, body consts, carry; out:
+           // carry
+  Branch,  // regions [then, else]; in: a bool scalar, then what both regions take; out: results of the chosen one
+  Call,    // regions [body]; in and out are the body's (remat, custom gradients: the row's derivative says what is
+           // special)
+  Manual,  // regions [body]; per-device code: the body's types are local over the manual axes. attrs: axes (Ints, the
+           // manual axes), in0, in1, ... and out0, out1, ... (Layout: specs of operands and results over the manual
+           // axes)
+  Effect,  // print, assert, error: attrs say which; handled by a host hook in order. In a local graph operands are
+           // whole, or local where their type varies; attrs `layouts` then has the layouts that they had, as text
+  Collective,  // the `comm` column says which
 };
 using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, Alias, Compose, Structure>;
 
 // ---- comm: collectives only (local level) ----
-// attrs common to all: axes (Ints of AxisId, major first), mesh (Layout without dims; may be left out where an operand's type has the
-// mesh), written (false: inserted by the partitioner; left out: by the program), groups (Ints, the groups one after another) with
-// group_size. Dimensions count from the end: `axis` of an untiled gather and `concat` of an untiled exchange in the result, all others
-// in the operand.
+// attrs common to all: axes (Ints of AxisId, major first), mesh (Layout without dims; may be left out where an
+// operand's type has the mesh), written (false: inserted by the partitioner; left out: by the program), groups (Ints,
+// the groups one after another) with group_size. Dimensions count from the end: `axis` of an untiled gather and
+// `concat` of an untiled exchange in the result, all others in the operand.
 enum class Comm : std::uint8_t {
-  None, Sum, Max, Min,      // attrs axes; psum, pmax, pmin
-  Gather,                   // all_gather: attrs axes, axis (dimension, from the end), tiled
-  ScatterSum,               // psum_scatter: attrs axes, axis, tiled
-  AllToAll,                 // attrs axes, split, concat, tiled
-  Permute,                  // ppermute: attrs axes, pairs
-  Index,                    // axis_index: attrs axes; no operand
-  Cast,                     // pcast: attrs axes, to; moves nothing
-  Slice,                    // own part of a value that is equal everywhere: attrs axes, axis; moves nothing
+  None,
+  Sum,
+  Max,
+  Min,         // attrs axes; psum, pmax, pmin
+  Gather,      // all_gather: attrs axes, axis (dimension, from the end), tiled
+  ScatterSum,  // psum_scatter: attrs axes, axis, tiled
+  AllToAll,    // attrs axes, split, concat, tiled
+  Permute,     // ppermute: attrs axes, pairs
+  Index,       // axis_index: attrs axes; no operand
+  Cast,        // pcast: attrs axes, to; moves nothing
+  Slice,       // own part of a value that is equal everywhere: attrs axes, axis; moves nothing
 };
 
 // ---- partition override: the local form of one operation where a factor map is not enough ----
 struct LocalCall {
-  const OpCall& call;                              // global types and attributes
+  const OpCall& call;  // global types and attributes
   const FactorRule& rule;
   const runtime::Mesh& mesh;
   std::span<const std::vector<runtime::AxisId>> axes;  // by factor: the axes that split it, major to minor
-  Attrs attrs;                                     // localised attributes (`shape` replaced)
+  Attrs attrs;                                         // localised attributes (`shape` replaced)
 };
 using PartitionFn = std::function<Vars(Builder&, const LocalCall&, std::span<const Var> local_operands)>;
 
 // ---- batch override: with a new leading dimension of `size` on some operands; gives results with it in front ----
-struct Mapped { Var var; bool mapped; };           // mapped: dimension 0 is the new one
-using BatchFn = std::function<std::vector<Mapped>(Builder&, const OpCall& unbatched, std::span<const Mapped>, std::int64_t size)>;
+struct Mapped {
+  Var var;
+  bool mapped;
+};  // mapped: dimension 0 is the new one
+using BatchFn =
+    std::function<std::vector<Mapped>(Builder&, const OpCall& unbatched, std::span<const Mapped>, std::int64_t size)>;
 
 // ---- samples: inputs that exercise the operation; the table test runs all of them ----
 struct SampleOperand {
   runtime::DType dtype = runtime::DType::F32;
   runtime::Shape shape;
-  double low = -1, high = 1;                       // uniform numbers (integers: in [low, high))
+  double low = -1, high = 1;  // uniform numbers (integers: in [low, high))
 };
-struct Sample { std::vector<SampleOperand> operands; Attrs attrs; };
+struct Sample {
+  std::vector<SampleOperand> operands;
+  Attrs attrs;
+};
 
 struct OpDef {
-  std::string_view name;            // REQUIRED  as users write it
-  std::string_view signature;       // REQUIRED  "sum(x, axis: ints? = none, keepdims: bool = false)"; see signature.h
-  std::string_view doc;             // REQUIRED  one sentence, then what help shows
-  Factors factors = {};             // REQUIRED  but for composite and structural kernels
+  std::string_view name;       // REQUIRED  as users write it
+  std::string_view signature;  // REQUIRED  "sum(x, axis: ints? = none, keepdims: bool = false)"; see signature.h
+  std::string_view doc;        // REQUIRED  one sentence, then what help shows
+  Factors factors = {};        // REQUIRED  but for composite and structural kernels
   std::function<std::vector<runtime::Shape>(const OpCall&)> shape = {};  // default: sizes of the factors in the results
   DTypeRule dtype = {};
-  Derivative derivative = {};       // REQUIRED
-  Kernel kernel = {};               // REQUIRED
-  KernelSumFn kernel_sum = {};      // with a sum over devices behind it: contractions and sums
-  bool any_order = false;           // the kernels write results whose dimensions lie in any order, not row-major only
-  double flops = 1;                 // per point of the factor space
+  Derivative derivative = {};   // REQUIRED
+  Kernel kernel = {};           // REQUIRED
+  KernelSumFn kernel_sum = {};  // with a sum over devices behind it: contractions and sums
+  bool any_order = false;       // the kernels write results whose dimensions lie in any order, not row-major only
+  double flops = 1;             // per point of the factor space
   Comm comm = Comm::None;
   // Explicit mode refuses what the partitioner could do: a sentence with the facts, or nothing.
   std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> explicit_refuses = {};
   PartitionFn partition = {};
   BatchFn batch = {};
-  std::vector<Sample> samples = {}; // REQUIRED  but for structural rows
-  bool internal = false;            // not callable by name in scripts
-  // Structural rows whose result types the factors cannot give (loops, branches, collectives): kinds, shapes and layouts at once.
+  std::vector<Sample> samples = {};  // REQUIRED  but for structural rows
+  bool internal = false;             // not callable by name in scripts
+  // Structural rows whose result types the factors cannot give (loops, branches, collectives): kinds, shapes and
+  // layouts at once.
   std::function<std::vector<Type>(const OpCall&)> infer = {};
 };
 
 inline bool is_composite(const OpDef& op) { return std::holds_alternative<Compose>(op.kernel); }
 inline const Structure* structure_of(const OpDef& op) { return std::get_if<Structure>(&op.kernel); }
-inline bool is_effect(const OpDef& op) { auto* s = structure_of(op); return s && *s == Structure::Effect; }
-FactorRule factors_of(const OpCall& call);         // evaluates the column; throws RuntimeError("shape")
+inline bool is_effect(const OpDef& op) {
+  auto* s = structure_of(op);
+  return s && *s == Structure::Effect;
+}
+FactorRule factors_of(const OpCall& call);  // evaluates the column; throws RuntimeError("shape")
 
 }  // namespace shard::ir

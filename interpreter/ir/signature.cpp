@@ -76,8 +76,14 @@ Signature parse_signature(std::string_view text) {
       p.default_value = literal(trim(item.substr(eq + 1)), text);
       item = trim(item.substr(0, eq));
     }
-    if (item.ends_with("...")) { p.rest = true; item = trim(item.substr(0, item.size() - 3)); }
-    if (item.ends_with("?")) { p.optional = true; item = trim(item.substr(0, item.size() - 1)); }
+    if (item.ends_with("...")) {
+      p.rest = true;
+      item = trim(item.substr(0, item.size() - 3));
+    }
+    if (item.ends_with("?")) {
+      p.optional = true;
+      item = trim(item.substr(0, item.size() - 1));
+    }
     std::size_t colon = item.find(':');
     p.name = std::string(trim(item.substr(0, colon)));
     if (p.name.empty()) malformed(text, "a parameter has no name");

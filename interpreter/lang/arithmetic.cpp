@@ -1,6 +1,7 @@
-// Operators on values: host numbers by host_math, arrays by the rows that operators.h names. A traced host number (Tensor::known)
-// stays known as long as it meets host numbers only, so that sizes and conditions computed from it can still be read. What numbers
-// from outside of a compiled function alone give is computed on the host at each call: the same digits as without `jit`.
+// Operators on values: host numbers by host_math, arrays by the rows that operators.h names. A traced host number
+// (Tensor::known) stays known as long as it meets host numbers only, so that sizes and conditions computed from it can
+// still be read. What numbers from outside of a compiled function alone give is computed on the host at each call: the
+// same digits as without `jit`.
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/host_math.h"
 #include "interpreter/lang/impl.h"
@@ -28,7 +29,9 @@ std::optional<Value> host_of(const Value& v) {
 }
 
 bool kind_fits(const Value& host, runtime::DType dtype) {
-  return host.is<bool>() ? dtype == runtime::DType::Bool : host.is<std::int64_t>() ? runtime::is_integer(dtype) : runtime::is_float(dtype);
+  return host.is<bool>()           ? dtype == runtime::DType::Bool
+         : host.is<std::int64_t>() ? runtime::is_integer(dtype)
+                                   : runtime::is_float(dtype);
 }
 
 HostNumber number_of(const Value& host) {
@@ -71,7 +74,8 @@ std::optional<OutsideOperand> from_outside(const Value& v) {
 }
 
 // What `op` gives of operands that are no arguments; nothing where one is, or where the host has no such result.
-std::optional<Value> computed_outside(Impl& m, std::string key, const Value& host, std::function<Value(const std::vector<Value>&)> op,
+std::optional<Value> computed_outside(Impl& m, std::string key, const Value& host,
+                                      std::function<Value(const std::vector<Value>&)> op,
                                       std::initializer_list<const Value*> operands) {
   if (!m.observer || host.is<bool>()) return std::nullopt;
   Known known{number_of(host), {}, nullptr};
@@ -86,7 +90,8 @@ std::optional<Value> computed_outside(Impl& m, std::string key, const Value& hos
       known.sources.insert(t->known()->sources.begin(), t->known()->sources.end());
     }
   }
-  if (auto* i = std::get_if<std::int64_t>(&known.value); i && (*i < INT32_MIN || *i > INT32_MAX)) {   // no array holds it
+  if (auto* i = std::get_if<std::int64_t>(&known.value);
+      i && (*i < INT32_MIN || *i > INT32_MAX)) {  // no array holds it
     for (const Value* v : operands)
       if (v->is_tensor()) m.ctx.need(v->tensor());
     return host;
@@ -118,13 +123,19 @@ std::vector<std::string> advice(BinaryOp op, const Value& l, const Value& r) {
 }  // namespace
 
 Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
-  if (auto* i = l.get<std::int64_t>(); i && r.is<std::int64_t>()) {       // the straight path of host loops
+  if (auto* i = l.get<std::int64_t>(); i && r.is<std::int64_t>()) {  // the straight path of host loops
     const std::int64_t j = *r.get<std::int64_t>();
     std::int64_t out = 0;
     switch (op) {
-      case BinaryOp::Add: if (!__builtin_add_overflow(*i, j, &out)) return out; break;
-      case BinaryOp::Sub: if (!__builtin_sub_overflow(*i, j, &out)) return out; break;
-      case BinaryOp::Mul: if (!__builtin_mul_overflow(*i, j, &out)) return out; break;
+      case BinaryOp::Add:
+        if (!__builtin_add_overflow(*i, j, &out)) return out;
+        break;
+      case BinaryOp::Sub:
+        if (!__builtin_sub_overflow(*i, j, &out)) return out;
+        break;
+      case BinaryOp::Mul:
+        if (!__builtin_mul_overflow(*i, j, &out)) return out;
+        break;
       case BinaryOp::Lt: return *i < j;
       case BinaryOp::Eq: return *i == j;
       default: break;
@@ -132,10 +143,13 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
   }
   const auto later = [](const Value& v) { return v.is<std::shared_ptr<const DeferredString>>(); };
   if ((op == BinaryOp::Eq || op == BinaryOp::Ne) && (later(l) || later(r)))
-    fail(check && !ctx.tracing() ? "unknown" : "trace", span, "what this compares is known only when the program runs", {"strings with traced parts and layouts that the partitioner chooses can be printed, not compared, while tracing"});
+    fail(check && !ctx.tracing() ? "unknown" : "trace", span, "what this compares is known only when the program runs",
+         {"strings with traced parts and layouts that the partitioner chooses can be printed, not compared, while "
+          "tracing"});
   if (!l.is_tensor() && !r.is_tensor()) {
     if (op == BinaryOp::Range && !(l.is<std::int64_t>() && r.is<std::int64_t>()))
-      fail("type", span, "a range goes from an integer to an integer, and this is " + kind_name(l) + " .. " + kind_name(r),
+      fail("type", span,
+           "a range goes from an integer to an integer, and this is " + kind_name(l) + " .. " + kind_name(r),
            advice(op, l, r));
     if (op == BinaryOp::Add && is_text(l) && is_text(r) && !(l.is_string() && r.is_string())) {
       auto joined = std::make_shared<DeferredString>();
@@ -147,16 +161,21 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
     if (auto v = at(span, [&] { return host_binary(op, l, r); })) return std::move(*v);
     if (is_number_like(l) && is_number_like(r) && op == BinaryOp::MatMul)
       fail("type", span, "`@` is the product of two arrays, and these are " + kind_name(l) + " and " + kind_name(r));
-    fail("type", span, "`" + std::string(sign_of(op)) + "` is not defined for " + kind_name(l) + " and " + kind_name(r), advice(op, l, r));
+    fail("type", span, "`" + std::string(sign_of(op)) + "` is not defined for " + kind_name(l) + " and " + kind_name(r),
+         advice(op, l, r));
   }
-  if (op == BinaryOp::Range) return Range{in.integer(l, span, "the beginning of a range"), in.integer(r, span, "the end of a range")};
+  if (op == BinaryOp::Range)
+    return Range{in.integer(l, span, "the beginning of a range"), in.integer(r, span, "the end of a range")};
   if (!is_number_like(l) || !is_number_like(r)) {
     if (op == BinaryOp::Eq) return false;
     if (op == BinaryOp::Ne) return true;
-    fail("type", span, "`" + std::string(sign_of(op)) + "` is not defined for " + kind_name(l) + " and " + kind_name(r), advice(op, l, r));
+    fail("type", span, "`" + std::string(sign_of(op)) + "` is not defined for " + kind_name(l) + " and " + kind_name(r),
+         advice(op, l, r));
   }
-  if (const auto* n = r.get<std::int64_t>(); op == BinaryOp::Pow && n && *n < 0 && l.is_tensor() && !runtime::is_float(l.tensor().type().dtype))
-    fail("value", span, runtime::to_string(l.tensor().type()) + " ** " + std::to_string(*n) + ": integers have no negative powers",
+  if (const auto* n = r.get<std::int64_t>();
+      op == BinaryOp::Pow && n && *n < 0 && l.is_tensor() && !runtime::is_float(l.tensor().type().dtype))
+    fail("value", span,
+         runtime::to_string(l.tensor().type()) + " ** " + std::to_string(*n) + ": integers have no negative powers",
          {"for floats write `** " + std::to_string(*n) + ".0`"});
   return at(span, [&]() -> Value {
     std::optional<Value> host;
@@ -164,8 +183,7 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
       if (auto b = host_of(r)) {
         try {
           host = host_binary(op, *a, *b);
-        } catch (const runtime::RuntimeError&) {
-        }
+        } catch (const runtime::RuntimeError&) {}
       }
     // An integer to a negative power is a float on the host and an integer in an array: which one it is must be known.
     if (host && op == BinaryOp::Pow && host_of(l)->is<std::int64_t>() && host_of(r)->is<std::int64_t>()) {
@@ -199,12 +217,12 @@ Value Impl::unary(UnaryOp op, const Value& v, Span span) {
       if (auto a = host_of(v)) {
         try {
           host = host_unary(op, *a);
-        } catch (const runtime::RuntimeError&) {
-        }
+        } catch (const runtime::RuntimeError&) {}
       }
       if (host) {
         const auto again = [op](const std::vector<Value>& x) { return *host_unary(op, x[0]); };
-        if (auto out = computed_outside(*this, op == UnaryOp::Neg ? "-" : "~", *host, again, {&v})) return std::move(*out);
+        if (auto out = computed_outside(*this, op == UnaryOp::Neg ? "-" : "~", *host, again, {&v}))
+          return std::move(*out);
       }
       Tensor out = ctx.apply1(ctx.table().at(row_of(op)), {*t});
       return host ? keep_known(std::move(out), *host, {&v}) : Value(std::move(out));

@@ -1,5 +1,5 @@
-// Patterns, and assignments to variables, elements and fields. Values never change in place as far as a script can see: what is
-// assigned to is made its holder's own first (copied only where somebody else holds it too), then changed.
+// Patterns, and assignments to variables, elements and fields. Values never change in place as far as a script can see:
+// what is assigned to is made its holder's own first (copied only where somebody else holds it too), then changed.
 #include "interpreter/lang/check.h"
 #include "interpreter/lang/host_math.h"
 #include "interpreter/lang/impl.h"
@@ -32,19 +32,25 @@ Record& own_fields(Value& v) {
 
 namespace {
 
-std::string counted(std::size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+std::string counted(std::size_t n, const std::string& what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
 
 // The parts of a value that a tuple or list of `n` names takes.
 std::vector<Value> parts_of(Impl& m, const Value& v, std::size_t n, Span span) {
   if (auto* items = v.items()) {
     if (items->size() != n)
-      m.fail("pattern", span, "the pattern takes " + counted(n, "value") + " and this " + (v.is<std::shared_ptr<List>>() ? "list" : "tuple") + " has " + std::to_string(items->size()));
+      m.fail("pattern", span,
+             "the pattern takes " + counted(n, "value") + " and this " +
+                 (v.is<std::shared_ptr<List>>() ? "list" : "tuple") + " has " + std::to_string(items->size()));
     return *items;
   }
   if (auto* t = v.get<Tensor>(); t && !t->type().shape.empty()) {
     const std::int64_t rows = t->type().shape[0];
     if (rows != static_cast<std::int64_t>(n))
-      m.fail("pattern", span, "the pattern takes " + counted(n, "value") + " and " + kind_name(v) + " has " + std::to_string(rows) + " rows");
+      m.fail("pattern", span,
+             "the pattern takes " + counted(n, "value") + " and " + kind_name(v) + " has " + std::to_string(rows) +
+                 " rows");
     std::vector<Value> out;
     for (std::int64_t i = 0; i < rows; ++i) out.push_back(row(m.in, *t, i, span));
     return out;
@@ -52,7 +58,7 @@ std::vector<Value> parts_of(Impl& m, const Value& v, std::size_t n, Span span) {
   m.fail("pattern", span, "the pattern takes " + counted(n, "value") + ", and this is " + kind_name(v));
 }
 
-struct Step {                                    // one `.field` or `[items]` on the way to what is assigned
+struct Step {  // one `.field` or `[items]` on the way to what is assigned
   const std::string* field = nullptr;
   std::vector<IndexItem> items;
   Span span;
@@ -75,7 +81,8 @@ class Assignment {
     } else if (at.fields() && s.items.size() == 1 && s.items[0].value.is_string()) {
       field(at, s.items[0].value.str(), s.span, path.subspan(1));
     } else if (at.items()) {
-      if (s.items.size() != 1 || s.items[0].slice || s.items[0].ellipsis) m_.fail("type", s.span, "an element of a list is assigned by one integer index");
+      if (s.items.size() != 1 || s.items[0].slice || s.items[0].ellipsis)
+        m_.fail("type", s.span, "an element of a list is assigned by one integer index");
       const std::size_t i = list_position(m_, at, s.items[0].value, s.span);
       to(own_items(at)[i], path.subspan(1));
     } else {
@@ -98,14 +105,15 @@ class Assignment {
       if (f.first == name) return to(f.second, rest);
     std::vector<std::string> names;
     for (auto& f : r.fields) names.push_back(f.first);
-    m_.fail("field", span, "the record has no field `" + name + "`", {"its fields: " + joined(names), "a record with one more field: {...r, " + name + ": value}"});
+    m_.fail("field", span, "the record has no field `" + name + "`",
+            {"its fields: " + joined(names), "a record with one more field: {...r, " + name + ": value}"});
   }
   void array(Value& at, const Step& s, std::span<const Step> rest) {
     Tensor x = at.tensor();
     if (rest.empty() && op_ != AssignOp::Div) {
       Value v = op_ == AssignOp::Sub ? m_.unary(UnaryOp::Neg, value_, span_) : value_;
       const std::string_view how = scatter_of(op_);
-      at = Value();                              // held by x alone, so that it may be changed in place
+      at = Value();  // held by x alone, so that it may be changed in place
       try {
         at = m_.at(span_, [&] { return Value(update_array(m_.in, x, s.items, how, m_.in.tensor(v, span_), span_)); });
       } catch (...) {
@@ -157,7 +165,8 @@ Flow Impl::exec_assign(const AssignStmt& s, Span) {
   Value v;
   if (Flow flow = eval_flow(*s.value, v); flow != Flow::Next) return flow;
   const bool laid_out = v.is_tensor() && v.tensor().valid() && v.tensor().type().mesh;
-  const Value kept = laid_out || std::holds_alternative<Index>(s.target->node) ? v : Value();   // for the fixes of an error
+  const Value kept =
+      laid_out || std::holds_alternative<Index>(s.target->node) ? v : Value();  // for the fixes of an error
   try {
     assign(*s.target, s.op, std::move(v));
   } catch (Error& error) {
@@ -174,7 +183,7 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
       at = std::move(v);
       return;
     }
-    if (auto *i = at.get<std::int64_t>(), *j = v.get<std::int64_t>(); i && j && op != AssignOp::Div) {
+    if (auto* i = at.get<std::int64_t>(), *j = v.get<std::int64_t>(); i && j && op != AssignOp::Div) {
       std::int64_t out = 0;
       const bool bad = op == AssignOp::Add   ? __builtin_add_overflow(*i, *j, &out)
                        : op == AssignOp::Sub ? __builtin_sub_overflow(*i, *j, &out)
@@ -214,7 +223,8 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
     }
     path.insert(path.begin(), std::move(s));
   }
-  if (!std::holds_alternative<NameRef>(root->node)) fail("form", target.span, "only elements and fields of a variable can be assigned");
+  if (!std::holds_alternative<NameRef>(root->node))
+    fail("form", target.span, "only elements and fields of a variable can be assigned");
   Value& at = assignable(slot(root->id), target.span);
   if (check && Check::is_nothing(at)) Check::unknown(target.span);
   Assignment(*this, op, std::move(v), target.span).to(at, path);

@@ -11,7 +11,11 @@ namespace shard::lang {
 using Impl = Interpreter::Impl;
 
 struct NativeSignature {
-  struct Parameter { std::string name; bool required = true; Value otherwise; };
+  struct Parameter {
+    std::string name;
+    bool required = true;
+    Value otherwise;
+  };
   std::vector<Parameter> params;
   bool rest = false;
   std::string rest_name;
@@ -86,7 +90,7 @@ Value Impl::call_native(const std::shared_ptr<const Native>& native, std::vector
   BoundArgs bound;
   bound.span = span;
   bound.args.resize(s.params.size());
-  std::vector<std::ptrdiff_t> came(s.params.size(), -1);   // which argument went where, to hand it back
+  std::vector<std::ptrdiff_t> came(s.params.size(), -1);  // which argument went where, to hand it back
   std::size_t next = 0;
   auto refuse = [&](grammar::Span where, std::string why, std::vector<std::string> notes = {}) {
     notes.insert(notes.begin(), f.signature);

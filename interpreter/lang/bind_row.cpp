@@ -7,8 +7,8 @@
 namespace shard::lang {
 
 using grammar::Span;
-using ir::ParamKind;
 using ir::Parameter;
+using ir::ParamKind;
 using trace::Tensor;
 using Impl = Interpreter::Impl;
 
@@ -30,7 +30,8 @@ class Binder {
     for (const Parameter& p : params) rest = rest || p.rest;
     one_list();
     if (positional > most && !rest)
-      refuse(span_, "`" + name() + "` takes at most " + std::to_string(most) + (most == 1 ? " argument" : " arguments") + ", and " + std::to_string(positional) +
+      refuse(span_, "`" + name() + "` takes at most " + std::to_string(most) +
+                        (most == 1 ? " argument" : " arguments") + ", and " + std::to_string(positional) +
                         " were given");
     for (const CallArg& a : args_) {
       std::size_t i = 0;
@@ -65,9 +66,11 @@ class Binder {
   // zeros(3, 4): integers where one list of them is meant
   void one_list() {
     const auto& params = signature_.params;
-    if (!params.empty() && params[0].kind == ParamKind::Arrays && !params[0].rest && args_.size() > 1 && args_[0].name.empty() &&
-        args_[1].name.empty() && args_[0].value.is_tensor() && args_[1].value.is_tensor() && args_[1].value.tensor().type().rank() > 0)
-      refuse(span_of(args_[1]), "`" + params[0].name + "` of `" + name() + "` is one argument, a list of arrays: `[a, b]`");
+    if (!params.empty() && params[0].kind == ParamKind::Arrays && !params[0].rest && args_.size() > 1 &&
+        args_[0].name.empty() && args_[1].name.empty() && args_[0].value.is_tensor() && args_[1].value.is_tensor() &&
+        args_[1].value.tensor().type().rank() > 0)
+      refuse(span_of(args_[1]),
+             "`" + params[0].name + "` of `" + name() + "` is one argument, a list of arrays: `[a, b]`");
     for (std::size_t i = 0; i + 1 < args_.size() && i < params.size() && args_[i + 1].name.empty(); ++i) {
       if (params[i].kind != ParamKind::Ints || !args_[i].value.is<std::int64_t>()) continue;
       if (i + 1 < params.size())
@@ -79,7 +82,8 @@ class Binder {
         if (!args_[k].value.is<std::int64_t>()) return;
         list += (list.empty() ? "" : ", ") + std::to_string(*args_[k].value.get<std::int64_t>());
       }
-      refuse(span_of(args_[i + 1]), "`" + params[i].name + "` of `" + name() + "` is one argument, a list: `[" + list + "]`");
+      refuse(span_of(args_[i + 1]),
+             "`" + params[i].name + "` of `" + name() + "` is one argument, a list: `[" + list + "]`");
     }
   }
   Span span_of(const CallArg& a) const { return a.span.known() ? a.span : span_; }
@@ -95,7 +99,8 @@ class Binder {
       return;
     }
     const CallArg& a = *given[0];
-    if (a.value.is_none() && (p.optional || (p.default_value && std::holds_alternative<std::monostate>(*p.default_value)))) {
+    if (a.value.is_none() &&
+        (p.optional || (p.default_value && std::holds_alternative<std::monostate>(*p.default_value)))) {
       attrs.set(p.name, std::monostate{});
       return;
     }
@@ -115,10 +120,15 @@ class Binder {
     }
     for (const CallArg* a : given) {
       if (const auto* items = a->value.items()) {
-        if (given.size() > 1) { add(a->value, *a, p); continue; }
+        if (given.size() > 1) {
+          add(a->value, *a, p);
+          continue;
+        }
         for (const Value& v : *items) add(v, *a, p);
-      } else if (p.kind == ParamKind::Arrays && !p.rest && a->value.is_tensor() && !a->value.tensor().type().shape.empty()) {
-        for (std::int64_t i = 0; i < a->value.tensor().type().shape[0]; ++i) operands.push_back(row(m_.in, a->value.tensor(), i, span_of(*a)).tensor());
+      } else if (p.kind == ParamKind::Arrays && !p.rest && a->value.is_tensor() &&
+                 !a->value.tensor().type().shape.empty()) {
+        for (std::int64_t i = 0; i < a->value.tensor().type().shape[0]; ++i)
+          operands.push_back(row(m_.in, a->value.tensor(), i, span_of(*a)).tensor());
       } else {
         add(a->value, *a, p);
       }
@@ -152,11 +162,13 @@ class Binder {
         }
         refuse(where, what + " is a dtype such as f32, and this is " + kind_name(v));
       case ParamKind::Spec:
-        if (auto* s = v.get<std::shared_ptr<const Spec>>()) return m_.in.resolve(**s, static_cast<int>((*s)->dims.size()), where);
+        if (auto* s = v.get<std::shared_ptr<const Spec>>())
+          return m_.in.resolve(**s, static_cast<int>((*s)->dims.size()), where);
         refuse(where, what + " is a spec such as P(@X), and this is " + kind_name(v));
       case ParamKind::Pairs: return pairs(v, where, what);
       case ParamKind::Number:
-        if (v.is<double>() || (v.is_tensor() && runtime::is_float(v.tensor().type().dtype))) return m_.in.number(v, where, what);
+        if (v.is<double>() || (v.is_tensor() && runtime::is_float(v.tensor().type().dtype)))
+          return m_.in.number(v, where, what);
         return m_.in.integer(v, where, what);
       case ParamKind::Array:
       case ParamKind::Arrays: break;
@@ -183,14 +195,16 @@ class Binder {
   }
   ir::Pairs pairs(const Value& v, Span where, const std::string& what) {
     ir::Pairs out;
-    if (v.is<std::int64_t>()) return {{m_.in.integer(v, where, what), m_.in.integer(v, where, what)}};   // as NumPy's pad: on both sides
+    if (v.is<std::int64_t>())
+      return {{m_.in.integer(v, where, what), m_.in.integer(v, where, what)}};  // as NumPy's pad: on both sides
     const auto* items = v.items();
     if (!items) refuse(where, what + " is a list of pairs, and this is " + kind_name(v));
     if (items->size() == 2 && (*items)[0].is<std::int64_t>() && (*items)[1].is<std::int64_t>())
       return {{m_.in.integer((*items)[0], where, what), m_.in.integer((*items)[1], where, what)}};
     for (const Value& x : *items) {
       const auto* two = x.items();
-      if (!two || two->size() != 2) refuse(where, what + " is a list of pairs such as [(0, 1)], and an element is " + kind_name(x));
+      if (!two || two->size() != 2)
+        refuse(where, what + " is a list of pairs such as [(0, 1)], and an element is " + kind_name(x));
       out.emplace_back(m_.in.integer((*two)[0], where, what), m_.in.integer((*two)[1], where, what));
     }
     return out;
@@ -203,12 +217,13 @@ class Binder {
   Span span_;
 };
 
-// What `out:` says of auto axes is no part of a type: it constrains the result, as `shard` does. Dimensions of which it says nothing
-// are left to the partitioner.
+// What `out:` says of auto axes is no part of a type: it constrains the result, as `shard` does. Dimensions of which it
+// says nothing are left to the partitioner.
 std::optional<ir::Layout> constraint(const ir::Attrs& attrs) {
   if (!attrs.has("out")) return std::nullopt;
   ir::Layout layout = attrs.layout("out");
-  if (!layout.mesh || (layout.sharding.used_axes() & layout.mesh->of_kind(runtime::AxisKind::Auto)).empty()) return std::nullopt;
+  if (!layout.mesh || (layout.sharding.used_axes() & layout.mesh->of_kind(runtime::AxisKind::Auto)).empty())
+    return std::nullopt;
   return layout;
 }
 

@@ -1,6 +1,6 @@
 // Calls: of functions of the script here, of natives and operation rows in bind_native.cpp and bind_row.cpp.
-// An argument that the statement assigns anew (see kMove in resolve.h) is moved out of its variable into the call, so that the callee
-// holds the only reference; where the call fails before using it, the variable gets it back.
+// An argument that the statement assigns anew (see kMove in resolve.h) is moved out of its variable into the call, so
+// that the callee holds the only reference; where the call fails before using it, the variable gets it back.
 #include "interpreter/lang/check.h"
 #include "interpreter/lang/foreign_names.h"
 #include "interpreter/lang/impl.h"
@@ -20,7 +20,7 @@ using NativeRef = std::shared_ptr<const Native>;
 
 namespace {
 
-constexpr int kDepth = 1000;                     // calls of functions of the script that may be open
+constexpr int kDepth = 1000;  // calls of functions of the script that may be open
 
 std::string name_of(const Function& f) { return f.name.empty() ? "this function" : "`" + f.name + "`"; }
 std::string frame_name(const Function& f) { return f.name.empty() ? "fn" : f.name; }
@@ -55,7 +55,8 @@ class Depth {
     const bool no_stack = m_.stack_end && static_cast<char*>(__builtin_frame_address(0)) < m_.stack_end;
     if (++m_.depth > kDepth || no_stack) {
       --m_.depth;
-      m_.fail("recursion", span, no_stack ? "calls and brackets nest too deeply for this thread's stack" : "calls nest deeper than 1,000",
+      m_.fail("recursion", span,
+              no_stack ? "calls and brackets nest too deeply for this thread's stack" : "calls nest deeper than 1,000",
               {"a function calls itself without end, or too often: use a loop"});
     }
   }
@@ -76,8 +77,10 @@ class UserCall {
   UserCall(Impl& m, const Closure& closure, Span call) : m_(m), before_(m.user_call) {
     const bool library = m.in.sources().has(closure.function->body->span.source) &&
                          m.in.sources().at(closure.function->body->span.source).name().starts_with(kLibrary);
-    if (!library) m.user_call = {};
-    else if (!before_.known()) m.user_call = call;
+    if (!library)
+      m.user_call = {};
+    else if (!before_.known())
+      m.user_call = call;
   }
   ~UserCall() { m_.user_call = before_; }
   UserCall(const UserCall&) = delete;
@@ -95,9 +98,7 @@ Value Impl::run_body(ActiveFrame& f, const Closure& closure, Span span) {
   Flow flow;
   try {
     flow = eval_flow(*closure.function->body, out);
-  } catch (const FlowSignal& s) {
-    flow = s.flow;
-  }
+  } catch (const FlowSignal& s) { flow = s.flow; }
   if (flow == Flow::Return) out = std::move(returned);
   if (closure.function->result && !closure.bare) return on_result(closure, std::move(out), span);
   return out;
@@ -115,7 +116,10 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
   Value scratch;
   const Value* callee = nullptr;
   std::vector<CallArg> args;
-  struct Moved { std::size_t arg; Slot slot; };
+  struct Moved {
+    std::size_t arg;
+    Slot slot;
+  };
   std::vector<Moved> moved;
   auto take = [&](const Expr& x, bool movable) -> Value {
     if (movable && std::holds_alternative<NameRef>(x.node) && (flags(x.id) & kMove)) {
@@ -152,13 +156,18 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
           for (auto& x : object->fields()->fields) fields.push_back(x.first);
         if (auto member = member_here(f->name.text, fields); !member.empty())
           notes.push_back("it is called `" + std::string(member) + "` here");
-        else if (auto near_field = near_miss(f->name.text, fields)) notes.push_back("did you mean `" + *near_field + "`?");
+        else if (auto near_field = near_miss(f->name.text, fields))
+          notes.push_back("did you mean `" + *near_field + "`?");
         else if (auto here = name_here(f->name.text); !here.empty())
           notes.push_back("it is called `" + std::string(here) + "` here");
-        else if (auto say = way_here(f->name.text); !say.empty()) notes.emplace_back(say);
-        else if (auto near = near_miss(f->name.text, names)) notes.push_back("did you mean `" + *near + "`?");
+        else if (auto say = way_here(f->name.text); !say.empty())
+          notes.emplace_back(say);
+        else if (auto near = near_miss(f->name.text, names))
+          notes.push_back("did you mean `" + *near + "`?");
         if (object->fields()) notes.push_back("its fields: " + listed_fields(fields));
-        fail("name", f->name.span, (object->fields() ? "the record" : kind_name(*object)) + " has no field `" + f->name.text + "`, and there is no function of that name",
+        fail("name", f->name.span,
+             (object->fields() ? "the record" : kind_name(*object)) + " has no field `" + f->name.text +
+                 "`, and there is no function of that name",
              std::move(notes));
       }
       Value receiver = object == &evaluated ? std::move(evaluated) : take(*f->object, !callee->is<ClosureRef>());
@@ -198,14 +207,15 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
       }
     }
   }
-  const Value function = *callee;                 // the variable may change while arguments are evaluated
-  if (auto* n = std::get_if<NameRef>(&c.callee->node); n && !function.callable() && builtin(n->name) >= 0 && !(check && Check::is_nothing(function)))
+  const Value function = *callee;  // the variable may change while arguments are evaluated
+  if (auto* n = std::get_if<NameRef>(&c.callee->node);
+      n && !function.callable() && builtin(n->name) >= 0 && !(check && Check::is_nothing(function)))
     fail("type", e.span, kind_name(function) + " is no function and cannot be called",
          {"the variable `" + n->name + "` hides the builtin function of that name: call the variable otherwise"});
   args.reserve(args.size() + c.args.size());
   const bool movable = !function.is<ClosureRef>(), native_call = function.is<NativeRef>();
   if ((flags(e.id) & kUnused) && args.empty()) refuse_thrown_away(*this, e, c, function, nullptr);
-  Sides sides;                                    // of a comparison that comes first, for assertions
+  Sides sides;  // of a comparison that comes first, for assertions
   for (const Arg& a : c.args) {
     if (!a.spread) {
       Value v = native_call && args.empty() && !check && !std::holds_alternative<NameRef>(a.value->node)
@@ -223,11 +233,14 @@ Value Impl::eval_call(const Expr& e, const Call& c) {
       fail("type", a.value->span, "`...` in a call spreads a list, a tuple or a record, and this is " + kind_name(v));
     }
   }
-  // A native may have taken its arguments apart when it fails: what fixes need is kept, where something is laid out by its type. A compiled
-  // function gets its arguments alone, so that it may reuse their memory; its errors are of its body.
+  // A native may have taken its arguments apart when it fails: what fixes need is kept, where something is laid out by
+  // its type. A compiled function gets its arguments alone, so that it may reuse their memory; its errors are of its
+  // body.
   std::vector<CallArg> kept;
   if (auto* native = function.get<NativeRef>(); native && !(*native)->compiled) {
-    auto typed = [](const CallArg& a) { return a.value.is_tensor() && a.value.tensor().valid() && !a.value.tensor().type().sharding.used_axes().empty(); };
+    auto typed = [](const CallArg& a) {
+      return a.value.is_tensor() && a.value.tensor().valid() && !a.value.tensor().type().sharding.used_axes().empty();
+    };
     if (std::any_of(args.begin(), args.end(), typed)) kept = args;
   }
   auto mended = [&](Error& error) {
@@ -313,7 +326,9 @@ Value Impl::call(const Value& f, std::vector<CallArg>& args, Span span) {
   if (auto* op = f.get<const ir::OpDef*>()) return call_row(**op, args, span);
   if (auto* t = f.get<runtime::DType>()) {
     if (args.size() != 1 || !args[0].name.empty())
-      fail("call", span, "`" + std::string(runtime::name(*t)) + "` takes 1 argument, the array to cast, and " + std::to_string(args.size()) + " were given");
+      fail("call", span,
+           "`" + std::string(runtime::name(*t)) + "` takes 1 argument, the array to cast, and " +
+               std::to_string(args.size()) + " were given");
     args.push_back({"", *t, span});
     return call_row(ctx.table().at(kCastRow), args, span);
   }
@@ -334,7 +349,8 @@ Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span s
   std::size_t positional = 0;
   for (CallArg& a : args) positional += a.name.empty();
   if (positional > n)
-    fail("call", span, takes(fn) + ", and " + std::to_string(positional) + (positional == 1 ? " was" : " were") + " given");
+    fail("call", span,
+         takes(fn) + ", and " + std::to_string(positional) + (positional == 1 ? " was" : " were") + " given");
   std::size_t next = 0;
   for (CallArg& a : args) {
     if (a.name.empty()) {
@@ -353,7 +369,8 @@ Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span s
   }
   for (std::size_t i = 0; i < n; ++i)
     if (!given[i] && !fn.params[i].default_value)
-      fail("call", span, takes(fn) + ", and " + std::to_string(args.size()) + (args.size() == 1 ? " was" : " were") + " given",
+      fail("call", span,
+           takes(fn) + ", and " + std::to_string(args.size()) + (args.size() == 1 ? " was" : " were") + " given",
            {"missing: " + parameter_names(fn)[i]});
   FrameMemory memory(*this, f->information());
   ActiveFrame& frame_of = memory.frame;
@@ -370,13 +387,15 @@ Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span s
       for (std::size_t i = 0; i < n; ++i) {
         const Param& p = fn.params[i];
         Value v = given[i] ? std::move(given[i]->value) : eval(*p.default_value);
-        if (p.annot && !f->bare) v = on_entry(*f, i, std::move(v), given[i] && given[i]->span.known() ? given[i]->span : span);
+        if (p.annot && !f->bare)
+          v = on_entry(*f, i, std::move(v), given[i] && given[i]->span.known() ? given[i]->span : span);
         bind(*p.pattern, std::move(v), true);
       }
     }
     return run_body(frame_of, *f, span);
   } catch (Error& e) {
-    // What an argument's annotation suggests is for the argument: not where the call itself is all that is written of it.
+    // What an argument's annotation suggests is for the argument: not where the call itself is all that is written of
+    // it.
     std::erase_if(e.diagnostic.fixes, [&](const Fix& x) { return x.span == span; });
     add_frame(e, fn, span);
     throw;
@@ -391,7 +410,8 @@ Value Impl::eval_function(const FunctionPtr& f) {
   closure->info = extra(f->id);
   const FunctionInfo& info = closure->information();
   closure->captured.reserve(info.captures.size());
-  for (const Slot& s : info.captures) closure->captured.push_back(s.where == Where::Cell ? frame->cells[s.index] : frame->captured[s.index]);
+  for (const Slot& s : info.captures)
+    closure->captured.push_back(s.where == Where::Cell ? frame->cells[s.index] : frame->captured[s.index]);
   closure->annotations = annotation_values(*f);
   if (f->modifiers.empty()) return Value(ClosureRef(std::move(closure)));
   return with_modifiers(in, std::move(closure));

@@ -14,7 +14,7 @@ using Impl = Interpreter::Impl;
 
 namespace {
 
-constexpr std::int64_t kOperations = 400, kSteps = 20000;   // of one loop, before it is left
+constexpr std::int64_t kOperations = 400, kSteps = 20000;  // of one loop, before it is left
 
 Value number_of_a_run(Impl& m, DType dtype) {
   return m.ctx.unknown(runtime::Type::of(dtype, {}, dtype != DType::Bool));
@@ -36,11 +36,15 @@ Value* place(const Impl& m, const Slot& s) {
   return s.where == Where::Local ? &m.frame->locals[s.index] : nullptr;
 }
 
-template <class F> void each_name(const Pattern& p, const F& f) {
+template <class F>
+void each_name(const Pattern& p, const F& f) {
   if (auto* n = std::get_if<NamePattern>(&p.node)) f(p, *n);
-  if (auto* t = std::get_if<TuplePattern>(&p.node)) for (const auto& e : t->elements) each_name(*e, f);
-  if (auto* l = std::get_if<ListPattern>(&p.node)) for (const auto& e : l->elements) each_name(*e, f);
-  if (auto* r = std::get_if<RecordPattern>(&p.node)) for (const auto& x : r->fields) each_name(*x.target, f);
+  if (auto* t = std::get_if<TuplePattern>(&p.node))
+    for (const auto& e : t->elements) each_name(*e, f);
+  if (auto* l = std::get_if<ListPattern>(&p.node))
+    for (const auto& e : l->elements) each_name(*e, f);
+  if (auto* r = std::get_if<RecordPattern>(&p.node))
+    for (const auto& x : r->fields) each_name(*x.target, f);
 }
 
 // Of the errors that a lost mesh draws after it.
@@ -64,13 +68,11 @@ Flow Check::statement(Impl& m, const Stmt& s, Value* out) {
   } catch (const Error& e) {
     Error told = e;
     const bool missing = std::holds_alternative<ImportStmt>(s.node) && e.diagnostic.code == "io";
-    if (missing) told.diagnostic.code = "import";          // a part of the program, unlike the files that it reads
+    if (missing) told.diagnostic.code = "import";  // a part of the program, unlike the files that it reads
     failed(m, missing ? told : e);
-  } catch (const runtime::RuntimeError& e) {
-    failed(m, Error(e.code, m.ctx.span(), e.what()));
-  }
+  } catch (const runtime::RuntimeError& e) { failed(m, Error(e.code, m.ctx.span(), e.what())); }
   forget(m, s);
-  if (auto* f = std::get_if<ForStmt>(&s.node)) {            // its sequence: the body is looked at once
+  if (auto* f = std::get_if<ForStmt>(&s.node)) {  // its sequence: the body is looked at once
     forget(m, *f->pattern);
     body(m, *f->body);
   } else if (auto* w = std::get_if<WhileStmt>(&s.node)) {
@@ -82,7 +84,7 @@ Flow Check::statement(Impl& m, const Stmt& s, Value* out) {
 }
 
 Flow Check::body(Impl& m, const Expr& block) {
-  ++steps_;                                      // also of an empty one
+  ++steps_;  // also of an empty one
   Value unused;
   try {
     return m.eval_flow(block, unused);
@@ -108,7 +110,7 @@ void Check::failed(Impl& m, const Error& e) {
 
 void Check::report(Impl&, Diagnostic d) {
   if (d.code == "unknown") return;
-  if (uncertain_ > 0 && (d.code == "error" || d.code == "assert")) return;   // perhaps the part is never taken
+  if (uncertain_ > 0 && (d.code == "error" || d.code == "assert")) return;  // perhaps the part is never taken
   if (mesh_lost_ && is_of_layouts(d.code)) return;
   if (sizes_ > 0) {
     auto about_sizes = [](const std::string& text) { return blank(text) != text; };
@@ -147,8 +149,10 @@ void Check::forget(Impl& m, const Pattern& p) {
 void Check::forget_target(Impl& m, const Expr& target) {
   if (std::holds_alternative<NameRef>(target.node))
     if (Value* v = place(m, m.slot(target.id))) *v = nothing();
-  if (auto* t = std::get_if<TupleLit>(&target.node)) for (const auto& e : t->elements) forget_target(m, *e.value);
-  if (auto* l = std::get_if<ListLit>(&target.node)) for (const auto& e : l->elements) forget_target(m, *e.value);
+  if (auto* t = std::get_if<TupleLit>(&target.node))
+    for (const auto& e : t->elements) forget_target(m, *e.value);
+  if (auto* l = std::get_if<ListLit>(&target.node))
+    for (const auto& e : l->elements) forget_target(m, *e.value);
   if (auto* i = std::get_if<Index>(&target.node)) forget_target(m, *i->object);
   if (auto* f = std::get_if<Field>(&target.node)) forget_target(m, *f->object);
 }
@@ -167,9 +171,7 @@ Flow Check::branch(Impl& m, const Expr& e, const IfExpr& x, Value& out) {
   }
   switch (truth) {
     case Truth::True: return m.eval_flow(*x.then, out);
-    case Truth::False:
-      out = {};
-      return x.otherwise ? m.eval_flow(*x.otherwise, out) : Flow::Next;
+    case Truth::False: out = {}; return x.otherwise ? m.eval_flow(*x.otherwise, out) : Flow::Next;
     case Truth::Traced: {
       const Tensor t = c.tensor();
       out = m.traced_if(e, x, t);
@@ -185,9 +187,7 @@ Flow Check::branch(Impl& m, const Expr& e, const IfExpr& x, Value& out) {
     Flow flow = Flow::Next;
     try {
       flow = m.eval_flow(*body, value);
-    } catch (const FlowSignal& s) {
-      flow = s.flow;
-    } catch (const Error& error) {
+    } catch (const FlowSignal& s) { flow = s.flow; } catch (const Error& error) {
       --uncertain_;
       if (throws_) throw;
       ++uncertain_;
@@ -211,9 +211,12 @@ Flow Check::branch(Impl& m, const Expr& e, const IfExpr& x, Value& out) {
     join(m, &x, after);
     return first;
   }
-  if (first != Flow::Next) may_leave_ |= first != Flow::Continue;     // what follows is of the other part
-  else if (second != Flow::Next) may_leave_ |= second != Flow::Continue, set(after);
-  else join(m, &x, after);
+  if (first != Flow::Next)
+    may_leave_ |= first != Flow::Continue;  // what follows is of the other part
+  else if (second != Flow::Next)
+    may_leave_ |= second != Flow::Continue, set(after);
+  else
+    join(m, &x, after);
   if (wanted) out = first != Flow::Next ? no : second != Flow::Next ? yes : joined(m, yes, no);
   if (is_nothing(out) && wanted) unknown(e.span);
   return Flow::Next;
@@ -312,7 +315,7 @@ std::string Check::blank(std::string text) {
     }
     std::size_t end = i;
     while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
-    out += end - i >= 8 && end - i <= 19 ? "_" : text.substr(i, end - i);   // also what is left of one when it is split
+    out += end - i >= 8 && end - i <= 19 ? "_" : text.substr(i, end - i);  // also what is left of one when it is split
     i = end;
   }
   return out;

@@ -12,7 +12,8 @@ std::optional<Conversion> conversion(const Type& have, const Type& want) {
   if (want.dtype != have.dtype || want.shape != have.shape) return std::nullopt;
   const runtime::MeshRef& mesh = want.mesh ? want.mesh : have.mesh;
   if (!mesh) return std::nullopt;
-  if (!(want.sharding == have.sharding)) return Conversion{"shard ", " as " + runtime::to_string(*mesh, want.sharding), false};
+  if (!(want.sharding == have.sharding))
+    return Conversion{"shard ", " as " + runtime::to_string(*mesh, want.sharding), false};
   const runtime::AxisSet missing = want.varying - have.varying;
   if (missing.empty() || !(have.varying - want.varying).empty()) return std::nullopt;
   return Conversion{"pcast(", ", " + ir::axes_text(*mesh, missing.list()) + ", to: \"varying\")", true};

@@ -1,5 +1,5 @@
-// Where a value has the right shape and dtype but another layout, or varies along too few axes: the text that brings it to
-// the type that is wanted, and the fixes made of it.
+// Where a value has the right shape and dtype but another layout, or varies along too few axes: the text that brings it
+// to the type that is wanted, and the fixes made of it.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,8 +11,8 @@
 namespace shard::lang {
 
 struct Conversion {
-  std::string before, after;   // what stands around the value
-  bool call;                   // which are a call's: its argument needs no brackets
+  std::string before, after;  // what stands around the value
+  bool call;                  // which are a call's: its argument needs no brackets
   std::string of(const std::string& value) const { return before + value + after; }
   std::string of(Interpreter& in, grammar::Span written) const;
 };

@@ -27,17 +27,21 @@ void flatten(Interpreter& in, const Value& v, std::size_t depth, Numbers& out, S
     const auto n = static_cast<std::int64_t>(items->size());
     if (depth == out.shape.size()) {
       if (!out.flat.empty()) in.fail("shape", span, "the lists are ragged: elements of one list have different depths");
-      if (depth >= static_cast<std::size_t>(runtime::kMaxRank)) in.fail("shape", span, "the lists nest deeper than " + std::to_string(runtime::kMaxRank));
+      if (depth >= static_cast<std::size_t>(runtime::kMaxRank))
+        in.fail("shape", span, "the lists nest deeper than " + std::to_string(runtime::kMaxRank));
       out.shape.push_back(n);
     } else if (out.shape[depth] != n) {
-      in.fail("shape", span, "the lists are ragged: one has " + std::to_string(out.shape[depth]) + " elements and another " + std::to_string(n));
+      in.fail("shape", span,
+              "the lists are ragged: one has " + std::to_string(out.shape[depth]) + " elements and another " +
+                  std::to_string(n));
     }
     for (const Value& x : *items) flatten(in, x, depth + 1, out, span);
     return;
   }
   if (!v.is_tensor() && !v.is_host_number() && !v.is<bool>())
     in.fail("type", span, "an array is made of numbers, and an element is " + kind_name(v));
-  if (depth != out.shape.size()) in.fail("shape", span, "the lists are ragged: elements of one list have different depths");
+  if (depth != out.shape.size())
+    in.fail("shape", span, "the lists are ragged: elements of one list have different depths");
   out.tensors = out.tensors || v.is_tensor();
   out.flat.push_back(v);
 }
@@ -53,7 +57,9 @@ Tensor from_numbers(Interpreter& in, const Numbers& n, Span span) {
     return Tensor(runtime::from_host(pool, DType::Bool, n.shape, data.data()));
   }
   auto number = [](const Value& v) {
-    return v.is<bool>() ? static_cast<double>(*v.get<bool>()) : v.is<double>() ? *v.get<double>() : static_cast<double>(*v.get<std::int64_t>());
+    return v.is<bool>()     ? static_cast<double>(*v.get<bool>())
+           : v.is<double>() ? *v.get<double>()
+                            : static_cast<double>(*v.get<std::int64_t>());
   };
   if (floats) {
     std::vector<float> data;
@@ -63,7 +69,8 @@ Tensor from_numbers(Interpreter& in, const Numbers& n, Span span) {
   std::vector<std::int32_t> data;
   for (const Value& v : n.flat) {
     const std::int64_t i = v.is<bool>() ? *v.get<bool>() : *v.get<std::int64_t>();
-    if (i < INT32_MIN || i > INT32_MAX) in.fail("overflow", span, std::to_string(i) + " does not fit an i32", {"array(xs, i64) takes 64 bits"});
+    if (i < INT32_MIN || i > INT32_MAX)
+      in.fail("overflow", span, std::to_string(i) + " does not fit an i32", {"array(xs, i64) takes 64 bits"});
     data.push_back(static_cast<std::int32_t>(i));
   }
   return Tensor(runtime::from_host(pool, DType::I32, n.shape, data.data()));
@@ -81,12 +88,18 @@ Tensor stacked(Interpreter& in, const Value& v, Span span) {
     parts.push_back(stacked(in, x, span));
     const runtime::Type& t = parts.back().type();
     if (t.shape != parts[0].type().shape)
-      in.fail("shape", span, "the elements of a list have different shapes: " + runtime::to_string(parts[0].type()) + " and " + runtime::to_string(t));
+      in.fail("shape", span,
+              "the elements of a list have different shapes: " + runtime::to_string(parts[0].type()) + " and " +
+                  runtime::to_string(t));
     kind = kind ? runtime::promote(*kind, t.kind()) : std::optional(t.kind());
-    if (!kind) in.fail("dtype", span, "the elements of a list have types that do not join: " + runtime::to_string(parts[0].type()) + " and " + runtime::to_string(t));
+    if (!kind)
+      in.fail("dtype", span,
+              "the elements of a list have types that do not join: " + runtime::to_string(parts[0].type()) + " and " +
+                  runtime::to_string(t));
   }
   for (Tensor& t : parts) {
-    if (!(t.type().kind() == *kind)) t = in.context().apply1(*core.convert, {t}, {{"dtype", kind->dtype}, {"weak", kind->weak}});
+    if (!(t.type().kind() == *kind))
+      t = in.context().apply1(*core.convert, {t}, {{"dtype", kind->dtype}, {"weak", kind->weak}});
     runtime::Shape one = t.type().shape;
     one.insert(one.begin(), 1);
     t = in.context().apply1(*core.reshape, {t}, {{"shape", one}});
@@ -121,7 +134,8 @@ std::int64_t Interpreter::integer(const Value& v, Span span, std::string_view wh
     context_.set_span(impl_->recorded_at(span));
     if (t->known()) return std::get<std::int64_t>(context_.need(*t));
     if (impl_->check && !t->traced() && !t->array()->buffer) return impl_->check->size_of(*t);
-    return impl_->at(span, [&] { return runtime::element_int(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0); });
+    return impl_->at(
+        span, [&] { return runtime::element_int(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0); });
   }
   fail("type", span, std::string(what) + " must be an integer, and this is " + kind_name(v));
 }
@@ -129,13 +143,17 @@ std::int64_t Interpreter::integer(const Value& v, Span span, std::string_view wh
 double Interpreter::number(const Value& v, Span span, std::string_view what) {
   if (auto* d = v.get<double>()) return *d;
   if (auto* i = v.get<std::int64_t>()) return static_cast<double>(*i);
-  if (auto* t = v.get<Tensor>(); t && t->type().shape.empty() && (runtime::is_integer(t->type().dtype) || runtime::is_float(t->type().dtype))) {
+  if (auto* t = v.get<Tensor>();
+      t && t->type().shape.empty() && (runtime::is_integer(t->type().dtype) || runtime::is_float(t->type().dtype))) {
     context_.set_span(impl_->recorded_at(span));
     if (t->known()) {
       const HostNumber n = context_.need(*t);
-      return std::holds_alternative<std::int64_t>(n) ? static_cast<double>(std::get<std::int64_t>(n)) : std::get<double>(n);
+      return std::holds_alternative<std::int64_t>(n) ? static_cast<double>(std::get<std::int64_t>(n))
+                                                     : std::get<double>(n);
     }
-    return impl_->at(span, [&] { return runtime::element_double(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0); });
+    return impl_->at(span, [&] {
+      return runtime::element_double(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0);
+    });
   }
   fail("type", span, std::string(what) + " must be a number, and this is " + kind_name(v));
 }
@@ -155,7 +173,9 @@ bool Interpreter::truth(const Value& v, Span span) {
 const std::string& Interpreter::text(const Value& v, Span span, std::string_view what) {
   if (v.is_string()) return v.str();
   if (v.is<std::shared_ptr<const DeferredString>>())
-    fail(impl_->check && !context_.tracing() ? "unknown" : "trace", span, std::string(what) + " is a string with parts that only a run has", {"strings that print, assert and error show may hold such parts"});
+    fail(impl_->check && !context_.tracing() ? "unknown" : "trace", span,
+         std::string(what) + " is a string with parts that only a run has",
+         {"strings that print, assert and error show may hold such parts"});
   fail("type", span, std::string(what) + " must be a string, and this is " + kind_name(v));
 }
 

@@ -1,4 +1,5 @@
-// Expressions: one function a form. Operands are read in place where that is safe, so that host arithmetic copies nothing.
+// Expressions: one function a form. Operands are read in place where that is safe, so that host arithmetic copies
+// nothing.
 #include "interpreter/lang/check.h"
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/host_math.h"
@@ -14,21 +15,28 @@ using Impl = Interpreter::Impl;
 
 namespace {
 
-template <class T, class V> struct index_in;
-template <class T, class... U> struct index_in<T, std::variant<U...>> {
+template <class T, class V>
+struct index_in;
+template <class T, class... U>
+struct index_in<T, std::variant<U...>> {
   static constexpr std::size_t value = [] {
     std::size_t i = 0, found = sizeof...(U);
     ((std::is_same_v<T, U> ? (found = i, ++i) : ++i), ...);
     return found;
   }();
 };
-template <class T> inline constexpr std::size_t kExpr = index_in<T, decltype(Expr::node)>::value;
-template <class T> const T& as(const Expr& e) { return *std::get_if<T>(&e.node); }
+template <class T>
+inline constexpr std::size_t kExpr = index_in<T, decltype(Expr::node)>::value;
+template <class T>
+const T& as(const Expr& e) {
+  return *std::get_if<T>(&e.node);
+}
 
 // Nothing that evaluating `e` does can change a variable.
 bool is_plain(const Expr& e) {
   const std::size_t k = e.node.index();
-  return k == kExpr<NameRef> || k == kExpr<IntLit> || k == kExpr<FloatLit> || k == kExpr<BoolLit> || k == kExpr<NoneLit>;
+  return k == kExpr<NameRef> || k == kExpr<IntLit> || k == kExpr<FloatLit> || k == kExpr<BoolLit> ||
+         k == kExpr<NoneLit>;
 }
 
 }  // namespace
@@ -44,13 +52,14 @@ Value Impl::read(Slot s, const Expr& at) {
     case Where::Captured: cell = &frame->captured[s.index]; break;
     case Where::Global: cell = &frame->module->variables[static_cast<std::size_t>(s.index)].cell; break;
     case Where::Unknown:
-      if (check) Check::unknown(at.span);                  // reported with the other errors of names
+      if (check) Check::unknown(at.span);  // reported with the other errors of names
       fail("name", at.span, "this name has no meaning here");
   }
   const CellRef& c = *cell;
   if (!c || !c->set) {
     auto* name = std::get_if<NameRef>(&at.node);
-    fail("name", at.span, (name ? "`" + name->name + "`" : std::string("a variable")) + " is used before its declaration",
+    fail("name", at.span,
+         (name ? "`" + name->name + "`" : std::string("a variable")) + " is used before its declaration",
          {"functions see the variables around them as they are at the call; a declaration that failed gives no value"});
   }
   if (check && Check::is_nothing(c->value)) Check::unknown(at.span);
@@ -62,7 +71,7 @@ Value Impl::read(Slot s, const Expr& at) {
 }
 
 const Value* Impl::peek(const Expr& e) {
-  if (e.node.index() != kExpr<NameRef> || check) return nullptr;   // a check looks at every value that is read
+  if (e.node.index() != kExpr<NameRef> || check) return nullptr;  // a check looks at every value that is read
   const Slot s = slot(e.id);
   const Cell* c = nullptr;
   switch (s.where) {
@@ -92,7 +101,8 @@ Value& Impl::assignable(Slot s, Span span) {
   if (check && s.where == Where::Unknown) Check::unknown(span);
   if (!c || !c->set) fail("name", span, "a variable is assigned before its declaration");
   if (c->serial < trace_floor)
-    fail("trace", span, "a function that is traced cannot assign a variable from outside", {"return the value instead, and assign the result of the call"});
+    fail("trace", span, "a function that is traced cannot assign a variable from outside",
+         {"return the value instead, and assign the result of the call"});
   return c->value;
 }
 
@@ -101,8 +111,9 @@ void Impl::declare(Slot s, Value v, bool fresh) {
     frame->locals[s.index] = std::move(v);
     return;
   }
-  if (s.where == Where::Unknown) return;                 // while checking, after an error of names
-  CellRef* c = s.where == Where::Cell ? &frame->cells[s.index] : &frame->module->variables[static_cast<std::size_t>(s.index)].cell;
+  if (s.where == Where::Unknown) return;  // while checking, after an error of names
+  CellRef* c = s.where == Where::Cell ? &frame->cells[s.index]
+                                      : &frame->module->variables[static_cast<std::size_t>(s.index)].cell;
   if (fresh || !*c) *c = new_cell();
   (*c)->value = std::move(v);
   (*c)->set = true;
@@ -159,7 +170,7 @@ Value Impl::eval(const Expr& e) {
       const Field& f = as<Field>(e);
       if (const Value* object = peek(*f.object)) return field(*object, f.name.text, e.span);
       Value out = field(eval(*f.object), f.name.text, e.span);
-      if (check && Check::is_nothing(out)) Check::unknown(e.span);   // of a module
+      if (check && Check::is_nothing(out)) Check::unknown(e.span);  // of a module
       return out;
     }
     case kExpr<Pipe>: return eval_pipe(e, as<Pipe>(e));
@@ -202,7 +213,8 @@ Truth Impl::condition(const Value& v, Span span) {
     const runtime::Type& type = t->type();
     if (type.dtype != runtime::DType::Bool || !type.shape.empty())
       fail("condition", span, "a condition takes one truth value, and this is " + runtime::to_string(type),
-           {type.dtype == runtime::DType::Bool ? "reduce it with any() or all(), or use `where` and the operators & | ~" : "compare it with something"});
+           {type.dtype == runtime::DType::Bool ? "reduce it with any() or all(), or use `where` and the operators & | ~"
+                                               : "compare it with something"});
     if (t->traced()) {
       if (!t->known()) return Truth::Traced;
       return std::get<bool>(at(span, [&] { return ctx.need(*t); })) ? Truth::True : Truth::False;
@@ -219,7 +231,7 @@ Value Impl::eval_logic(const Expr& e, const Binary& b) {
   const bool is_and = b.op == BinaryOp::And;
   Value left = eval(*b.left);
   const Truth l = condition(left, b.left->span);
-  if (l == Truth::Unknown) {                               // the right one may never be asked
+  if (l == Truth::Unknown) {  // the right one may never be asked
     condition(eval(*b.right), b.right->span);
     return left;
   }
@@ -258,8 +270,10 @@ Value Impl::eval_string(const Expr&, const StringLit& s) {
       deferred->texts.push_back(std::move(text));
     }
     at(p.value->span, [&] {
-      if (deferred) append_shown(*deferred, v, p.format, ctx.pool());
-      else text += p.format.empty() ? lang::show(v, ctx.pool()) : format_value(v, p.format, ctx.pool());
+      if (deferred)
+        append_shown(*deferred, v, p.format, ctx.pool());
+      else
+        text += p.format.empty() ? lang::show(v, ctx.pool()) : format_value(v, p.format, ctx.pool());
     });
   }
   if (deferred) return Value(std::shared_ptr<const DeferredString>(std::move(deferred)));
@@ -278,7 +292,8 @@ Value Impl::eval_sequence(const Expr&, const std::vector<Element>& elements, boo
     if (auto* inner = v.items()) {
       items.insert(items.end(), inner->begin(), inner->end());
     } else if (auto* r = v.get<Range>()) {
-      if (r->end - r->begin > (std::int64_t{1} << 26)) fail("size", x.value->span, "a range of " + std::to_string(r->end - r->begin) + " is too long to spread");
+      if (r->end - r->begin > (std::int64_t{1} << 26))
+        fail("size", x.value->span, "a range of " + std::to_string(r->end - r->begin) + " is too long to spread");
       for (std::int64_t i = r->begin; i < r->end; ++i) items.emplace_back(i);
     } else {
       fail("type", x.value->span, "`...` spreads lists, tuples and ranges, and this is " + kind_name(v),

@@ -10,7 +10,7 @@ using exec::CommRecord;
 
 constexpr std::size_t kWidth = 80;
 
-std::string counted(std::int64_t n) {                     // 1,048,576
+std::string counted(std::int64_t n) {  // 1,048,576
   std::string digits = std::to_string(n), out;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     if (i && (digits.size() - i) % 3 == 0) out += ',';
@@ -26,7 +26,7 @@ std::string padded(std::string s, std::size_t width, bool right = false) {
   return right ? std::string(width - s.size(), ' ') + s : s + std::string(width - s.size(), ' ');
 }
 
-std::string cut(std::string s, std::size_t width = kWidth) {   // not within a character
+std::string cut(std::string s, std::size_t width = kWidth) {  // not within a character
   std::size_t columns = 0, at = 0;
   for (std::size_t i = 0; i < s.size(); ++i) {
     if ((static_cast<unsigned char>(s[i]) & 0xc0) == 0x80) continue;
@@ -42,7 +42,11 @@ std::string axes_of(const CommRecord& r) {
   return out + ")";
 }
 
-struct Entry { std::string kind, axes; bool written; std::int64_t count, bytes; };
+struct Entry {
+  std::string kind, axes;
+  bool written;
+  std::int64_t count, bytes;
+};
 
 void add(std::vector<Entry>& to, Entry e, bool with_place) {
   for (Entry& known : to)
@@ -141,8 +145,10 @@ std::string explained(const Compiled& call, const grammar::SourceMap& sources) {
   for (const Entry& e : sums) parts.push_back(counted(e.count) + " " + e.kind + " of " + bytes(e.bytes));
   out += sums.empty() ? "  communicates  nothing\n" : wrapped("  communicates  ", parts, "");
   const exec::MemoryUse& m = call.plan->memory();
-  out += wrapped("  a device holds  ", {bytes(m.arguments) + " of arguments", counted(m.results) + " of results",
-                                      counted(m.temporaries) + " of temporaries"}, "");
+  out += wrapped("  a device holds  ",
+                 {bytes(m.arguments) + " of arguments", counted(m.results) + " of results",
+                  counted(m.temporaries) + " of temporaries"},
+                 "");
   const std::int64_t devices = call.mesh ? call.mesh->size() : 1;
   out += "  computes  " + counted(call.plan->flops()) + " floating point operations";
   return out + (devices > 1 ? " on all devices together\n" : "\n");

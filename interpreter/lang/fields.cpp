@@ -1,10 +1,10 @@
 // Fields of values, and indexing of what is no array: lists, tuples, strings, ranges and records.
-#include <algorithm>
+#include "interpreter/ir/core_ops.h"
 #include "interpreter/lang/foreign_names.h"
 #include "interpreter/lang/impl.h"
 #include "interpreter/lang/items.h"
 #include "interpreter/lang/remedy.h"
-#include "interpreter/ir/core_ops.h"
+#include <algorithm>
 
 namespace shard::lang {
 
@@ -45,7 +45,8 @@ std::optional<Value> type_field(const runtime::Type& t, const std::string& name)
 std::optional<Value> mesh_field(const runtime::Mesh& mesh, const std::string& name) {
   if (name == "axes") {
     std::vector<Value> axes;
-    for (const auto& a : mesh.axes) axes.emplace_back(std::shared_ptr<const Axis>(std::make_shared<Axis>(Axis{{a.name}})));
+    for (const auto& a : mesh.axes)
+      axes.emplace_back(std::shared_ptr<const Axis>(std::make_shared<Axis>(Axis{{a.name}})));
     return Value::tuple(std::move(axes));
   }
   if (name == "shape") {
@@ -94,7 +95,8 @@ std::int64_t position(Impl& m, std::int64_t size, const Value& index, Span span,
   const std::int64_t i = m.in.integer(index, span, "an index");
   const std::int64_t p = i < 0 ? i + size : i;
   if (p < 0 || p >= size)
-    m.fail("index", span, "index " + std::to_string(i) + " is out of range for a " + what + " of " + std::to_string(size),
+    m.fail("index", span,
+           "index " + std::to_string(i) + " is out of range for a " + what + " of " + std::to_string(size),
            {size ? "indices go from " + std::to_string(-size) + " to " + std::to_string(size - 1) : "it is empty"});
   return p;
 }
@@ -108,8 +110,10 @@ std::vector<std::int64_t> sliced(Impl& m, const IndexItem& x, std::int64_t size)
   auto bound = [&](const std::optional<Value>& v, std::int64_t otherwise) {
     if (!given(v)) return otherwise;
     std::int64_t i = number(v);
-    if (i < 0) i = i < -size ? -1 : i + size;
-    else if (i > size) i = size;
+    if (i < 0)
+      i = i < -size ? -1 : i + size;
+    else if (i > size)
+      i = size;
     if (step < 0) return std::min(i, size - 1);
     return std::max<std::int64_t>(i, 0);
   };
@@ -125,8 +129,8 @@ std::vector<std::int64_t> sliced(Impl& m, const IndexItem& x, std::int64_t size)
 }  // namespace
 
 std::size_t list_position(Impl& m, const Value& list, const Value& index, Span span) {
-  return static_cast<std::size_t>(
-      position(m, static_cast<std::int64_t>(list.items()->size()), index, span, list.is<std::shared_ptr<List>>() ? "list" : "tuple"));
+  return static_cast<std::size_t>(position(m, static_cast<std::int64_t>(list.items()->size()), index, span,
+                                           list.is<std::shared_ptr<List>>() ? "list" : "tuple"));
 }
 
 // x[2..5] is x[2:5], so that an index of ranges (shards, from_blocks) can be used as it is.
@@ -172,7 +176,8 @@ Value Impl::eval_index(const Expr& e, const Index& x) {
   Value scratch;
   const Value* object = nullptr;
   const bool plain = x.items.size() == 1 && x.items[0].value &&
-                     (std::holds_alternative<NameRef>(x.items[0].value->node) || std::holds_alternative<IntLit>(x.items[0].value->node));
+                     (std::holds_alternative<NameRef>(x.items[0].value->node) ||
+                      std::holds_alternative<IntLit>(x.items[0].value->node));
   if (plain) object = peek(*x.object);
   if (!object) scratch = eval(*x.object), object = &scratch;
   if (plain && object->items()) {
@@ -190,12 +195,14 @@ Value Impl::eval_index(const Expr& e, const Index& x) {
   }
   if (items.size() != 1 || items[0].ellipsis)
     fail("type", e.span, kind_name(*object) + " takes one index, and this has " + std::to_string(items.size()),
-         object->items() ? std::vector<std::string>{"an array takes several: array(xs)[i, j]"} : std::vector<std::string>{});
+         object->items() ? std::vector<std::string>{"an array takes several: array(xs)[i, j]"}
+                         : std::vector<std::string>{});
   const IndexItem& item = items[0];
   if (auto* list = object->items()) {
     if (!item.slice) return (*list)[list_position(*this, *object, item.value, e.span)];
     std::vector<Value> out;
-    for (std::int64_t i : sliced(*this, item, static_cast<std::int64_t>(list->size()))) out.push_back((*list)[static_cast<std::size_t>(i)]);
+    for (std::int64_t i : sliced(*this, item, static_cast<std::int64_t>(list->size())))
+      out.push_back((*list)[static_cast<std::size_t>(i)]);
     return object->is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
   }
   if (object->fields()) {
@@ -205,7 +212,8 @@ Value Impl::eval_index(const Expr& e, const Index& x) {
   if (object->is_string()) {
     std::vector<std::string> text = characters(object->str());
     const auto size = static_cast<std::int64_t>(text.size());
-    if (!item.slice) return Value::string(text[static_cast<std::size_t>(position(*this, size, item.value, e.span, "string"))]);
+    if (!item.slice)
+      return Value::string(text[static_cast<std::size_t>(position(*this, size, item.value, e.span, "string"))]);
     std::string out;
     for (std::int64_t i : sliced(*this, item, size)) out += text[static_cast<std::size_t>(i)];
     return Value::string(std::move(out));
@@ -232,7 +240,11 @@ std::optional<Value> Impl::find_field(const Value& object, const std::string& na
   }
   if (object.is_host_number() || object.is<bool>()) {
     if (name == "T") return object;
-    return type_field(runtime::Type::of(object.is<bool>() ? runtime::DType::Bool : object.is<double>() ? runtime::DType::F32 : runtime::DType::I32, {}), name);
+    return type_field(runtime::Type::of(object.is<bool>()     ? runtime::DType::Bool
+                                        : object.is<double>() ? runtime::DType::F32
+                                                              : runtime::DType::I32,
+                                        {}),
+                      name);
   }
   if (auto* t = object.get<std::shared_ptr<const runtime::Type>>()) return type_field(**t, name);
   if (auto* m = object.get<std::shared_ptr<const MeshValue>>()) return mesh_field(*(*m)->mesh, name);
@@ -246,13 +258,17 @@ Value Impl::field(const Value& object, const std::string& name, Span span) {
   if (!names.empty()) notes.push_back("its fields: " + listed_fields(names));
   if (auto member = member_here(name, names); !member.empty())
     notes.push_back("it is called `" + std::string(member) + "` here");
-  else if (auto near = near_miss(name, names)) notes.push_back("did you mean `" + *near + "`?");
+  else if (auto near = near_miss(name, names))
+    notes.push_back("did you mean `" + *near + "`?");
   else if (builtin(name) >= 0)
     notes.push_back(object.fields() ? "`" + name + "` is a builtin and stands alone: `" + name + "`"
                                     : "`" + name + "` is a function: call it with `." + name + "()`");
-  else if (auto here = name_here(name); !here.empty()) notes.push_back("it is called `" + std::string(here) + "` here");
-  else if (auto say = way_here(name); !say.empty()) notes.emplace_back(say);
-  fail("field", span, (object.fields() ? "the record" : kind_name(object)) + " has no field `" + name + "`", std::move(notes));
+  else if (auto here = name_here(name); !here.empty())
+    notes.push_back("it is called `" + std::string(here) + "` here");
+  else if (auto say = way_here(name); !say.empty())
+    notes.emplace_back(say);
+  fail("field", span, (object.fields() ? "the record" : kind_name(object)) + " has no field `" + name + "`",
+       std::move(notes));
 }
 
 }  // namespace shard::lang

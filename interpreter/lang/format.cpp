@@ -1,5 +1,5 @@
-// One walk over a value serves printing at once and strings with parts that come later: pieces of text go to a sink, traced arrays
-// to its list of values.
+// One walk over a value serves printing at once and strings with parts that come later: pieces of text go to a sink,
+// traced arrays to its list of values.
 #include "interpreter/lang/format.h"
 
 #include <algorithm>
@@ -18,8 +18,12 @@ namespace {
 
 using runtime::RuntimeError;
 
-template <class... F> struct Overload : F... { using F::operator()...; };
-template <class... F> Overload(F...) -> Overload<F...>;
+template <class... F>
+struct Overload : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overload(F...) -> Overload<F...>;
 
 bool plain_word(const std::string& s) {
   auto part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
@@ -28,31 +32,33 @@ bool plain_word(const std::string& s) {
 
 class Shower {
  public:
-  Shower(runtime::Pool& pool, bool quotes, DeferredString* deferred) : pool_(pool), quotes_(quotes), deferred_(deferred) {}
+  Shower(runtime::Pool& pool, bool quotes, DeferredString* deferred)
+      : pool_(pool), quotes_(quotes), deferred_(deferred) {}
 
   void walk(const Value& v) {
-    std::visit(Overload{
-        [&](const None&) { put("none"); },
-        [&](bool b) { put(b ? "true" : "false"); },
-        [&](std::int64_t i) { put(std::to_string(i)); },
-        [&](double d) { put(runtime::format_double(d)); },
-        [&](const std::shared_ptr<const std::string>& s) { put(quotes_ ? quoted(*s) : *s); },
-        [&](const trace::Tensor& t) { tensor(t); },
-        [&](const std::shared_ptr<List>& l) { sequence('[', l->items, ']'); },
-        [&](const std::shared_ptr<Tuple>& t) { sequence('(', t->items, ')'); },
-        [&](const std::shared_ptr<Record>& r) { record(*r); },
-        [&](const std::shared_ptr<const Closure>& c) { put(header(*c->function)); },
-        [&](const ir::OpDef* op) { put("fn " + std::string(op->name)); },
-        [&](const std::shared_ptr<const Native>& n) { put("fn " + n->name); },
-        [&](const std::shared_ptr<const Axis>& a) { put(show(*a)); },
-        [&](const std::shared_ptr<const Spec>& s) { put(show(*s)); },
-        [&](const std::shared_ptr<const MeshValue>& m) { put(m->mesh ? runtime::to_string(*m->mesh) : "()"); },
-        [&](runtime::DType d) { put(std::string(runtime::name(d))); },
-        [&](const std::shared_ptr<const runtime::Type>& t) { put(runtime::to_string(*t)); },
-        [&](const Range& r) { put(std::to_string(r.begin) + ".." + std::to_string(r.end)); },
-        [&](const Device& d) { put("cpu:" + std::to_string(d.id)); },
-        [&](const std::shared_ptr<const DeferredString>& d) { later(*d); },
-        [&](const std::shared_ptr<Loader>& l) { put(l->describe()); }}, v.variant());
+    std::visit(
+        Overload{[&](const None&) { put("none"); },
+                 [&](bool b) { put(b ? "true" : "false"); },
+                 [&](std::int64_t i) { put(std::to_string(i)); },
+                 [&](double d) { put(runtime::format_double(d)); },
+                 [&](const std::shared_ptr<const std::string>& s) { put(quotes_ ? quoted(*s) : *s); },
+                 [&](const trace::Tensor& t) { tensor(t); },
+                 [&](const std::shared_ptr<List>& l) { sequence('[', l->items, ']'); },
+                 [&](const std::shared_ptr<Tuple>& t) { sequence('(', t->items, ')'); },
+                 [&](const std::shared_ptr<Record>& r) { record(*r); },
+                 [&](const std::shared_ptr<const Closure>& c) { put(header(*c->function)); },
+                 [&](const ir::OpDef* op) { put("fn " + std::string(op->name)); },
+                 [&](const std::shared_ptr<const Native>& n) { put("fn " + n->name); },
+                 [&](const std::shared_ptr<const Axis>& a) { put(show(*a)); },
+                 [&](const std::shared_ptr<const Spec>& s) { put(show(*s)); },
+                 [&](const std::shared_ptr<const MeshValue>& m) { put(m->mesh ? runtime::to_string(*m->mesh) : "()"); },
+                 [&](runtime::DType d) { put(std::string(runtime::name(d))); },
+                 [&](const std::shared_ptr<const runtime::Type>& t) { put(runtime::to_string(*t)); },
+                 [&](const Range& r) { put(std::to_string(r.begin) + ".." + std::to_string(r.end)); },
+                 [&](const Device& d) { put("cpu:" + std::to_string(d.id)); },
+                 [&](const std::shared_ptr<const DeferredString>& d) { later(*d); },
+                 [&](const std::shared_ptr<Loader>& l) { put(l->describe()); }},
+        v.variant());
   }
 
   std::string text;
@@ -70,7 +76,7 @@ class Shower {
     deferred_->texts.emplace_back();
   }
 
-  void array(const std::string& shown) {                   // rows below the first begin where the first one does
+  void array(const std::string& shown) {  // rows below the first begin where the first one does
     const std::size_t line = text.rfind('\n');
     const std::size_t column = depth_ ? text.size() - (line == std::string::npos ? 0 : line + 1) : 0;
     for (char c : shown) {
@@ -109,7 +115,7 @@ class Shower {
       if (i) text += ", ";
       walk(items[i]);
     }
-    if (close == ')' && items.size() == 1) text += ',';   // `(1)` would be a number
+    if (close == ')' && items.size() == 1) text += ',';  // `(1)` would be a number
     --depth_;
     text += close;
   }
@@ -170,11 +176,14 @@ std::string pattern_text(const grammar::Pattern& p) {
     return s + close;
   };
   const auto element = [](const grammar::PatternPtr& e) { return pattern_text(*e); };
-  return std::visit(Overload{
-      [](const grammar::NamePattern& n) { return n.name; },
-      [&](const grammar::TuplePattern& t) { return list(t.elements, "(", ")", element); },
-      [&](const grammar::ListPattern& l) { return list(l.elements, "[", "]", element); },
-      [&](const grammar::RecordPattern& r) { return list(r.fields, "{", "}", [](const grammar::FieldPattern& f) { return f.name.text; }); }}, p.node);
+  return std::visit(Overload{[](const grammar::NamePattern& n) { return n.name; },
+                             [&](const grammar::TuplePattern& t) { return list(t.elements, "(", ")", element); },
+                             [&](const grammar::ListPattern& l) { return list(l.elements, "[", "]", element); },
+                             [&](const grammar::RecordPattern& r) {
+                               return list(r.fields, "{", "}",
+                                           [](const grammar::FieldPattern& f) { return f.name.text; });
+                             }},
+                    p.node);
 }
 
 }  // namespace
@@ -222,7 +231,8 @@ std::string show(const Spec& spec) {
   while (n > 0 && spec.dims[n - 1].axes.empty() && !spec.dims[n - 1].open) --n;
   std::string s = "P(";
   const auto item = [&](const std::string& text) { s += (s.size() > 2 ? ", " : "") + text; };
-  for (std::size_t i = 0; i < n; ++i) item(spec.dims[i].open ? "?" : spec.dims[i].axes.empty() ? "_" : axes_text(spec.dims[i].axes));
+  for (std::size_t i = 0; i < n; ++i)
+    item(spec.dims[i].open ? "?" : spec.dims[i].axes.empty() ? "_" : axes_text(spec.dims[i].axes));
   if (!spec.unreduced.empty()) item("unreduced: " + axes_text(spec.unreduced));
   if (!spec.reduced.empty()) item("reduced: " + axes_text(spec.reduced));
   if (!spec.kind.empty() && spec.kind != "sum") item("kind: \"" + spec.kind + "\"");
@@ -251,8 +261,8 @@ std::string format_value(const runtime::ArrayRef& a, std::string_view text, runt
   if (spec.plain()) return show(a, pool);
   const runtime::ArrayRef host = runtime::to_host(pool, a);
   if (host->type.rank() == 0) return format_scalar(*host, spec);
-  throw RuntimeError("format", "the format '" + std::string(text) + "' is for one number, and this is " + runtime::to_string(host->type) +
-                                   ": index it first, or show it without a format");
+  throw RuntimeError("format", "the format '" + std::string(text) + "' is for one number, and this is " +
+                                   runtime::to_string(host->type) + ": index it first, or show it without a format");
 }
 
 std::string format_value(const Value& v, std::string_view text, runtime::Pool& pool) {
@@ -270,11 +280,14 @@ namespace {
 
 bool traced_at(const Value& v, int depth) {
   if (depth > kMaxNesting) too_deep();
-  if (v.is_tensor()) return v.tensor().traced() || (v.tensor().valid() && !v.tensor().array()->buffer);   // or without data
+  if (v.is_tensor())
+    return v.tensor().traced() || (v.tensor().valid() && !v.tensor().array()->buffer);  // or without data
   if (v.is<std::shared_ptr<const DeferredString>>()) return true;
-  if (const auto* items = v.items()) return std::any_of(items->begin(), items->end(), [&](const Value& x) { return traced_at(x, depth + 1); });
+  if (const auto* items = v.items())
+    return std::any_of(items->begin(), items->end(), [&](const Value& x) { return traced_at(x, depth + 1); });
   if (const Record* r = v.fields())
-    return std::any_of(r->fields.begin(), r->fields.end(), [&](const auto& f) { return traced_at(f.second, depth + 1); });
+    return std::any_of(r->fields.begin(), r->fields.end(),
+                       [&](const auto& f) { return traced_at(f.second, depth + 1); });
   return false;
 }
 
@@ -287,13 +300,15 @@ void append_shown(DeferredString& to, const Value& v, std::string_view spec, run
   if (!has_traced(v)) {
     to.texts.back() += format_value(v, spec, pool);
   } else if (v.is_tensor()) {
-    parse_format(spec);                                    // its faults are told here, not when the program runs
+    parse_format(spec);  // its faults are told here, not when the program runs
     to.values.push_back(v.tensor());
     to.formats.emplace_back(spec);
     to.texts.emplace_back();
   } else {
     if (!parse_format(spec).plain())
-      throw RuntimeError("format", "the format '" + std::string(spec) + "' cannot be applied to a value whose parts are only known when the program runs");
+      throw RuntimeError("format",
+                         "the format '" + std::string(spec) +
+                             "' cannot be applied to a value whose parts are only known when the program runs");
     Shower s(pool, false, &to);
     s.walk(v);
     to.texts.back() += s.text;

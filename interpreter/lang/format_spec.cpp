@@ -107,7 +107,7 @@ std::string chars(double x, std::chars_format how, int precision) {
   return buffer;
 }
 
-void ensure_point(std::string& s) {                       // before the exponent, or at the end
+void ensure_point(std::string& s) {  // before the exponent, or at the end
   if (s.find('.') == std::string::npos) s.insert(std::min(s.find('e'), s.size()), ".");
 }
 
@@ -145,10 +145,14 @@ std::string finite_digits(double x, const FormatSpec& spec, std::string_view sho
       out = shortest.empty() ? runtime::format_double(x) : std::string(shortest);
       if (spec.alternate) ensure_point(out);
       return out;
-    case 'e': case 'E': out = chars(x, std::chars_format::scientific, precision); break;
-    case 'f': case 'F': out = chars(x, std::chars_format::fixed, precision); break;
+    case 'e':
+    case 'E': out = chars(x, std::chars_format::scientific, precision); break;
+    case 'f':
+    case 'F': out = chars(x, std::chars_format::fixed, precision); break;
     case '%': out = chars(x * 100, std::chars_format::fixed, precision); break;
-    case 'g': case 'G': case 'n': return general(x, precision, spec.alternate, false);
+    case 'g':
+    case 'G':
+    case 'n': return general(x, precision, spec.alternate, false);
     default: unknown_type(spec, "a float");
   }
   if (spec.alternate) ensure_point(out);
@@ -158,10 +162,14 @@ std::string finite_digits(double x, const FormatSpec& spec, std::string_view sho
 std::string utf8(std::uint64_t c) {
   std::string s;
   const auto put = [&](std::uint64_t b) { s += static_cast<char>(b); };
-  if (c < 0x80) put(c);
-  else if (c < 0x800) put(0xc0 | c >> 6), put(0x80 | (c & 63));
-  else if (c < 0x10000) put(0xe0 | c >> 12), put(0x80 | (c >> 6 & 63)), put(0x80 | (c & 63));
-  else put(0xf0 | c >> 18), put(0x80 | (c >> 12 & 63)), put(0x80 | (c >> 6 & 63)), put(0x80 | (c & 63));
+  if (c < 0x80)
+    put(c);
+  else if (c < 0x800)
+    put(0xc0 | c >> 6), put(0x80 | (c & 63));
+  else if (c < 0x10000)
+    put(0xe0 | c >> 12), put(0x80 | (c >> 6 & 63)), put(0x80 | (c & 63));
+  else
+    put(0xf0 | c >> 18), put(0x80 | (c >> 12 & 63)), put(0x80 | (c >> 6 & 63)), put(0x80 | (c & 63));
   return s;
 }
 
@@ -243,7 +251,8 @@ std::string format_integer(bool negative, std::uint64_t magnitude, const FormatS
     if (spec.alternate) p.prefix = prefix;
   };
   switch (spec.type) {
-    case 0: case 'd': p.digits = in_base(magnitude, 10, false); break;
+    case 0:
+    case 'd': p.digits = in_base(magnitude, 10, false); break;
     case 'n':
       if (spec.grouping) refuse_grouping(spec);
       p.digits = in_base(magnitude, 10, false);

@@ -40,7 +40,7 @@ double modulo(double a, double b) {
   return std::copysign(0.0, b);
 }
 
-double floor_div(double a, double b) {         // CPython's float_floor_div
+double floor_div(double a, double b) {  // CPython's float_floor_div
   if (b == 0) by_zero("division");
   double m = std::fmod(a, b);
   double q = (a - m) / b;
@@ -74,10 +74,18 @@ Value power(double a, double b) {
 std::optional<Value> integers(BinaryOp op, std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   switch (op) {
-    case BinaryOp::Add: if (__builtin_add_overflow(a, b, &r)) overflow(a, "+", b); return Value(r);
-    case BinaryOp::Sub: if (__builtin_sub_overflow(a, b, &r)) overflow(a, "-", b); return Value(r);
-    case BinaryOp::Mul: if (__builtin_mul_overflow(a, b, &r)) overflow(a, "*", b); return Value(r);
-    case BinaryOp::Div: if (b == 0) by_zero("division"); return Value(static_cast<double>(a) / static_cast<double>(b));
+    case BinaryOp::Add:
+      if (__builtin_add_overflow(a, b, &r)) overflow(a, "+", b);
+      return Value(r);
+    case BinaryOp::Sub:
+      if (__builtin_sub_overflow(a, b, &r)) overflow(a, "-", b);
+      return Value(r);
+    case BinaryOp::Mul:
+      if (__builtin_mul_overflow(a, b, &r)) overflow(a, "*", b);
+      return Value(r);
+    case BinaryOp::Div:
+      if (b == 0) by_zero("division");
+      return Value(static_cast<double>(a) / static_cast<double>(b));
     case BinaryOp::FloorDiv: return Value(floor_div(a, b));
     case BinaryOp::Mod: return Value(modulo(a, b));
     case BinaryOp::Pow: return power(a, b);
@@ -108,7 +116,9 @@ std::optional<Value> floats(BinaryOp op, double a, double b) {
     case BinaryOp::Add: return Value(a + b);
     case BinaryOp::Sub: return Value(a - b);
     case BinaryOp::Mul: return Value(a * b);
-    case BinaryOp::Div: if (b == 0) by_zero("division"); return Value(a / b);
+    case BinaryOp::Div:
+      if (b == 0) by_zero("division");
+      return Value(a / b);
     case BinaryOp::FloorDiv: return Value(floor_div(a, b));
     case BinaryOp::Mod: return Value(modulo(a, b));
     case BinaryOp::Pow: return power(a, b);
@@ -131,7 +141,7 @@ int compare(std::int64_t i, double d) {
   return d > whole ? -1 : d < whole ? 1 : 0;
 }
 
-bool ordered(BinaryOp op, int c) {             // c: -1, 0, 1, or 2 where there is no order
+bool ordered(BinaryOp op, int c) {  // c: -1, 0, 1, or 2 where there is no order
   if (c == 2) return false;
   switch (op) {
     case BinaryOp::Lt: return c < 0;
@@ -159,7 +169,7 @@ std::optional<Value> host_binary(BinaryOp op, const Value& l, const Value& r) {
                      : ordered(op, [](int c) { return c == 2 ? 2 : -c; }(compare(*j, *x))));
     return floats(op, x ? *x : static_cast<double>(*i), y ? *y : static_cast<double>(*j));
   }
-  if (auto *a = l.get<bool>(), *b = r.get<bool>(); a && b) {
+  if (auto* a = l.get<bool>(), *b = r.get<bool>(); a && b) {
     if (op == BinaryOp::BitAnd) return Value(*a && *b);
     if (op == BinaryOp::BitOr) return Value(*a || *b);
     return std::nullopt;

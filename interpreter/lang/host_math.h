@@ -1,5 +1,5 @@
-// Arithmetic on host numbers and strings, as Python's: integers of 64 bits whose overflow is an error, true division, floor division
-// and remainder that round down. Used by the evaluator; arrays go to operation rows instead.
+// Arithmetic on host numbers and strings, as Python's: integers of 64 bits whose overflow is an error, true division,
+// floor division and remainder that round down. Used by the evaluator; arrays go to operation rows instead.
 #pragma once
 #include <optional>
 

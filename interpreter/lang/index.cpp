@@ -22,7 +22,7 @@ Tensor read_basic(ArrayOps& ops, const IndexPlan& plan, Tensor x) {
   std::vector<Tensor> starts;
   bool cut = false, dropped = false;
   runtime::Shape kept;
-  std::vector<std::pair<std::int64_t, Tensor>> taken;   // whole dimensions read at one traced position
+  std::vector<std::pair<std::int64_t, Tensor>> taken;  // whole dimensions read at one traced position
   for (std::int64_t d = 0; d < rank; ++d) {
     const DimIndex& i = plan.dims[static_cast<std::size_t>(d)];
     const auto at = static_cast<std::size_t>(d);
@@ -38,9 +38,12 @@ Tensor read_basic(ArrayOps& ops, const IndexPlan& plan, Tensor x) {
       }
       cut = true;
       const std::int64_t last = i.start + (i.count - 1) * i.step;
-      if (i.count == 0) start[at] = limit[at] = 0;
-      else if (i.step > 0) start[at] = i.start, limit[at] = last + 1, step[at] = i.step;
-      else start[at] = last, limit[at] = i.start + 1, step[at] = -i.step, reversed.push_back(d - rank);
+      if (i.count == 0)
+        start[at] = limit[at] = 0;
+      else if (i.step > 0)
+        start[at] = i.start, limit[at] = last + 1, step[at] = i.step;
+      else
+        start[at] = last, limit[at] = i.start + 1, step[at] = -i.step, reversed.push_back(d - rank);
     } else if (i.kind == DimIndex::Integer) {
       dropped = true;
       if (tracing) {
@@ -53,7 +56,7 @@ Tensor read_basic(ArrayOps& ops, const IndexPlan& plan, Tensor x) {
         starts.push_back(ops.scalar(i.start));
       }
     } else {
-      kept.push_back(shape[at]);                        // an index array's: taken later
+      kept.push_back(shape[at]);  // an index array's: taken later
     }
   }
   if (cut) x = ops.slice(x, start, limit, step);

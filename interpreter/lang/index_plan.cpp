@@ -13,17 +13,19 @@ using runtime::DType;
 using trace::Tensor;
 
 Tensor ArrayOps::slice(const T& x, ir::Ints start, ir::Ints limit, ir::Ints step) {
-  return ctx_.apply1(*core_.slice, {x}, {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}});
+  return ctx_.apply1(*core_.slice, {x},
+                     {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}});
 }
 Tensor ArrayOps::rev(const T& x, ir::Ints axes) { return ctx_.apply1(*core_.rev, {x}, {{"axes", std::move(axes)}}); }
-// Out of range the nearest element is read. One position is a window of one, whose gradient goes to what was read; of an index array
-// what is out of range gets none (JAX).
+// Out of range the nearest element is read. One position is a window of one, whose gradient goes to what was read; of
+// an index array what is out of range gets none (JAX).
 Tensor ArrayOps::take(const T& x, const T& index, std::int64_t axis, bool folded) {
   const std::string bounds = folded ? "folded" : index.type().shape.empty() ? "clamp" : "edge";
   return ctx_.apply1(*core_.take, {x, index}, {{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", bounds}});
 }
 Tensor ArrayOps::scatter(const T& x, const T& index, const T& v, std::int64_t axis, std::string_view op) {
-  return ctx_.apply1(*core_.scatter, {x, index, v}, {{"axis", axis}, {"batch", std::int64_t{0}}, {"op", std::string(op)}});
+  return ctx_.apply1(*core_.scatter, {x, index, v},
+                     {{"axis", axis}, {"batch", std::int64_t{0}}, {"op", std::string(op)}});
 }
 Tensor ArrayOps::window(const T& x, const std::vector<T>& starts, ir::Ints axes, ir::Ints sizes) {
   std::vector<T> operands{x};
@@ -54,7 +56,8 @@ Tensor ArrayOps::broadcast(const T& x, runtime::Shape shape) {
   while (have.size() > shape.size() && have[0] == 1) have.erase(have.begin());
   auto joint = runtime::broadcast(have, shape);
   if (!joint || *joint != shape)
-    throw runtime::RuntimeError("shape", "an array of shape " + runtime::to_string(x.type().shape) + " does not fit a place of shape " + runtime::to_string(shape));
+    throw runtime::RuntimeError("shape", "an array of shape " + runtime::to_string(x.type().shape) +
+                                             " does not fit a place of shape " + runtime::to_string(shape));
   return ctx_.apply1(*core_.broadcast_to, {reshape(x, have)}, {{"shape", std::move(shape)}});
 }
 Tensor ArrayOps::convert(const T& x, DType dtype) {
@@ -62,7 +65,9 @@ Tensor ArrayOps::convert(const T& x, DType dtype) {
   return ctx_.apply1(*core_.convert, {x}, {{"dtype", dtype}, {"weak", false}});
 }
 Tensor ArrayOps::wrapped(const T& index, std::int64_t n) {
-  if (index.type().dtype == DType::U8 || index.type().dtype == DType::U16 || index.type().dtype == DType::U32 || index.type().dtype == DType::U64) return index;
+  if (index.type().dtype == DType::U8 || index.type().dtype == DType::U16 || index.type().dtype == DType::U32 ||
+      index.type().dtype == DType::U64)
+    return index;
   return select(ctx_.apply1(*core_.lt, {index, scalar(0)}), add(index, scalar(n)), index);
 }
 Tensor ArrayOps::within(const T& index, std::int64_t n) {
@@ -82,7 +87,9 @@ namespace {
 // Index arrays are i32 (or i64) whatever integers they were given as.
 Tensor as_index(ArrayOps& ops, const Tensor& t) {
   const DType d = t.type().dtype;
-  return d == DType::I32 || d == DType::I64 ? t : ops.convert(t, d == DType::U32 || d == DType::U64 ? DType::I64 : DType::I32);
+  return d == DType::I32 || d == DType::I64
+             ? t
+             : ops.convert(t, d == DType::U32 || d == DType::U64 ? DType::I64 : DType::I32);
 }
 
 std::string ordinal(std::int64_t d) { return "dimension " + std::to_string(d); }
@@ -101,10 +108,10 @@ void refuse_split_under(const runtime::Type& x, const runtime::Type& mask, std::
   for (std::size_t d = first; d < first + mask.shape.size() && d < x.sharding.dims.size(); ++d) {
     const auto& axes = x.sharding.dims[d].axes;
     if (axes.empty()) continue;
-    throw runtime::RuntimeError("layout", "a mask " + runtime::to_string(mask) + " picks from " + runtime::to_string(x) +
-                                              ", whose dimension " + std::to_string(d) + " is split over " +
-                                              ir::axes_text(*x.mesh, axes) +
-                                              ": how many elements each part gives only a run knows. `shard` the array first");
+    throw runtime::RuntimeError(
+        "layout", "a mask " + runtime::to_string(mask) + " picks from " + runtime::to_string(x) + ", whose dimension " +
+                      std::to_string(d) + " is split over " + ir::axes_text(*x.mesh, axes) +
+                      ": how many elements each part gives only a run knows. `shard` the array first");
   }
 }
 
@@ -113,10 +120,13 @@ void refuse_split_under(const runtime::Type& x, const runtime::Type& mask, std::
 std::vector<Tensor> positions_of(ArrayOps& ops, const Tensor& mask, Span) {
   auto& ctx = ops.in().context();
   if (mask.traced())
-    throw runtime::RuntimeError("trace", "a mask picks as many elements as are true, and inside a traced function that is not known; use where(mask, x, y), or x * mask");
+    throw runtime::RuntimeError("trace",
+                                "a mask picks as many elements as are true, and inside a traced function that is not "
+                                "known; use where(mask, x, y), or x * mask");
   if (Check* check = ops.in().impl().check; check && !mask.array()->buffer) {
     const runtime::Shape some{check->fresh_size()};
-    return std::vector<Tensor>(static_cast<std::size_t>(mask.type().rank()), ctx.unknown(runtime::Type::of(DType::I32, some)));
+    return std::vector<Tensor>(static_cast<std::size_t>(mask.type().rank()),
+                               ctx.unknown(runtime::Type::of(DType::I32, some)));
   }
   runtime::ArrayRef host = runtime::to_host(ctx.pool(), mask.array());
   const runtime::Shape shape = mask.type().shape;
@@ -133,17 +143,22 @@ std::vector<Tensor> positions_of(ArrayOps& ops, const Tensor& mask, Span) {
   }
   std::vector<Tensor> out;
   for (auto& positions : at)
-    out.emplace_back(runtime::from_host(ctx.pool(), DType::I32, {static_cast<std::int64_t>(positions.size())}, positions.data()));
+    out.emplace_back(
+        runtime::from_host(ctx.pool(), DType::I32, {static_cast<std::int64_t>(positions.size())}, positions.data()));
   return out;
 }
 
 IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, Span span) {
   Interpreter& in = ops.in();
-  const runtime::Shape shape = x.type().shape;     // a copy: types of a trace move when it grows
+  const runtime::Shape shape = x.type().shape;  // a copy: types of a trace move when it grows
   const auto rank = static_cast<std::int64_t>(shape.size());
 
   // Items as entries: one a dimension, `none`s among them, the ellipsis filled in.
-  struct Entry { const IndexItem* item; std::optional<Tensor> array; bool fresh = false; };
+  struct Entry {
+    const IndexItem* item;
+    std::optional<Tensor> array;
+    bool fresh = false;
+  };
   std::vector<Entry> entries;
   std::int64_t used = 0;
   std::ptrdiff_t ellipsis = -1;
@@ -158,12 +173,15 @@ IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem
       entries.push_back({&item, std::nullopt, true});
     } else if (is_mask(item)) {
       const runtime::Type t = item.value.tensor().type();
-      if (t.shape.empty()) in.fail("index", item.span, "a truth value is no index", {"a mask has the shape of the array's first dimensions"});
+      if (t.shape.empty())
+        in.fail("index", item.span, "a truth value is no index",
+                {"a mask has the shape of the array's first dimensions"});
       for (std::size_t k = 0; k < t.shape.size(); ++k) {
         const auto d = static_cast<std::size_t>(used) + k;
         if (ellipsis < 0 && d < shape.size() && shape[d] != t.shape[k])
-          in.fail("index", item.span, "the mask " + runtime::to_string(t) + " does not fit the array " + runtime::to_string(x.type()) + ": dimension " +
-                                          std::to_string(d) + " has size " + std::to_string(shape[d]));
+          in.fail("index", item.span,
+                  "the mask " + runtime::to_string(t) + " does not fit the array " + runtime::to_string(x.type()) +
+                      ": dimension " + std::to_string(d) + " has size " + std::to_string(shape[d]));
       }
       if (ellipsis < 0) refuse_split_under(x.type(), t, static_cast<std::size_t>(used));
       for (Tensor& p : positions_of(ops, item.value.tensor(), item.span)) {
@@ -177,16 +195,19 @@ IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem
       Tensor t = in.tensor(item.value, item.span);
       if (item.value.items() && t.type().shape == runtime::Shape{0}) t = ops.convert(t, DType::I32);
       if (!runtime::is_integer(t.type().dtype))
-        in.fail("index", item.span, "an index is an integer, and this is " + runtime::to_string(t.type()), {"cast it: i32(i)"});
+        in.fail("index", item.span, "an index is an integer, and this is " + runtime::to_string(t.type()),
+                {"cast it: i32(i)"});
       entries.push_back({&item, as_index(ops, t)});
       ++used;
     } else {
-      in.fail("index", item.span, "an array is indexed by integers, slices, arrays and none, and this is " + kind_name(item.value));
+      in.fail("index", item.span,
+              "an array is indexed by integers, slices, arrays and none, and this is " + kind_name(item.value));
     }
   }
   if (used > rank)
-    in.fail("index", span, runtime::to_string(x.type()) + " has " + std::to_string(rank) + (rank == 1 ? " dimension" : " dimensions") + ", and " + std::to_string(used) +
-                               " indices were given");
+    in.fail("index", span,
+            runtime::to_string(x.type()) + " has " + std::to_string(rank) + (rank == 1 ? " dimension" : " dimensions") +
+                ", and " + std::to_string(used) + " indices were given");
   if (ellipsis < 0) ellipsis = static_cast<std::ptrdiff_t>(entries.size());
   static const IndexItem kAll = [] {
     IndexItem all;
@@ -199,8 +220,8 @@ IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem
   for (const Entry& e : entries) any_array = any_array || (e.array && !e.array->type().shape.empty());
 
   IndexPlan plan;
-  std::optional<std::size_t> first, last;        // entries that are index arrays
-  std::vector<std::pair<std::size_t, runtime::Shape>> parts;   // by entry: the dimensions that it leaves
+  std::optional<std::size_t> first, last;                     // entries that are index arrays
+  std::vector<std::pair<std::size_t, runtime::Shape>> parts;  // by entry: the dimensions that it leaves
   std::int64_t d = 0;
   for (std::size_t k = 0; k < entries.size(); ++k) {
     const Entry& e = entries[k];
@@ -216,9 +237,12 @@ IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem
       index.kind = DimIndex::Array;
       plan.arrays.push_back({static_cast<std::int64_t>(plan.basic.size()), *e.array});
       plan.basic.push_back(n);
-      if (n == 0 && runtime::numel(e.array->type().shape) > 0) in.fail("index", e.item->span, ordinal(d) + " is empty: there is nothing to take");
+      if (n == 0 && runtime::numel(e.array->type().shape) > 0)
+        in.fail("index", e.item->span, ordinal(d) + " is empty: there is nothing to take");
     } else if (e.item->slice) {
-      auto number = [&](const std::optional<Value>& v) { return in.integer(*v, e.item->span.known() ? e.item->span : span, "a bound of a slice"); };
+      auto number = [&](const std::optional<Value>& v) {
+        return in.integer(*v, e.item->span.known() ? e.item->span : span, "a bound of a slice");
+      };
       auto given = [](const std::optional<Value>& v) { return v && !v->is_none(); };
       index.step = given(e.item->step) ? number(e.item->step) : 1;
       if (index.step == 0) in.fail("index", e.item->span, "the step of a slice is 0");
@@ -229,8 +253,11 @@ IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem
         if (index.step < 0) return std::min(i, n - 1);
         return std::clamp<std::int64_t>(i, 0, n);
       };
-      const std::int64_t from = bound(e.item->start, index.step > 0 ? 0 : n - 1), to = bound(e.item->stop, index.step > 0 ? n : -1);
-      const std::int64_t span_of = index.step > 0 ? to - from : from - to, by = index.step > 0 ? index.step : index.step == INT64_MIN ? INT64_MAX : -index.step;
+      const std::int64_t from = bound(e.item->start, index.step > 0 ? 0 : n - 1),
+                         to = bound(e.item->stop, index.step > 0 ? n : -1);
+      const std::int64_t span_of = index.step > 0 ? to - from : from - to, by = index.step > 0            ? index.step
+                                                                                : index.step == INT64_MIN ? INT64_MAX
+                                                                                                          : -index.step;
       index.count = span_of > 0 ? (span_of - 1) / by + 1 : 0;
       index.start = index.count ? from : 0;
       if (index.count <= 1) index.step = 1;
@@ -240,9 +267,10 @@ IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem
       const std::int64_t i = *e.item->value.get<std::int64_t>();
       const std::int64_t p = i < 0 ? i + n : i;
       if (p < 0 || p >= n)
-        in.fail("index", e.item->span.known() ? e.item->span : span, "index " + std::to_string(i) + " is out of range for " + ordinal(d) + " of size " + std::to_string(n),
+        in.fail("index", e.item->span.known() ? e.item->span : span,
+                "index " + std::to_string(i) + " is out of range for " + ordinal(d) + " of size " + std::to_string(n),
                 {"the array is " + runtime::to_string(x.type())});
-      if (any_array) {                           // beside an index array an integer is one too
+      if (any_array) {  // beside an index array an integer is one too
         index.kind = DimIndex::Array;
         plan.arrays.push_back({static_cast<std::int64_t>(plan.basic.size()), ops.scalar(p)});
         plan.basic.push_back(n);
@@ -264,7 +292,9 @@ IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem
   for (const IndexArray& a : plan.arrays) {
     auto joint = runtime::broadcast(plan.index_shape, a.index.type().shape);
     if (!joint)
-      in.fail("shape", span, "the index arrays do not broadcast together: " + runtime::to_string(plan.index_shape) + " and " + runtime::to_string(a.index.type().shape));
+      in.fail("shape", span,
+              "the index arrays do not broadcast together: " + runtime::to_string(plan.index_shape) + " and " +
+                  runtime::to_string(a.index.type().shape));
     plan.index_shape = *joint;
   }
   if (plan.arrays.size() > 1)
@@ -274,7 +304,8 @@ IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem
     if (!plan.arrays.empty() && !plan.adjacent) out = plan.index_shape;
     std::size_t next = 0;
     for (std::size_t k = 0; k < entries.size(); ++k) {
-      if (first && plan.adjacent && k == *first) out.insert(out.end(), plan.index_shape.begin(), plan.index_shape.end());
+      if (first && plan.adjacent && k == *first)
+        out.insert(out.end(), plan.index_shape.begin(), plan.index_shape.end());
       if (next < parts.size() && parts[next].first == k) {
         if (fresh || !entries[k].fresh) out.insert(out.end(), parts[next].second.begin(), parts[next].second.end());
         ++next;
@@ -301,9 +332,11 @@ Merged merge(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, bool drop) {
   runtime::Shape merged(m.moved.begin(), m.moved.begin() + m.axis);
   std::int64_t total = 1;
   for (const IndexArray& a : plan.arrays)
-    if (__builtin_mul_overflow(total, plan.basic[static_cast<std::size_t>(a.dim)], &total)) throw runtime::RuntimeError("shape", "the indexed dimensions are too large together");
+    if (__builtin_mul_overflow(total, plan.basic[static_cast<std::size_t>(a.dim)], &total))
+      throw runtime::RuntimeError("shape", "the indexed dimensions are too large together");
   merged.push_back(total);
-  merged.insert(merged.end(), m.moved.begin() + m.axis + static_cast<std::ptrdiff_t>(plan.arrays.size()), m.moved.end());
+  merged.insert(merged.end(), m.moved.begin() + m.axis + static_cast<std::ptrdiff_t>(plan.arrays.size()),
+                m.moved.end());
   m.x = ops.reshape(moved, merged);
   const bool wide = total > INT32_MAX;
   m.folded = !drop && ops.tracing() && !plan.index_shape.empty();
@@ -318,8 +351,10 @@ Merged merge(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, bool drop) {
     if (!drop) i = ops.clamped(i, n);
     linear = linear ? ops.add(ops.mul(*linear, ops.scalar(n)), i) : i;
   }
-  if (m.folded) m.index = ops.select(*inside, *linear, ops.sub(ops.scalar(-1), *linear));
-  else m.index = drop ? ops.select(*inside, *linear, ops.scalar(-1)) : *linear;
+  if (m.folded)
+    m.index = ops.select(*inside, *linear, ops.sub(ops.scalar(-1), *linear));
+  else
+    m.index = drop ? ops.select(*inside, *linear, ops.scalar(-1)) : *linear;
   return m;
 }
 

@@ -25,7 +25,7 @@ std::optional<Tensor> by_mask(ArrayOps& ops, const Tensor& x, const IndexItem& i
                               const Tensor& v) {
   const Tensor& mask = item.value.tensor();
   const runtime::Shape shape = x.type().shape,
-                       picked = mask.type().shape;   // copies: types of a trace move when it grows
+                       picked = mask.type().shape;  // copies: types of a trace move when it grows
   if (picked.size() > shape.size() || !std::equal(picked.begin(), picked.end(), shape.begin())) return std::nullopt;
   const runtime::Shape rest(shape.begin() + static_cast<std::ptrdiff_t>(picked.size()), shape.end());
   auto fits = runtime::broadcast(v.type().shape, rest);
@@ -55,7 +55,7 @@ Tensor put(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, std::string_vi
   if (axes.empty()) {
     const bool laid_out = !x.type().sharding.used_axes().empty() || !value.type().sharding.used_axes().empty();
     value = combined(ops, op, x, value);
-    return laid_out ? ops.put_window(x, value, {}, {}) : value;   // x keeps its layout
+    return laid_out ? ops.put_window(x, value, {}, {}) : value;  // x keeps its layout
   }
   if (op != "set") value = combined(ops, op, ops.window(x, starts, axes, sizes), value);
   return ops.put_window(x, value, starts, axes);
@@ -90,7 +90,7 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
     if (auto out = by_mask(ops, x, items[0], op, v)) return *out;
   IndexPlan plan = plan_index(ops, x, items, span);
   if (runtime::numel(plan.result) == 0) {
-    ops.broadcast(v, plan.result);               // only looks whether it would fit
+    ops.broadcast(v, plan.result);  // only looks whether it would fit
     return x;
   }
   bool basic = plan.arrays.empty(), whole = true, strided = false;
@@ -154,7 +154,7 @@ bool put_in_place(const Tensor& x, const IndexPlan& plan, const Tensor& v) {
     to.strides.push_back(i.step * all.strides[d]);
   }
   to.data = static_cast<char*>(to.data) + offset * static_cast<std::int64_t>(runtime::size_of(to.dtype));
-  while (from.shape.size() > to.shape.size()) {            // only leading sizes of 1
+  while (from.shape.size() > to.shape.size()) {  // only leading sizes of 1
     from.shape.erase(from.shape.begin());
     from.strides.erase(from.strides.begin());
   }
@@ -178,7 +178,8 @@ Tensor update_array(Interpreter& in, Tensor& x, const std::vector<IndexItem>& it
     for (const IndexItem& i : items) basic = basic && (i.slice || i.ellipsis || i.value.is<std::int64_t>());
     if (basic && put_in_place(x, plan_index(ops, x, items, span), v)) return std::move(x);
   }
-  // What is added or multiplied meets the old elements in the type of both, and only the result is cast (JAX): i32 times 2.7.
+  // What is added or multiplied meets the old elements in the type of both, and only the result is cast (JAX): i32
+  // times 2.7.
   const runtime::DType own = x.type().dtype;
   const auto both = op == "set" ? std::nullopt : runtime::promote(x.type().kind(), v.type().kind());
   if (!both || both->dtype == own) return update(ops, x, items, op, ops.convert(v, own), span);

@@ -15,7 +15,7 @@ using Impl = Interpreter::Impl;
 
 namespace {
 
-constexpr std::size_t kStackReserve = std::size_t{1} << 20;   // for operations, compilation and the report of the error
+constexpr std::size_t kStackReserve = std::size_t{1} << 20;  // for operations, compilation and the report of the error
 
 // Where the stack of this thread ends for calls of the script; null where the system does not say.
 char* stack_end() {
@@ -28,7 +28,7 @@ char* stack_end() {
   return status == 0 && size > 2 * kStackReserve ? static_cast<char*>(base) + kStackReserve : nullptr;
 }
 
-class Entry {                                    // the host enters the evaluator, perhaps on another thread than before
+class Entry {  // the host enters the evaluator, perhaps on another thread than before
  public:
   explicit Entry(Impl& m) : m_(m) {
     if (!m.frame) m.stack_end = stack_end();
@@ -46,7 +46,7 @@ class Entry {                                    // the host enters the evaluato
 
 Impl::Impl(Interpreter& interpreter) : in(interpreter), ctx(interpreter.context()) {}
 
-Impl::~Impl() {                                  // functions and the cells that hold them hold each other: cut here
+Impl::~Impl() {  // functions and the cells that hold them hold each other: cut here
   for (auto& m : modules)
     for (auto& v : m->variables)
       if (v.cell) v.cell->value = Value();
@@ -99,8 +99,10 @@ void Interpreter::define(std::string name, Value constant, std::string doc) {
 }
 
 void Interpreter::write(std::string_view text) {
-  if (options_.output) options_.output(text);
-  else std::cout << text;
+  if (options_.output)
+    options_.output(text);
+  else
+    std::cout << text;
 }
 
 void Interpreter::interrupt() { impl_->interrupted.store(true, std::memory_order_relaxed); }
@@ -141,7 +143,7 @@ Value Interpreter::enter(std::string text) {
 Value Interpreter::call(const Value& f, std::vector<CallArg> args, Span span) {
   Entry entry(*impl_);
   Value out = impl_->call(f, args, span);
-  if (span.known()) context_.set_span(span);     // what the host does next is of its own call again
+  if (span.known()) context_.set_span(span);  // what the host does next is of its own call again
   return out;
 }
 
@@ -169,7 +171,7 @@ void Interpreter::set_global(const std::string& name, Value v) {
     for (const auto& m : impl_->modules)
       if (m.get() == &host) impl_->main_module = m;
   }
-  ModuleEnv& last = *impl_->main_module;             // of the last script, which may have a variable of that name
+  ModuleEnv& last = *impl_->main_module;  // of the last script, which may have a variable of that name
   if (last.find(name) < 0) last.variables.push_back({name, shared, true, false});
   CellRef& cell = last.variables[static_cast<std::size_t>(last.find(name))].cell;
   if (!cell) cell = shared;

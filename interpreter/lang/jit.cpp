@@ -12,28 +12,38 @@ namespace {
 
 using trace::Tensor;
 
-constexpr std::size_t kEntries = 256;   // compiled calls that one jit function keeps; the oldest goes first
+constexpr std::size_t kEntries = 256;  // compiled calls that one jit function keeps; the oldest goes first
 
-struct Outside { CellRef cell; Pattern pattern; std::size_t first; };   // first: index of its first leaf among all leaves
+struct Outside {
+  CellRef cell;
+  Pattern pattern;
+  std::size_t first;
+};  // first: index of its first leaf among all leaves
 
-// Where a parameter of the plan comes from at each call: a leaf of the arguments and outside variables, or of the numbers
-// computed from them, which follow; or a constant.
-struct Source { std::ptrdiff_t leaf = -1; runtime::ArrayRef constant = nullptr; };
+// Where a parameter of the plan comes from at each call: a leaf of the arguments and outside variables, or of the
+// numbers computed from them, which follow; or a constant.
+struct Source {
+  std::ptrdiff_t leaf = -1;
+  runtime::ArrayRef constant = nullptr;
+};
 
-struct Result { std::size_t index; bool traced; };
+struct Result {
+  std::size_t index;
+  bool traced;
+};
 
 struct Entry {
   Pattern arguments;
   std::vector<Outside> outside;
   runtime::MeshRef mesh;
   Value rules;
-  std::vector<std::pair<std::size_t, trace::HostNumber>> guards;   // leaf, and the number it must be
-  std::vector<std::shared_ptr<const trace::HostFormula>> computed; // each from leaves and those before it
-  std::vector<Source> sources;                                     // one a parameter of the plan
+  std::vector<std::pair<std::size_t, trace::HostNumber>> guards;    // leaf, and the number it must be
+  std::vector<std::shared_ptr<const trace::HostFormula>> computed;  // each from leaves and those before it
+  std::vector<Source> sources;                                      // one a parameter of the plan
   std::shared_ptr<const exec::Executable> plan;
-  runtime::MeshRef runs_on;                                        // the plan's mesh
-  Value tree;                                                      // of the result
-  std::vector<int> index;                                          // by leaf of the result: which result of the plan, or -1
+  runtime::MeshRef runs_on;  // the plan's mesh
+  Value tree;                // of the result
+  std::vector<int> index;    // by leaf of the result: which result of the plan, or -1
 };
 
 bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
@@ -54,9 +64,13 @@ class Outsiders : public ReadObserver {
       const std::size_t leaf = leaves_ + i;
       std::shared_ptr<const trace::Known> known;
       if (gathered.numbers[i]) {
-        trace::HostFormula itself = [leaf](std::span<const std::optional<trace::HostNumber>> leaves) { return *leaves[leaf]; };
+        trace::HostFormula itself = [leaf](std::span<const std::optional<trace::HostNumber>> leaves) {
+          return *leaves[leaf];
+        };
         known = std::make_shared<const trace::Known>(
-            trace::Known{*gathered.numbers[i], {static_cast<int>(leaf)}, frame_,
+            trace::Known{*gathered.numbers[i],
+                         {static_cast<int>(leaf)},
+                         frame_,
                          std::make_shared<const trace::HostFormula>(std::move(itself))});
         numbers_[leaf] = *gathered.numbers[i];
       }
@@ -76,7 +90,8 @@ class Outsiders : public ReadObserver {
     if (it == computed_.end()) {
       // What is computed from it reads its value: none is computed twice.
       trace::Known known = number;
-      trace::HostFormula itself = [base = base_, k = computed.size()](std::span<const std::optional<trace::HostNumber>> leaves) {
+      trace::HostFormula itself = [base = base_,
+                                   k = computed.size()](std::span<const std::optional<trace::HostNumber>> leaves) {
         return *leaves[*base + k];
       };
       known.formula = std::make_shared<const trace::HostFormula>(std::move(itself));
@@ -94,7 +109,8 @@ class Outsiders : public ReadObserver {
   // Of the captured value at this position; -1 where the trace captured it by itself: a constant.
   std::ptrdiff_t leaf_of(std::size_t captured) const {
     if (auto it = leaf_of_.find(captured); it != leaf_of_.end()) return static_cast<std::ptrdiff_t>(it->second);
-    if (auto it = place_of_.find(captured); it != place_of_.end()) return static_cast<std::ptrdiff_t>(*base_ + it->second);
+    if (auto it = place_of_.find(captured); it != place_of_.end())
+      return static_cast<std::ptrdiff_t>(*base_ + it->second);
     return -1;
   }
   const trace::HostNumber* number(std::size_t leaf) const {
@@ -120,7 +136,7 @@ class Outsiders : public ReadObserver {
   trace::FrameRef frame_;
   std::unordered_map<const Cell*, Value> seen_;
   std::unordered_map<std::string, Value> computed_;
-  std::unordered_map<std::size_t, std::size_t> leaf_of_, place_of_;   // by position among what is captured
+  std::unordered_map<std::size_t, std::size_t> leaf_of_, place_of_;  // by position among what is captured
   std::shared_ptr<std::size_t> base_ = std::make_shared<std::size_t>(0);
   std::unordered_map<std::size_t, trace::HostNumber> numbers_;
 };
@@ -136,10 +152,13 @@ std::vector<bool> used_params(const ir::Graph& g) {
   return out;
 }
 
-class ReadScope {   // installs an observer, and the floor that says which cells are outside
+class ReadScope {  // installs an observer, and the floor that says which cells are outside
  public:
   ReadScope(Interpreter::Impl& impl, ReadObserver* observer)
-      : impl_(impl), old_observer_(impl.observer), old_floor_(impl.trace_floor), old_observer_floor_(impl.observer_floor) {
+      : impl_(impl),
+        old_observer_(impl.observer),
+        old_floor_(impl.trace_floor),
+        old_observer_floor_(impl.observer_floor) {
     if (observer != impl.observer) impl.observer_floor = impl.next_serial;
     impl.observer = observer;
     impl.trace_floor = impl.next_serial;
@@ -169,7 +188,8 @@ std::string described(Interpreter& in, const Value& v) {
   if (v.is<double>()) return "f32[]";
   std::string out;
   if (const Record* record = v.fields()) {
-    for (const auto& [name, field] : record->fields) out += (out.empty() ? "" : ", ") + name + ": " + described(in, field);
+    for (const auto& [name, field] : record->fields)
+      out += (out.empty() ? "" : ", ") + name + ": " + described(in, field);
     return "{" + out + "}";
   }
   if (const auto* items = v.items()) {
@@ -185,14 +205,15 @@ class JitFunction {
       : function_(std::move(f)), in_specs_(std::move(in_specs)), out_specs_(std::move(out_specs)), where_(where) {}
 
   Value call(Interpreter& in, std::vector<CallArg> args, grammar::Span span) {
-    if (in.context().tracing()) return body(in, std::move(args), span);   // already inside a trace: the callee is part of it
+    if (in.context().tracing())
+      return body(in, std::move(args), span);  // already inside a trace: the callee is part of it
     Gathered leaves;
     Value tree = tree_of(args);
     const Entry& e = find(in, tree, args, leaves, span);
     std::vector<runtime::ArrayRef> inputs = inputs_of(in, e, leaves);
     leaves = {};
     tree = Value();
-    args.clear();   // what was handed over is now held by `inputs` alone
+    args.clear();  // what was handed over is now held by `inputs` alone
     std::vector<bool> donate(inputs.size(), true);
     auto results = e.plan->run(std::move(inputs), donate, in.context().hooks());
     std::vector<Value> out = lang::leaves(e.tree);
@@ -225,7 +246,8 @@ class JitFunction {
       std::vector<Value> values;
       for (CallArg& a : args) values.push_back(a.value);
       const bool tree_of_one = values.size() == 1 && (in_specs_.fields() || in_specs_.is<std::shared_ptr<List>>());
-      const Value specs = tree_of_one ? Value::tuple({in_specs_}) : in_specs_;   // a tuple has an entry for each argument
+      const Value specs =
+          tree_of_one ? Value::tuple({in_specs_}) : in_specs_;  // a tuple has an entry for each argument
       Value laid = shard_tree(in, Value::tuple(std::move(values)), specs, nullptr, span);
       for (std::size_t i = 0; i < args.size(); ++i) args[i].value = (*laid.items())[i];
     }
@@ -233,8 +255,10 @@ class JitFunction {
     return out_specs_.is_none() ? result : shard_tree(in, result, out_specs_, nullptr, span);
   }
 
-  // The entry that fits, compiled where there is none yet; `leaves` are those of the arguments, then of the outside variables.
-  const Entry& find(Interpreter& in, const Value& tree, const std::vector<CallArg>& args, Gathered& leaves, grammar::Span span) {
+  // The entry that fits, compiled where there is none yet; `leaves` are those of the arguments, then of the outside
+  // variables.
+  const Entry& find(Interpreter& in, const Value& tree, const std::vector<CallArg>& args, Gathered& leaves,
+                    grammar::Span span) {
     for (auto it = entries_.rbegin(); it != entries_.rend(); ++it)
       if (fits(in, *it, tree, leaves)) return *it;
     leaves = {};
@@ -287,7 +311,8 @@ class JitFunction {
     std::vector<runtime::Type> types;
     std::vector<std::optional<trace::HostNumber>> known = leaves.numbers;
     for (std::size_t i = 0; i < leaves.arrays.size(); ++i)
-      types.push_back(leaves.arrays[i] ? ctx.type_of(*leaves.arrays[i]) : ctx.concrete_scalar(*leaves.numbers[i]).type());
+      types.push_back(leaves.arrays[i] ? ctx.type_of(*leaves.arrays[i])
+                                       : ctx.concrete_scalar(*leaves.numbers[i]).type());
     Outsiders outsiders(in, leaves.arrays.size());
     std::vector<Tensor> results;
     trace::Traced traced = ctx.trace(
@@ -331,9 +356,10 @@ class JitFunction {
     std::vector<exec::ArgInfo> infos;
     for (std::size_t i = 0; i < types.size(); ++i) {
       e.sources.push_back({static_cast<std::ptrdiff_t>(i)});
-      infos.push_back(exec::arg_info(leaves.arrays[i] ? *leaves.arrays[i] : *ctx.concrete_scalar(*leaves.numbers[i]).array()));
+      infos.push_back(
+          exec::arg_info(leaves.arrays[i] ? *leaves.arrays[i] : *ctx.concrete_scalar(*leaves.numbers[i]).array()));
     }
-    auto graph = std::make_shared<ir::Graph>(*traced.graph);      // without what was read only on the host
+    auto graph = std::make_shared<ir::Graph>(*traced.graph);  // without what was read only on the host
     graph->params.resize(types.size());
     const std::vector<bool> used = used_params(*traced.graph);
     for (std::size_t k = 0; k < traced.captured.size(); ++k) {
@@ -344,7 +370,7 @@ class JitFunction {
       infos.push_back(exec::arg_info(*traced.captured[k].array()));
     }
     runtime::MeshRef mesh = exec::mesh_of(*graph, infos);
-    if (mesh && e.mesh && runtime::same_devices(*mesh, *e.mesh)) mesh = e.mesh;   // which says what axes are explicit
+    if (mesh && e.mesh && runtime::same_devices(*mesh, *e.mesh)) mesh = e.mesh;  // which says what axes are explicit
     e.runs_on = mesh;
     e.plan = ctx.types_only() ? trace::types_only_plan(*graph, mesh) : ctx.plans().get(ctx.table(), graph, infos, mesh);
     return e;
@@ -357,8 +383,9 @@ class JitFunction {
     std::sort(have.begin(), have.end());
     std::sort(want.begin(), want.end());
     if (have != want)
-      throw grammar::Error("mesh", span, "an argument lives on the mesh " + runtime::to_string(*a->type.mesh) + ", the current mesh " + runtime::to_string(*ctx.mesh()) +
-                                             " has other devices",
+      throw grammar::Error("mesh", span,
+                           "an argument lives on the mesh " + runtime::to_string(*a->type.mesh) +
+                               ", the current mesh " + runtime::to_string(*ctx.mesh()) + " has other devices",
                            {"call it under that mesh, `use m { ... }`, or move the argument: `shard x as P(...)`"});
   }
 
@@ -378,7 +405,8 @@ class JitFunction {
         continue;
       }
       auto leaf = static_cast<std::size_t>(s.leaf);
-      inputs.push_back(leaves.numbers[leaf] ? in.context().concrete_scalar(*leaves.numbers[leaf]).array() : leaves.arrays[leaf]);
+      inputs.push_back(leaves.numbers[leaf] ? in.context().concrete_scalar(*leaves.numbers[leaf]).array()
+                                            : leaves.arrays[leaf]);
     }
     return inputs;
   }
@@ -396,7 +424,8 @@ struct JitNative : Native {
 }  // namespace
 
 trace::Traced Interpreter::trace(std::span<const runtime::Type> params,
-                                 const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body, bool types_only) {
+                                 const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
+                                 bool types_only) {
   return context_.trace(
       params,
       [&](std::span<const Tensor> given) {

@@ -1,4 +1,5 @@
-// Files as modules: parsed, resolved, run once. `import nn` is a module of the stdlib, `import "file.shard"` one beside the file.
+// Files as modules: parsed, resolved, run once. `import nn` is a module of the stdlib, `import "file.shard"` one beside
+// the file.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -68,14 +69,17 @@ Value Impl::run_module(const std::shared_ptr<ModuleEnv>& env, std::uint32_t sour
       if (std::find(names.begin(), names.end(), name) == names.end()) {
         std::vector<std::string> notes{"its top-level variables: " + joined(names)};
         if (auto near = near_miss(name, names)) notes.push_back("did you mean `" + *near + "`?");
-        fail("name", {}, "--set " + name + "=" + text + ": the file has no top-level `let " + name + "`", std::move(notes));
+        fail("name", {}, "--set " + name + "=" + text + ": the file has no top-level `let " + name + "`",
+             std::move(notes));
       }
   }
   ResolveHost host{[this](const std::string& name) { return builtin(name); }, [this] { return builtin_names(); }};
   std::vector<Diagnostic> errors;
   auto unit = resolve_names(parsed.module, *env, host, errors);
-  if (check) check->add(*this, std::move(errors));         // and goes on
-  else if (!errors.empty()) raise(std::move(errors));
+  if (check)
+    check->add(*this, std::move(errors));  // and goes on
+  else if (!errors.empty())
+    raise(std::move(errors));
   env->unit = unit;
   for (auto& v : env->variables)
     if (!v.cell) v.cell = new_cell();
@@ -99,13 +103,17 @@ Value Impl::execute(const std::shared_ptr<ModuleEnv>& env, std::shared_ptr<const
           if (name == n->name) text = &given;
       if (text) {
         const LetStmt& l = std::get<LetStmt>(s.node);
-        Value v = std::holds_alternative<StringLit>(l.value->node) ? Value::string(*text) : set_value(std::get<NamePattern>(l.pattern->node).name, *text);
+        Value v = std::holds_alternative<StringLit>(l.value->node)
+                      ? Value::string(*text)
+                      : set_value(std::get<NamePattern>(l.pattern->node).name, *text);
         bind(*l.pattern, std::move(v), false);
         continue;
       }
     }
-    if (check) check->statement(*this, s, nullptr);
-    else exec(s, &last);
+    if (check)
+      check->statement(*this, s, nullptr);
+    else
+      exec(s, &last);
   }
   return last;
 }
@@ -133,7 +141,8 @@ Value Impl::import_module(const ImportStmt& s, Span span) {
   std::string key = s.module, text;
   if (s.file) {
     fs::path path(s.module);
-    if (path.is_relative() && in.sources().has(span.source)) path = fs::path(in.sources().at(span.source).name()).parent_path() / path;
+    if (path.is_relative() && in.sources().has(span.source))
+      path = fs::path(in.sources().at(span.source).name()).parent_path() / path;
     std::error_code ignored;
     fs::path whole = fs::weakly_canonical(path, ignored);
     key = (ignored ? path : whole).string();
@@ -148,7 +157,8 @@ Value Impl::import_module(const ImportStmt& s, Span span) {
     fail("import", span, "a module cannot be imported while a function is traced",
          {"move the `import` to the top of the file"});
   if (s.file) {
-    if (in.options().may_read && !in.options().may_read(key)) fail("io", span, "reading " + key + " is not allowed here");
+    if (in.options().may_read && !in.options().may_read(key))
+      fail("io", span, "reading " + key + " is not allowed here");
     std::error_code error;
     const auto size = fs::file_size(key, error);
     if (error) fail("io", span, "cannot read " + key + ": " + error.message(), near_scripts(key, s.module));
@@ -177,7 +187,8 @@ Value Impl::import_module(const ImportStmt& s, Span span) {
   env->name = key;
   modules.push_back(env);
   loading.push_back(key);
-  const std::uint32_t source = in.sources().add(s.file ? key : std::string(kLibrary) + s.module + ".shard", std::move(text));
+  const std::uint32_t source =
+      in.sources().add(s.file ? key : std::string(kLibrary) + s.module + ".shard", std::move(text));
   Surroundings restore(*this);
   struct Pop {
     std::vector<std::string>& v;

@@ -10,7 +10,9 @@ using grammar::AssignOp;
 using grammar::BinaryOp;
 using grammar::UnaryOp;
 
-struct Row { std::string_view row, sign; };
+struct Row {
+  std::string_view row, sign;
+};
 
 // In the order of BinaryOp.
 constexpr std::array<Row, 21> kBinary = {{{"logical_or", "or"},
@@ -60,7 +62,8 @@ BinaryOp operator_of(AssignOp op) {
 std::string_view scatter_of(AssignOp op) {
   switch (op) {
     case AssignOp::Set: return "set";
-    case AssignOp::Add: case AssignOp::Sub: return "add";   // x[i] -= v adds -v
+    case AssignOp::Add:
+    case AssignOp::Sub: return "add";  // x[i] -= v adds -v
     case AssignOp::Mul: return "mul";
     case AssignOp::Div: break;
   }

@@ -1,5 +1,5 @@
-// Which row of the operation table an operator of the language stands for. With index.cpp (which goes through ir/core_ops) this is
-// the only place in lang that names operations.
+// Which row of the operation table an operator of the language stands for. With index.cpp (which goes through
+// ir/core_ops) this is the only place in lang that names operations.
 #pragma once
 #include <string_view>
 
@@ -7,9 +7,9 @@
 
 namespace shard::lang {
 
-std::string_view row_of(grammar::BinaryOp op);      // "" for `..`
-std::string_view row_of(grammar::UnaryOp op);       // "" for unary plus
-std::string_view sign_of(grammar::BinaryOp op);     // as it is written: "+", "//", "and"
+std::string_view row_of(grammar::BinaryOp op);   // "" for `..`
+std::string_view row_of(grammar::UnaryOp op);    // "" for unary plus
+std::string_view sign_of(grammar::BinaryOp op);  // as it is written: "+", "//", "and"
 std::string_view sign_of(grammar::UnaryOp op);
 grammar::BinaryOp operator_of(grammar::AssignOp op);  // += is +
 // The row that `x[i] op= v` scatters with; "" where it does not scatter.

@@ -7,8 +7,10 @@ bool is_array(const Value& v) { return v.is_tensor() && v.tensor().valid() && !v
 
 void push_number(const Value& v, Gathered& out) {
   out.arrays.emplace_back();
-  if (auto* i = v.get<std::int64_t>()) out.numbers.emplace_back(*i);
-  else out.numbers.emplace_back(*v.get<double>());
+  if (auto* i = v.get<std::int64_t>())
+    out.numbers.emplace_back(*i);
+  else
+    out.numbers.emplace_back(*v.get<double>());
 }
 
 bool same_info(const exec::ArgInfo& info, const runtime::DeviceArray& a) {
@@ -78,8 +80,7 @@ bool Pattern::match(const Value& v, Gathered& out) const {
         if (r->fields[i].first != names_[i] || !children_[i].match(r->fields[i].second, out)) return false;
       return true;
     }
-    case Kind::Static:
-      return !v.is_tensor() && !v.is_host_number() && !v.items() && !v.fields() && equal(constant_, v);
+    case Kind::Static: return !v.is_tensor() && !v.is_host_number() && !v.items() && !v.fields() && equal(constant_, v);
   }
   return false;
 }

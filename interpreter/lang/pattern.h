@@ -1,5 +1,6 @@
-// The shape of a value as a compiled call remembers it: which leaves are arrays (their types and layouts), which are host numbers
-// (traced, so only their kind counts), and what the rest was. Used by jit to tell whether a call fits a compiled one.
+// The shape of a value as a compiled call remembers it: which leaves are arrays (their types and layouts), which are
+// host numbers (traced, so only their kind counts), and what the rest was. Used by jit to tell whether a call fits a
+// compiled one.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,8 +12,8 @@ namespace shard::lang {
 
 // The arrays and numbers of a call, in the order of their leaves.
 struct Gathered {
-  std::vector<runtime::ArrayRef> arrays;                 // one a leaf that is an array or a number; null for numbers
-  std::vector<std::optional<trace::HostNumber>> numbers; // parallel: the number, where it is one
+  std::vector<runtime::ArrayRef> arrays;                  // one a leaf that is an array or a number; null for numbers
+  std::vector<std::optional<trace::HostNumber>> numbers;  // parallel: the number, where it is one
 };
 
 class Pattern {

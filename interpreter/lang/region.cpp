@@ -20,9 +20,9 @@ struct Region {
   AxisKind kind;
   std::vector<std::string> axes;
   bool all_axes;
-  std::vector<Value> in;     // specs of the parameters, none where there is no annotation
+  std::vector<Value> in;  // specs of the parameters, none where there is no annotation
   Value out;
-  grammar::FunctionPtr written;   // null where it is no function of the script
+  grammar::FunctionPtr written;  // null where it is no function of the script
 };
 
 // Whether an annotation says layouts alone, no type.
@@ -51,7 +51,8 @@ MeshRef inner_mesh(Interpreter& in, const Region& r, const runtime::Mesh& outer,
   runtime::Mesh mesh = outer;
   if (r.all_axes) {
     if (std::all_of(mesh.axes.begin(), mesh.axes.end(), [](const auto& a) { return a.kind == AxisKind::Manual; }))
-      in.fail("mode", span, "every axis of the mesh is manual here: per-device code cannot become automatic or explicit");
+      in.fail("mode", span,
+              "every axis of the mesh is manual here: per-device code cannot become automatic or explicit");
     for (auto& axis : mesh.axes)
       if (axis.kind != AxisKind::Manual) axis.kind = r.kind;
   }
@@ -88,8 +89,12 @@ Value run(Interpreter& in, const Region& r, std::vector<CallArg> args, grammar::
   MeshRef inner = inner_mesh(in, r, *outer, span);
   bool explicit_inside = r.kind == AxisKind::Explicit;
   if (!explicit_inside && r.out.is_none())
-    throw grammar::Error(grammar::Diagnostic{"form", span, "`auto fn` declares the layout of its result, and this one does not",
-                                             {"write `auto fn f(x) -> P(@" + outer->axes[0].name + ")`"}, result_fix(in, r), {}});
+    throw grammar::Error(grammar::Diagnostic{"form",
+                                             span,
+                                             "`auto fn` declares the layout of its result, and this one does not",
+                                             {"write `auto fn f(x) -> P(@" + outer->axes[0].name + ")`"},
+                                             result_fix(in, r),
+                                             {}});
   Value result;
   {
     Surroundings surroundings(in.impl());

@@ -16,9 +16,12 @@ std::string path(const Differing& d) { return leaf_at(*d.tree, nullptr, d.leaf).
 const Expr* root_of(const Expr& target) {
   const Expr* e = &target;
   while (true) {
-    if (auto* f = std::get_if<Field>(&e->node)) e = f->object.get();
-    else if (auto* x = std::get_if<Index>(&e->node)) e = x->object.get();
-    else return e;
+    if (auto* f = std::get_if<Field>(&e->node))
+      e = f->object.get();
+    else if (auto* x = std::get_if<Index>(&e->node))
+      e = x->object.get();
+    else
+      return e;
   }
 }
 
@@ -68,7 +71,7 @@ std::vector<Fix> block_fixes(Interpreter& in, const Expr& block, const std::vect
     if (part) parts.push_back({"bring the value to the other's type", part->span, how->of(in, part->span)});
   }
   if (shown && parts.size() == 1) out = parts;
-  if (shown && parts.size() > 1) {                       // all of them, in one piece of text
+  if (shown && parts.size() > 1) {  // all of them, in one piece of text
     std::sort(parts.begin(), parts.end(), [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
     std::string text = text_at(in, value->span);
     for (const Fix& f : parts) text.replace(f.span.begin - value->span.begin, f.span.end - f.span.begin, f.replacement);
@@ -93,7 +96,8 @@ std::vector<Fix> block_fixes(Interpreter& in, const Expr& block, const std::vect
 std::vector<Fix> entry_fixes(const Span& loop, const std::vector<Differing>& all) {
   const std::string before = assignments(all);
   if (before.empty()) return {};
-  return {{"bring " + names_of(all) + " to the loop's type before it", Span{loop.source, loop.begin, loop.begin}, before + "; "}};
+  return {{"bring " + names_of(all) + " to the loop's type before it", Span{loop.source, loop.begin, loop.begin},
+           before + "; "}};
 }
 
 }  // namespace shard::lang

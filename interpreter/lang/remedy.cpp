@@ -34,10 +34,13 @@ bool may_be_mended(const Error& e, const Expr& at) {
 void suggest(Impl& m, Error& e, const std::vector<Part>& parts, const Attempt& attempt, Span whole) {
   Trials trials(m, parts, attempt);
   if (!trials.possible()) return;
-  struct Found { std::size_t operand; Sharding layout, result; };
+  struct Found {
+    std::size_t operand;
+    Sharding layout, result;
+  };
   std::vector<Found> found;
   for (std::size_t i = 0; i < trials.operands().size(); ++i) {
-    std::optional<Found> best;                   // of one operand: what leaves most of the result split
+    std::optional<Found> best;  // of one operand: what leaves most of the result split
     for (const Sharding& s : trials.candidates(i))
       if (auto result = trials.with(i, s); result && (!best || splits(*result) > splits(best->result)))
         best = Found{i, s, *result};
@@ -60,9 +63,10 @@ void suggest(Impl& m, Error& e, const std::vector<Part>& parts, const Attempt& a
   }
   for (const Found& f : found) {
     if (fixes.size() >= kFixes) break;
-    fixes.push_back(shard_fix(m.in, "lay an operand out anew", trials.operands()[f.operand].span, trials.text(f.layout)));
+    fixes.push_back(
+        shard_fix(m.in, "lay an operand out anew", trials.operands()[f.operand].span, trials.text(f.layout)));
   }
-  if (!fixes.empty() || !trials.with_all_whole()) return;   // no single one helps: all of them, in one piece of text
+  if (!fixes.empty() || !trials.with_all_whole()) return;  // no single one helps: all of them, in one piece of text
   std::vector<Fix> each;
   for (const Operand& o : trials.operands()) each.push_back(shard_fix(m.in, "", o.span, "P()"));
   std::sort(each.begin(), each.end(), [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
@@ -81,7 +85,7 @@ bool takes_out(Impl& m, const ir::OpDef& op) {
 void mend_binary(Impl& m, Error& error, const Expr& e, const Value& left, const Value& right) {
   if (!may_be_mended(error, e)) return;
   const Binary& b = std::get<Binary>(e.node);
-  if (row_of(b.op).empty()) return;                      // a range is no operation on arrays
+  if (row_of(b.op).empty()) return;  // a range is no operation on arrays
   Attempt attempt{[&](std::vector<Value> v) { return m.binary(b.op, v[0], v[1], e.span); }};
   if (const ir::OpDef& op = m.ctx.table().at(row_of(b.op)); takes_out(m, op) && !op.internal) {
     attempt.with_out = [&](const Value& spec) {
@@ -90,7 +94,8 @@ void mend_binary(Impl& m, Error& error, const Expr& e, const Value& left, const 
     };
     attempt.out_fix = [&](const std::string& spec) {
       return Fix{"say the result's layout", e.span,
-                 std::string(op.name) + "(" + text_at(m.in, b.left->span) + ", " + text_at(m.in, b.right->span) + ", out: " + spec + ")"};
+                 std::string(op.name) + "(" + text_at(m.in, b.left->span) + ", " + text_at(m.in, b.right->span) +
+                     ", out: " + spec + ")"};
     };
   }
   suggest(m, error, {{left, b.left.get()}, {right, b.right.get()}}, attempt, e.span);
@@ -105,7 +110,7 @@ void mend_assign(Impl& m, Error& error, const AssignStmt& s, const Value& value)
   if (!is_array(before)) return;
   const std::vector<IndexItem> items = element ? eval_items(m, *element) : std::vector<IndexItem>{};
   std::vector<Part> parts{{before, nullptr}, {value, s.value.get()}};
-  std::vector<std::size_t> place;                // of each further part among the items
+  std::vector<std::size_t> place;  // of each further part among the items
   for (std::size_t i = 0; i < items.size() && element && i < element->items.size(); ++i)
     if (is_array(items[i].value) && element->items[i].value) {
       parts.push_back({items[i].value, element->items[i].value.get()});
@@ -120,14 +125,15 @@ void mend_assign(Impl& m, Error& error, const AssignStmt& s, const Value& value)
   }};
   suggest(m, error, parts, attempt, s.value->span);
   if (!error.diagnostic.fixes.empty()) return;
-  parts[0].expr = &target;                       // the variable itself is laid out anew, before the statement
+  parts[0].expr = &target;  // the variable itself is laid out anew, before the statement
   Trials trials(m, parts, attempt);
   if (!trials.possible()) return;
   const std::string name = text_at(m.in, target.span);
   const Span front{target.span.source, target.span.begin, target.span.begin};
   for (const Sharding& layout : trials.candidates(0)) {
     if (!trials.with(0, layout)) continue;
-    error.diagnostic.fixes.push_back({"lay the array out anew", front, name + " = shard " + name + " as " + trials.text(layout) + "; "});
+    error.diagnostic.fixes.push_back(
+        {"lay the array out anew", front, name + " = shard " + name + " as " + trials.text(layout) + "; "});
     return;
   }
 }
@@ -136,7 +142,7 @@ void mend_index(Impl& m, Error& error, const Expr& e, const Value& object, const
   if (!may_be_mended(error, e)) return;
   const Index& x = std::get<Index>(e.node);
   std::vector<Part> parts{{object, x.object.get()}};
-  std::vector<std::size_t> place;                // of each further part among the items
+  std::vector<std::size_t> place;  // of each further part among the items
   for (std::size_t i = 0; i < items.size() && i < x.items.size(); ++i)
     if (!items[i].slice && !items[i].ellipsis && x.items[i].value && !is_mask(items[i])) {
       parts.push_back({items[i].value, x.items[i].value.get()});
@@ -146,18 +152,20 @@ void mend_index(Impl& m, Error& error, const Expr& e, const Value& object, const
             std::vector<IndexItem> again = items;
             for (std::size_t i = 0; i < place.size(); ++i) again[place[i]].value = v[i + 1];
             return Value(index_array(m.in, v[0].tensor(), again, e.span));
-          }}, e.span);
+          }},
+          e.span);
 }
 
 void mend_rows(Impl& m, Error& error, const Expr& sequence, const Value& value) {
   if (!may_be_mended(error, sequence)) return;
-  suggest(m, error, {{value, &sequence}}, {[&](std::vector<Value> v) { return Value(row(m.in, v[0].tensor(), 0, sequence.span)); }},
-          sequence.span);
+  suggest(m, error, {{value, &sequence}},
+          {[&](std::vector<Value> v) { return Value(row(m.in, v[0].tensor(), 0, sequence.span)); }}, sequence.span);
 }
 
 namespace {
 
-// The same layout with something else pending: another kind, other axes (as many as may be first), nothing; at last not reduced.
+// The same layout with something else pending: another kind, other axes (as many as may be first), nothing; at last not
+// reduced.
 void other_pending(const Spec& given, const runtime::Mesh& mesh, std::vector<Spec>& near) {
   if (given.unreduced.empty() && given.reduced.empty()) return;
   for (const char* kind : {"", "max", "min"}) {
@@ -167,7 +175,7 @@ void other_pending(const Spec& given, const runtime::Mesh& mesh, std::vector<Spe
   }
   for (const bool reduced : {true, false}) {
     if (!reduced && given.reduced.empty()) break;
-    std::vector<std::string> axes;               // that may be pending
+    std::vector<std::string> axes;  // that may be pending
     for (const auto& a : mesh.axes) {
       bool used = a.kind != runtime::AxisKind::Explicit ||
                   (reduced && std::count(given.reduced.begin(), given.reduced.end(), a.name));
@@ -207,14 +215,16 @@ void mend_out(Impl& m, Error& error, const Value& function, const std::vector<Ca
   auto type_with = [&](const std::optional<Spec>& spec) {
     return trials.type_of([&] {
       std::vector<CallArg> all = args;
-      if (spec) all[place].value = Value(std::make_shared<const Spec>(*spec));
-      else all.erase(all.begin() + static_cast<std::ptrdiff_t>(place));
+      if (spec)
+        all[place].value = Value(std::make_shared<const Spec>(*spec));
+      else
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(place));
       return m.call(function, all, call);
     });
   };
   std::vector<Spec> near;
   auto free = type_with(std::nullopt);
-  if (!free) free = type_with(Spec{});           // where something has to be said
+  if (!free) free = type_with(Spec{});  // where something has to be said
   if (free)
     if (auto fits = fitting(m, **given, free->shape, mesh, call)) near.push_back(*fits);
   if (error.diagnostic.code == "layout") other_pending(**given, *mesh, near);

@@ -14,7 +14,7 @@ using grammar::SourceMap;
 using grammar::Span;
 
 constexpr int kTab = 4;
-constexpr std::size_t kFrames = 8;                       // calls shown before and after an abridged run
+constexpr std::size_t kFrames = 8;  // calls shown before and after an abridged run
 
 struct Paint {
   bool on;
@@ -23,7 +23,7 @@ struct Paint {
   }
 };
 
-std::uint32_t decode(std::string_view s, std::size_t& at) {   // one character; bytes that are no UTF-8 give U+FFFD
+std::uint32_t decode(std::string_view s, std::size_t& at) {  // one character; bytes that are no UTF-8 give U+FFFD
   const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
   const std::uint32_t c = byte(at);
   const int more = c < 0x80                ? 0
@@ -33,7 +33,10 @@ std::uint32_t decode(std::string_view s, std::size_t& at) {   // one character; 
                                            : -1;
   std::uint32_t out = more <= 0 ? c : c & (0x3fu >> more);
   for (int i = 1; i <= more; ++i) {
-    if ((byte(at + static_cast<std::size_t>(i)) & 0xc0) != 0x80) { ++at; return 0xfffd; }
+    if ((byte(at + static_cast<std::size_t>(i)) & 0xc0) != 0x80) {
+      ++at;
+      return 0xfffd;
+    }
     out = out << 6 | (byte(at + static_cast<std::size_t>(i)) & 0x3f);
   }
   at += static_cast<std::size_t>(std::max(more, 0)) + 1;
@@ -52,7 +55,7 @@ int columns(std::uint32_t c) {
 struct Cells {
   std::vector<std::string> text;
   std::vector<int> width;
-  std::size_t first = 0, last = 0;                       // half open
+  std::size_t first = 0, last = 0;  // half open
 };
 
 Cells cells_of(std::string_view line, std::size_t begin, std::size_t end) {
@@ -93,7 +96,7 @@ void draw_line(std::string& out, const Paint& paint, const std::string& gutter, 
   int total = 0;
   for (int w : c.width) total += w;
   bool cut_left = false, cut_right = false;
-  if (total > limit) {                                   // a window that begins a third before the span
+  if (total > limit) {  // a window that begins a third before the span
     int before = 0;
     from = c.first;
     while (from > 0 && before < limit / 3) before += c.width[--from];
@@ -107,10 +110,12 @@ void draw_line(std::string& out, const Paint& paint, const std::string& gutter, 
   if (cut_left) shown += "...", marks += "   ";
   for (std::size_t i = from; i < to; ++i) {
     shown += c.text[i];
-    if (i < c.first) marks += blanks(static_cast<std::size_t>(c.width[i]));
-    else if (i < c.last) marks += std::string(static_cast<std::size_t>(c.width[i]), '^');
+    if (i < c.first)
+      marks += blanks(static_cast<std::size_t>(c.width[i]));
+    else if (i < c.last)
+      marks += std::string(static_cast<std::size_t>(c.width[i]), '^');
   }
-  if (c.first == c.last) marks += '^';                   // a span between two characters
+  if (c.first == c.last) marks += '^';  // a span between two characters
   if (cut_right) shown += "...";
   if (open_ended || (cut_right && c.last > to)) marks += "...";
   while (!shown.empty() && shown.back() == ' ') shown.pop_back();
@@ -147,7 +152,10 @@ bool same(const grammar::Frame& a, const grammar::Frame& b) { return a.function 
 
 void draw_calls(std::string& out, const Paint& paint, const SourceMap& sources,
                 const std::vector<grammar::Frame>& calls) {
-  struct Run { std::string text; std::size_t times; };
+  struct Run {
+    std::string text;
+    std::size_t times;
+  };
   std::vector<Run> runs;
   for (std::size_t i = 0; i < calls.size();) {
     std::size_t j = i + 1;
@@ -171,7 +179,7 @@ void draw_calls(std::string& out, const Paint& paint, const SourceMap& sources,
   for (std::size_t i = runs.size() - kFrames; i < runs.size(); ++i) line(runs[i]);
 }
 
-std::string indented(const std::string& text, std::size_t n) {   // further lines of a note stand under the first
+std::string indented(const std::string& text, std::size_t n) {  // further lines of a note stand under the first
   std::string out;
   for (char c : text) {
     out += c;
@@ -193,10 +201,10 @@ Diagnostic for_user(Diagnostic d, const SourceMap& sources) {
     std::string line(source.line(source.position(d.span.begin).line));
     line.erase(0, line.find_first_not_of(' ') == std::string::npos ? 0 : line.find_first_not_of(' '));
     const std::string what = d.calls[i].function.empty() ? "a function" : "`" + d.calls[i].function + "`";
-    if (d.code != "error")                               // which says in words what it is about
+    if (d.code != "error")  // which says in words what it is about
       d.notes.insert(d.notes.begin(), "inside of " + what + ", at " + place(sources, d.span) + ": " + line);
     d.span = d.calls[i].call;
-    d.fixes.clear();                                     // they are for the text of the library
+    d.fixes.clear();  // they are for the text of the library
     d.calls.erase(d.calls.begin(), d.calls.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     break;
   }
@@ -227,13 +235,20 @@ std::string json_string(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t from = at;
     const std::uint32_t c = decode(text, at);
-    if (c == '"' || c == '\\') (s += '\\') += static_cast<char>(c);
-    else if (c == '\n') s += "\\n";
-    else if (c == '\t') s += "\\t";
-    else if (c == '\r') s += "\\r";
-    else if (c < 0x20) ((s += "\\u00") += kHex[c >> 4]) += kHex[c & 15];
-    else if (c == 0xfffd) s += "\xef\xbf\xbd";
-    else s.append(text.substr(from, at - from));
+    if (c == '"' || c == '\\')
+      (s += '\\') += static_cast<char>(c);
+    else if (c == '\n')
+      s += "\\n";
+    else if (c == '\t')
+      s += "\\t";
+    else if (c == '\r')
+      s += "\\r";
+    else if (c < 0x20)
+      ((s += "\\u00") += kHex[c >> 4]) += kHex[c & 15];
+    else if (c == 0xfffd)
+      s += "\xef\xbf\xbd";
+    else
+      s.append(text.substr(from, at - from));
   }
   return s + "\"";
 }

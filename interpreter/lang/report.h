@@ -1,5 +1,5 @@
-// A Diagnostic as people read it (the source line with the span marked, notes, fixes, the calls that led there) and as JSON for
-// editors. Pure text in and out; the programs decide where it goes and whether colours are wanted.
+// A Diagnostic as people read it (the source line with the span marked, notes, fixes, the calls that led there) and as
+// JSON for editors. Pure text in and out; the programs decide where it goes and whether colours are wanted.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,19 +10,20 @@
 namespace shard::lang {
 
 struct ReportStyle {
-  bool color = false;                // ANSI escapes; only for terminals
-  int width = 140;                   // characters of source shown of a line; longer lines are cut around the span
+  bool color = false;  // ANSI escapes; only for terminals
+  int width = 140;     // characters of source shown of a line; longer lines are cut around the span
 };
 
 // Names of the texts that are built in begin so.
 inline constexpr std::string_view kLibrary = "<stdlib>/";
-// An error inside of a library function, told from the user's side: at the call that led there, the place inside as a note.
+// An error inside of a library function, told from the user's side: at the call that led there, the place inside as a
+// note.
 grammar::Diagnostic for_user(grammar::Diagnostic d, const grammar::SourceMap& sources);
 
 // "FILE:LINE:COLUMN: error: message", source, carets, notes, fixes, calls; ends with a newline.
 std::string report(const grammar::Diagnostic& d, const grammar::SourceMap& sources, const ReportStyle& style = {});
 // One array of objects {code, severity, message, file, line, column, end_line, end_column, notes, fixes, calls}.
 std::string report_json(const std::vector<grammar::Diagnostic>& all, const grammar::SourceMap& sources);
-std::string json_string(std::string_view text);    // with quotes; broken UTF-8 becomes U+FFFD
+std::string json_string(std::string_view text);  // with quotes; broken UTF-8 becomes U+FFFD
 
 }  // namespace shard::lang

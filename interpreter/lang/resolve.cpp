@@ -22,7 +22,7 @@ void Resolver::error(std::string code, Span span, std::string message, std::vect
 }
 
 void Resolver::run() {
-  for (std::size_t i = 0; i < module_.variables.size(); ++i) {   // what earlier entries of the REPL declared
+  for (std::size_t i = 0; i < module_.variables.size(); ++i) {  // what earlier entries of the REPL declared
     Variable* v = scopes_.add(module_.variables[i].name, {}, module_.variables[i].is_function);
     v->global = static_cast<int>(i);
     v->captured = module_.variables[i].in_function;
@@ -36,9 +36,10 @@ void Resolver::run() {
     v->global = static_cast<int>(module_.variables.size());
     module_.variables.push_back({v->name, nullptr, false, v->is_function});
   }
-  for (const StmtPtr& s : unit_.tree->body) {      // the last one's value is the file's
+  for (const StmtPtr& s : unit_.tree->body) {  // the last one's value is the file's
     const auto* e = std::get_if<ExprStmt>(&s->node);
-    statement(*s, module_.replaces || s == unit_.tree->body.back() || !e || !std::holds_alternative<Call>(e->value->node));
+    statement(*s,
+              module_.replaces || s == unit_.tree->body.back() || !e || !std::holds_alternative<Call>(e->value->node));
   }
   finish();
 }
@@ -55,8 +56,10 @@ void Resolver::finish() {
     if (v.global >= 0 && v.captured) module_.variables[static_cast<std::size_t>(v.global)].in_function = true;
   for (const Use& u : uses_) {
     Slot s = Scopes::slot(*u.variable, *u.user);
-    if (u.method >= 0) unit_.methods[static_cast<std::size_t>(u.method)].push_back(s);
-    else slot(u.id) = s;
+    if (u.method >= 0)
+      unit_.methods[static_cast<std::size_t>(u.method)].push_back(s);
+    else
+      slot(u.id) = s;
   }
   for (auto [m, b] : builtin_methods_) unit_.methods[static_cast<std::size_t>(m)].push_back({Where::Builtin, b});
   for (auto& [node, list] : assigned_)

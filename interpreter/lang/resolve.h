@@ -19,51 +19,58 @@ struct ModuleEnv;
 
 enum class Where : std::uint8_t {
   Unknown,
-  Local,      // index into the frame's values: a variable that no inner function refers to
-  Cell,       // index into the frame's cells
-  Captured,   // index into the running closure's cells
-  Global,     // index into the module's variables
-  Builtin,    // index into the interpreter's builtins
+  Local,     // index into the frame's values: a variable that no inner function refers to
+  Cell,      // index into the frame's cells
+  Captured,  // index into the running closure's cells
+  Global,    // index into the module's variables
+  Builtin,   // index into the interpreter's builtins
 };
-struct Slot { Where where = Where::Unknown; std::int32_t index = -1; bool operator==(const Slot&) const = default; };
+struct Slot {
+  Where where = Where::Unknown;
+  std::int32_t index = -1;
+  bool operator==(const Slot&) const = default;
+};
 
 struct BlockInfo {
-  std::int32_t first_local = 0, end_local = 0;   // locals that end with the block: they are let go when it is left
-  std::vector<std::int32_t> cells;               // made anew when it is entered
-  bool surroundings = false;                     // declares a mesh, `use` or `rules`: restored when it is left
-  bool cyclic = false;                           // functions declared here may refer to themselves
+  std::int32_t first_local = 0, end_local = 0;  // locals that end with the block: they are let go when it is left
+  std::vector<std::int32_t> cells;              // made anew when it is entered
+  bool surroundings = false;                    // declares a mesh, `use` or `rules`: restored when it is left
+  bool cyclic = false;                          // functions declared here may refer to themselves
 };
 
 struct FunctionInfo {
-  std::int32_t locals = 0, cells = 0;            // sizes of its frame
-  std::vector<Slot> captures;                    // where the surrounding frame has what it captures: Cell or Captured
-  bool simple = false;                           // plain names as parameters; no defaults and no annotations
+  std::int32_t locals = 0, cells = 0;  // sizes of its frame
+  std::vector<Slot> captures;          // where the surrounding frame has what it captures: Cell or Captured
+  bool simple = false;                 // plain names as parameters; no defaults and no annotations
 };
 
 enum NameFlag : std::uint8_t {
-  kUnused = 1,      // nothing uses the value of this `if` or call
-  kMove = 2,        // this argument's variable is assigned anew by the statement: its value may be moved out
-  kBindsSize = 4,   // a name in a type annotation of a parameter: binds on first use
+  kUnused = 1,     // nothing uses the value of this `if` or call
+  kMove = 2,       // this argument's variable is assigned anew by the statement: its value may be moved out
+  kBindsSize = 4,  // a name in a type annotation of a parameter: binds on first use
 };
 
 // What the pass found out about one tree; tables by id of the tree (Expr::id, Pattern::id, ...).
 struct Unit : std::enable_shared_from_this<Unit> {
   std::shared_ptr<const grammar::Module> tree;
-  std::vector<Slot> slots;                       // of name references, name patterns, fn / mesh / import statements
-  std::vector<std::int32_t> extra;   // blocks: into `blocks`; functions: into `functions`; x.f(): into `methods`
-  std::vector<std::uint8_t> flags;               // NameFlag
+  std::vector<Slot> slots;          // of name references, name patterns, fn / mesh / import statements
+  std::vector<std::int32_t> extra;  // blocks: into `blocks`; functions: into `functions`; x.f(): into `methods`
+  std::vector<std::uint8_t> flags;  // NameFlag
   std::vector<BlockInfo> blocks;
   std::vector<FunctionInfo> functions;
-  std::vector<std::vector<Slot>> methods;        // candidates for f in x.f(), nearest first
-  struct Assigned { Slot slot; std::string name; };
+  std::vector<std::vector<Slot>> methods;  // candidates for f in x.f(), nearest first
+  struct Assigned {
+    Slot slot;
+    std::string name;
+  };
   std::unordered_map<const void*, std::vector<Assigned>>
-      assigned;   // by IfExpr, WhileStmt, ForStmt: outer variables that they assign
-  FunctionInfo top;                              // frame of the top level's inner blocks
+      assigned;      // by IfExpr, WhileStmt, ForStmt: outer variables that they assign
+  FunctionInfo top;  // frame of the top level's inner blocks
 };
 
-struct ResolveHost {                             // what the pass asks the interpreter
-  std::function<int(const std::string&)> builtin;          // index, or -1
-  std::function<std::vector<std::string>()> builtin_names; // for suggestions
+struct ResolveHost {                                        // what the pass asks the interpreter
+  std::function<int(const std::string&)> builtin;           // index, or -1
+  std::function<std::vector<std::string>()> builtin_names;  // for suggestions
 };
 
 // Resolves `tree` in `module` (whose variables grow by what the tree's top level declares). Errors are appended to

@@ -13,16 +13,30 @@ void Resolver::items(const Index& x) {
       if (*e) expr(**e);
 }
 
-void Resolver::arguments(const std::vector<Arg>& args) { for (auto& a : args) expr(*a.value); }
+void Resolver::arguments(const std::vector<Arg>& args) {
+  for (auto& a : args) expr(*a.value);
+}
 
 void Resolver::expr(const Expr& e, bool used) {
   std::visit(overloaded{[&](const NameRef& n) { reference(n.name, e.id, e.span); },
-                        [&](const StringLit& x) { for (auto& p : x.pieces) if (p.value) expr(*p.value); },
+                        [&](const StringLit& x) {
+                          for (auto& p : x.pieces)
+                            if (p.value) expr(*p.value);
+                        },
                         [&](const SpecLit& x) { arguments(x.args); },
-                        [&](const TypeLit& x) { for (auto& d : x.dims) if (d.size) expr(*d.size); },
-                        [&](const TupleLit& x) { for (auto& i : x.elements) expr(*i.value); },
-                        [&](const ListLit& x) { for (auto& i : x.elements) expr(*i.value); },
-                        [&](const RecordLit& x) { for (auto& i : x.entries) expr(*i.value); },
+                        [&](const TypeLit& x) {
+                          for (auto& d : x.dims)
+                            if (d.size) expr(*d.size);
+                        },
+                        [&](const TupleLit& x) {
+                          for (auto& i : x.elements) expr(*i.value);
+                        },
+                        [&](const ListLit& x) {
+                          for (auto& i : x.elements) expr(*i.value);
+                        },
+                        [&](const RecordLit& x) {
+                          for (auto& i : x.entries) expr(*i.value);
+                        },
                         [&](const Block& x) { block(e, x, used); },
                         [&](const IfExpr& x) {
                           if (!used) flags(e.id) |= kUnused;
@@ -32,8 +46,14 @@ void Resolver::expr(const Expr& e, bool used) {
                           if (x.otherwise) expr(*x.otherwise, used);
                           collectors_.pop_back();
                         },
-                        [&](const UseExpr& x) { expr(*x.mesh); expr(*x.body, used); },
-                        [&](const FunctionLit& x) { annotations(*x.function); function(*x.function, nullptr); },
+                        [&](const UseExpr& x) {
+                          expr(*x.mesh);
+                          expr(*x.body, used);
+                        },
+                        [&](const FunctionLit& x) {
+                          annotations(*x.function);
+                          function(*x.function, nullptr);
+                        },
                         [&](const Unary& x) { expr(*x.operand); },
                         [&](const Binary& x) {
                           expr(*x.left);
@@ -49,16 +69,26 @@ void Resolver::expr(const Expr& e, bool used) {
                           if (!used) flags(e.id) |= kUnused;
                           call(x);
                         },
-                        [&](const Index& x) { expr(*x.object); items(x); },
+                        [&](const Index& x) {
+                          expr(*x.object);
+                          items(x);
+                        },
                         [&](const Field& x) { expr(*x.object); },
-                        [&](const Pipe& x) { expr(*x.value); expr(*x.target); },
-                        [&](const grammar::Shard& x) { expr(*x.value); expr(*x.spec); if (x.mesh) expr(*x.mesh); },
+                        [&](const Pipe& x) {
+                          expr(*x.value);
+                          expr(*x.target);
+                        },
+                        [&](const grammar::Shard& x) {
+                          expr(*x.value);
+                          expr(*x.spec);
+                          if (x.mesh) expr(*x.mesh);
+                        },
                         [&](const auto&) {}},
              e.node);
 }
 
 void Resolver::call(const Call& x) {
-  if (auto* f = std::get_if<Field>(&x.callee->node)) {   // x.f(): the nearest f that is a function, found when it runs
+  if (auto* f = std::get_if<Field>(&x.callee->node)) {  // x.f(): the nearest f that is a function, found when it runs
     expr(*f->object);
     const int m = static_cast<int>(unit_.methods.size());
     unit_.methods.emplace_back();
@@ -104,40 +134,59 @@ void Resolver::block(const Expr& e, const Block& b, bool used) {
 void Resolver::annotations(const Function& f) {
   for (auto& m : f.modifiers)
     for (auto& a : m.axes) expr(*a);
-  for (auto& p : f.params) if (p.annot) spec_annotation(*p.annot);
+  for (auto& p : f.params)
+    if (p.annot) spec_annotation(*p.annot);
   if (f.result) spec_annotation(*f.result);
 }
 
 void Resolver::spec_annotation(const Annot& a) {
   std::visit(overloaded{[&](const TypeAnnot&) {}, [&](const SpecAnnot& x) { expr(*x.spec); },
-                        [&](const TupleAnnot& x) { for (auto& e : x.elements) spec_annotation(*e); },
-                        [&](const ListAnnot& x) { for (auto& e : x.elements) spec_annotation(*e); },
-                        [&](const RecordAnnot& x) { for (auto& e : x.fields) spec_annotation(*e.annot); }},
+                        [&](const TupleAnnot& x) {
+                          for (auto& e : x.elements) spec_annotation(*e);
+                        },
+                        [&](const ListAnnot& x) {
+                          for (auto& e : x.elements) spec_annotation(*e);
+                        },
+                        [&](const RecordAnnot& x) {
+                          for (auto& e : x.fields) spec_annotation(*e.annot);
+                        }},
              a.node);
 }
 
 void Resolver::type_annotation(const Annot& a) {
   std::visit(overloaded{[&](const TypeAnnot& x) {
                           auto* type = std::get_if<TypeLit>(&x.type->node);
-                          if (!type) { expr(*x.type); return; }
+                          if (!type) {
+                            expr(*x.type);
+                            return;
+                          }
                           for (auto& d : type->dims)
                             if (d.size) size_name(*d.size);
                         },
                         [&](const SpecAnnot&) {},
-                        [&](const TupleAnnot& x) { for (auto& e : x.elements) type_annotation(*e); },
-                        [&](const ListAnnot& x) { for (auto& e : x.elements) type_annotation(*e); },
-                        [&](const RecordAnnot& x) { for (auto& e : x.fields) type_annotation(*e.annot); }},
+                        [&](const TupleAnnot& x) {
+                          for (auto& e : x.elements) type_annotation(*e);
+                        },
+                        [&](const ListAnnot& x) {
+                          for (auto& e : x.elements) type_annotation(*e);
+                        },
+                        [&](const RecordAnnot& x) {
+                          for (auto& e : x.fields) type_annotation(*e.annot);
+                        }},
              a.node);
 }
 
 void Resolver::size_name(const Expr& size) {
   auto* n = std::get_if<NameRef>(&size.node);
-  if (!n) { expr(size); return; }
+  if (!n) {
+    expr(size);
+    return;
+  }
   Variable* v = nullptr;
   for (Variable* w : scopes_.inner().variables)
     if (w->name == n->name) v = w;
   const bool bound =
-      v && std::find(sizes_.begin(), sizes_.end(), v) == sizes_.end();   // an earlier parameter: compared with
+      v && std::find(sizes_.begin(), sizes_.end(), v) == sizes_.end();  // an earlier parameter: compared with
   if (!v) {
     v = scopes_.add(n->name, size.span, false);
     scopes_.declare(v);

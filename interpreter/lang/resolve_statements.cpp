@@ -10,13 +10,14 @@ using namespace grammar;
 
 namespace {
 
-std::uint32_t let_begin(const LetStmt& x) {       // `let` stands before the pattern
+std::uint32_t let_begin(const LetStmt& x) {  // `let` stands before the pattern
   return x.pattern->span.begin >= 4 ? x.pattern->span.begin - 4 : 0;
 }
 
 }  // namespace
 
-template <class F> void Resolver::loop(F body) {
+template <class F>
+void Resolver::loop(F body) {
   scopes_.enter(scopes_.function(), true);
   ++scopes_.function().loops;
   body();
@@ -43,12 +44,18 @@ void Resolver::statement(const Stmt& s, bool used) {
                         [&](const ForStmt& x) {
                           expr(*x.sequence);
                           collectors_.push_back({&x, &scopes_.function(), scopes_.now()});
-                          loop([&] { declare_pattern(*x.pattern, false); expr(*x.body, false); });
+                          loop([&] {
+                            declare_pattern(*x.pattern, false);
+                            expr(*x.body, false);
+                          });
                           collectors_.pop_back();
                         },
                         [&](const WhileStmt& x) {
                           collectors_.push_back({&x, &scopes_.function(), scopes_.now()});
-                          loop([&] { expr(*x.condition); expr(*x.body, false); });
+                          loop([&] {
+                            expr(*x.condition);
+                            expr(*x.body, false);
+                          });
                           collectors_.pop_back();
                         },
                         [](const BreakStmt&) {}, [](const ContinueStmt&) {},
@@ -85,21 +92,30 @@ void Resolver::assign(const AssignStmt& x) {
   expr(*x.value);
   const std::size_t end = uses_.size();
   target(*x.target, x.op == AssignOp::Set);
-  if (x.op != AssignOp::Set) { moves_.clear(); return; }
+  if (x.op != AssignOp::Set) {
+    moves_.clear();
+    return;
+  }
   std::set<Variable*> targets;
   auto add_target = [&](const Expr& e) {
     if (!std::holds_alternative<NameRef>(e.node)) return;
     for (std::size_t i = end; i < uses_.size(); ++i)
       if (uses_[i].id == e.id) targets.insert(uses_[i].variable);
   };
-  if (auto* t = std::get_if<TupleLit>(&x.target->node)) { for (auto& e : t->elements) add_target(*e.value); }
-  else if (auto* l = std::get_if<ListLit>(&x.target->node)) { for (auto& e : l->elements) add_target(*e.value); }
-  else add_target(*x.target);
+  if (auto* t = std::get_if<TupleLit>(&x.target->node)) {
+    for (auto& e : t->elements) add_target(*e.value);
+  } else if (auto* l = std::get_if<ListLit>(&x.target->node)) {
+    for (auto& e : l->elements) add_target(*e.value);
+  } else
+    add_target(*x.target);
   for (Variable* v : targets) {
     std::int32_t id = -1;
     int count = 0;
     for (std::size_t i = first; i < end; ++i)
-      if (uses_[i].variable == v) { ++count; id = uses_[i].id; }
+      if (uses_[i].variable == v) {
+        ++count;
+        id = uses_[i].id;
+      }
     if (count == 1 && id >= 0 && std::find(moves_.begin(), moves_.end(), id) != moves_.end()) moved_.push_back({id, v});
   }
   moves_.clear();
@@ -107,28 +123,34 @@ void Resolver::assign(const AssignStmt& x) {
 
 // Arguments that are evaluated exactly once where the value is: only through calls and operators, not into blocks.
 void Resolver::collect_moves(const Expr& e) {
-  std::visit(overloaded{[&](const Call& c) {
-                          for (auto& a : c.args) {
-                            if (std::holds_alternative<NameRef>(a.value->node) && !a.spread)
-                              moves_.push_back(a.value->id);
-                            else collect_moves(*a.value);
-                          }
-                          if (auto* f = std::get_if<Field>(&c.callee->node)) {
-                            if (std::holds_alternative<NameRef>(f->object->node)) moves_.push_back(f->object->id);
-                            else collect_moves(*f->object);
-                          }
-                        },
-                        [&](const Pipe& p) {
-                          if (std::holds_alternative<NameRef>(p.value->node)) moves_.push_back(p.value->id);
-                          else collect_moves(*p.value);
-                          collect_moves(*p.target);
-                        },
-                        [&](const TupleLit& t) { for (auto& x : t.elements) collect_moves(*x.value); },
-                        [&](const Unary& u) { collect_moves(*u.operand); },
-                        [&](const Index& i) { collect_moves(*i.object); },
-                        [&](const Field& f) { collect_moves(*f.object); },
-                        [&](const auto&) {}},
-             e.node);
+  std::visit(
+      overloaded{[&](const Call& c) {
+                   for (auto& a : c.args) {
+                     if (std::holds_alternative<NameRef>(a.value->node) && !a.spread)
+                       moves_.push_back(a.value->id);
+                     else
+                       collect_moves(*a.value);
+                   }
+                   if (auto* f = std::get_if<Field>(&c.callee->node)) {
+                     if (std::holds_alternative<NameRef>(f->object->node))
+                       moves_.push_back(f->object->id);
+                     else
+                       collect_moves(*f->object);
+                   }
+                 },
+                 [&](const Pipe& p) {
+                   if (std::holds_alternative<NameRef>(p.value->node))
+                     moves_.push_back(p.value->id);
+                   else
+                     collect_moves(*p.value);
+                   collect_moves(*p.target);
+                 },
+                 [&](const TupleLit& t) {
+                   for (auto& x : t.elements) collect_moves(*x.value);
+                 },
+                 [&](const Unary& u) { collect_moves(*u.operand); }, [&](const Index& i) { collect_moves(*i.object); },
+                 [&](const Field& f) { collect_moves(*f.object); }, [&](const auto&) {}},
+      e.node);
 }
 
 }  // namespace shard::lang

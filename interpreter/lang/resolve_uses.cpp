@@ -11,19 +11,29 @@ using namespace grammar;
 
 void Resolver::announce_pattern(const Pattern& p) {
   std::visit(overloaded{[&](const NamePattern& n) { scopes_.add(n.name, p.span, false); },
-                        [&](const TuplePattern& t) { for (auto& e : t.elements) announce_pattern(*e); },
-                        [&](const ListPattern& t) { for (auto& e : t.elements) announce_pattern(*e); },
-                        [&](const RecordPattern& r) { for (auto& f : r.fields) announce_pattern(*f.target); }},
+                        [&](const TuplePattern& t) {
+                          for (auto& e : t.elements) announce_pattern(*e);
+                        },
+                        [&](const ListPattern& t) {
+                          for (auto& e : t.elements) announce_pattern(*e);
+                        },
+                        [&](const RecordPattern& r) {
+                          for (auto& f : r.fields) announce_pattern(*f.target);
+                        }},
              p.node);
 }
 
 // A block's variables are known from its start, so that its functions can refer to functions declared later.
 void Resolver::announce(const std::vector<StmtPtr>& body) {
   for (const StmtPtr& s : body) {
-    if (auto* l = std::get_if<LetStmt>(&s->node)) announce_pattern(*l->pattern);
-    else if (auto* f = std::get_if<FnStmt>(&s->node)) scopes_.add(f->function->name, f->function->name_span, true);
-    else if (auto* m = std::get_if<MeshStmt>(&s->node)) scopes_.add(m->name.text, m->name.span, false);
-    else if (auto* i = std::get_if<ImportStmt>(&s->node)) scopes_.add(i->name.text, i->name.span, false);
+    if (auto* l = std::get_if<LetStmt>(&s->node))
+      announce_pattern(*l->pattern);
+    else if (auto* f = std::get_if<FnStmt>(&s->node))
+      scopes_.add(f->function->name, f->function->name_span, true);
+    else if (auto* m = std::get_if<MeshStmt>(&s->node))
+      scopes_.add(m->name.text, m->name.span, false);
+    else if (auto* i = std::get_if<ImportStmt>(&s->node))
+      scopes_.add(i->name.text, i->name.span, false);
   }
 }
 
@@ -53,10 +63,18 @@ void Resolver::declare_pattern(const Pattern& p, bool announced) {
 }
 
 void Resolver::pattern_names(const Pattern& p, Names& out) {
-  std::visit(overloaded{[&](const NamePattern& n) { out.push_back({n.name, p.span}); },
-                        [&](const TuplePattern& t) { for (auto& e : t.elements) pattern_names(*e, out); },
-                        [&](const ListPattern& t) { for (auto& e : t.elements) pattern_names(*e, out); },
-                        [&](const RecordPattern& r) { for (auto& f : r.fields) pattern_names(*f.target, out); }},
+  std::visit(overloaded{[&](const NamePattern& n) {
+                          out.push_back({n.name, p.span});
+                        },
+                        [&](const TuplePattern& t) {
+                          for (auto& e : t.elements) pattern_names(*e, out);
+                        },
+                        [&](const ListPattern& t) {
+                          for (auto& e : t.elements) pattern_names(*e, out);
+                        },
+                        [&](const RecordPattern& r) {
+                          for (auto& f : r.fields) pattern_names(*f.target, out);
+                        }},
              p.node);
 }
 
@@ -67,7 +85,10 @@ void Resolver::record(Variable* v, std::int32_t id, bool outside_loop) {
 bool Resolver::reference(const std::string& name, std::int32_t id, Span span) {
   auto found = scopes_.find(name);
   if (!found.variable) {
-    if (int b = host_.builtin(name); b >= 0) { slot(id) = {Where::Builtin, b}; return true; }
+    if (int b = host_.builtin(name); b >= 0) {
+      slot(id) = {Where::Builtin, b};
+      return true;
+    }
     found.variable = scopes_.later(name);
   }
   if (found.variable) {
@@ -95,7 +116,7 @@ void Resolver::unknown(const std::string& name, Span span) {
     names.emplace_back(w);
   std::vector<std::string> notes;
   std::vector<Fix> fixes;
-  if (product_with_ && *product_with_ == span) {       // psum(x @X): the comma was forgotten
+  if (product_with_ && *product_with_ == span) {  // psum(x @X): the comma was forgotten
     notes.push_back("did you mean \", @" + name + "\"?");
     fixes.push_back(
         {"name the axis as an argument of its own", Span{span.source, product_op_.begin, span.end}, ", @" + name});
@@ -151,8 +172,7 @@ void Resolver::target(const Expr& e, bool set) {
                           target(*x.object, false);
                           items(x);
                         },
-                        [&](const Field& f) { target(*f.object, false); },
-                        [](const auto&) {}},
+                        [&](const Field& f) { target(*f.object, false); }, [](const auto&) {}},
              e.node);
 }
 

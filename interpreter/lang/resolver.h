@@ -14,8 +14,12 @@
 
 namespace shard::lang {
 
-template <class... F> struct overloaded : F... { using F::operator()...; };
-template <class... F> overloaded(F...) -> overloaded<F...>;
+template <class... F>
+struct overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+overloaded(F...) -> overloaded<F...>;
 
 class Resolver {
  public:
@@ -23,8 +27,18 @@ class Resolver {
   void run();
 
  private:
-  struct Use { Variable* variable; FunctionState* user; std::int32_t id; int method = -1; bool outside_loop = false; };
-  struct Collector { const void* node; FunctionState* function; int since; };
+  struct Use {
+    Variable* variable;
+    FunctionState* user;
+    std::int32_t id;
+    int method = -1;
+    bool outside_loop = false;
+  };
+  struct Collector {
+    const void* node;
+    FunctionState* function;
+    int since;
+  };
   struct PendingBlock {
     std::size_t index;
     std::size_t first, end;
@@ -38,7 +52,7 @@ class Resolver {
   std::uint8_t& flags(std::int32_t id) { return unit_.flags[static_cast<std::size_t>(id)]; }
   void error(std::string code, grammar::Span span, std::string message, std::vector<std::string> notes = {},
              std::vector<grammar::Fix> fixes = {});
-  void finish();                        // where everything lives
+  void finish();  // where everything lives
 
   // Declarations, uses, assignments.
   void announce(const std::vector<grammar::StmtPtr>& body);
@@ -54,7 +68,8 @@ class Resolver {
 
   // Statements.
   void statement(const grammar::Stmt& s, bool used);
-  template <class F> void loop(F body);
+  template <class F>
+  void loop(F body);
   void let(const grammar::LetStmt& x);
   void assign(const grammar::AssignStmt& x);
   void collect_moves(const grammar::Expr& e);
@@ -82,12 +97,12 @@ class Resolver {
   std::vector<std::pair<int, int>> builtin_methods_;
   std::vector<Collector> collectors_;
   std::unordered_map<const void*, std::vector<std::pair<Variable*, FunctionState*>>> assigned_;
-  std::vector<std::int32_t> moves_;                               // arguments of the statement that could be moved
+  std::vector<std::int32_t> moves_;  // arguments of the statement that could be moved
   std::vector<std::pair<std::int32_t, Variable*>> moved_;
   std::vector<PendingBlock> blocks_;
   std::vector<std::pair<std::size_t, FunctionState*>> functions_;
-  std::vector<Variable*> sizes_;                                  // names that annotations of the function at hand bind
-  Variable* being_declared_ = nullptr;                            // the `fn` whose body is walked
+  std::vector<Variable*> sizes_;        // names that annotations of the function at hand bind
+  Variable* being_declared_ = nullptr;  // the `fn` whose body is walked
   bool cyclic_ = false;
   const grammar::Span* product_with_ = nullptr;
   grammar::Span product_op_;

@@ -27,7 +27,10 @@ Scopes::Found Scopes::find(std::string_view name) const {
   const FunctionState* here = scopes_.back().function;
   std::size_t innermost_loop = 0;
   for (std::size_t i = scopes_.size(); i-- > 0;)
-    if (scopes_[i].loop && scopes_[i].function == here) { innermost_loop = i; break; }
+    if (scopes_[i].loop && scopes_[i].function == here) {
+      innermost_loop = i;
+      break;
+    }
   for (std::size_t i = scopes_.size(); i-- > 0;) {
     const Scope& s = scopes_[i];
     Found found{nullptr, i < innermost_loop};
@@ -38,7 +41,10 @@ Scopes::Found Scopes::find(std::string_view name) const {
       }
     if (s.function == here) continue;
     for (Variable* v : s.variables)
-      if (v->declared_at < 0 && v->is_function && v->name == name) { found.variable = v; return found; }
+      if (v->declared_at < 0 && v->is_function && v->name == name) {
+        found.variable = v;
+        return found;
+      }
   }
   return {};
 }

@@ -1,8 +1,8 @@
 // `shard E as SPEC on MESH`, and the literals that layouts are written with: P(...) and types.
 #include "interpreter/lang/format.h"
 #include "interpreter/lang/impl.h"
-#include "interpreter/lang/spec_remedy.h"
 #include "interpreter/lang/spec.h"
+#include "interpreter/lang/spec_remedy.h"
 
 namespace shard::lang {
 
@@ -12,10 +12,10 @@ using Impl = Interpreter::Impl;
 
 namespace {
 
-// One array to its layout. In a trace the row is recorded (a constraint on auto axes, a reshard on explicit ones); at top level it
-// places data, also across meshes, by way of the host.
+// One array to its layout. In a trace the row is recorded (a constraint on auto axes, a reshard on explicit ones); at
+// top level it places data, also across meshes, by way of the host.
 Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, Span span) {
-  if (!layout.mesh) return t;                    // P() and no mesh: there is nothing to lay out
+  if (!layout.mesh) return t;  // P() and no mesh: there is nothing to lay out
   check_divides(layout, t.type().shape, span);
   if (!t.traced()) {
     const runtime::DeviceArray& a = *t.array();
@@ -61,7 +61,8 @@ class Layer {
  private:
   [[noreturn]] void misfit(const Value& v, const Value& specs) {
     auto text = [](const Value& x) { return x.items() || x.fields() ? structure(x) : kind_name(x); };
-    m_.fail("spec", span_, "the specs do not fit the value: they must be a prefix of its tree", {"the specs are " + text(specs), "the value is " + text(v)});
+    m_.fail("spec", span_, "the specs do not fit the value: they must be a prefix of its tree",
+            {"the specs are " + text(specs), "the value is " + text(v)});
   }
   Value everywhere(const Value& v, const Spec& spec) {
     if (v.items() || v.fields()) {
@@ -70,7 +71,7 @@ class Layer {
       return with_leaves(v, std::move(out));
     }
     auto* t = v.get<Tensor>();
-    if (!t || t->known()) return v;              // host values are everywhere anyway
+    if (!t || t->known()) return v;  // host values are everywhere anyway
     const runtime::MeshRef& around = mesh_ ? mesh_ : m_.ctx.mesh();
     for (const SpecEntry& entry : spec.dims)
       for (const std::string& name : entry.axes)
@@ -118,7 +119,8 @@ Value Impl::eval_shard(const Expr& e, const grammar::Shard& s) {
   }
   auto* splits = spec.get<std::shared_ptr<const Spec>>();
   auto* array = v.get<Tensor>();
-  if (splits && *splits && !(*splits)->dims.empty() && !v.items() && !v.fields() && !v.is_none() && (!array || array->known()))
+  if (splits && *splits && !(*splits)->dims.empty() && !v.items() && !v.fields() && !v.is_none() &&
+      (!array || array->known()))
     fail("spec", e.span, lang::show(**splits) + " splits dimensions, and " + kind_name(v) + " has none",
          {"`P()` fits every value"});
   try {
@@ -140,7 +142,8 @@ Value Impl::eval_spec(const Expr& e, const SpecLit& s) {
         for (std::string& n : self(x, span, self)) all.push_back(std::move(n));
       return all;
     }
-    if (v.is_string()) fail("spec", span, "an entry of a spec is an axis such as @" + v.str() + ", and this is a string");
+    if (v.is_string())
+      fail("spec", span, "an entry of a spec is an axis such as @" + v.str() + ", and this is a string");
     fail("spec", span, "an entry of a spec is an axis such as @X, `_` or `?`, and this is " + kind_name(v));
   };
   for (const Arg& a : s.args) {
@@ -151,10 +154,12 @@ Value Impl::eval_spec(const Expr& e, const SpecLit& s) {
       } else if (a.name->text == "reduced") {
         out->reduced = names(v, a.value->span, names);
       } else if (a.name->text == "kind") {
-        if (!v.is_string()) fail("spec", a.value->span, "`kind` is \"sum\", \"max\" or \"min\", and this is " + kind_name(v));
+        if (!v.is_string())
+          fail("spec", a.value->span, "`kind` is \"sum\", \"max\" or \"min\", and this is " + kind_name(v));
         out->kind = v.str() == "sum" ? "" : v.str();
       } else {
-        fail("spec", a.name->span, "a spec has no argument `" + a.name->text + "`", {"it takes unreduced:, reduced: and kind:"});
+        fail("spec", a.name->span, "a spec has no argument `" + a.name->text + "`",
+             {"it takes unreduced:, reduced: and kind:"});
       }
       continue;
     }
@@ -187,13 +192,16 @@ Value Impl::eval_type(const Expr& e, const TypeLit& t) {
   auto axes = [&](const std::vector<Word>& words, Span span) {
     std::vector<std::string> names;
     for (const Word& w : words) names.push_back(w.text);
-    if (!mesh) fail("mesh", span, "`@" + names[0] + "` names an axis, and there is no mesh", {"declare one: mesh m = (@" + names[0] + ": 8)"});
+    if (!mesh)
+      fail("mesh", span, "`@" + names[0] + "` names an axis, and there is no mesh",
+           {"declare one: mesh m = (@" + names[0] + ": 8)"});
     out->mesh = mesh;
     return axes_named(*this, names, *mesh, span, "");
   };
   for (const TypeDim& d : t.dims) {
     if (d.ellipsis || !d.size || std::holds_alternative<HoleLit>(d.size->node))
-      fail("type", d.span, "a type that is a value has every size", {"`_` and `...` stand in annotations of parameters"});
+      fail("type", d.span, "a type that is a value has every size",
+           {"`_` and `...` stand in annotations of parameters"});
     const std::int64_t n = in.integer(eval(*d.size), d.size->span, "a size");
     if (n < 0) fail("shape", d.size->span, "a size is not negative, and this is " + std::to_string(n));
     out->shape.push_back(n);
@@ -203,11 +211,15 @@ Value Impl::eval_type(const Expr& e, const TypeLit& t) {
   for (const TypeGroup& g : t.groups) {
     runtime::AxisSet set;
     for (auto a : axes(g.axes, e.span)) set.add(a);
-    if (g.tag == "V") out->varying = set;
-    else if (g.tag == "R") out->sharding.reduced = set;
+    if (g.tag == "V")
+      out->varying = set;
+    else if (g.tag == "R")
+      out->sharding.reduced = set;
     else {
       out->sharding.unreduced = set;
-      out->sharding.pending = g.tag == "U_max" ? runtime::Pending::Max : g.tag == "U_min" ? runtime::Pending::Min : runtime::Pending::Sum;
+      out->sharding.pending = g.tag == "U_max"   ? runtime::Pending::Max
+                              : g.tag == "U_min" ? runtime::Pending::Min
+                                                 : runtime::Pending::Sum;
     }
   }
   at(e.span, [&] { return runtime::numel(out->shape); });

@@ -38,7 +38,7 @@ std::string shown(Impl& m, const Value& v) {
   std::string s = m.in.repr(v);
   if (s.size() <= most) return s;
   std::size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(s[end]) & 0xc0) == 0x80) --end;    // not within a character
+  while (end > 0 && (static_cast<unsigned char>(s[end]) & 0xc0) == 0x80) --end;  // not within a character
   return s.substr(0, end) + " ...";
 }
 
@@ -79,12 +79,16 @@ void Sides::tell(Impl& m, Error& error) const {
 void refuse_thrown_away(Impl& m, const Expr& e, const Call& c, const Value& callee, const Value* object) {
   if (object && (object->fields() || callee.is<std::shared_ptr<const Closure>>())) return;
   std::string name;
-  if (auto* op = callee.get<const ir::OpDef*>(); op && object) name = std::string((*op)->name);
-  else if (auto* n = callee.get<std::shared_ptr<const Native>>()) name = (*n)->name;
+  if (auto* op = callee.get<const ir::OpDef*>(); op && object)
+    name = std::string((*op)->name);
+  else if (auto* n = callee.get<std::shared_ptr<const Native>>())
+    name = (*n)->name;
   if (!gives_only(name)) return;
   const Expr* target = nullptr;
-  if (auto* f = std::get_if<Field>(&c.callee->node)) target = f->object.get();
-  else if (!c.args.empty()) target = c.args[0].value.get();
+  if (auto* f = std::get_if<Field>(&c.callee->node))
+    target = f->object.get();
+  else if (!c.args.empty())
+    target = c.args[0].value.get();
   std::vector<Fix> fixes;
   if (target && std::holds_alternative<NameRef>(target->node) && m.in.sources().has(e.span.source)) {
     const auto text = [&](Span s) { return std::string(m.in.sources().text(s)); };

@@ -11,10 +11,13 @@ class Sides {
  public:
   // The value of an argument. Where it is a comparison, or a row of nothing but one (all(a == b)), its sides are kept.
   Value eval(Interpreter::Impl& m, const grammar::Expr& argument);
-  void tell(Interpreter::Impl& m, grammar::Error& error) const;     // where an assertion failed
+  void tell(Interpreter::Impl& m, grammar::Error& error) const;  // where an assertion failed
 
  private:
-  struct Kept { Value left, right; grammar::BinaryOp op; };
+  struct Kept {
+    Value left, right;
+    grammar::BinaryOp op;
+  };
   std::optional<Kept> kept_;
   Value compare(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Binary& b);
 };

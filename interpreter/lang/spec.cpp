@@ -152,8 +152,10 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
   if (!spec.kind.empty() && spec.unreduced.empty())
     m.fail("spec", span,
            "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is pending, and no axis is `unreduced`");
-  if (spec.kind == "max") out.sharding.pending = runtime::Pending::Max;
-  else if (spec.kind == "min") out.sharding.pending = runtime::Pending::Min;
+  if (spec.kind == "max")
+    out.sharding.pending = runtime::Pending::Max;
+  else if (spec.kind == "min")
+    out.sharding.pending = runtime::Pending::Min;
   else if (!spec.kind.empty() && spec.kind != "sum")
     m.fail("spec", span, "`kind` is \"sum\", \"max\" or \"min\", and not \"" + spec.kind + "\"");
   return out;

@@ -18,7 +18,7 @@ std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const run
   const bool may_be_open = !mesh->of_kind(runtime::AxisKind::Auto).empty();
   std::vector<std::string> axes, used;
   for (const auto& a : mesh->axes) axes.push_back(a.name);
-  std::vector<std::string> free = axes;          // that the spec does not name
+  std::vector<std::string> free = axes;  // that the spec does not name
   auto take = [&](const std::vector<std::string>& names) {
     for (const std::string& n : names) std::erase(free, n);
   };
@@ -54,9 +54,7 @@ std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const run
   try {
     const ir::Layout layout = m.in.resolve(mended, static_cast<int>(shape.size()), span, mesh);
     ir::check_layout(shape, layout);
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
+  } catch (const std::exception&) { return std::nullopt; }
   return mended;
 }
 
@@ -73,7 +71,7 @@ class Mending {
       if (!std::holds_alternative<SpecLit>(written->node)) return std::nullopt;
       Spec now = **leaf;
       bool changed = false;
-      for (const Value& v : leaves(value)) {     // every array below has to fit
+      for (const Value& v : leaves(value)) {  // every array below has to fit
         if (!is_array(v)) continue;
         if (auto fits = fitting(m_, now, v.tensor().type().shape, mesh_, span_)) now = *fits, changed = true;
       }
@@ -106,7 +104,8 @@ void mend_shard(Interpreter::Impl& m, Error& error, const Expr& e, const Value& 
   const grammar::Shard& x = std::get<grammar::Shard>(e.node);
   const runtime::MeshRef mesh = on ? on : m.ctx.mesh();
   if (error.diagnostic.code != "spec" || !error.diagnostic.fixes.empty() || !mesh) return;
-  if (auto fix = Mending(m, mesh, e.span).of(value, spec, x.spec.get())) error.diagnostic.fixes.push_back(std::move(*fix));
+  if (auto fix = Mending(m, mesh, e.span).of(value, spec, x.spec.get()))
+    error.diagnostic.fixes.push_back(std::move(*fix));
 }
 
 }  // namespace shard::lang

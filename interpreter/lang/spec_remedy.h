@@ -1,5 +1,5 @@
-// A spec written in place that does not fit its array: names that are near, an axis once, as many entries as dimensions,
-// and no axis that does not divide.
+// A spec written in place that does not fit its array: names that are near, an axis once, as many entries as
+// dimensions, and no axis that does not divide.
 #pragma once
 #include "interpreter/lang/impl.h"
 

@@ -1,5 +1,6 @@
-// Statements, blocks and loops on the host. Break, continue and return travel as a Flow from statement to statement; only where one
-// stands inside an operand (`1 + if c { return 2 } else { 3 }`) a FlowSignal is thrown, to the nearest loop or call.
+// Statements, blocks and loops on the host. Break, continue and return travel as a Flow from statement to statement;
+// only where one stands inside an operand (`1 + if c { return 2 } else { 3 }`) a FlowSignal is thrown, to the nearest
+// loop or call.
 #include "interpreter/lang/check.h"
 #include "interpreter/lang/host_math.h"
 #include "interpreter/lang/impl.h"
@@ -38,7 +39,10 @@ Flow Impl::exec(const Stmt& s, Value* value) {
       m.declare(m.slot(x.function->id), m.eval_function(x.function), false);
       return Flow::Next;
     }
-    Flow operator()(const MeshStmt& x) const { m.exec_mesh(x, s.span); return Flow::Next; }
+    Flow operator()(const MeshStmt& x) const {
+      m.exec_mesh(x, s.span);
+      return Flow::Next;
+    }
     Flow operator()(const UseStmt& x) const {
       Value v = m.eval(*x.mesh);
       auto* mesh = v.get<std::shared_ptr<const MeshValue>>();
@@ -46,16 +50,28 @@ Flow Impl::exec(const Stmt& s, Value* value) {
       m.ctx.set_mesh((*mesh)->mesh);
       return Flow::Next;
     }
-    Flow operator()(const RulesStmt& x) const { m.exec_rules(x, s.span); return Flow::Next; }
-    Flow operator()(const TestStmt& x) const { m.exec_test(x, s.span); return Flow::Next; }
+    Flow operator()(const RulesStmt& x) const {
+      m.exec_rules(x, s.span);
+      return Flow::Next;
+    }
+    Flow operator()(const TestStmt& x) const {
+      m.exec_test(x, s.span);
+      return Flow::Next;
+    }
     Flow operator()(const ImportStmt& x) const {
       m.declare(m.slot(x.id), m.import_module(x, s.span), false);
       return Flow::Next;
     }
     Flow operator()(const ForStmt& x) const { return m.exec_for(x, s.span); }
     Flow operator()(const WhileStmt& x) const { return m.exec_while(x, s.span); }
-    Flow operator()(const BreakStmt&) const { m.flow_span = s.span; return Flow::Break; }
-    Flow operator()(const ContinueStmt&) const { m.flow_span = s.span; return Flow::Continue; }
+    Flow operator()(const BreakStmt&) const {
+      m.flow_span = s.span;
+      return Flow::Break;
+    }
+    Flow operator()(const ContinueStmt&) const {
+      m.flow_span = s.span;
+      return Flow::Continue;
+    }
     Flow operator()(const ReturnStmt& x) const {
       Value v;
       if (x.value)
@@ -77,7 +93,8 @@ Flow Impl::exec(const Stmt& s, Value* value) {
 Flow Impl::exec_body(const std::vector<StmtPtr>& body, Value* out) {
   for (std::size_t i = 0; i < body.size(); ++i) {
     Value* wanted = i + 1 == body.size() ? out : nullptr;
-    if (Flow flow = check ? check->statement(*this, *body[i], wanted) : exec(*body[i], wanted); flow != Flow::Next) return flow;
+    if (Flow flow = check ? check->statement(*this, *body[i], wanted) : exec(*body[i], wanted); flow != Flow::Next)
+      return flow;
   }
   return Flow::Next;
 }
@@ -97,8 +114,8 @@ Flow Impl::exec_block(const Expr& e, const Block& b, Value* out) {
   return flow;
 }
 
-// A function that refers to itself is held by its own cell. Where nothing outside of the block's cells and functions holds them, the
-// block's end is theirs too.
+// A function that refers to itself is held by its own cell. Where nothing outside of the block's cells and functions
+// holds them, the block's end is theirs too.
 void Impl::release_cycles(const BlockInfo& info) {
   std::vector<std::pair<const Closure*, long>> inside;
   auto closure_in = [](const CellRef& c) -> const std::shared_ptr<const Closure>* {
@@ -111,15 +128,17 @@ void Impl::release_cycles(const BlockInfo& info) {
     const CellRef& c = frame->cells[i];
     auto* f = closure_in(c);
     if (!f) continue;
-    long known = 1;                                          // the frame's
+    long known = 1;  // the frame's
     for (auto& [closure, n] : inside)
       for (const CellRef& held : closure->captured) known += held == c;
     if (f->use_count() != 1 || c.use_count() != known) all_inside = false;
   }
   for (std::int32_t i : info.cells) {
     CellRef& c = frame->cells[i];
-    if (all_inside && closure_in(c)) c->value = Value();
-    else if (closure_in(c)) cyclic.push_back(c);             // emptied with the engine
+    if (all_inside && closure_in(c))
+      c->value = Value();
+    else if (closure_in(c))
+      cyclic.push_back(c);  // emptied with the engine
     c.reset();
   }
   if (cyclic.size() > 1024) std::erase_if(cyclic, [](const auto& w) { return w.expired(); });
@@ -128,12 +147,11 @@ void Impl::release_cycles(const BlockInfo& info) {
 namespace {
 
 // One turn; true where the loop goes on. A flow other than break and continue is left in `out`.
-template <class F> bool turn(F body, Flow& out) {
+template <class F>
+bool turn(F body, Flow& out) {
   try {
     out = body();
-  } catch (const FlowSignal& s) {
-    out = s.flow;
-  }
+  } catch (const FlowSignal& s) { out = s.flow; }
   if (out == Flow::Next || out == Flow::Continue) {
     out = Flow::Next;
     return true;
@@ -167,7 +185,7 @@ class Watch {
     m_.check->blur(m_, node_, before_);
     return true;
   }
-  bool left() const {                            // after a turn
+  bool left() const {  // after a turn
     if (!m_.check || !m_.check->may_leave()) return false;
     m_.check->blur(m_, node_, before_);
     return true;
@@ -211,7 +229,7 @@ Flow Impl::exec_for(const ForStmt& s, Span span) {
            !last && !watch.left();
   };
   if (auto* r = sequence.get<Range>()) {
-    if (check && (Check::is_size(r->begin) || Check::is_size(r->end))) {   // as often as data say
+    if (check && (Check::is_size(r->begin) || Check::is_size(r->end))) {  // as often as data say
       const std::vector<Value> before = check->assigned(*this, &s);
       check->blur(*this, &s, before);
       one(Check::blurred(*this, Value(r->begin)));
@@ -230,7 +248,8 @@ Flow Impl::exec_for(const ForStmt& s, Span span) {
   if (auto* t = sequence.get<Tensor>()) {
     if (t->type().shape.empty())
       fail("type", s.sequence->span, "an array of rank 0 has no rows to go through",
-           {t->type().dtype == runtime::DType::I32 ? "did you mean a range, `0..n`?" : "it is " + runtime::to_string(t->type())});
+           {t->type().dtype == runtime::DType::I32 ? "did you mean a range, `0..n`?"
+                                                   : "it is " + runtime::to_string(t->type())});
     const std::int64_t n = t->type().shape[0];
     for (std::int64_t i = 0; i < n; ++i) {
       Value item;
@@ -250,7 +269,8 @@ Flow Impl::exec_for(const ForStmt& s, Span span) {
       if (!one(std::move(*item))) return out;
     return out;
   }
-  fail("type", s.sequence->span, "`for` goes through ranges, lists, tuples, arrays and loaders, and this is " + kind_name(sequence),
+  fail("type", s.sequence->span,
+       "`for` goes through ranges, lists, tuples, arrays and loaders, and this is " + kind_name(sequence),
        sequence.is<std::int64_t>() ? std::vector<std::string>{"did you mean `0..n`?"}
        : sequence.fields()         ? std::vector<std::string>{"the values of a record are a list: tree_leaves(r)"}
                                    : std::vector<std::string>{});
@@ -280,7 +300,9 @@ Flow Impl::exec_while(const WhileStmt& s, Span span) {
       check->join(*this, &s, before);
       return out;
     }
-    if (!turn([&] { return check ? check->body(*this, *s.body) : eval_flow(*s.body, unused); }, out) || last || watch.left()) return out;
+    if (!turn([&] { return check ? check->body(*this, *s.body) : eval_flow(*s.body, unused); }, out) || last ||
+        watch.left())
+      return out;
   }
 }
 
@@ -294,7 +316,7 @@ Flow Impl::eval_use(const UseExpr& u, Value& out) {
 }
 
 void Impl::exec_test(const TestStmt& s, Span span) {
-  if (!in.options().test || !loading.empty()) return;    // an imported file's tests are its own
+  if (!in.options().test || !loading.empty()) return;  // an imported file's tests are its own
   in.options().test(s.name, span, [&] {
     Surroundings restore(*this);
     Value unused;

@@ -1,5 +1,6 @@
-// `if`, `while` and `for` on conditions and ranges that only a run knows. Branches and bodies are traced as regions of the core operations `branch` and
-// `while_loop`; the variables that they assign are their results (and, for loops, their carry). Host numbers among them become arrays.
+// `if`, `while` and `for` on conditions and ranges that only a run knows. Branches and bodies are traced as regions of
+// the core operations `branch` and `while_loop`; the variables that they assign are their results (and, for loops,
+// their carry). Host numbers among them become arrays.
 #include <map>
 
 #include "interpreter/ir/builder.h"
@@ -23,13 +24,13 @@ using Assigned = Unit::Assigned;
 // A value as a region gives it back: which leaves are results, and the tree around them.
 struct Result {
   Value tree;
-  std::vector<int> index;                        // by leaf: into the region's results, or -1 where the leaf is static
+  std::vector<int> index;  // by leaf: into the region's results, or -1 where the leaf is static
 };
 
 Result take(Impl& m, const Value& v, std::vector<Tensor>& results, Span span) {
   Result out{v, {}};
   for (const Value& leaf : leaves(v)) {
-    if (m.check && Check::is_nothing(leaf)) Check::unknown(span);   // an error took it away
+    if (m.check && Check::is_nothing(leaf)) Check::unknown(span);  // an error took it away
     const bool array = leaf.is_tensor() || leaf.is_host_number() || leaf.is<bool>();
     out.index.push_back(array ? static_cast<int>(results.size()) : -1);
     if (array) results.push_back(m.in.tensor(leaf, span));
@@ -44,8 +45,8 @@ Value rebuild(const Result& r, const std::vector<Tensor>& results) {
   return with_leaves(r.tree, std::move(out));
 }
 
-// The variables that a region assigns: remembered, set and given back. Their cells count as made inside of the region, so that
-// assigning them is allowed there, while every other older cell may not be assigned.
+// The variables that a region assigns: remembered, set and given back. Their cells count as made inside of the region,
+// so that assigning them is allowed there, while every other older cell may not be assigned.
 class Variables {
  public:
   Variables(Impl& m, const std::vector<Assigned>& list, Span span) : m_(m), list_(list) {
@@ -102,9 +103,7 @@ Value run_region(Impl& m, const Expr& body, const char* what) {
   Flow flow;
   try {
     flow = m.eval_flow(body, v);
-  } catch (const FlowSignal& s) {
-    flow = s.flow;
-  }
+  } catch (const FlowSignal& s) { flow = s.flow; }
   if (flow != Flow::Next) {
     const char* word = flow == Flow::Break ? "break" : flow == Flow::Continue ? "continue" : "return";
     m.fail("trace", m.flow_span, std::string("`") + word + "` under a condition that only a run knows",
@@ -130,13 +129,15 @@ class Captures {
 
  private:
   static bool same(const Tensor& a, const Tensor& b) {
-    return a.traced() ? b.traced() && a.frame() == b.frame() && a.var() == b.var() : !b.traced() && a.array() == b.array();
+    return a.traced() ? b.traced() && a.frame() == b.frame() && a.var() == b.var()
+                      : !b.traced() && a.array() == b.array();
   }
 };
 
-// `g` anew: the captured values first (at `where` among `consts` parameters), then the declared parameters; results converted.
-ir::GraphRef rearranged(Impl& m, const ir::Graph& g, std::size_t declared, const std::vector<runtime::Type>& consts, const std::vector<std::size_t>& where,
-                        const std::vector<runtime::Kind>& kinds) {
+// `g` anew: the captured values first (at `where` among `consts` parameters), then the declared parameters; results
+// converted.
+ir::GraphRef rearranged(Impl& m, const ir::Graph& g, std::size_t declared, const std::vector<runtime::Type>& consts,
+                        const std::vector<std::size_t>& where, const std::vector<runtime::Kind>& kinds) {
   ir::Builder b(m.ctx.table());
   if (g.local) b.set_local(g.mesh);
   ir::Vars params, arguments(g.params.size());
@@ -167,7 +168,11 @@ runtime::Kind joined(runtime::Kind mine, runtime::Kind other) {
 std::string describe(const Value& v) { return v.items() || v.fields() ? structure(v) : kind_name(v); }
 
 // One result of a region: the variable that it is of ("" for the value), and which leaf of it.
-struct Owner { std::string variable; const Value* tree; std::size_t leaf; };
+struct Owner {
+  std::string variable;
+  const Value* tree;
+  std::size_t leaf;
+};
 std::vector<Owner> owners(const std::vector<Result>& results, const std::vector<std::string>& names) {
   std::vector<Owner> out;
   for (std::size_t k = 0; k < results.size(); ++k) {
@@ -188,7 +193,10 @@ void add_names(const std::string& name, const Result& r, std::vector<std::string
 Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
   const bool wanted = !(flags(e.id) & kUnused);
   Variables vars(*this, assigned_by(*this, &x), e.span);
-  struct Branch { Traced traced; std::vector<Result> results; };
+  struct Branch {
+    Traced traced;
+    std::vector<Result> results;
+  };
   auto run = [&](const Expr* body) {
     Branch out;
     vars.restore();
@@ -217,14 +225,17 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
     const std::string what = k == 0 ? "the value" : "`" + vars.name(k - 1) + "`";
     bool fits = same_structure(a.tree, b.tree) && a.index.size() == b.index.size();
     if (!fits)
-      fail("branch", e.span, "both branches of an `if` that is traced must give values of one structure: " + what + " is " + structure(a.tree) + " in the first and " +
-                                 structure(b.tree) + " in the second",
-           {x.otherwise ? "the condition is only known when the program runs" : "without an `else` the second gives none"});
+      fail("branch", e.span,
+           "both branches of an `if` that is traced must give values of one structure: " + what + " is " +
+               structure(a.tree) + " in the first and " + structure(b.tree) + " in the second",
+           {x.otherwise ? "the condition is only known when the program runs"
+                        : "without an `else` the second gives none"});
     std::vector<Value> left = leaves(a.tree), right = leaves(b.tree);
     for (std::size_t i = 0; i < left.size(); ++i)
       if ((a.index[i] < 0) != (b.index[i] < 0) || (a.index[i] < 0 && !equal(left[i], right[i])))
-        fail("branch", e.span, "both branches of an `if` that is traced must agree in what is no array: " + what + " has " + kind_name(left[i]) + " in the first and " +
-                                   kind_name(right[i]) + " in the second",
+        fail("branch", e.span,
+             "both branches of an `if` that is traced must agree in what is no array: " + what + " has " +
+                 kind_name(left[i]) + " in the first and " + kind_name(right[i]) + " in the second",
              {"the condition is only known when the program runs; arrays and numbers may differ"});
   }
   const ir::Graph &first = *yes.traced.graph, &second = *no.traced.graph;
@@ -245,7 +256,8 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
   try {
     out = at(e.span, [&] {
       return ctx.apply(*ctx.table().core().branch, operands, {{"names", names}},
-                       {rearranged(*this, first, 0, consts, where_first, kinds_first), rearranged(*this, second, 0, consts, where_second, kinds_second)});
+                       {rearranged(*this, first, 0, consts, where_first, kinds_first),
+                        rearranged(*this, second, 0, consts, where_second, kinds_second)});
     });
   } catch (Error& error) {
     std::vector<std::string> owned{""};
@@ -271,12 +283,12 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
 
 namespace {
 
-// A loop as one node. The carry is `counter`, where there is one, and the variables that the loop assigns; `turn` runs the body on a
-// counter and gives the next one, `goes_on` the condition.
+// A loop as one node. The carry is `counter`, where there is one, and the variables that the loop assigns; `turn` runs
+// the body on a counter and gives the next one, `goes_on` the condition.
 struct TracedLoop {
   const void* node;
   const Expr* body;
-  std::string word;                              // as users write it
+  std::string word;  // as users write it
   Span span;
   std::optional<Tensor> counter;
   std::function<std::optional<Tensor>(const Tensor* counter)> turn;
@@ -288,7 +300,7 @@ void trace_loop(Impl& m, const TracedLoop& loop) {
   Variables vars(m, assigned_by(m, loop.node), loop.span);
   const std::size_t first = loop.counter ? 1 : 0;
   std::vector<Tensor> carry;
-  std::vector<Result> results;                   // of the variables: indices into what follows the counter
+  std::vector<Result> results;  // of the variables: indices into what follows the counter
   std::vector<std::string> names;
   for (std::size_t i = 0; i < vars.size(); ++i) {
     results.push_back(take(m, vars.before(i), carry, loop.span));
@@ -316,8 +328,8 @@ void trace_loop(Impl& m, const TracedLoop& loop) {
           const Result after = take(m, vars.at(i), out, loop.span);
           if (!same_structure(after.tree, results[i].tree) || after.index != results[i].index)
             m.fail("loop", loop.span,
-                   "a variable of a `" + loop.word + "` that is traced keeps its type: `" + vars.name(i) + "` starts as " +
-                       describe(results[i].tree) + " and becomes " + describe(after.tree),
+                   "a variable of a `" + loop.word + "` that is traced keeps its type: `" + vars.name(i) +
+                       "` starts as " + describe(results[i].tree) + " and becomes " + describe(after.tree),
                    {loop.why});
         }
         if (next) out.insert(out.begin(), *next);
@@ -392,7 +404,7 @@ void Impl::traced_while(const WhileStmt& s, const Tensor&, Span span) {
                      },
                      [&](const Tensor*) {
                        Value v = eval(*s.condition);
-                       condition(v, s.condition->span);     // must be one truth value
+                       condition(v, s.condition->span);  // must be one truth value
                        return in.tensor(v, s.condition->span);
                      },
                      "the condition is only known when the program runs"});
@@ -407,7 +419,9 @@ bool traced_for(Impl& m, const ForStmt& s, const Value& begin, const Value& end,
              "a range goes from an integer to an integer, and this is " + kind_name(begin) + " .. " + kind_name(end));
   const auto& core = m.ctx.table().core();
   const runtime::Kind kind = *runtime::promote(from.type().kind(), to.type().kind());
-  const auto counts = [&](const Tensor& t) { return m.ctx.apply1(*core.convert, {t}, {{"dtype", kind.dtype}, {"weak", false}}); };
+  const auto counts = [&](const Tensor& t) {
+    return m.ctx.apply1(*core.convert, {t}, {{"dtype", kind.dtype}, {"weak", false}});
+  };
   m.at(s.sequence->span, [&] { from = counts(from), to = counts(to); });
   trace_loop(m, {&s, s.body.get(), "for", span, from,
                  [&](const Tensor* i) {

@@ -1,10 +1,12 @@
-// `for` over a range whose ends only a run knows: one loop of the program instead of one copy of the body for each turn.
+// `for` over a range whose ends only a run knows: one loop of the program instead of one copy of the body for each
+// turn.
 #pragma once
 #include "interpreter/lang/impl.h"
 
 namespace shard::lang {
 
-// `begin`, `end` and `step` (not 0) are those of the statement's range. False, and nothing done, where both ends are known.
+// `begin`, `end` and `step` (not 0) are those of the statement's range. False, and nothing done, where both ends are
+// known.
 bool traced_for(Interpreter::Impl& m, const grammar::ForStmt& s, const Value& begin, const Value& end,
                 std::int64_t step, grammar::Span span);
 

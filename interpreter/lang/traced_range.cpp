@@ -8,7 +8,8 @@ bool only_a_run_knows(const Value& v) {
 }
 
 std::optional<Value> TracedRange::next(Interpreter&) {
-  throw runtime::RuntimeError("traced", "how long this range is, only a run knows: `for` goes through it, and nothing else");
+  throw runtime::RuntimeError("traced",
+                              "how long this range is, only a run knows: `for` goes through it, and nothing else");
 }
 
 }  // namespace shard::lang

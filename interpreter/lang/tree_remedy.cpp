@@ -13,7 +13,9 @@ using namespace grammar;
 namespace {
 
 // The first step of a path and what follows it: ".w[0]" is ".w" and "[0]".
-struct Step { std::string first, rest; };
+struct Step {
+  std::string first, rest;
+};
 Step step_of(const std::string& path) {
   const std::size_t end = path.find_first_of(".[", 1);
   return {path.substr(0, end), end == std::string::npos ? "" : path.substr(end)};
@@ -48,14 +50,13 @@ std::string rebuilt(const std::string& name, const Value& tree, const std::strin
   if (s.first[0] == '.') return "{..." + name + ", " + s.first.substr(1) + ": " + inner + "}";
   const bool list = tree.is<std::shared_ptr<List>>();
   const std::size_t n = tree.items()->size(), at = index_of(s.first);
-  if (n > 8) return "";                          // nobody would paste that
+  if (n > 8) return "";  // nobody would paste that
   std::string out = list ? "[" : "(";
-  for (std::size_t i = 0; i < n; ++i)
-    out += (i ? ", " : "") + (i == at ? inner : name + "[" + std::to_string(i) + "]");
+  for (std::size_t i = 0; i < n; ++i) out += (i ? ", " : "") + (i == at ? inner : name + "[" + std::to_string(i) + "]");
   return out + (list ? "]" : n == 1 ? ",)" : ")");
 }
 
-bool is_path(const std::string& text) {          // a variable, or a part of one
+bool is_path(const std::string& text) {  // a variable, or a part of one
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
   for (char c : text)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.') return false;
@@ -68,7 +69,7 @@ std::optional<Fix> tree_fix(Interpreter& in, std::string advice, Span whole, con
                             const std::string& spec) {
   if (!whole.known()) return std::nullopt;
   const std::string_view source = in.sources().at(whole.source).text();
-  if (whole.begin >= 3 && source.substr(whole.begin - 3, 3) == "...") return std::nullopt;   // one of several values
+  if (whole.begin >= 3 && source.substr(whole.begin - 3, 3) == "...") return std::nullopt;  // one of several values
   if (path.empty()) return shard_fix(in, std::move(advice), whole, spec);
   const std::string text = text_at(in, whole);
   SourceMap sources;

@@ -1,5 +1,5 @@
-// One leaf of a tree that has to be laid out otherwise, as source text: in the literal where it stands, or by a tree made
-// anew of a variable, `{...p, w: shard p.w as P(@X)}`.
+// One leaf of a tree that has to be laid out otherwise, as source text: in the literal where it stands, or by a tree
+// made anew of a variable, `{...p, w: shard p.w as P(@X)}`.
 #pragma once
 #include <optional>
 #include <string>

@@ -78,16 +78,14 @@ std::vector<Sharding> Trials::candidates(std::size_t i) const {
     if (s == mine.sharding || std::find(out.begin(), out.end(), s) != out.end()) return;
     try {
       ir::check_layout(mine.shape, {mesh_, s});
-    } catch (const runtime::RuntimeError&) {
-      return;
-    }
+    } catch (const runtime::RuntimeError&) { return; }
     out.push_back(std::move(s));
   };
   Sharding finished = mine.sharding;
   finished.unreduced = {};
   finished.pending = {};
   add(finished);
-  for (std::size_t j = 0; j < types_.size(); ++j) {       // reduced as another operand is, or not at all
+  for (std::size_t j = 0; j < types_.size(); ++j) {  // reduced as another operand is, or not at all
     if (j == i) continue;
     Sharding s = mine.sharding;
     s.reduced = types_[j].sharding.reduced | types_[j].sharding.unreduced;
@@ -104,7 +102,7 @@ std::vector<Sharding> Trials::candidates(std::size_t i) const {
   }
   for (std::size_t j = 0; j < types_.size(); ++j) {
     if (j == i) continue;
-    const Type& other = types_[j];                         // aligned at the last dimension
+    const Type& other = types_[j];  // aligned at the last dimension
     Sharding s = Sharding::replicated(mine.shape.size());
     for (std::size_t d = 0; d < mine.shape.size(); ++d) {
       const std::size_t from_end = mine.shape.size() - d;
@@ -127,7 +125,7 @@ std::optional<Sharding> Trials::run(const std::vector<Type>& types, const Operat
 }
 
 std::optional<Type> Trials::result(const std::vector<Type>& types, const Operation& operation) {
-  struct Quiet {                                           // nothing runs and nothing is printed
+  struct Quiet {  // nothing runs and nothing is printed
     trace::Context& ctx;
     grammar::Span span;
     bool before;
@@ -140,24 +138,27 @@ std::optional<Type> Trials::result(const std::vector<Type>& types, const Operati
   const Check::Thrown thrown(m_.check);
   std::optional<Type> out;
   try {
-    m_.in.trace(types, [&](std::span<const Tensor> given) {
-      std::vector<Value> values;
-      for (const Part& p : parts_) values.push_back(p.value);
-      for (std::size_t i = 0; i < operands_.size(); ++i) {
-        Value& v = values[operands_[i].part];
-        if (operands_[i].element < 0) v = given[i];
-        else own_items(v)[static_cast<std::size_t>(operands_[i].element)] = given[i];
-      }
-      for (const Value& leaf : leaves(operation(values))) {
-        if (!leaf.is_tensor()) continue;
-        out = leaf.tensor().type();
-        break;
-      }
-      return std::vector<Tensor>{};
-    }, true);
-  } catch (const grammar::Error&) {
-    return std::nullopt;
-  } catch (const runtime::RuntimeError&) {
+    m_.in.trace(
+        types,
+        [&](std::span<const Tensor> given) {
+          std::vector<Value> values;
+          for (const Part& p : parts_) values.push_back(p.value);
+          for (std::size_t i = 0; i < operands_.size(); ++i) {
+            Value& v = values[operands_[i].part];
+            if (operands_[i].element < 0)
+              v = given[i];
+            else
+              own_items(v)[static_cast<std::size_t>(operands_[i].element)] = given[i];
+          }
+          for (const Value& leaf : leaves(operation(values))) {
+            if (!leaf.is_tensor()) continue;
+            out = leaf.tensor().type();
+            break;
+          }
+          return std::vector<Tensor>{};
+        },
+        true);
+  } catch (const grammar::Error&) { return std::nullopt; } catch (const runtime::RuntimeError&) {
     return std::nullopt;
   }
   return out;

@@ -1,5 +1,5 @@
-// Trying an operation again with its operands in other layouts, on types alone: nothing runs, and what it accepts is known
-// from the operation itself.
+// Trying an operation again with its operands in other layouts, on types alone: nothing runs, and what it accepts is
+// known from the operation itself.
 #pragma once
 #include <functional>
 #include <optional>
@@ -11,16 +11,24 @@ namespace shard::lang {
 
 // The parts of an operation as they are written, with their values: operands, arguments, an indexed array and its
 // indices.
-struct Part { Value value; const grammar::Expr* expr = nullptr; };
+struct Part {
+  Value value;
+  const grammar::Expr* expr = nullptr;
+};
 
 struct Attempt {
-  std::function<Value(std::vector<Value>)> with;             // the same operation on other values of its parts
-  std::function<Value(const Value& spec)> with_out = {};     // the same with `out: spec`; empty where it has none
+  std::function<Value(std::vector<Value>)> with;          // the same operation on other values of its parts
+  std::function<Value(const Value& spec)> with_out = {};  // the same with `out: spec`; empty where it has none
   std::function<grammar::Fix(const std::string& spec)> out_fix = {};  // how that is written
 };
 
 // Operand `element` of part `part` (-1: the part itself): an array that stands somewhere in the source.
-struct Operand { std::size_t part; std::ptrdiff_t element; grammar::Span span; trace::Tensor tensor; };
+struct Operand {
+  std::size_t part;
+  std::ptrdiff_t element;
+  grammar::Span span;
+  trace::Tensor tensor;
+};
 
 // An array of the program, whose numbers are not known while tracing.
 bool is_array(const Value& v);

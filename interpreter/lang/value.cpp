@@ -53,8 +53,10 @@ void release(std::vector<Value>& work) {
       for (Value& x : items)
         if (holds_more(x)) work.push_back(std::move(x));
     };
-    if (auto* l = v.get<std::shared_ptr<List>>(); l && l->use_count() == 1) take((*l)->items);
-    else if (auto* t = v.get<std::shared_ptr<Tuple>>(); t && t->use_count() == 1) take((*t)->items);
+    if (auto* l = v.get<std::shared_ptr<List>>(); l && l->use_count() == 1)
+      take((*l)->items);
+    else if (auto* t = v.get<std::shared_ptr<Tuple>>(); t && t->use_count() == 1)
+      take((*t)->items);
     else if (auto* r = v.get<std::shared_ptr<Record>>(); r && r->use_count() == 1)
       for (auto& f : (*r)->fields)
         if (holds_more(f.second)) work.push_back(std::move(f.second));
@@ -172,7 +174,7 @@ bool equal_at(const Value& a, const Value& b, int depth) {
       if (!equal_at((*x)[i], y[i], depth + 1)) return false;
     return true;
   }
-  if (auto* x = a.fields()) {                    // records are equal whatever the order of their fields
+  if (auto* x = a.fields()) {  // records are equal whatever the order of their fields
     auto* y = b.fields();
     if (x->fields.size() != y->fields.size()) return false;
     for (const auto& [name, value] : x->fields) {

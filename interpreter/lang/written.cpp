@@ -35,8 +35,10 @@ const Expr* element(const Expr* e, const std::string& field) {
   if (!record) return nullptr;
   const Expr* found = nullptr;
   for (const Entry& entry : record->entries) {
-    if (!entry.name) found = nullptr;                 // a spread may bring the field
-    else if (entry.name->text == field) found = entry.value.get();
+    if (!entry.name)
+      found = nullptr;  // a spread may bring the field
+    else if (entry.name->text == field)
+      found = entry.value.get();
   }
   return found;
 }
@@ -46,7 +48,7 @@ const Annot* element(const Annot* a, std::size_t i) {
   auto part = [&](const std::vector<AnnotPtr>& parts) { return i < parts.size() ? parts[i].get() : nullptr; };
   if (auto* tuple = std::get_if<TupleAnnot>(&a->node)) return part(tuple->elements);
   if (auto* list = std::get_if<ListAnnot>(&a->node)) return part(list->elements);
-  return nullptr;                                     // a prefix: one spec for several results cannot be changed for one
+  return nullptr;  // a prefix: one spec for several results cannot be changed for one
 }
 
 const Annot* element(const Annot* a, const std::string& field) {
@@ -61,7 +63,7 @@ namespace {
 
 bool find_leaf(const Value& v, const Expr* e, std::size_t& before, LeafAt& at) {
   const std::string path = at.path;
-  if (v.is_none()) return false;                      // an empty tree
+  if (v.is_none()) return false;  // an empty tree
   if (const auto* items = v.items()) {
     for (std::size_t i = 0; i < items->size(); ++i) {
       at.path = path + "[" + std::to_string(i) + "]";
@@ -92,7 +94,7 @@ std::string text_at(Interpreter& in, Span span) { return std::string(in.sources(
 
 namespace {
 
-bool reads_as_one(std::string_view text) {   // before `as`, without brackets of its own
+bool reads_as_one(std::string_view text) {  // before `as`, without brackets of its own
   int depth = 0;
   for (char c : text) {
     depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;

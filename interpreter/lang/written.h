@@ -1,5 +1,5 @@
-// What the source text says of a value: which expression gives it, and which part of a literal gives a part of it. Errors
-// point there, and fixes are written in its place.
+// What the source text says of a value: which expression gives it, and which part of a literal gives a part of it.
+// Errors point there, and fixes are written in its place.
 #pragma once
 #include <string>
 #include <vector>
@@ -22,7 +22,10 @@ const grammar::Annot* element(const grammar::Annot* a, const std::string& field)
 
 // One leaf of a tree: how it is reached (".w", "[0]"; "" for a leaf alone), and the expression that gives it, where the
 // literal `e` shows it.
-struct LeafAt { std::string path; const grammar::Expr* written = nullptr; };
+struct LeafAt {
+  std::string path;
+  const grammar::Expr* written = nullptr;
+};
 LeafAt leaf_at(const Value& tree, const grammar::Expr* e, std::size_t leaf);
 
 std::string text_at(Interpreter& in, grammar::Span span);

@@ -1,5 +1,6 @@
 // shard check: what is wrong with a script, without running it. The script is evaluated on arrays that are types (see
-// interpreter/lang/check.h for what differs from a run): host code runs, operations only infer, and every error is told.
+// interpreter/lang/check.h for what differs from a run): host code runs, operations only infer, and every error is
+// told.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -48,11 +49,13 @@ class Checker {
 
   void check(const std::string& path, const std::string& text) {
     lang::Options options;
-    options.output = [](std::string_view) {};               // print prints nothing
+    options.output = [](std::string_view) {};  // print prints nothing
     options.test = [](const std::string&, Span, const std::function<void()>& body) { body(); };
     const auto machine = make_machine(settings_, std::move(options));
-    if (names_only_) names(machine->interpreter(), path, text);
-    else types(machine->interpreter(), path, text);
+    if (names_only_)
+      names(machine->interpreter(), path, text);
+    else
+      types(machine->interpreter(), path, text);
   }
 
   SourceMap sources;
@@ -87,7 +90,7 @@ class Checker {
     for (const Diagnostic& d : found.errors) errors.push_back(moved(d));
     for (const Diagnostic& d : found.notes) notes.push_back(moved(d));
     for (lang::Check::Let& l : found.lets) {
-      if (!in.sources().has(l.span.source) || in.sources().at(l.span.source).name() != path) continue;   // of a module
+      if (!in.sources().has(l.span.source) || in.sources().at(l.span.source).name() != path) continue;  // of a module
       moved.move(l.span);
       lets.push_back(std::move(l));
     }
@@ -105,7 +108,10 @@ std::string joined(const std::vector<std::string>& types) {
 
 // Each line that declares something, and beside it what.
 std::string types_text(const std::vector<lang::Check::Let>& lets, const SourceMap& sources, bool several_files) {
-  struct Line { std::string text; std::vector<const lang::Check::Let*> lets; };
+  struct Line {
+    std::string text;
+    std::vector<const lang::Check::Let*> lets;
+  };
   std::map<std::pair<std::uint32_t, int>, Line> lines;
   std::size_t widest = 0;
   for (const lang::Check::Let& l : lets) {
@@ -154,8 +160,10 @@ int check_files(const std::vector<std::string>& paths, const Settings& settings,
   int status = 0;
   for (const std::string& path : paths) {
     std::string text;
-    if (read_script(path, text)) checker.check(path, text);
-    else status = 1;
+    if (read_script(path, text))
+      checker.check(path, text);
+    else
+      status = 1;
   }
   const auto by_place = [](const Diagnostic& a, const Diagnostic& b) {
     return std::pair(a.span.source, a.span.begin) < std::pair(b.span.source, b.span.begin);

@@ -46,10 +46,12 @@ bool read_script(const std::string& path, std::string& text) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) {
     const bool without_extension = path.find('.') == std::string::npos && access((path + ".shard").c_str(), R_OK) == 0;
-    return refuse(std::string(std::strerror(errno)) + (without_extension ? "; did you mean '" + path + ".shard'?" : ""));
+    return refuse(std::string(std::strerror(errno)) +
+                  (without_extension ? "; did you mean '" + path + ".shard'?" : ""));
   }
   if (S_ISDIR(info.st_mode)) return refuse("it is a folder");
-  if (S_ISREG(info.st_mode) && static_cast<std::uintmax_t>(info.st_size) > kLargestScript) return refuse("it is larger than 64 MiB");
+  if (S_ISREG(info.st_mode) && static_cast<std::uintmax_t>(info.st_size) > kLargestScript)
+    return refuse("it is larger than 64 MiB");
   std::ifstream in(path, std::ios::binary);
   if (!in) return refuse(std::strerror(errno));
   text.assign(std::istreambuf_iterator<char>(in), {});
@@ -97,12 +99,11 @@ int guarded(lang::Interpreter& in, const std::function<void()>& body) {
   } catch (const grammar::Error& e) {
     tell(e.diagnostic, in.sources());
     return e.diagnostic.code == "interrupt" ? 130 : 1;
-  } catch (const runtime::RuntimeError& e) {
-    return plain(e.code.c_str(), e.what());
-  } catch (const std::bad_alloc&) {
+  } catch (const runtime::RuntimeError& e) { return plain(e.code.c_str(), e.what()); } catch (const std::bad_alloc&) {
     return plain("memory", "there is not enough memory for this");
   } catch (const std::exception& e) {
-    return plain("internal", std::string("a fault in Shard itself: ") + e.what(), {"this is not an error of the script: please report it with the script"});
+    return plain("internal", std::string("a fault in Shard itself: ") + e.what(),
+                 {"this is not an error of the script: please report it with the script"});
   }
 }
 
@@ -154,7 +155,8 @@ int help_all(const Settings& settings) {
 
 int help(const std::string& name, const Settings& settings) {
   if (name.empty()) {
-    std::fprintf(stderr, "error: help of what? `shard help matmul` tells of one function, `shard help --all` of all builtins\n");
+    std::fprintf(
+        stderr, "error: help of what? `shard help matmul` tells of one function, `shard help --all` of all builtins\n");
     return 2;
   }
   for (char c : name)
@@ -169,8 +171,9 @@ int help(const std::string& name, const Settings& settings) {
     }
   const auto machine = make_machine(settings);
   const std::size_t dot = name.find('.');
-  const std::string module = name.substr(0, dot);          // nn.linear, or nn for what is in it
-  const std::string import = dot != std::string::npos || stdlib::embedded_module(module) ? "import " + module + "\n" : "";
+  const std::string module = name.substr(0, dot);  // nn.linear, or nn for what is in it
+  const std::string import =
+      dot != std::string::npos || stdlib::embedded_module(module) ? "import " + module + "\n" : "";
   return guarded(machine->interpreter(), [&] { machine->interpreter().run("help", import + "help(" + name + ")\n"); });
 }
 

@@ -18,15 +18,18 @@
 namespace shard::repl {
 namespace {
 
-std::string history_path() {                             // "" where there is no home
+std::string history_path() {  // "" where there is no home
   const char* state = std::getenv("XDG_STATE_HOME");
   const char* home = std::getenv("HOME");
   std::string folder;
-  if (state && *state == '/') folder = state;
-  else if (home && *home == '/') folder = std::string(home) + "/.local/state";
-  else return {};
+  if (state && *state == '/')
+    folder = state;
+  else if (home && *home == '/')
+    folder = std::string(home) + "/.local/state";
+  else
+    return {};
   folder += "/shard";
-  for (std::size_t at = 1; at != std::string::npos;) {   // make the folders on the way
+  for (std::size_t at = 1; at != std::string::npos;) {  // make the folders on the way
     at = folder.find('/', at + 1);
     mkdir(folder.substr(0, at).c_str(), 0700);
   }
@@ -47,7 +50,7 @@ class Terminal : public Editor {
     el_set(edit_, EL_PROMPT, prompt_of);
     el_set(edit_, EL_EDITOR, "emacs");
     el_set(edit_, EL_HIST, history, history_);
-    el_set(edit_, EL_SIGNAL, 0);                         // Ctrl-C comes to us
+    el_set(edit_, EL_SIGNAL, 0);  // Ctrl-C comes to us
     el_set(edit_, EL_ADDFN, "shard-complete", "complete a name", complete_at);
     el_set(edit_, EL_BIND, "^I", "shard-complete", nullptr);
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
@@ -105,7 +108,8 @@ class Terminal : public Editor {
       return CC_REFRESH;
     }
     std::vector<std::string> words = self(e).complete_(before);
-    std::erase_if(words, [&](const std::string& w) { return w.size() < word.size() || w.compare(0, word.size(), word) != 0; });
+    std::erase_if(words,
+                  [&](const std::string& w) { return w.size() < word.size() || w.compare(0, word.size(), word) != 0; });
     std::sort(words.begin(), words.end());
     words.erase(std::unique(words.begin(), words.end()), words.end());
     if (words.empty()) return CC_REFRESH_BEEP;
@@ -155,8 +159,8 @@ std::string last_word(const std::string& before) {
   auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
   std::size_t at = before.size();
   while (at > 0 && part(before[at - 1])) --at;
-  if (at > 0 && before[at - 1] == '@') --at;                         // an axis
-  if (at > 0 && before[at - 1] == ':' && before.find_first_not_of(" \t") == at - 1) --at;   // a command
+  if (at > 0 && before[at - 1] == '@') --at;                                               // an axis
+  if (at > 0 && before[at - 1] == ':' && before.find_first_not_of(" \t") == at - 1) --at;  // a command
   return before.substr(at);
 }
 

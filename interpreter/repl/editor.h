@@ -1,4 +1,5 @@
-// Where the REPL's lines come from: a terminal with editing, history and completion (libedit), or any other input, line by line.
+// Where the REPL's lines come from: a terminal with editing, history and completion (libedit), or any other input, line
+// by line.
 #pragma once
 #include <functional>
 #include <memory>
@@ -8,17 +9,19 @@
 
 namespace shard::repl {
 
-struct Abandoned {};                                     // thrown by line() when Ctrl-C gives up the entry
+struct Abandoned {};  // thrown by line() when Ctrl-C gives up the entry
 
 class Editor {
  public:
   virtual ~Editor() = default;
-  virtual std::optional<std::string> line(const std::string& prompt) = 0;   // without its newline; nothing at the end of input
-  virtual void remember(const std::string& entry) = 0;                      // into the history
+  virtual std::optional<std::string> line(
+      const std::string& prompt) = 0;                   // without its newline; nothing at the end of input
+  virtual void remember(const std::string& entry) = 0;  // into the history
   virtual bool interactive() const = 0;
 };
 
-// `complete` gives the words that could stand where the last word of `before` (the line up to the cursor) is being written.
+// `complete` gives the words that could stand where the last word of `before` (the line up to the cursor) is being
+// written.
 using Complete = std::function<std::vector<std::string>(const std::string& before)>;
 std::unique_ptr<Editor> make_editor(Complete complete);
 

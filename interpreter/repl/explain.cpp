@@ -24,8 +24,7 @@ int explain_file(const std::string& path, const Settings& settings) {
   };
   const auto machine = make_machine(settings, std::move(options));
   engine = machine.get();
-  const int status =
-      guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
+  const int status = guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
   if (status == 0 && told.empty()) write_out("nothing is compiled: the script calls no jit and no manual function\n");
   std::fflush(stdout);
   return status;

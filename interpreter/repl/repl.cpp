@@ -1,5 +1,5 @@
-// The read-eval-print loop: collects lines until they make an entry, runs it in a scope that stays, shows its value, and survives
-// errors and Ctrl-C. Commands for the loop itself begin with a colon.
+// The read-eval-print loop: collects lines until they make an entry, runs it in a scope that stays, shows its value,
+// and survives errors and Ctrl-C. Commands for the loop itself begin with a colon.
 #include <cstdio>
 #include <set>
 
@@ -16,20 +16,24 @@ constexpr const char* kHelp =
     "An entry is a statement or an expression; it goes on over several lines while a bracket is open.\n"
     "  :help          this text            help(matmul)   what a function does\n"
     "  :type EXPR     the type of a value  :quit          leave (so does Ctrl-D)\n"
-    "Ctrl-C gives up the entry that is being written, or stops the one that runs. Tab completes names, fields and axes.\n";
+    "Ctrl-C gives up the entry that is being written, or stops the one that runs. Tab completes names, fields and "
+    "axes.\n";
 
-const char* const kWords[] = {"let", "fn", "jit", "manual", "mesh", "shard", "as", "use", "if", "else", "for", "in", "while", "break", "continue", "return",
-                              "import", "and", "or", "not", "true", "false", "none", "rules", "explicit", "auto", "bool", "i8", "i16", "i32", "i64", "u8",
-                              "u16", "u32", "u64", "f16", "bf16", "f32", "f64"};
+const char* const kWords[] = {"let",  "fn",    "jit",   "manual", "mesh",     "shard",  "as",     "use", "if",  "else",
+                              "for",  "in",    "while", "break",  "continue", "return", "import", "and", "or",  "not",
+                              "true", "false", "none",  "rules",  "explicit", "auto",   "bool",   "i8",  "i16", "i32",
+                              "i64",  "u8",    "u16",   "u32",    "u64",      "f16",    "bf16",   "f32", "f64"};
 
 class Loop {
  public:
   explicit Loop(const Settings& settings)
-      : machine_(make_machine(settings)), editor_(make_editor([this](const std::string& before) { return complete(before); })) {}
+      : machine_(make_machine(settings)),
+        editor_(make_editor([this](const std::string& before) { return complete(before); })) {}
 
   int go() {
     if (editor_->interactive())
-      write_out("Shard " SHARD_VERSION ", " + std::to_string(in().context().devices()) + " devices. :help tells more, :quit or Ctrl-D leaves.\n");
+      write_out("Shard " SHARD_VERSION ", " + std::to_string(in().context().devices()) +
+                " devices. :help tells more, :quit or Ctrl-D leaves.\n");
     bool failed = false;
     for (;;) {
       std::optional<std::string> entry;
@@ -48,7 +52,8 @@ class Loop {
         continue;
       }
       const std::string word = entry->substr(first, entry->find_last_not_of(" \t\n") + 1 - first);
-      if ((word == "exit" || word == "quit" || word == "exit()" || word == "quit()") && !in().global(word.substr(0, 4))) break;
+      if ((word == "exit" || word == "quit" || word == "exit()" || word == "quit()") && !in().global(word.substr(0, 4)))
+        break;
       if (word == "help" && !in().global(word)) {
         write_out(kHelp);
         continue;
@@ -71,7 +76,7 @@ class Loop {
     if (start != std::string::npos && entry[start] == ':') return entry;
     while (unfinished(entry)) {
       auto more = editor_->line("  ...> ");
-      if (!more) break;                                  // the error of the unfinished entry says what is missing
+      if (!more) break;  // the error of the unfinished entry says what is missing
       entry += "\n" + *more;
     }
     return entry;
@@ -85,18 +90,26 @@ class Loop {
     return false;
   }
 
-  void note_names(const grammar::Stmt& s) {              // for completion
-    if (auto* let = std::get_if<grammar::LetStmt>(&s.node)) note_pattern(*let->pattern);
-    else if (auto* f = std::get_if<grammar::FnStmt>(&s.node)) names_.insert(f->function->name);
-    else if (auto* m = std::get_if<grammar::MeshStmt>(&s.node)) names_.insert(m->name.text);
-    else if (auto* i = std::get_if<grammar::ImportStmt>(&s.node)) names_.insert(i->name.text);
+  void note_names(const grammar::Stmt& s) {  // for completion
+    if (auto* let = std::get_if<grammar::LetStmt>(&s.node))
+      note_pattern(*let->pattern);
+    else if (auto* f = std::get_if<grammar::FnStmt>(&s.node))
+      names_.insert(f->function->name);
+    else if (auto* m = std::get_if<grammar::MeshStmt>(&s.node))
+      names_.insert(m->name.text);
+    else if (auto* i = std::get_if<grammar::ImportStmt>(&s.node))
+      names_.insert(i->name.text);
   }
 
   void note_pattern(const grammar::Pattern& p) {
-    if (auto* n = std::get_if<grammar::NamePattern>(&p.node)) names_.insert(n->name);
-    else if (auto* t = std::get_if<grammar::TuplePattern>(&p.node)) for (const auto& e : t->elements) note_pattern(*e);
-    else if (auto* l = std::get_if<grammar::ListPattern>(&p.node)) for (const auto& e : l->elements) note_pattern(*e);
-    else if (auto* r = std::get_if<grammar::RecordPattern>(&p.node)) for (const auto& f : r->fields) note_pattern(*f.target);
+    if (auto* n = std::get_if<grammar::NamePattern>(&p.node))
+      names_.insert(n->name);
+    else if (auto* t = std::get_if<grammar::TuplePattern>(&p.node))
+      for (const auto& e : t->elements) note_pattern(*e);
+    else if (auto* l = std::get_if<grammar::ListPattern>(&p.node))
+      for (const auto& e : l->elements) note_pattern(*e);
+    else if (auto* r = std::get_if<grammar::RecordPattern>(&p.node))
+      for (const auto& f : r->fields) note_pattern(*f.target);
   }
 
   bool evaluate(const std::string& entry) {
@@ -109,13 +122,16 @@ class Loop {
     return status == 0;
   }
 
-  bool command(const std::string& text) {                // false: leave
+  bool command(const std::string& text) {  // false: leave
     const std::size_t blank = text.find(' ');
     const std::string word = text.substr(0, blank), rest = blank == std::string::npos ? "" : text.substr(blank + 1);
     if (word == ":q" || word == ":quit" || word == ":exit") return false;
-    if (word == ":help" || word == ":h" || word == ":?") write_out(kHelp);
-    else if (word == ":type" || word == ":t") evaluate("typeof(" + rest + ")");
-    else write_out("there is no " + word + "; :help lists what there is\n");
+    if (word == ":help" || word == ":h" || word == ":?")
+      write_out(kHelp);
+    else if (word == ":type" || word == ":t")
+      evaluate("typeof(" + rest + ")");
+    else
+      write_out("there is no " + word + "; :help lists what there is\n");
     std::fflush(stdout);
     return true;
   }
@@ -133,7 +149,7 @@ class Loop {
     return out;
   }
 
-  std::vector<std::string> axes() {                      // of the current mesh, and the names that the rules lay out
+  std::vector<std::string> axes() {  // of the current mesh, and the names that the rules lay out
     std::vector<std::string> out;
     if (const auto& mesh = in().context().mesh())
       for (const auto& a : mesh->axes) out.push_back("@" + a.name);
@@ -142,14 +158,15 @@ class Loop {
     return out;
   }
 
-  std::vector<std::string> fields(const std::string& path) {   // of the value that a path of names holds
+  std::vector<std::string> fields(const std::string& path) {  // of the value that a path of names holds
     std::vector<std::string> out;
     std::size_t at = path.find('.');
     std::optional<lang::Value> v = in().global(path.substr(0, at));
     while (v && at != std::string::npos) {
       const std::size_t end = path.find('.', at + 1);
       const lang::Record* r = v->fields();
-      const lang::Value* field = r ? r->find(path.substr(at + 1, end == std::string::npos ? end : end - at - 1)) : nullptr;
+      const lang::Value* field =
+          r ? r->find(path.substr(at + 1, end == std::string::npos ? end : end - at - 1)) : nullptr;
       v = field ? std::optional<lang::Value>(*field) : std::nullopt;
       at = end;
     }
@@ -160,7 +177,7 @@ class Loop {
       for (const char* f : {"shape", "dtype", "ndim", "size", "T"}) out.push_back(path + "." + f);
     if (v->is<std::shared_ptr<const lang::MeshValue>>())
       for (const char* f : {"axes", "shape", "devices"}) out.push_back(path + "." + f);
-    if (v->is_tensor() || v->items())                    // x.f() is f(x)
+    if (v->is_tensor() || v->items())  // x.f() is f(x)
       for (const std::string& f : in().impl().builtin_names()) out.push_back(path + "." + f);
     return out;
   }

@@ -9,7 +9,7 @@ namespace {
 volatile std::sig_atomic_t pending = 0;
 
 void on_interrupt(int) {
-  if (pending) _exit(130);                               // asked twice: the script did not listen
+  if (pending) _exit(130);  // asked twice: the script did not listen
   pending = 1;
 }
 
@@ -19,9 +19,9 @@ void install_signals() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = 0;                                   // no SA_RESTART: a waiting read ends, so that the prompt can be given up
+  action.sa_flags = 0;  // no SA_RESTART: a waiting read ends, so that the prompt can be given up
   sigaction(SIGINT, &action, nullptr);
-  std::signal(SIGPIPE, SIG_DFL);                         // some parents leave it ignored; the default ends the program without a word
+  std::signal(SIGPIPE, SIG_DFL);  // some parents leave it ignored; the default ends the program without a word
 }
 
 bool interrupted() { return pending != 0; }

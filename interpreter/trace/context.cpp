@@ -84,7 +84,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
     args.push_back(t.array());
   }
   try {
-    if (ir::is_effect(op)) {                     // nothing to compile
+    if (ir::is_effect(op)) {  // nothing to compile
       if (types_only_) return {};
       std::vector<std::string> layouts;
       for (const ArrayRef& a : args)
@@ -92,7 +92,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
       if (hooks_.effect) hooks_.effect(attrs, args, layouts, span_);
       return {};
     }
-    if (&op == table_.core().shard && args.size() == 1 && args[0]->type.mesh) {   // to another mesh: by way of the host
+    if (&op == table_.core().shard && args.size() == 1 && args[0]->type.mesh) {  // to another mesh: by way of the host
       const auto& to = attrs.layout("layout").mesh;
       if (to && !runtime::same_devices(*to, *args[0]->type.mesh)) {
         if (types_only_) args[0] = unknown(runtime::Type::of(args[0]->type.dtype, args[0]->type.shape)).array();
@@ -156,17 +156,13 @@ std::vector<Tensor> Context::run(const ir::GraphRef& graph, std::vector<Tensor> 
   if (types_only_) {
     try {
       return results_of(*graph, args);
-    } catch (const runtime::RuntimeError& e) {
-      throw grammar::Error(e.code, span_, e.what());
-    }
+    } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, span_, e.what()); }
   }
-  arguments.clear();                             // what was handed over is held by `args` alone
+  arguments.clear();  // what was handed over is held by `args` alone
   try {
     auto plan = plans_.get(table_, graph, args, mesh_);
     for (ArrayRef& a : plan->run(std::move(args), donate, hooks_)) out.emplace_back(std::move(a));
-  } catch (const runtime::RuntimeError& e) {
-    throw grammar::Error(e.code, span_, e.what());
-  }
+  } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, span_, e.what()); }
   return out;
 }
 
@@ -215,7 +211,8 @@ Tensor Context::constant_of(const HostNumber& value, bool weak) {
   if (slot.array && slot.value.index() == value.index() && slot.weak == weak) {
     if (auto* d = std::get_if<double>(&value))
       same_bits = std::bit_cast<std::uint64_t>(*d) == std::bit_cast<std::uint64_t>(std::get<double>(slot.value));
-    else same_bits = slot.value == value;
+    else
+      same_bits = slot.value == value;
   }
   if (!same_bits) slot = {value, weak, make_scalar(value, weak).array()};
   return Tensor(slot.array);
@@ -228,7 +225,7 @@ Tensor Context::scalar(HostNumber value, bool weak) {
   ir::Builder& b = frame_->builder;
   ir::SpanScope scope(b, span_);
   if (auto* i = std::get_if<std::int64_t>(&value)) {
-    if (*i < INT32_MIN || *i > INT32_MAX) make_scalar(value, weak);   // throws
+    if (*i < INT32_MIN || *i > INT32_MAX) make_scalar(value, weak);  // throws
     return Tensor(frame_, ir::constant_int(b, *i, DType::I32, weak));
   }
   if (auto* truth = std::get_if<bool>(&value)) return Tensor(frame_, ir::constant(b, *truth, DType::Bool));
@@ -237,7 +234,7 @@ Tensor Context::scalar(HostNumber value, bool weak) {
 
 HostNumber Context::need(const Tensor& t) {
   const auto& known = t.known();
-  if (!known && types_only_ && t.type().weak && t.type().rank() == 0)   // a host number of a run
+  if (!known && types_only_ && t.type().weak && t.type().rank() == 0)  // a host number of a run
     throw grammar::Error("unknown", span_, "this number is known only in a run");
   if (!known)
     throw grammar::Error(
@@ -254,7 +251,7 @@ HostNumber Context::need(const Tensor& t) {
 
 ArrayRef Context::concrete(const Tensor& t, std::string_view what) const {
   if (!t.traced()) return t.array();
-  if (types_only_ && t.type().weak && t.type().rank() == 0)              // a host number of a run
+  if (types_only_ && t.type().weak && t.type().rank() == 0)  // a host number of a run
     throw grammar::Error("unknown", span_, std::string(what) + " is known only in a run");
   throw grammar::Error("trace", span_, std::string(what) + " needs a value that only a run has",
                        {"here it is " + runtime::to_string(t.type()) +

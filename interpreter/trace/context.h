@@ -1,5 +1,6 @@
-// The current interpreter of operations: `apply` either records into the open trace or runs at once, through the same pipeline
-// (a one-node graph and the plan cache). An engine has one Context; everything that would be global hangs on it.
+// The current interpreter of operations: `apply` either records into the open trace or runs at once, through the same
+// pipeline (a one-node graph and the plan cache). An engine has one Context; everything that would be global hangs on
+// it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -17,26 +18,27 @@
 
 namespace shard::trace {
 
-// One open trace. Frames nest: a value of an outer frame that is used in an inner one becomes a captured parameter of the inner one.
+// One open trace. Frames nest: a value of an outer frame that is used in an inner one becomes a captured parameter of
+// the inner one.
 class Frame {
  public:
   Frame(const ir::OpTable& table, FrameRef outer) : builder(table), outer_(std::move(outer)) {}
   ir::Builder builder;
   const FrameRef& outer() const { return outer_; }
-  std::vector<Tensor> captured;                       // parallel to the parameters that follow the declared ones
+  std::vector<Tensor> captured;  // parallel to the parameters that follow the declared ones
   std::vector<ir::Var> captured_params;
-  std::vector<int> guards;                            // argument leaves whose host value the trace needed (outermost frames only)
-  std::vector<std::size_t> lifted;                    // those of `captured` that Context::lift put there: found again by identity
-  ir::GraphRef done;                                  // once the trace is over: for the types of values that escaped
-  bool types_only = false;                            // eval_shape and check: nothing will run
+  std::vector<int> guards;          // argument leaves whose host value the trace needed (outermost frames only)
+  std::vector<std::size_t> lifted;  // those of `captured` that Context::lift put there: found again by identity
+  ir::GraphRef done;                // once the trace is over: for the types of values that escaped
+  bool types_only = false;          // eval_shape and check: nothing will run
 
  private:
   FrameRef outer_;
 };
 
 struct Traced {
-  ir::GraphRef graph;                                 // parameters: the declared ones, then one for each captured value
-  std::vector<Tensor> captured;                       // values of the surrounding frame (or concrete)
+  ir::GraphRef graph;            // parameters: the declared ones, then one for each captured value
+  std::vector<Tensor> captured;  // values of the surrounding frame (or concrete)
   std::vector<int> guards;
 };
 
@@ -45,32 +47,38 @@ class Context {
   Context(const ir::OpTable& table, runtime::Pool& pool, int devices);
 
   // ---- operations
-  std::vector<Tensor> apply(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs = {}, std::vector<ir::GraphRef> regions = {});
+  std::vector<Tensor> apply(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs = {},
+                            std::vector<ir::GraphRef> regions = {});
   Tensor apply1(const ir::OpDef& op, std::initializer_list<Tensor> operands, ir::Attrs attrs = {});
-  // Runs a whole traced function on arguments: inlined into the open trace, or compiled (found by its structure) and executed.
-  // `donate[i]`: argument i was handed over by its last holder and its memory may be used for the results.
+  // Runs a whole traced function on arguments: inlined into the open trace, or compiled (found by its structure) and
+  // executed. `donate[i]`: argument i was handed over by its last holder and its memory may be used for the results.
   std::vector<Tensor> run(const ir::GraphRef& graph, std::vector<Tensor> arguments, std::vector<bool> donate = {});
 
   // ---- scalars and concrete values
-  Tensor scalar(HostNumber value, bool weak = true);  // i32, f32 or bool; in a trace a constant node. Integers that do not fit i32: error
-  Tensor concrete_scalar(HostNumber value);             // the same, but concrete also while a trace is open
-  HostNumber need(const Tensor& known);               // the value of a traced host number, with a guard; see Tensor::known
-  runtime::ArrayRef concrete(const Tensor& t, std::string_view what) const;  // error where t is traced: `what` needs a value that only a run has
+  Tensor scalar(HostNumber value,
+                bool weak = true);  // i32, f32 or bool; in a trace a constant node. Integers that do not fit i32: error
+  Tensor concrete_scalar(HostNumber value);  // the same, but concrete also while a trace is open
+  HostNumber need(const Tensor& known);      // the value of a traced host number, with a guard; see Tensor::known
+  runtime::ArrayRef concrete(const Tensor& t, std::string_view what)
+      const;  // error where t is traced: `what` needs a value that only a run has
 
-  // ---- types only: operations give arrays without data (DeviceArray::buffer is null), and nothing is compiled or run. What reads
-  // such an array ends in an error of code "unknown". `shard check` works so.
+  // ---- types only: operations give arrays without data (DeviceArray::buffer is null), and nothing is compiled or run.
+  // What reads such an array ends in an error of code "unknown". `shard check` works so.
   bool types_only() const { return types_only_; }
   void set_types_only(bool on) { types_only_ = on; }
-  std::int64_t operations() const { return operations_; }         // that gave such arrays, so far
-  Tensor unknown(runtime::Type type, runtime::MeshRef mesh = nullptr) const;   // an array of this type without data
+  std::int64_t operations() const { return operations_; }                     // that gave such arrays, so far
+  Tensor unknown(runtime::Type type, runtime::MeshRef mesh = nullptr) const;  // an array of this type without data
 
   // ---- tracing
   bool tracing() const { return frame_ != nullptr; }
   const FrameRef& frame() const { return frame_; }
-  // Opens a frame with parameters of these types, calls body, closes it. `known[i]` (may be empty): host numbers among the arguments.
-  Traced trace(std::span<const runtime::Type> params, const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
+  // Opens a frame with parameters of these types, calls body, closes it. `known[i]` (may be empty): host numbers among
+  // the arguments.
+  Traced trace(std::span<const runtime::Type> params,
+               const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
                std::span<const std::optional<HostNumber>> known = {}, bool types_only = false);
-  ir::Var lift(const Tensor& t, const FrameRef& frame);  // t as a variable of `frame`: captured where it comes from outside
+  ir::Var lift(const Tensor& t,
+               const FrameRef& frame);  // t as a variable of `frame`: captured where it comes from outside
 
   // The type of an array under the current mesh, which says which axes are explicit.
   runtime::Type type_of(const runtime::DeviceArray& a) const;
@@ -80,12 +88,12 @@ class Context {
   const ir::OpTable& table() const { return table_; }
   runtime::Pool& pool() { return pool_; }
   int devices() const { return devices_; }
-  const runtime::MeshRef& mesh() const { return mesh_; }          // the current mesh; null where none was declared
+  const runtime::MeshRef& mesh() const { return mesh_; }  // the current mesh; null where none was declared
   void set_mesh(runtime::MeshRef mesh) { mesh_ = std::move(mesh); }
   grammar::Span span() const { return span_; }
-  void set_span(grammar::Span s) { span_ = s; }                   // of the operation that is being evaluated
+  void set_span(grammar::Span s) { span_ = s; }  // of the operation that is being evaluated
   exec::PlanCache& plans() { return plans_; }
-  exec::Hooks& hooks() { return hooks_; }                         // what effects call when they run
+  exec::Hooks& hooks() { return hooks_; }  // what effects call when they run
 
  private:
   const ir::OpTable& table_;
@@ -97,9 +105,14 @@ class Context {
   exec::PlanCache plans_;
   exec::Hooks hooks_;
   EagerCache eager_;
-  struct CachedScalar { HostNumber value; bool weak; runtime::ArrayRef array; };
-  std::vector<CachedScalar> scalars_;                             // recent ones, a slot a hash
-  std::vector<Tensor> eager(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs, std::vector<ir::GraphRef> regions);
+  struct CachedScalar {
+    HostNumber value;
+    bool weak;
+    runtime::ArrayRef array;
+  };
+  std::vector<CachedScalar> scalars_;  // recent ones, a slot a hash
+  std::vector<Tensor> eager(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs,
+                            std::vector<ir::GraphRef> regions);
   bool types_only_ = false;
   std::int64_t operations_ = 0;
   std::vector<Tensor> results_of(const ir::Graph& graph, const std::vector<runtime::ArrayRef>& args);

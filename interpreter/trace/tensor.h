@@ -1,5 +1,5 @@
-// An array value of a running program: concrete (data on devices) or traced (a variable of a graph that is being recorded).
-// Copying is cheap. Host numbers are not tensors until an operation needs them (see Context::scalar).
+// An array value of a running program: concrete (data on devices) or traced (a variable of a graph that is being
+// recorded). Copying is cheap. Host numbers are not tensors until an operation needs them (see Context::scalar).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,19 +14,19 @@
 
 namespace shard::trace {
 
-class Frame;                                   // one open trace, see context.h
+class Frame;  // one open trace, see context.h
 using FrameRef = std::shared_ptr<Frame>;
 using HostNumber = std::variant<bool, std::int64_t, double>;
 
 // How a number follows from the arguments of the guarded frame, for each call anew.
 using HostFormula = std::function<HostNumber(std::span<const std::optional<HostNumber>> leaves)>;
 
-// What a traced host number was, and which arguments of the outermost trace it was computed from. Reading it (Context::need) puts a
-// guard on those arguments: the compiled call is only reused for the same values.
+// What a traced host number was, and which arguments of the outermost trace it was computed from. Reading it
+// (Context::need) puts a guard on those arguments: the compiled call is only reused for the same values.
 struct Known {
   HostNumber value;
-  std::set<int> sources;                       // argument leaves of the guarded frame
-  FrameRef frame;                              // the frame whose arguments they are
+  std::set<int> sources;  // argument leaves of the guarded frame
+  FrameRef frame;         // the frame whose arguments they are
   // Of a number from outside of a compiled function, or computed from such alone: it stays a number of the host, in
   // double precision. Null where an argument of the call takes part.
   std::shared_ptr<const HostFormula> formula = nullptr;
@@ -40,8 +40,8 @@ class Tensor {
       : frame_(std::move(frame)), var_(var), known_(std::move(known)) {}
   bool valid() const { return array_ || frame_; }
   bool traced() const { return frame_ != nullptr; }
-  const runtime::ArrayRef& array() const { return array_; }   // concrete only
-  const FrameRef& frame() const { return frame_; }            // traced only
+  const runtime::ArrayRef& array() const { return array_; }  // concrete only
+  const FrameRef& frame() const { return frame_; }           // traced only
   ir::Var var() const { return var_; }
   const std::shared_ptr<const Known>& known() const { return known_; }
   const runtime::Type& type() const;

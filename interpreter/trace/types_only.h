@@ -1,5 +1,5 @@
-// A plan that is not run: where only types are computed (Context::types_only) it stands for a compiled graph and gives arrays without
-// data, of the types that the graph's results have. What a compiled plan would know besides is unknown.
+// A plan that is not run: where only types are computed (Context::types_only) it stands for a compiled graph and gives
+// arrays without data, of the types that the graph's results have. What a compiled plan would know besides is unknown.
 #pragma once
 #include <memory>
 

@@ -118,8 +118,10 @@ class Batcher {
     }
     if (attrs.has("out")) attrs.set("out", in_front(attrs.layout("out")));
     const ir::Structure* structure = ir::structure_of(call.op);
-    if (structure && *structure == ir::Structure::Shard) attrs = laid_out(call.attrs);
-    else if (structure && *structure != ir::Structure::Collective) refuse(call);
+    if (structure && *structure == ir::Structure::Shard)
+      attrs = laid_out(call.attrs);
+    else if (structure && *structure != ir::Structure::Collective)
+      refuse(call);
     Vars operands;
     auto* text = std::get_if<std::string_view>(&call.op.factors);
     if (std::holds_alternative<std::monostate>(call.op.factors)) {
@@ -186,7 +188,7 @@ class Batcher {
   const Graph& f_;
   std::int64_t size_;
   Front front_;
-  std::vector<Mapped> now_;   // by Var of f
+  std::vector<Mapped> now_;  // by Var of f
 };
 
 }  // namespace

@@ -28,13 +28,17 @@ class Chooser {
   }
 
  private:
-  struct Known { SplitValue value; FactorAxes axes; bool result; };
+  struct Known {
+    SplitValue value;
+    FactorAxes axes;
+    bool result;
+  };
 
   void add(const SplitValue& v, bool result) {
     known_.push_back({v, project(rule_, *v.dims, *v.layout, mesh_).axes, result});
   }
 
-  int rank(int f) const {   // the higher the earlier; negative: not to be split
+  int rank(int f) const {  // the higher the earlier; negative: not to be split
     const ir::Factor& factor = rule_.factors[static_cast<std::size_t>(f)];
     switch (factor.kind) {
       case FactorKind::Pass: return 3;
@@ -59,7 +63,7 @@ class Chooser {
     if (!evenly(f, axes)) return false;
     for (const auto& k : known_) {
       if (!reachable(rule_, *k.value.dims, chosen_, f, mesh_)) return false;
-      int times = 0;                                        // a diagonal: one axis cannot split two dimensions
+      int times = 0;  // a diagonal: one axis cannot split two dimensions
       for (const auto& dim : *k.value.dims) times += static_cast<int>(std::count(dim.begin(), dim.end(), f));
       if (times > 1) return false;
     }
@@ -88,7 +92,7 @@ class Chooser {
         for (std::size_t i = have; i < axes.size(); ++i)
           wanted |= std::find(k.axes[g].begin(), k.axes[g].end(), axes[i]) != k.axes[g].end();
         if (!wanted) continue;
-        bool there = false;   // an exchange moves a part of the operand, a gather as many times as there are devices
+        bool there = false;  // an exchange moves a part of the operand, a gather as many times as there are devices
         for (const auto& dim : *operand.value.dims)
           there |= std::find(dim.begin(), dim.end(), static_cast<int>(g)) != dim.end();
         std::int64_t moved = there ? 1 : parts(mesh_, axes);
@@ -127,8 +131,8 @@ class Chooser {
     for (const auto& k : known_) {
       if (k.result) continue;
       for (std::size_t f = 0; f < k.axes.size(); ++f) {
-        const bool stays = rank(static_cast<int>(f)) >= 0 &&
-                           (rule_.factors[f].kind != FactorKind::Halo || !chosen_[f].empty());
+        const bool stays =
+            rank(static_cast<int>(f)) >= 0 && (rule_.factors[f].kind != FactorKind::Halo || !chosen_[f].empty());
         if (stays || k.axes[f].empty()) continue;
         for (std::size_t g = 0; g < chosen_.size(); ++g) {
           if (rule_.factors[g].kind != FactorKind::Pass || !has(k, static_cast<int>(g)) ||
@@ -155,7 +159,7 @@ class Chooser {
       for (int f = 0; f < static_cast<int>(rule_.factors.size()); ++f) {
         const Axes& list = source.axes[static_cast<std::size_t>(f)];
         const Axes& mine = chosen_[static_cast<std::size_t>(f)];
-        if (wishes && rule_.factors[static_cast<std::size_t>(f)].kind == FactorKind::Halo) continue;   // not free
+        if (wishes && rule_.factors[static_cast<std::size_t>(f)].kind == FactorKind::Halo) continue;  // not free
         if (rank(f) < 0 || list.size() <= mine.size() || !is_prefix(mine, list)) continue;
         for (std::size_t n = list.size(); n > mine.size(); --n) {
           Axes axes(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(n));

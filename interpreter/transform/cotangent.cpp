@@ -25,7 +25,8 @@ Var sum_grown(Builder& b, Var x, const Type& want) {
   for (std::size_t d = 0; d < rank; ++d) {
     if (d < extra || (want.shape[d - extra] == 1 && have.shape[d] != 1))
       axes.push_back(static_cast<std::int64_t>(d) - static_cast<std::int64_t>(rank));
-    else left.dims.push_back(want.sharding.dims[d - extra]);
+    else
+      left.dims.push_back(want.sharding.dims[d - extra]);
   }
   if (axes.empty()) return x;
   ir::Attrs attrs{{"axes", std::move(axes)}};
@@ -60,7 +61,7 @@ Var fit(Builder& b, Var x, const Type& want) {
   if (!(now.sharding == want.sharding)) {
     ir::Layout layout{want.mesh ? want.mesh : now.mesh, want.sharding};
     if (layout.mesh && !layout.mesh->of_kind(runtime::AxisKind::Auto).empty())
-      for (auto& d : layout.sharding.dims) d.open = true;   // automatic axes of the mesh are left to the partitioner
+      for (auto& d : layout.sharding.dims) d.open = true;  // automatic axes of the mesh are left to the partitioner
     x = b.emit1(*b.core().shard, {x}, {{"layout", std::move(layout)}});
     now = b.type(x);
   }

@@ -49,7 +49,7 @@ Vars transpose(Builder& b, const LinearMap& map, const NodeView& node, const std
   for (Var r : results) want.push_back(cotangent_type(g.type(r)));
   ir::Graph linear = g.finish(std::move(results));
   ir::Graph turned = vjp(b.table(), linear, wrt, std::vector<bool>(linear.results.size(), true), false);
-  for (std::size_t k = 0, w = 0; k < outer.size(); ++k)   // a linear map does not look at where it is taken
+  for (std::size_t k = 0, w = 0; k < outer.size(); ++k)  // a linear map does not look at where it is taken
     if (!outer[k].valid()) outer[k] = typed_zeros(b, types[w++]);
   for (std::size_t k = 0; k < given.size(); ++k) outer.push_back(fit(b, given[k], want[k]));
   Vars found = b.inline_graph(turned, outer);

@@ -47,14 +47,19 @@ class FlowBuilder {
   }
 
   // One value in several places. `front`: the place has one more dimension in front, which the others do not have.
-  struct Place { Scope* scope; Var var; bool front = false; std::vector<Axes> outside = {}; };
+  struct Place {
+    Scope* scope;
+    Var var;
+    bool front = false;
+    std::vector<Axes> outside = {};
+  };
   void edge(std::vector<Place> places) {
     FlowItem item;
     item.edge = true;
     item.level = 1;
     const Place* shape_of = &places[0];
     for (const Place& p : places)
-      if (!p.front && p.outside.empty()) shape_of = &p;   // local sizes where there is an inside
+      if (!p.front && p.outside.empty()) shape_of = &p;  // local sizes where there is an inside
     const runtime::Shape& whole = shape_of->scope->graph->type(shape_of->var).shape;
     for (std::size_t d = shape_of->front ? 1 : 0; d < whole.size(); ++d)
       item.rule.factors.push_back({"", whole[d], ir::FactorKind::Pass, ir::FactorReduce::Sum});
@@ -62,7 +67,7 @@ class FlowBuilder {
       ir::ValueFactors dims;
       if (p.front) dims.push_back({});
       for (std::size_t d = 0; d < item.rule.factors.size(); ++d) dims.push_back({static_cast<int>(d)});
-      if (dims.size() != p.scope->graph->type(p.var).shape.size()) return;   // a defect elsewhere: nothing flows
+      if (dims.size() != p.scope->graph->type(p.var).shape.size()) return;  // a defect elsewhere: nothing flows
       FlowValue v = value(*p.scope, p.var, std::move(dims), false);
       v.outside = std::move(p.outside);
       item.values.push_back(std::move(v));
@@ -104,11 +109,13 @@ class FlowBuilder {
              carry = static_cast<std::size_t>(n.attrs.integer("carry"));
         const Graph& b = *body.graph;
         for (std::size_t i = 0; i < n.inputs.size(); ++i)
-          if (i < consts) edge({{&s, n.inputs[i]}, {&body, b.params[i]}});
+          if (i < consts)
+            edge({{&s, n.inputs[i]}, {&body, b.params[i]}});
           else if (i < consts + carry)
             edge(
                 {{&s, n.inputs[i]}, {&body, b.params[i]}, {&body, b.results[i - consts]}, {&s, n.outputs[i - consts]}});
-          else edge({{&s, n.inputs[i], true}, {&body, b.params[i]}});
+          else
+            edge({{&s, n.inputs[i], true}, {&body, b.params[i]}});
         fill(body);
         for (std::size_t i = carry; i < n.outputs.size(); ++i) edge({{&body, b.results[i]}, {&s, n.outputs[i], true}});
         return;
@@ -122,8 +129,11 @@ class FlowBuilder {
         for (std::size_t i = 0; i < body_consts; ++i)
           edge({{&s, n.inputs[cond_consts + i]}, {&body, body.graph->params[i]}});
         for (std::size_t i = 0; i < n.outputs.size(); ++i)
-          edge({{&s, n.inputs[cond_consts + body_consts + i]}, {&cond, cond.graph->params[cond_consts + i]},
-                {&body, body.graph->params[body_consts + i]}, {&body, body.graph->results[i]}, {&s, n.outputs[i]}});
+          edge({{&s, n.inputs[cond_consts + body_consts + i]},
+                {&cond, cond.graph->params[cond_consts + i]},
+                {&body, body.graph->params[body_consts + i]},
+                {&body, body.graph->results[i]},
+                {&s, n.outputs[i]}});
         fill(cond);
         fill(body);
         return;

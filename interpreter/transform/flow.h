@@ -1,6 +1,6 @@
-// The graph as propagation sees it: scopes (a graph or region with a layout for each value) and items, rules over values of any scope.
-// A node's factor rule is an item, and so is every edge along which a value flows unchanged: into and out of regions, round a loop.
-// Built once by build_flow, read and grown by propagate.
+// The graph as propagation sees it: scopes (a graph or region with a layout for each value) and items, rules over
+// values of any scope. A node's factor rule is an item, and so is every edge along which a value flows unchanged: into
+// and out of regions, round a loop. Built once by build_flow, read and grown by propagate.
 #pragma once
 #include <memory>
 #include <vector>
@@ -11,8 +11,8 @@ namespace shard::transform {
 
 struct Scope {
   const ir::Graph* graph = nullptr;
-  AxisSet blocked;                                     // axes that per-device code around it has taken
-  std::vector<Sharding> of;                            // by Var::id; open dimensions may grow
+  AxisSet blocked;           // axes that per-device code around it has taken
+  std::vector<Sharding> of;  // by Var::id; open dimensions may grow
   std::vector<std::vector<std::unique_ptr<Scope>>> regions;
 };
 
@@ -20,24 +20,26 @@ struct FlowValue {
   Scope* scope = nullptr;
   ir::Var var;
   ir::ValueFactors dims;
-  std::vector<Axes> outside;   // by dimension, edges into per-device code: axes that the spec splits it over and the inside does not see
+  std::vector<Axes> outside;  // by dimension, edges into per-device code: axes that the spec splits it over and the
+                              // inside does not see
   bool result = false;
-  bool still = false;          // gives its layout and takes none
-  bool repeated = false;       // an operand of an operation of pass factors that is repeated along dimensions of the result: a bias
+  bool still = false;  // gives its layout and takes none
+  bool repeated =
+      false;  // an operand of an operation of pass factors that is repeated along dimensions of the result: a bias
   std::int64_t bytes = 0;
 };
 
 struct FlowItem {
-  ir::FactorRule rule;         // factors only; the values' dimensions are in `values`
+  ir::FactorRule rule;  // factors only; the values' dimensions are in `values`
   std::vector<FlowValue> values;
-  bool edge = false;           // one value in several places: all are sources and targets alike
-  bool repeats = false;        // a factor that only the result has: all operands are repeated
-  int level = 3;               // the level of propagation it joins at
+  bool edge = false;     // one value in several places: all are sources and targets alike
+  bool repeats = false;  // a factor that only the result has: all operands are repeated
+  int level = 3;         // the level of propagation it joins at
 };
 
 struct Flow {
   std::unique_ptr<Scope> top;
-  std::vector<FlowItem> items; // in the order of nodes, those of a region behind its node
+  std::vector<FlowItem> items;  // in the order of nodes, those of a region behind its node
 };
 
 Flow build_flow(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params);
@@ -45,7 +47,8 @@ Flow build_flow(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<
 // Specs of per-device code: attribute `prefix` + index, for a value of this rank.
 Sharding spec_of(const ir::Attrs& attrs, const char* prefix, std::size_t index, std::size_t rank);
 AxisSet axes_attr(const ir::Attrs& attrs);
-// The layout that a node of structure Shard with the attribute asks for: dimensions that the attribute does not reach are open.
+// The layout that a node of structure Shard with the attribute asks for: dimensions that the attribute does not reach
+// are open.
 Sharding asked(const ir::Attrs& attrs, std::size_t rank);
 // What a value's type says of its layout (explicit axes, pending sums), without blocked axes.
 Sharding typed(const ir::Type& type, AxisSet blocked, bool open);

@@ -121,7 +121,7 @@ class Forward {
 
   Builder b_;
   const Graph& f_;
-  Vars now_, tangent_;   // by Var of f; an invalid tangent is zero
+  Vars now_, tangent_;  // by Var of f; an invalid tangent is zero
 };
 
 }  // namespace

@@ -28,13 +28,19 @@ Projection project(const FactorRule& rule, const ValueFactors& value, const Shar
     const auto& factors = value[d];
     const Axes& axes = layout.dims[d].axes;
     if (axes.empty()) continue;
-    if (factors.empty()) { p.whole = false; continue; }
+    if (factors.empty()) {
+      p.whole = false;
+      continue;
+    }
     std::size_t k = 0;
     std::int64_t done = 1;
     for (AxisId a : axes) {
       std::int64_t n = mesh.size_of(a);
       while (n > 1 && k + 1 < factors.size() && done == size_of(rule, factors[k])) ++k, done = 1;
-      if (size_of(rule, factors[k]) % (done * n) != 0) { p.whole = false; break; }
+      if (size_of(rule, factors[k]) % (done * n) != 0) {
+        p.whole = false;
+        break;
+      }
       p.axes[static_cast<std::size_t>(factors[k])].push_back(a);
       done *= n;
     }

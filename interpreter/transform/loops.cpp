@@ -98,7 +98,7 @@ class Trimmer {
     std::size_t consts = count(n, "consts"), carry = count(n, "carry");
     Marks keep_result(body.results.size(), 0), keep_param(body.params.size(), 0);
     for (std::size_t i = 0; i < n.outputs.size(); ++i) keep_result[i] = used_[at(n.outputs[i])];
-    for (bool more = true; more;) {                     // a carry that another one reads is kept too
+    for (bool more = true; more;) {  // a carry that another one reads is kept too
       more = false;
       Marks need = needed(body, keep_result);
       for (std::size_t i = 0; i < body.params.size(); ++i) {

@@ -13,7 +13,7 @@ using Split = std::vector<Axes>;
 
 struct State {
   Split split;
-  std::uint32_t pending = 0;     // axes over which a reduction is still to be done
+  std::uint32_t pending = 0;  // axes over which a reduction is still to be done
   bool operator<(const State& o) const { return std::tie(split, pending) < std::tie(o.split, o.pending); }
   bool operator==(const State&) const = default;
 };
@@ -26,7 +26,12 @@ struct Cost {
   Cost operator+(const Cost& o) const { return {bytes + o.bytes, talks + o.talks, steps + o.steps}; }
 };
 
-struct Reached { Cost cost; State before; Move move; bool start = false; };
+struct Reached {
+  Cost cost;
+  State before;
+  Move move;
+  bool start = false;
+};
 
 class Search {
  public:
@@ -63,11 +68,15 @@ class Search {
         open.emplace(total, order++, next);
       }
     }
-    throw std::logic_error("no way between two layouts");   // gathering everything and slicing is always one
+    throw std::logic_error("no way between two layouts");  // gathering everything and slicing is always one
   }
 
  private:
-  struct Neighbour { State state; Move move; Cost cost; };
+  struct Neighbour {
+    State state;
+    Move move;
+    Cost cost;
+  };
 
   // Nothing to be gathered or moved: slices, and reductions that are scattered where their axes are wanted.
   std::optional<std::vector<Move>> growing() const {
@@ -130,7 +139,8 @@ class Search {
         std::int64_t n = mesh_.size_of(a);
         if (scatter)
           out.push_back({next, {Move::Kind::ScatterReduce, {a}, static_cast<int>(d)}, {bytes / n * (n - 1), 1, 1}});
-        else out.push_back({next, {Move::Kind::Slice, {a}, static_cast<int>(d)}, {0, 0, 1}});
+        else
+          out.push_back({next, {Move::Kind::Slice, {a}, static_cast<int>(d)}, {0, 0, 1}});
       }
       for (std::size_t k = kept_[d]; k < s.split[d].size(); ++k) {
         Axes tail(s.split[d].begin() + static_cast<std::ptrdiff_t>(k), s.split[d].end());
@@ -235,8 +245,10 @@ class Search {
     for (Move& m : moves) {
       bool joins = !out.empty() && out.back().kind == m.kind && out.back().dim == m.dim &&
                    (m.kind == Move::Kind::Slice || m.kind == Move::Kind::ScatterReduce);
-      if (joins) out.back().axes.insert(out.back().axes.end(), m.axes.begin(), m.axes.end());
-      else out.push_back(std::move(m));
+      if (joins)
+        out.back().axes.insert(out.back().axes.end(), m.axes.begin(), m.axes.end());
+      else
+        out.push_back(std::move(m));
     }
     return out;
   }
@@ -246,7 +258,7 @@ class Search {
   std::int64_t item_;
   State from_, to_;
   bool sums_;
-  std::vector<std::size_t> kept_;   // by dimension: leading axes that both layouts have, which stay where they are
+  std::vector<std::size_t> kept_;  // by dimension: leading axes that both layouts have, which stay where they are
   AxisSet involved_, wanted_;
   std::map<State, Reached> reached_;
 };

@@ -1,5 +1,6 @@
-// How a value gets from one layout to another: the cheapest sequence of moves, found by a search over layouts (Dijkstra on the bytes that
-// one device gives, then on the number of steps). Only the plan; reshard.cpp makes nodes of it. Knows no graph.
+// How a value gets from one layout to another: the cheapest sequence of moves, found by a search over layouts (Dijkstra
+// on the bytes that one device gives, then on the number of steps). Only the plan; reshard.cpp makes nodes of it. Knows
+// no graph.
 #pragma once
 #include <vector>
 
@@ -10,14 +11,15 @@ namespace shard::transform {
 struct Move {
   enum class Kind { Slice, Permute, Exchange, Gather, Reduce, ScatterReduce };
   Kind kind;
-  Axes axes;                     // major first; Permute: the axes whose devices take part, in mesh order
-  int dim = 0;                   // Slice, ScatterReduce: becomes split; Gather, Exchange: was split
-  int to = 0;                    // Exchange: becomes split
-  ir::Pairs pairs = {};          // Permute: (source, destination), positions along `axes`
+  Axes axes;             // major first; Permute: the axes whose devices take part, in mesh order
+  int dim = 0;           // Slice, ScatterReduce: becomes split; Gather, Exchange: was split
+  int to = 0;            // Exchange: becomes split
+  ir::Pairs pairs = {};  // Permute: (source, destination), positions along `axes`
 };
 
-// Moves that bring a value of this global shape from one split to another and reduce `pending` (those of from.unreduced that
-// to.unreduced does not keep). Axes of size 1 are ignored. Sizes divide in both layouts.
-std::vector<Move> plan_moves(const Mesh& mesh, const runtime::Shape& shape, std::int64_t item_bytes, const Sharding& from, const Sharding& to);
+// Moves that bring a value of this global shape from one split to another and reduce `pending` (those of from.unreduced
+// that to.unreduced does not keep). Axes of size 1 are ignored. Sizes divide in both layouts.
+std::vector<Move> plan_moves(const Mesh& mesh, const runtime::Shape& shape, std::int64_t item_bytes,
+                             const Sharding& from, const Sharding& to);
 
 }  // namespace shard::transform

@@ -69,7 +69,7 @@ Var Partitioner::need(Var v, const Sharding& layout) {
     extra_.push_back({x.outer, want, made});
   } else {
     ir::SpanScope scope(
-        b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);   // a sum is caused by the node that left it
+        b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);  // a sum is caused by the node that left it
     made = reshard(b_, x.var, g_.type(v), *low_.mesh, x.layout, want);
   }
   x.copies.emplace_back(want, made);
@@ -98,8 +98,10 @@ void Partitioner::run() {
     const Node& n = g_.nodes[i];
     ir::SpanScope scope(b_, n.span);
     const ir::Structure* kind = ir::structure_of(*n.op);
-    if (!kind || *kind == ir::Structure::Collective) operation(n);
-    else structure(n, i, *kind);
+    if (!kind || *kind == ir::Structure::Collective)
+      operation(n);
+    else
+      structure(n, i, *kind);
   }
 }
 
@@ -129,11 +131,11 @@ void Partitioner::operation(const Node& n) {
     operands.push_back({&rule->operands[i], &have[i], bytes_of(g_.type(n.inputs[i])), &g_.type(n.inputs[i]).shape});
   AxisSet typed_pending;
   for (std::size_t r = 0; r < n.outputs.size(); ++r) {
-    results.push_back({&rule->results[r], &wanted(n.outputs[r]), bytes_of(g_.type(n.outputs[r])),
-                       &g_.type(n.outputs[r]).shape});
+    results.push_back(
+        {&rule->results[r], &wanted(n.outputs[r]), bytes_of(g_.type(n.outputs[r])), &g_.type(n.outputs[r]).shape});
     typed_pending |= wanted(n.outputs[r]).unreduced;
   }
-  AxisSet kept;                       // pending in the types of operands and results alike
+  AxisSet kept;  // pending in the types of operands and results alike
   for (Var v : n.inputs) kept |= values_[at(v)].layout.unreduced & typed_pending;
   FactorAxes axes = choose(*rule, operands, results, carried | kept | blocked_, masks, *low_.mesh);
 
@@ -148,9 +150,12 @@ void Partitioner::operation(const Node& n) {
   std::vector<Sharding> layouts;
   for (std::size_t r = 0; r < n.outputs.size(); ++r)
     layouts.push_back(layout_of(*rule, rule->results[r], axes, *low_.mesh));
-  grammar::Span cause = n.span;        // of a sum that is carried on: the node that left it
+  grammar::Span cause = n.span;  // of a sum that is carried on: the node that left it
   for (Var v : n.inputs)
-    if (!carried.empty() && !unfinished(v).empty()) { cause = values_[at(v)].span; break; }
+    if (!carried.empty() && !unfinished(v).empty()) {
+      cause = values_[at(v)].span;
+      break;
+    }
   Vars outputs = emit_local(n, *rule, axes, inputs, layouts);
   for (std::size_t r = 0; r < n.outputs.size(); ++r) {
     leave_pending(*rule, r, axes, layouts[r], outputs[r]);
@@ -161,8 +166,9 @@ void Partitioner::operation(const Node& n) {
   }
 }
 
-// What explicit code asked to be pending though nothing is left to add up (`out:` of an operation that sums nothing, or one that the
-// layouts did not split): the value is placed, so that it counts once. Maxima and minima may count many times.
+// What explicit code asked to be pending though nothing is left to add up (`out:` of an operation that sums nothing, or
+// one that the layouts did not split): the value is placed, so that it counts once. Maxima and minima may count many
+// times.
 void Partitioner::place(Var v) {
   Sharding with = values_[at(v)].layout;
   const AxisSet owed = wanted(v).unreduced - with.unreduced;
@@ -176,7 +182,7 @@ void Partitioner::place(Var v) {
 Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const Vars& inputs,
                              std::span<const Sharding> layouts) {
   ir::Attrs attrs = n.attrs;
-  attrs.erase("out");            // the layout that explicit code asked for has become the layout of the result
+  attrs.erase("out");  // the layout that explicit code asked for has become the layout of the result
   bool split = false;
   for (const Axes& a : axes) split |= !a.empty();
   if (split && attrs.has("shape") && !layouts.empty())

@@ -52,7 +52,7 @@ void Partitioner::structure(const Node& n, std::size_t index, Structure kind) {
 // A pending sum that nobody else uses goes straight into the layout that is asked for.
 void Partitioner::constrain(const Node& n) {
   Var x = n.inputs[0];
-  if (!n.attrs.has("layout")) {                    // laid out as another value, which was settled by propagation
+  if (!n.attrs.has("layout")) {  // laid out as another value, which was settled by propagation
     values_[at(n.outputs[0])] = values_[at(x)];
     if (uses_[at(x)] == 1) return;
     finish(x);
@@ -237,7 +237,7 @@ void Partitioner::per_device(const Node& n, std::size_t index) {
   const Graph& body = *n.regions[0];
   const Layouts& inside = wanted_.regions[index][0];
   Partitioner inner(low_, b_, body, inside, blocked_ | axes_attr(n.attrs), nullptr);
-  auto joined = [](Sharding spec, const Sharding& more) {   // the spec's axes are the major ones
+  auto joined = [](Sharding spec, const Sharding& more) {  // the spec's axes are the major ones
     for (std::size_t d = 0; d < spec.dims.size() && d < more.dims.size(); ++d)
       spec.dims[d].axes.insert(spec.dims[d].axes.end(), more.dims[d].axes.begin(), more.dims[d].axes.end());
     spec.unreduced |= more.unreduced;

@@ -5,48 +5,58 @@
 
 namespace shard::transform {
 
-struct Lowering {                              // the same for all regions of a program
+struct Lowering {  // the same for all regions of a program
   const ir::OpTable& table;
   runtime::MeshRef mesh;
 };
 
 struct PlacedValue {
-  ir::Var var;                                 // in the local graph
-  Sharding layout;                             // what it is now; unreduced: axes over which a reduction is pending
-  grammar::Span span;                          // of the node that made it
-  std::vector<std::pair<Sharding, ir::Var>> copies;   // other layouts it was brought into
-  int outer = -1;                              // a loop's constant: its position among the node's inputs
+  ir::Var var;         // in the local graph
+  Sharding layout;     // what it is now; unreduced: axes over which a reduction is pending
+  grammar::Span span;  // of the node that made it
+  std::vector<std::pair<Sharding, ir::Var>> copies;  // other layouts it was brought into
+  int outer = -1;                                    // a loop's constant: its position among the node's inputs
 };
 
 // A loop's constant in one more layout: brought into it once, outside the loop.
-struct ExtraConst { int outer; Sharding layout; ir::Var param; };
+struct ExtraConst {
+  int outer;
+  Sharding layout;
+  ir::Var param;
+};
 
 class Partitioner {
  public:
-  // `loop`: the partitioner of the graph around, where this one is the body of a loop (what does not change in it is moved out).
-  Partitioner(Lowering& lowering, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts, AxisSet blocked, Partitioner* loop);
+  // `loop`: the partitioner of the graph around, where this one is the body of a loop (what does not change in it is
+  // moved out).
+  Partitioner(Lowering& lowering, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts, AxisSet blocked,
+              Partitioner* loop);
 
   void run();
   ir::Var add_param(const ir::Type& global, const Sharding& layout);
   void set(ir::Var global, ir::Var local, const Sharding& layout, grammar::Span span);
   void set_steady(ir::Var global, int outer_index);
-  ir::Var need(ir::Var v, const Sharding& layout);   // v in this layout; reductions that the layout does not keep are finished
+  ir::Var need(ir::Var v,
+               const Sharding& layout);  // v in this layout; reductions that the layout does not keep are finished
   const std::vector<ExtraConst>& extra() const { return extra_; }
   const Sharding& wanted(ir::Var v) const;
 
  private:
   AxisSet unfinished(ir::Var v) const;
-  void finish(ir::Var v);                            // into the layout that propagation wants
+  void finish(ir::Var v);  // into the layout that propagation wants
   void place(ir::Var v);
   void finish_as(ir::Var v, const Sharding& layout);
   AxisSet settle_pending(const ir::Node& n);
 
   void operation(const ir::Node& n);
   void whole_operation(const ir::Node& n);
-  ir::Vars emit_local(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const ir::Vars& inputs, std::span<const Sharding> layouts);
-  void leave_pending(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes, Sharding& layout, ir::Var& local);
+  ir::Vars emit_local(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const ir::Vars& inputs,
+                      std::span<const Sharding> layouts);
+  void leave_pending(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes, Sharding& layout,
+                     ir::Var& local);
   ir::Type local_type(const ir::Type& global, const Sharding& layout, AxisSet varying) const;
-  std::vector<ir::Type> result_types(const ir::Node& n, std::span<const ir::Var> inputs, std::span<const Sharding> layouts) const;
+  std::vector<ir::Type> result_types(const ir::Node& n, std::span<const ir::Var> inputs,
+                                     std::span<const Sharding> layouts) const;
 
   // partition_regions.cpp
   void structure(const ir::Node& n, std::size_t index, ir::Structure kind);

@@ -7,7 +7,11 @@ namespace {
 
 // Which operands the operation is linear in: together (a sum of terms from all of them), or in each while the others
 // are fixed.
-struct Linear { std::vector<bool> in; bool jointly = false; bool elementwise = false; };
+struct Linear {
+  std::vector<bool> in;
+  bool jointly = false;
+  bool elementwise = false;
+};
 
 std::optional<Linear> linear(const ir::CoreOps& core, const ir::Node& n) {
   std::size_t count = n.inputs.size();
@@ -15,7 +19,7 @@ std::optional<Linear> linear(const ir::CoreOps& core, const ir::Node& n) {
   if (n.op == core.mul) return Linear{std::vector<bool>(count, true), false, true};
   if (n.op == core.div) return Linear{{true, false}, false, true};
   if (n.op == core.neg) return Linear{{true}, false, true};
-  if (n.op == core.convert) return std::nullopt;   // a sum is rounded once, not each of its terms
+  if (n.op == core.convert) return std::nullopt;  // a sum is rounded once, not each of its terms
   auto* t = std::get_if<ir::Transposes>(&n.op->derivative);
   if (!t || std::holds_alternative<ir::Structure>(n.op->kernel)) return std::nullopt;
   Linear out{std::vector<bool>(count, t->operands.empty()), t->jointly, count == 1};
@@ -48,7 +52,7 @@ bool carries(const ir::CoreOps& core, const ir::Node& node, std::span<const Carr
   if (result_bytes > bytes) return false;
   bool one_of_many = !known->elementwise && !known->jointly && operands.size() > 1;
   if (one_of_many && result_bytes == bytes && node.op->flops >= 2)
-    return false;   // a product of terms costs as much as one of sums
+    return false;  // a product of terms costs as much as one of sums
   if (pending == 1 && result_bytes == bytes && !(wish.split_axes() & axes).empty()) return false;
   return true;
 }

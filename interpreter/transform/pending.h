@@ -1,5 +1,5 @@
-// Pending sums: whether an operation may work on the terms of a sum instead of the sum. Reads the derivative column (what is linear)
-// and the core rows; called by partition.cpp for nodes with a pending operand.
+// Pending sums: whether an operation may work on the terms of a sum instead of the sum. Reads the derivative column
+// (what is linear) and the core rows; called by partition.cpp for nodes with a pending operand.
 #pragma once
 #include "interpreter/ir/table.h"
 #include "interpreter/transform/layout.h"
@@ -7,15 +7,15 @@
 namespace shard::transform {
 
 struct CarryOperand {
-  bool pending;              // a sum over `axes` is to be done, and nobody else uses the value
+  bool pending;  // a sum over `axes` is to be done, and nobody else uses the value
   const Sharding* layout;
-  std::int64_t bytes;        // global
+  std::int64_t bytes;  // global
 };
 
-// True where the result's terms can be computed from the operands' terms: the operation is linear in all pending operands together,
-// every other operand is the same for all terms, and nothing is made larger. `wish`: the layout that the result shall have; where it is
-// split over the axes of the sum the sum is better done (and scattered) before.
-bool carries(const ir::CoreOps& core, const ir::Node& node, std::span<const CarryOperand> operands, AxisSet axes, const Sharding& wish,
-             std::int64_t result_bytes);
+// True where the result's terms can be computed from the operands' terms: the operation is linear in all pending
+// operands together, every other operand is the same for all terms, and nothing is made larger. `wish`: the layout that
+// the result shall have; where it is split over the axes of the sum the sum is better done (and scattered) before.
+bool carries(const ir::CoreOps& core, const ir::Node& node, std::span<const CarryOperand> operands, AxisSet axes,
+             const Sharding& wish, std::int64_t result_bytes);
 
 }  // namespace shard::transform

@@ -120,7 +120,7 @@ class ConstantSplitter {
     for (Var i : n.inputs) inputs.push_back(use(b, now, i));
     ir::SpanScope scope(b, n.span);
     Var out = b.append(*n.op, std::move(inputs), n.attrs, {}, output_types(g_, n))[0];
-    if (g_.type(v).shape.empty()) now[at(v)] = out;   // scalars have no layout: one is enough
+    if (g_.type(v).shape.empty()) now[at(v)] = out;  // scalars have no layout: one is enough
     return out;
   }
 

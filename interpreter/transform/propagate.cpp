@@ -19,8 +19,8 @@ constexpr int kLevels = 5;
 
 struct Offer {
   int factor;
-  Axes axes;                   // the list that the source has, longer than the target's
-  std::int64_t bytes;          // of the source
+  Axes axes;           // the list that the source has, longer than the target's
+  std::int64_t bytes;  // of the source
   std::size_t source;
 };
 
@@ -64,7 +64,8 @@ class Propagation {
       Axes& axes = inner.dims[d].axes;
       if (is_prefix(v.outside[d], axes))
         axes.erase(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(v.outside[d].size()));
-      else axes.clear();
+      else
+        axes.clear();
     }
     return project(item.rule, v.dims, inner, mesh_);
   }
@@ -160,14 +161,14 @@ class Propagation {
       auto& axes_of_dim = to.dims[d];
       if (!axes_of_dim.open) return false;
       std::size_t seen =
-          0;   // axes that the factors account for; others (overflow, or another spec outside) block the dimension
+          0;  // axes that the factors account for; others (overflow, or another spec outside) block the dimension
       for (int g : dim) seen += axes[static_cast<std::size_t>(g)].size();
       std::size_t outside = d < v.outside.size() ? v.outside[d].size() : 0;
       if (seen + outside != axes_of_dim.axes.size()) return false;
       if (outside && !is_prefix(v.outside[d], axes_of_dim.axes)) return false;
       for (auto g = std::find(dim.begin(), dim.end(), f) + 1; g != dim.end(); ++g)
         if (!axes[static_cast<std::size_t>(*g)].empty()) return false;
-      Axes grown = axes_of_dim.axes;      // an operation may change the size of a dimension that it cannot split
+      Axes grown = axes_of_dim.axes;  // an operation may change the size of a dimension that it cannot split
       grown.push_back(axis);
       if (dim.size() == 1 && type.shape[d] % parts(mesh_, grown) != 0) return false;
       axes_of_dim.axes = std::move(grown);
@@ -179,7 +180,7 @@ class Propagation {
 
   Flow& flow_;
   const Mesh& mesh_;
-  std::vector<std::pair<const Scope*, int>> changed_;   // by the item that was looked at last
+  std::vector<std::pair<const Scope*, int>> changed_;  // by the item that was looked at last
 };
 
 Layouts layouts_of(const Scope& s) {

@@ -177,8 +177,10 @@ Kept keep(const ir::OpTable& table, const Graph& g, const Marks& late, std::span
     bool all = cheap(table, n);
     for (Var v : n.inputs) all &= there[at(v)] != 0;
     for (Var v : n.outputs)
-      if (all) there[at(v)] = 1;
-      else hand_over(v);
+      if (all)
+        there[at(v)] = 1;
+      else
+        hand_over(v);
   }
   return kept;
 }

@@ -107,7 +107,7 @@ class Emitter {
 Var reshard(ir::Builder& b, Var x, const ir::Type& global, const Mesh& mesh, const Sharding& from, const Sharding& to) {
   Emitter emit(b, global, mesh, from.pending);
   Sharding now = from;
-  Axes fresh;   // axes that become pending and are not split: masked at the end
+  Axes fresh;  // axes that become pending and are not split: masked at the end
   for (AxisId a : (to.unreduced - from.unreduced).list()) {
     if (mesh.size_of(a) == 1) continue;
     bool placed = false;

@@ -106,7 +106,7 @@ class Simplifier {
       const Node* made = nullptr;
       for (std::size_t i = nodes.size(); i-- > 0 && !made;) {
         if (nodes[i].outputs.size() == 1 && nodes[i].outputs[0] == v) made = &nodes[i];
-        if (nodes.size() - i > 64) break;      // constants stand near their uses
+        if (nodes.size() - i > 64) break;  // constants stand near their uses
       }
       if (!made) return false;
       if (made->op == core_.broadcast_to || made->op == core_.reshape) {
@@ -128,7 +128,7 @@ class Simplifier {
   const Graph& g_;
   ir::Builder b_;
   Vars now_;
-  std::unordered_multimap<std::size_t, std::size_t> known_;   // hash -> node of the new graph
+  std::unordered_multimap<std::size_t, std::size_t> known_;  // hash -> node of the new graph
 };
 
 }  // namespace

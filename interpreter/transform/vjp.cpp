@@ -110,8 +110,10 @@ class Reverse {
     std::vector<Type> in_types = types(n.inputs);
     const ir::NodeView view{OpCall{*n.op, in_types, n.attrs, n.regions}, in, out, want};
     Vars found(n.inputs.size());
-    if (pulls_[i].of) found = pulls_[i].of(b_, ct);
-    else found = pull(n, view, ct);
+    if (pulls_[i].of)
+      found = pulls_[i].of(b_, ct);
+    else
+      found = pull(n, view, ct);
     for (std::size_t k = 0; k < found.size(); ++k)
       if (want[k]) give(n.inputs[k], found[k]);
   }
@@ -137,9 +139,12 @@ class Reverse {
         found[k] = linear->of(b_, view, static_cast<int>(k), ct, cotangent_type(f_.type(n.inputs[k])));
       }
     } else if (auto* custom = std::get_if<ir::Custom>(&d)) {
-      if (custom->vjp) found = custom->vjp(b_, view, ct);
-      else if (custom->jvp) found = pull_by_jvp(b_, *custom, view, ct);
-      else not_differentiable(b_, view.call, "it has no rule for reverse mode");
+      if (custom->vjp)
+        found = custom->vjp(b_, view, ct);
+      else if (custom->jvp)
+        found = pull_by_jvp(b_, *custom, view, ct);
+      else
+        not_differentiable(b_, view.call, "it has no rule for reverse mode");
     } else if (auto* no = std::get_if<ir::NotDifferentiable>(&d)) {
       not_differentiable(b_, view.call, no->why);
     }
@@ -148,9 +153,9 @@ class Reverse {
 
   Builder b_;
   const Graph& f_;
-  Vars now_, ct_;                                // by Var of f: its value, its cotangent so far
-  std::vector<ir::Pullback> pulls_;              // by node
-  std::vector<std::pair<Var, Var>> seeds_;       // a result of f and the parameter that holds its cotangent
+  Vars now_, ct_;                           // by Var of f: its value, its cotangent so far
+  std::vector<ir::Pullback> pulls_;         // by node
+  std::vector<std::pair<Var, Var>> seeds_;  // a result of f and the parameter that holds its cotangent
   Marks active_, useful_;
 };
 

@@ -1,5 +1,5 @@
-// Memory of arrays: 64-byte aligned, reference counted, from a pool that keeps freed buffers by size class for the next use.
-// A pool belongs to an engine; buffers keep the pool's books alive, so an array may outlive its engine.
+// Memory of arrays: 64-byte aligned, reference counted, from a pool that keeps freed buffers by size class for the next
+// use. A pool belongs to an engine; buffers keep the pool's books alive, so an array may outlive its engine.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -10,7 +10,9 @@ namespace shard::runtime {
 
 class PoolBooks;
 
-struct PoolStats { std::int64_t live = 0, peak = 0, cached = 0; };  // bytes handed out now, the most ever, kept for reuse
+struct PoolStats {
+  std::int64_t live = 0, peak = 0, cached = 0;
+};  // bytes handed out now, the most ever, kept for reuse
 
 class Buffer {
  public:
@@ -32,10 +34,11 @@ using BufferRef = std::shared_ptr<Buffer>;  // unique (use_count 1) means: may b
 class Pool {
  public:
   Pool();
-  BufferRef allocate(std::size_t bytes);   // uninitialised; throws RuntimeError("memory") naming the bytes when there is none
+  BufferRef allocate(
+      std::size_t bytes);  // uninitialised; throws RuntimeError("memory") naming the bytes when there is none
   PoolStats stats() const;
   void reset_peak();
-  void trim();                             // gives cached buffers back to the system
+  void trim();  // gives cached buffers back to the system
 
  private:
   std::shared_ptr<PoolBooks> books_;

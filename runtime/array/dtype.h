@@ -11,17 +11,22 @@ namespace shard::runtime {
 enum class DType : std::uint8_t { Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, Key };
 inline constexpr int kDTypes = 14;
 
-std::string_view name(DType t);                        // "f32"
+std::string_view name(DType t);  // "f32"
 std::optional<DType> dtype_named(std::string_view name);
-std::size_t size_of(DType t);                          // bytes an element
-bool is_float(DType t);                                // f16 bf16 f32 f64
-bool is_integer(DType t);                              // signed and unsigned, not bool
-bool is_signed(DType t);                               // signed integers
-bool is_number(DType t);                               // everything but key
+std::size_t size_of(DType t);  // bytes an element
+bool is_float(DType t);        // f16 bf16 f32 f64
+bool is_integer(DType t);      // signed and unsigned, not bool
+bool is_signed(DType t);       // signed integers
+bool is_number(DType t);       // everything but key
 
-struct Kind { DType dtype; bool weak; bool operator==(const Kind&) const = default; };
+struct Kind {
+  DType dtype;
+  bool weak;
+  bool operator==(const Kind&) const = default;
+};
 
-// The kind of an operation on both; nullopt where a key meets something else. Weak kinds exist for i32, f32 (and bool is never weak).
+// The kind of an operation on both; nullopt where a key meets something else. Weak kinds exist for i32, f32 (and bool
+// is never weak).
 std::optional<Kind> promote(Kind a, Kind b);
 // What a float function of an integer gives: f32 for bool and integers (f64 never by itself), else the type.
 DType to_inexact(DType t);

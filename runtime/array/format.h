@@ -1,5 +1,5 @@
-// Arrays as NumPy prints them: 8 significant digits, columns aligned, more than 1,000 elements abridged with `...`, lines of 75
-// characters; truth values as true and false; keys as their words. Also single elements and host numbers.
+// Arrays as NumPy prints them: 8 significant digits, columns aligned, more than 1,000 elements abridged with `...`,
+// lines of 75 characters; truth values as true and false; keys as their words. Also single elements and host numbers.
 #pragma once
 #include <string>
 
@@ -7,8 +7,9 @@
 
 namespace shard::runtime {
 
-std::string format_array(const View& v);          // v on the host, any strides
-std::string format_element(const View& scalar);   // rank 0: as NumPy's str of a scalar: 4.1 -> "4.1", f32 by shortest digits of f32
-std::string format_double(double x);              // Python's str of a float: "0.1", "1e+16", "inf", "nan"
+std::string format_array(const View& v);  // v on the host, any strides
+std::string format_element(
+    const View& scalar);              // rank 0: as NumPy's str of a scalar: 4.1 -> "4.1", f32 by shortest digits of f32
+std::string format_double(double x);  // Python's str of a float: "0.1", "1e+16", "inf", "nan"
 
 }  // namespace shard::runtime

@@ -1,4 +1,5 @@
-// Sizes of dimensions, and arithmetic on them that is checked: sizes come from scripts and files and are hostile until checked.
+// Sizes of dimensions, and arithmetic on them that is checked: sizes come from scripts and files and are hostile until
+// checked.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -8,8 +9,8 @@
 
 namespace shard::runtime {
 
-using Shape = std::vector<std::int64_t>;   // every size >= 0
-using Strides = std::vector<std::int64_t>; // in elements, row-major unless said otherwise
+using Shape = std::vector<std::int64_t>;    // every size >= 0
+using Strides = std::vector<std::int64_t>;  // in elements, row-major unless said otherwise
 inline constexpr int kMaxRank = 16;
 inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 38;  // 256 GiB: no array of a script is larger
 
@@ -20,10 +21,11 @@ class RuntimeError : public std::runtime_error {
   std::string code;
 };
 
-std::int64_t numel(const Shape& shape);                       // throws RuntimeError("shape") on overflow or a negative size
-std::int64_t checked_bytes(const Shape& shape, std::size_t item);  // throws beyond kMaxBytes, naming the shape and the bytes
+std::int64_t numel(const Shape& shape);  // throws RuntimeError("shape") on overflow or a negative size
+std::int64_t checked_bytes(const Shape& shape,
+                           std::size_t item);  // throws beyond kMaxBytes, naming the shape and the bytes
 Strides row_major(const Shape& shape);
-std::optional<Shape> broadcast(const Shape& a, const Shape& b);   // NumPy's rule; nullopt where they do not match
-std::string to_string(const Shape& shape);                    // "(2, 3)", "(512)", "()"
+std::optional<Shape> broadcast(const Shape& a, const Shape& b);  // NumPy's rule; nullopt where they do not match
+std::string to_string(const Shape& shape);                       // "(2, 3)", "(512)", "()"
 
 }  // namespace shard::runtime

@@ -1,5 +1,6 @@
-// What a kernel sees of an array: element type, sizes, strides in elements (0 broadcasts, negative reverses) and a pointer to
-// the first element. Views own nothing. Plans keep views with null pointers and fill in the pointer when they run.
+// What a kernel sees of an array: element type, sizes, strides in elements (0 broadcasts, negative reverses) and a
+// pointer to the first element. Views own nothing. Plans keep views with null pointers and fill in the pointer when
+// they run.
 #pragma once
 #include "runtime/array/dtype.h"
 #include "runtime/array/shape.h"
@@ -12,7 +13,10 @@ struct View {
   Strides strides;
   void* data = nullptr;
   int rank() const { return static_cast<int>(shape.size()); }
-  template <class T> T* as() const { return static_cast<T*>(data); }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
 };
 
 View contiguous(DType dtype, Shape shape, void* data = nullptr);

@@ -19,7 +19,8 @@ auto mapped(const View& v, std::int64_t i) {
   using Stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
   bool column = v.rank() == 2;
   return Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>, Eigen::Unaligned, Stride>(
-      v.as<T>() + i * v.strides[0], v.shape[1], column ? 1 : v.shape[2], Stride(column ? 1 : v.strides[2], v.strides[1]));
+      v.as<T>() + i * v.strides[0], v.shape[1], column ? 1 : v.shape[2],
+      Stride(column ? 1 : v.strides[2], v.strides[1]));
 }
 
 Matrix load(const View& v, std::int64_t i) {
@@ -28,15 +29,20 @@ Matrix load(const View& v, std::int64_t i) {
 }
 
 void store(const View& v, std::int64_t i, const Matrix& m) {
-  if (v.dtype == DType::F64) mapped<double>(v, i) = m;
-  else mapped<float>(v, i) = m.cast<float>();
+  if (v.dtype == DType::F64)
+    mapped<double>(v, i) = m;
+  else
+    mapped<float>(v, i) = m.cast<float>();
 }
 
-void store_nan(const View& v, std::int64_t i) { store(v, i, Matrix::Constant(v.shape[1], v.rank() == 2 ? 1 : v.shape[2], kNan)); }
+void store_nan(const View& v, std::int64_t i) {
+  store(v, i, Matrix::Constant(v.shape[1], v.rank() == 2 ? 1 : v.shape[2], kNan));
+}
 
 template <class F>
 void each_matrix(const View& like, F&& f) {
-  if (like.dtype != DType::F32 && like.dtype != DType::F64) throw RuntimeError("kernel", "decompositions are of f32 and f64 matrices");
+  if (like.dtype != DType::F32 && like.dtype != DType::F64)
+    throw RuntimeError("kernel", "decompositions are of f32 and f64 matrices");
   spread(like.shape[0], 1, [&](std::int64_t lo, std::int64_t hi) {
     for (std::int64_t i = lo; i < hi; ++i) f(i);
   });
@@ -68,8 +74,10 @@ void solve_triangular(const View& a, const View& b, const View& x, bool lower, b
     Matrix m = load(a, i), rhs = load(b, i);
     if (transposed) m.transposeInPlace();
     if (unit) m.diagonal().setOnes();
-    if (lower != transposed) m.triangularView<Eigen::Lower>().solveInPlace(rhs);
-    else m.triangularView<Eigen::Upper>().solveInPlace(rhs);
+    if (lower != transposed)
+      m.triangularView<Eigen::Lower>().solveInPlace(rhs);
+    else
+      m.triangularView<Eigen::Upper>().solveInPlace(rhs);
     store(x, i, rhs);
   });
 }
@@ -106,7 +114,8 @@ void svd(const View& a, const View& u, const View& values, const View& vt) {
       return;
     }
     const bool full = u.shape[2] == a.shape[1] && vt.shape[1] == a.shape[2];
-    Eigen::JacobiSVD<Matrix> f(m, full ? Eigen::ComputeFullU | Eigen::ComputeFullV : Eigen::ComputeThinU | Eigen::ComputeThinV);
+    Eigen::JacobiSVD<Matrix> f(
+        m, full ? Eigen::ComputeFullU | Eigen::ComputeFullV : Eigen::ComputeThinU | Eigen::ComputeThinV);
     store(u, i, f.matrixU());
     store(values, i, f.singularValues());
     store(vt, i, f.matrixV().transpose());

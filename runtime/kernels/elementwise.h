@@ -1,6 +1,7 @@
 // Elementwise programs: straight-line code over registers, run tile by tile (blocks that fit the cache) with vector
 // instructions. One program is a fused chain: inputs are loaded (and broadcast) once, outputs stored once.
-// Codes are the vocabulary of the `kernel` column of elementwise operation rows; a pass fuses codes, it knows no operation.
+// Codes are the vocabulary of the `kernel` column of elementwise operation rows; a pass fuses codes, it knows no
+// operation.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,47 +14,103 @@ namespace shard::runtime {
 
 enum class Code : std::uint8_t {
   // unary, result of the operand's type
-  Neg, Abs, Sign, Exp, Expm1, Log, Log1p, Sqrt, Rsqrt, Square, Cbrt, Sin, Cos, Tan, Sinh, Cosh, Tanh, Asin, Acos, Atan, Asinh, Acosh,
-  Atanh, Sigmoid, Erf, ErfInv, Floor, Ceil, Round, BitNot, Not, Reciprocal, Identity,
+  Neg,
+  Abs,
+  Sign,
+  Exp,
+  Expm1,
+  Log,
+  Log1p,
+  Sqrt,
+  Rsqrt,
+  Square,
+  Cbrt,
+  Sin,
+  Cos,
+  Tan,
+  Sinh,
+  Cosh,
+  Tanh,
+  Asin,
+  Acos,
+  Atan,
+  Asinh,
+  Acosh,
+  Atanh,
+  Sigmoid,
+  Erf,
+  ErfInv,
+  Floor,
+  Ceil,
+  Round,
+  BitNot,
+  Not,
+  Reciprocal,
+  Identity,
   // unary, result bool
-  IsNan, IsInf, IsFinite,
+  IsNan,
+  IsInf,
+  IsFinite,
   // binary, both operands and result of one type
-  Add, Sub, Mul, Div, FloorDiv, Mod, Pow, Max, Min, Atan2, BitAnd, BitOr, BitXor, Shl, Shr,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  Mod,
+  Pow,
+  Max,
+  Min,
+  Atan2,
+  BitAnd,
+  BitOr,
+  BitXor,
+  Shl,
+  Shr,
   // binary, result bool
-  Eq, Ne, Lt, Le, Gt, Ge,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
   // ternary: a bool, then two of one type
   Select,
   // from one type to another (Instr::type is the source, the destination register's type the target)
   Convert,
 };
-// Semantics: integers wrap; Div of integers truncates, FloorDiv and Mod round down (a zero divisor gives -1 and the dividend, as XLA's
-// CPU does, and never traps); Max and Min spread nan; Round is half to even; Convert float -> integer truncates and
-// clamps (nan -> 0) as XLA does; f16 and bf16 are computed in f32 and rounded after every code.
+// Semantics: integers wrap; Div of integers truncates, FloorDiv and Mod round down (a zero divisor gives -1 and the
+// dividend, as XLA's CPU does, and never traps); Max and Min spread nan; Round is half to even; Convert float ->
+// integer truncates and clamps (nan -> 0) as XLA does; f16 and bf16 are computed in f32 and rounded after every code.
 
 struct Instr {
   Code code;
-  DType type;                      // of the operands (for Select: of the two values)
+  DType type;                          // of the operands (for Select: of the two values)
   std::uint16_t dst, a, b = 0, c = 0;  // registers
 };
 
 struct ElementProgram {
-  std::vector<DType> registers;           // type of each register
-  std::vector<std::uint16_t> inputs;      // register that input i is loaded into
-  struct Constant { std::uint16_t reg; double value; std::int64_t integer; };  // integer for integer and bool registers
+  std::vector<DType> registers;       // type of each register
+  std::vector<std::uint16_t> inputs;  // register that input i is loaded into
+  struct Constant {
+    std::uint16_t reg;
+    double value;
+    std::int64_t integer;
+  };  // integer for integer and bool registers
   std::vector<Constant> constants;
   std::vector<Instr> code;
-  std::vector<std::uint16_t> outputs;     // register that output i is stored from
+  std::vector<std::uint16_t> outputs;  // register that output i is stored from
 };
 
-// Prepared for fixed shapes and strides; run with pointers only. Inputs broadcast by strides of 0; all views have the same shape
-// (that of the outputs, which are contiguous). Safe to run from several threads at once. Large runs spread over oneTBB;
-// every element is computed the same way wherever it falls, so the split does not change bits.
+// Prepared for fixed shapes and strides; run with pointers only. Inputs broadcast by strides of 0; all views have the
+// same shape (that of the outputs, which are contiguous). Safe to run from several threads at once. Large runs spread
+// over oneTBB; every element is computed the same way wherever it falls, so the split does not change bits.
 class ElementKernel {
  public:
   ElementKernel(ElementProgram program, std::span<const View> inputs, std::span<const View> outputs);
   ~ElementKernel();
   ElementKernel(ElementKernel&&) noexcept;
-  void run(void* const* inputs, void* const* outputs) const;   // outputs may alias inputs of the same shape and type
+  void run(void* const* inputs, void* const* outputs) const;  // outputs may alias inputs of the same shape and type
 
  private:
   struct Impl;

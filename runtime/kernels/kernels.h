@@ -1,6 +1,6 @@
 // Kernels by family: plain functions on views. `out` is contiguous and never overlaps an input unless said otherwise.
-// Views carry any leading dimensions (devices, mapped axes) as ordinary dimensions: axes are given from the front of the view.
-// Everything is deterministic: the result's bits do not depend on the number of threads.
+// Views carry any leading dimensions (devices, mapped axes) as ordinary dimensions: axes are given from the front of
+// the view. Everything is deterministic: the result's bits do not depend on the number of threads.
 #pragma once
 #include <span>
 #include <vector>
@@ -12,12 +12,12 @@ namespace shard::runtime {
 enum class Reduce : std::uint8_t { Sum, Prod, Max, Min, And, Or };
 
 // ---- layout.cpp: moving elements (dtype of both is the same; any type, key too)
-void copy(const View& in, const View& out);                       // same shapes; `in` and `out` may have any strides
-void fill(const View& out, double value, std::int64_t integer);   // integer is used for integer and bool types
-void iota(const View& out, int axis);                             // out[..., i, ...] = i, in out's type
+void copy(const View& in, const View& out);                      // same shapes; `in` and `out` may have any strides
+void fill(const View& out, double value, std::int64_t integer);  // integer is used for integer and bool types
+void iota(const View& out, int axis);                            // out[..., i, ...] = i, in out's type
 
-// ---- reduce.cpp: over `axes`; out has the kept dimensions, in order. f16, bf16 sum in f32. Sums are pairwise in a fixed order;
-// Max and Min spread nan. Key is not reduced.
+// ---- reduce.cpp: over `axes`; out has the kept dimensions, in order. f16, bf16 sum in f32. Sums are pairwise in a
+// fixed order; Max and Min spread nan. Key is not reduced.
 void reduce(Reduce op, const View& in, std::span<const int> axes, const View& out);
 // Index (i32) of the largest or smallest along one axis, the first of equals, nan counts as the extreme (NumPy, JAX).
 void arg_reduce(bool largest, const View& in, int axis, const View& out);
@@ -26,29 +26,34 @@ void arg_reduce(bool largest, const View& in, int axis, const View& out);
 void sort(const View& in, const View& out, bool descending = false);
 void argsort(const View& in, const View& out_i32, bool descending = false);
 enum class Scan : std::uint8_t { Sum, Prod, Max, Min };
-void cumulative(Scan op, const View& in, const View& out, bool reverse);   // along the last dimension
+void cumulative(Scan op, const View& in, const View& out, bool reverse);  // along the last dimension
 
 // ---- matmul.cpp: out[b..., m, n] = sum over k of a[b..., m, k] * w[b..., k, n]
-// Any strides for a and w (transposed operands cost nothing extra where one stride is 1; others are packed first) and for out, but
-// that its columns lie one after the other. f32 and f64 through Eigen over row blocks in oneTBB; f16 and bf16 accumulate in f32;
-// integers wrap. Row blocks are multiples of 8 rows, so bits do not depend on the threads.
+// Any strides for a and w (transposed operands cost nothing extra where one stride is 1; others are packed first) and
+// for out, but that its columns lie one after the other. f32 and f64 through Eigen over row blocks in oneTBB; f16 and
+// bf16 accumulate in f32; integers wrap. Row blocks are multiples of 8 rows, so bits do not depend on the threads.
 void matmul(const View& a, const View& w, const View& out);
-const char* matmul_isa();   // "avx512" or "avx2" or "sse2": what run time chose
+const char* matmul_isa();  // "avx512" or "avx2" or "sse2": what run time chose
 
-// ---- gather.cpp. Rows of `x` viewed as [batch, n, inner] taken by `index` (i32 or i64) [batch, m] -> out [batch, m, inner].
-// Nan: floats nan, integers the type's minimum (unsigned: maximum), bool true. Folded: -1 - i stands for i, then as Clamp.
+// ---- gather.cpp. Rows of `x` viewed as [batch, n, inner] taken by `index` (i32 or i64) [batch, m] -> out [batch, m,
+// inner]. Nan: floats nan, integers the type's minimum (unsigned: maximum), bool true. Folded: -1 - i stands for i,
+// then as Clamp.
 enum class Bounds : std::uint8_t { Clamp, Nan, Drop, Folded };
 void take(const View& x, const View& index, const View& out, Bounds bounds);
-// out starts as a copy of x [batch, n, inner]; for each j in order: out[b, index[b,j]] op= v[b, j]. Out of range is dropped.
+// out starts as a copy of x [batch, n, inner]; for each j in order: out[b, index[b,j]] op= v[b, j]. Out of range is
+// dropped.
 enum class Scatter : std::uint8_t { Set, Add, Mul, Min, Max };
 void scatter(Scatter op, const View& x, const View& index, const View& v, const View& out);
 
-// ---- random.cpp: Threefry-2x32, partitionable counters (JAX's): element with flat index i of the *whole* array uses counter i.
-// key: [batch] of dtype Key. out: [batch, count]; element j of the block has flat index offset[j]: a dense block of a whole array
-// of shape `whole` that starts at `start` and has shape `block` (numel(block) == count). out u8, u16, u32 or u64.
-void random_bits(const View& key, const Shape& whole, std::span<const std::int64_t> start, const Shape& block, const View& out);
+// ---- random.cpp: Threefry-2x32, partitionable counters (JAX's): element with flat index i of the *whole* array uses
+// counter i. key: [batch] of dtype Key. out: [batch, count]; element j of the block has flat index offset[j]: a dense
+// block of a whole array of shape `whole` that starts at `start` and has shape `block` (numel(block) == count). out u8,
+// u16, u32 or u64.
+void random_bits(const View& key, const Shape& whole, std::span<const std::int64_t> start, const Shape& block,
+                 const View& out);
 void key_from_seed(std::int64_t seed, std::uint32_t words[2]);
-void split_keys(const View& key, std::int64_t start, const View& out);  // key [batch], out [batch, n]: keys of counters start .. start+n
-void fold_in(const View& key, const View& data_u32, const View& out);   // all [count]
+void split_keys(const View& key, std::int64_t start,
+                const View& out);  // key [batch], out [batch, n]: keys of counters start .. start+n
+void fold_in(const View& key, const View& data_u32, const View& out);  // all [count]
 
 }  // namespace shard::runtime

@@ -114,8 +114,8 @@ void blocks(const Product& p) {
   const bool small = p.m * p.n * p.k <= 512;
   std::int64_t rows = p.m, cols = p.n;
   if (p.m * p.n * p.k > std::int64_t{1} << 18) {
-    // Each block packs its rows of a and its columns of w: blocks that are neither flat nor narrow pack least. Cuts at 48
-    // columns leave whole tiles of every kernel.
+    // Each block packs its rows of a and its columns of w: blocks that are neither flat nor narrow pack least. Cuts at
+    // 48 columns leave whole tiles of every kernel.
     if (p.m < 128) {
       rows = p.m;
       cols = std::clamp(up(p.n / 16, 48), std::int64_t{192}, std::int64_t{6144});
@@ -191,8 +191,15 @@ void matmul(const View& a, const View& w, const View& out) {
   const std::size_t batch = out.shape.size() - 2;
   const auto size = [&](const View& v, std::size_t d) { return v.shape[batch + d]; };
   const auto stride = [&](const View& v, std::size_t d) { return v.strides[batch + d]; };
-  Product p{out.dtype, {}, size(out, 0), size(out, 1), size(a, 1), {a.as<const unsigned char>(), stride(a, 0), stride(a, 1)},
-            {w.as<const unsigned char>(), stride(w, 0), stride(w, 1)}, out.as<unsigned char>(), stride(out, 0)};
+  Product p{out.dtype,
+            {},
+            size(out, 0),
+            size(out, 1),
+            size(a, 1),
+            {a.as<const unsigned char>(), stride(a, 0), stride(a, 1)},
+            {w.as<const unsigned char>(), stride(w, 0), stride(w, 1)},
+            out.as<unsigned char>(),
+            stride(out, 0)};
   if (numel(out.shape) == 0) return;
   if (p.k == 0) return fill(out, 0, 0);
   if (p.n > 1 && stride(out, 1) != 1) throw RuntimeError("kernel", "a matrix product into columns that lie apart");

@@ -71,7 +71,8 @@ void argsort_typed(const View& in, std::int32_t* out, bool descending) {
 template <class C>
 using Accumulator = std::conditional_t<std::is_same_v<C, float>, double, C>;
 
-// Halves are rounded at each step, in blocks of 16 whose totals are scanned likewise: XLA's order, and its bits (forward).
+// Halves are rounded at each step, in blocks of 16 whose totals are scanned likewise: XLA's order, and its bits
+// (forward).
 constexpr std::int64_t kBlock = 16;
 
 template <class T, class Op>
@@ -99,7 +100,8 @@ void scan_typed(const View& in, T* out, bool reverse, Op op) {
       std::vector<float> line(static_cast<std::size_t>(n));
       for (std::int64_t i = 0; i < n; ++i) line[static_cast<std::size_t>(i)] = to_compute(x[(first + way * i) * step]);
       scan_rounded<T>(line.data(), n, op);
-      for (std::int64_t i = 0; i < n; ++i) out[at + first + way * i] = from_compute<T>(line[static_cast<std::size_t>(i)]);
+      for (std::int64_t i = 0; i < n; ++i)
+        out[at + first + way * i] = from_compute<T>(line[static_cast<std::size_t>(i)]);
       return;
     }
     Accumulator<Compute<T>> acc = to_compute(x[first * step]);

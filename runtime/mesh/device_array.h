@@ -1,7 +1,7 @@
 // A concrete array on devices. Its distinct blocks lie in one allocation, block after block: physically it is one dense
-// row-major array of shape [sizes of the distinct axes, in mesh order..., local shape...]. Devices that hold equal blocks by
-// construction (the array is not split over an axis) share one block. An array split only along its leading dimension, by axes
-// in mesh order, therefore lies in memory exactly as the whole array does.
+// row-major array of shape [sizes of the distinct axes, in mesh order..., local shape...]. Devices that hold equal
+// blocks by construction (the array is not split over an axis) share one block. An array split only along its leading
+// dimension, by axes in mesh order, therefore lies in memory exactly as the whole array does.
 #pragma once
 #include <memory>
 
@@ -12,19 +12,20 @@
 namespace shard::runtime {
 
 struct DeviceArray {
-  Type type;                // global shape, explicit layout
-  Sharding layout;          // over all axes of the mesh (auto ones too), closed; local shape = local_shape(mesh, shape, layout)
-  AxisSet distinct;         // axes along which blocks differ: contains layout.split_axes() and layout.unreduced
+  Type type;        // global shape, explicit layout
+  Sharding layout;  // over all axes of the mesh (auto ones too), closed; local shape = local_shape(mesh, shape, layout)
+  AxisSet distinct;  // axes along which blocks differ: contains layout.split_axes() and layout.unreduced
   BufferRef buffer;
-  Shape local() const;      // shape of one block
-  Shape physical() const;   // [distinct axes..., local...]
-  View view() const;        // over the physical shape, contiguous
+  Shape local() const;     // shape of one block
+  Shape physical() const;  // [distinct axes..., local...]
+  View view() const;       // over the physical shape, contiguous
 };
 using ArrayRef = std::shared_ptr<const DeviceArray>;
 
 // A new single-block array (never laid out) from host data in row-major order.
 ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool weak = false);
-// The whole value in row-major order on the host, as one block (pending sums are added up). Returns `a` itself where it already is one.
+// The whole value in row-major order on the host, as one block (pending sums are added up). Returns `a` itself where it
+// already is one.
 ArrayRef to_host(Pool& pool, const ArrayRef& a);
 // The block that the device at `position` (row-major in the mesh) holds, as a single-block array.
 ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position);

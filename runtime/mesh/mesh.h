@@ -12,13 +12,17 @@ namespace shard::runtime {
 
 enum class AxisKind : std::uint8_t { Auto, Explicit, Manual };
 
-using AxisId = std::uint8_t;               // position of an axis in its mesh
+using AxisId = std::uint8_t;  // position of an axis in its mesh
 inline constexpr int kMaxAxes = 32;
 
-class AxisSet {                            // a set of axes of one mesh
+class AxisSet {  // a set of axes of one mesh
  public:
   constexpr AxisSet() = default;
-  static AxisSet of(AxisId a) { AxisSet s; s.add(a); return s; }
+  static AxisSet of(AxisId a) {
+    AxisSet s;
+    s.add(a);
+    return s;
+  }
   void add(AxisId a) { bits_ |= 1u << a; }
   void remove(AxisId a) { bits_ &= ~(1u << a); }
   bool has(AxisId a) const { return bits_ >> a & 1u; }
@@ -28,20 +32,32 @@ class AxisSet {                            // a set of axes of one mesh
   AxisSet operator|(AxisSet o) const { return from(bits_ | o.bits_); }
   AxisSet operator&(AxisSet o) const { return from(bits_ & o.bits_); }
   AxisSet operator-(AxisSet o) const { return from(bits_ & ~o.bits_); }
-  AxisSet& operator|=(AxisSet o) { bits_ |= o.bits_; return *this; }
+  AxisSet& operator|=(AxisSet o) {
+    bits_ |= o.bits_;
+    return *this;
+  }
   bool operator==(const AxisSet&) const = default;
   std::uint32_t bits() const { return bits_; }
-  std::vector<AxisId> list() const;        // in mesh order
+  std::vector<AxisId> list() const;  // in mesh order
  private:
-  static AxisSet from(std::uint32_t b) { AxisSet s; s.bits_ = b; return s; }
+  static AxisSet from(std::uint32_t b) {
+    AxisSet s;
+    s.bits_ = b;
+    return s;
+  }
   std::uint32_t bits_ = 0;
 };
 
-struct MeshAxis { std::string name; std::int64_t size; AxisKind kind; bool operator==(const MeshAxis&) const = default; };
+struct MeshAxis {
+  std::string name;
+  std::int64_t size;
+  AxisKind kind;
+  bool operator==(const MeshAxis&) const = default;
+};
 
 struct Mesh {
-  std::vector<MeshAxis> axes;              // first axis slowest
-  std::vector<int> devices;                // row-major over the axes; ids of the engine's devices
+  std::vector<MeshAxis> axes;  // first axis slowest
+  std::vector<int> devices;    // row-major over the axes; ids of the engine's devices
   std::int64_t size() const { return static_cast<std::int64_t>(devices.size()); }
   std::optional<AxisId> find(std::string_view axis) const;
   std::int64_t size_of(AxisId a) const { return axes[a].size; }
@@ -50,7 +66,7 @@ struct Mesh {
   AxisSet of_kind(AxisKind k) const;
   bool operator==(const Mesh&) const = default;
 };
-using MeshRef = std::shared_ptr<const Mesh>;   // null: an array that was never laid out
+using MeshRef = std::shared_ptr<const Mesh>;  // null: an array that was never laid out
 
 bool same_devices(const Mesh& a, const Mesh& b);  // axes' names and sizes, and devices, are equal (kinds may differ)
 std::string to_string(const Mesh& mesh);          // "(@data: 4, @model: 2 explicit)"

@@ -48,8 +48,10 @@ std::string to_string(const Mesh& mesh, const Sharding& s) {
   const auto item = [&out](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
   for (std::size_t i = 0; i < shown; ++i) {
     const DimSharding& d = s.dims[i];
-    if (d.axes.empty()) item(d.open ? "?" : "_");
-    else item(axes_text(mesh, d.axes) + (d.open ? "?" : ""));
+    if (d.axes.empty())
+      item(d.open ? "?" : "_");
+    else
+      item(axes_text(mesh, d.axes) + (d.open ? "?" : ""));
   }
   if (!s.unreduced.empty()) {
     item("unreduced: " + axes_text(mesh, s.unreduced.list()));

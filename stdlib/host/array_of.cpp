@@ -1,5 +1,6 @@
-// Nested lists of numbers to one array: finds the shape (or the place where the lists are ragged), the element type by JAX's defaults, and
-// fills the memory in one pass. Lists that hold arrays, concrete or traced, are stacked by operations.
+// Nested lists of numbers to one array: finds the shape (or the place where the lists are ragged), the element type by
+// JAX's defaults, and fills the memory in one pass. Lists that hold arrays, concrete or traced, are stacked by
+// operations.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -40,7 +41,8 @@ class Surveyor {
 
   void walk(const Value& v, std::size_t depth) {
     if (v.items()) {
-      if (depth >= static_cast<std::size_t>(runtime::kMaxRank)) in_.fail("shape", span_, "lists nested deeper than 16 make no array");
+      if (depth >= static_cast<std::size_t>(runtime::kMaxRank))
+        in_.fail("shape", span_, "lists nested deeper than 16 make no array");
       enter(static_cast<std::int64_t>(v.items()->size()), depth);
       for (std::size_t i = 0; i < v.items()->size(); ++i) {
         path_.push_back(i);
@@ -55,27 +57,37 @@ class Surveyor {
       out_.integers = true;
       return;
     }
-    if (v.is<double>()) out_.floats = true;
-    else if (v.is<std::int64_t>()) out_.integers = true;
-    else if (v.is<bool>()) out_.truths = true;
-    else if (v.is_tensor()) out_.tensors = true;
-    else in_.fail("type", span_, "an array is made of numbers, and " + place() + " is " + lang::kind_name(v));
+    if (v.is<double>())
+      out_.floats = true;
+    else if (v.is<std::int64_t>())
+      out_.integers = true;
+    else if (v.is<bool>())
+      out_.truths = true;
+    else if (v.is_tensor())
+      out_.tensors = true;
+    else
+      in_.fail("type", span_, "an array is made of numbers, and " + place() + " is " + lang::kind_name(v));
     if (!v.is_tensor()) leaf(depth);
   }
 
-  void enter(std::int64_t size, std::size_t depth) {       // a list at this depth
+  void enter(std::int64_t size, std::size_t depth) {  // a list at this depth
     if (leaf_depth_ && depth >= *leaf_depth_) ragged("a list " + place() + " where others have a number");
-    if (out_.shape.size() <= depth) out_.shape.push_back(size);
+    if (out_.shape.size() <= depth)
+      out_.shape.push_back(size);
     else if (out_.shape[depth] != size)
-      ragged("the list " + place() + " has " + std::to_string(size) + " items, the one before has " + std::to_string(out_.shape[depth]));
+      ragged("the list " + place() + " has " + std::to_string(size) + " items, the one before has " +
+             std::to_string(out_.shape[depth]));
   }
 
   void leaf(std::size_t depth) {
-    if (leaf_depth_ ? *leaf_depth_ != depth : depth < out_.shape.size()) ragged("there is a number " + place() + " where others have a list");
+    if (leaf_depth_ ? *leaf_depth_ != depth : depth < out_.shape.size())
+      ragged("there is a number " + place() + " where others have a list");
     leaf_depth_ = depth;
   }
 
-  [[noreturn]] void ragged(const std::string& why) { in_.fail("shape", span_, "these lists do not make an array: " + why, {"all rows need the same length"}); }
+  [[noreturn]] void ragged(const std::string& why) {
+    in_.fail("shape", span_, "these lists do not make an array: " + why, {"all rows need the same length"});
+  }
 
   Interpreter& in_;
   grammar::Span span_;
@@ -92,7 +104,8 @@ std::pair<std::int64_t, std::uint64_t> limits(DType t) {
 
 class Filler {
  public:
-  Filler(Interpreter& in, DType dtype, bool asked, grammar::Span span, char* data) : in_(in), dtype_(dtype), asked_(asked), span_(span), data_(data) {}
+  Filler(Interpreter& in, DType dtype, bool asked, grammar::Span span, char* data)
+      : in_(in), dtype_(dtype), asked_(asked), span_(span), data_(data) {}
 
   void fill(const Value& v) {
     if (v.items()) {
@@ -109,7 +122,8 @@ class Filler {
   }
 
  private:
-  template <class T> void store(T x) {
+  template <class T>
+  void store(T x) {
     std::memcpy(data_, &x, sizeof x);
     data_ += sizeof x;
   }
@@ -120,7 +134,8 @@ class Filler {
       if (i < low || (i > 0 && static_cast<std::uint64_t>(i) > high)) {
         const std::string name(runtime::name(dtype_));
         in_.fail("value", span_, std::to_string(i) + " does not fit in " + name,
-                 asked_ ? std::vector<std::string>{} : std::vector<std::string>{"integers are i32 unless said otherwise: array(..., i64)"});
+                 asked_ ? std::vector<std::string>{}
+                        : std::vector<std::string>{"integers are i32 unless said otherwise: array(..., i64)"});
       }
     }
     write(static_cast<double>(i), i);
@@ -128,9 +143,12 @@ class Filler {
 
   void put(double d) {
     std::int64_t i = 0;
-    if (runtime::is_integer(dtype_)) {                     // asked for: cut off and clamped, as a cast does
+    if (runtime::is_integer(dtype_)) {  // asked for: cut off and clamped, as a cast does
       const auto [low, high] = limits(dtype_);
-      if (!std::isnan(d)) i = d <= static_cast<double>(low) ? low : d >= static_cast<double>(high) ? static_cast<std::int64_t>(high) : static_cast<std::int64_t>(d);
+      if (!std::isnan(d))
+        i = d <= static_cast<double>(low)    ? low
+            : d >= static_cast<double>(high) ? static_cast<std::int64_t>(high)
+                                             : static_cast<std::int64_t>(d);
     }
     write(d, i);
   }
@@ -138,10 +156,14 @@ class Filler {
   void write(double d, std::int64_t i) {
     switch (dtype_) {
       case DType::Bool: store<std::uint8_t>(d != 0); break;
-      case DType::I8: case DType::U8: store(static_cast<std::uint8_t>(i)); break;
-      case DType::I16: case DType::U16: store(static_cast<std::uint16_t>(i)); break;
-      case DType::I32: case DType::U32: store(static_cast<std::uint32_t>(i)); break;
-      case DType::I64: case DType::U64: store(i); break;
+      case DType::I8:
+      case DType::U8: store(static_cast<std::uint8_t>(i)); break;
+      case DType::I16:
+      case DType::U16: store(static_cast<std::uint16_t>(i)); break;
+      case DType::I32:
+      case DType::U32: store(static_cast<std::uint32_t>(i)); break;
+      case DType::I64:
+      case DType::U64: store(i); break;
       case DType::F16: store(runtime::f32_to_f16(runtime::f64_to_f32_odd(d))); break;
       case DType::BF16: store(runtime::f32_to_bf16(runtime::f64_to_f32_odd(d))); break;
       case DType::F32: store(static_cast<float>(d)); break;

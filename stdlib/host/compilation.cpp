@@ -36,7 +36,8 @@ Value totals(const std::vector<exec::CommRecord>& records) {
   auto out = std::make_shared<lang::Record>(lang::Record{std::move(fields), nullptr});
   auto zeros = std::make_shared<lang::Record>();
   for (const std::string& kind : grammar::collective_names())
-    zeros->fields.emplace_back(kind, Value::record({{"count", Value(std::int64_t{0})}, {"bytes", Value(std::int64_t{0})}}));
+    zeros->fields.emplace_back(kind,
+                               Value::record({{"count", Value(std::int64_t{0})}, {"bytes", Value(std::int64_t{0})}}));
   out->unshown = std::move(zeros);
   return Value(std::move(out));
 }
@@ -44,14 +45,17 @@ Value totals(const std::vector<exec::CommRecord>& records) {
 Value by_line(Interpreter& in, const std::vector<exec::CommRecord>& records) {
   std::vector<Value> out;
   for (const auto& r : records) {
-    std::int64_t line = in.sources().has(r.span.source) ? in.sources().at(r.span.source).position(r.span.begin).line : 0;
+    std::int64_t line =
+        in.sources().has(r.span.source) ? in.sources().at(r.span.source).position(r.span.begin).line : 0;
     std::vector<Value> axes;
     for (const auto& name : r.axes) axes.push_back(std::make_shared<const lang::Axis>(lang::Axis{{name}}));
     auto record = std::make_shared<lang::Record>();
-    record->fields = {{"kind", Value::string(r.kind)}, {"bytes", Value(r.bytes)}, {"axes", Value::list(std::move(axes))},
-                      {"line", Value(line)}, {"written", Value(r.written)}, {"count", Value(r.count)}};
-    auto more = std::make_shared<lang::Record>();          // a program may be several files
-    more->fields = {{"file", Value::string(in.sources().has(r.span.source) ? in.sources().at(r.span.source).name() : "")}};
+    record->fields = {{"kind", Value::string(r.kind)},        {"bytes", Value(r.bytes)},
+                      {"axes", Value::list(std::move(axes))}, {"line", Value(line)},
+                      {"written", Value(r.written)},          {"count", Value(r.count)}};
+    auto more = std::make_shared<lang::Record>();  // a program may be several files
+    more->fields = {
+        {"file", Value::string(in.sources().has(r.span.source) ? in.sources().at(r.span.source).name() : "")}};
     record->unshown = std::move(more);
     out.emplace_back(std::move(record));
   }
@@ -71,7 +75,8 @@ Value comm(Interpreter& in, BoundArgs& a) {
   }
   if (!a[0].callable()) in.fail("type", a.span, "comm takes a function and its arguments: comm(f, x, y)");
   if (in.context().tracing())
-    in.fail("trace", a.span, "comm needs a call that could be run, and here a function is being traced", {"ask outside of that function: comm(f, x)"});
+    in.fail("trace", a.span, "comm needs a call that could be run, and here a function is being traced",
+            {"ask outside of that function: comm(f, x)"});
   auto plan = lang::compiled(in, a[0], std::move(args), a.span);
   return lines ? by_line(in, plan->comm()) : totals(plan->comm());
 }
@@ -88,37 +93,46 @@ Value explain(Interpreter& in, BoundArgs& a) {
 
 Value memory_stats(Interpreter& in, BoundArgs& a) {
   if (a[0].is_none()) {
-    if (in.context().types_only()) throw runtime::RuntimeError("unknown", "nothing is held where only types are computed");
+    if (in.context().types_only())
+      throw runtime::RuntimeError("unknown", "nothing is held where only types are computed");
     const runtime::PoolStats s = in.context().pool().stats();
-    return Value::record({{"bytes_in_use", Value(s.live)}, {"peak_bytes_in_use", Value(s.peak)}, {"bytes_cached", Value(s.cached)}});
+    return Value::record(
+        {{"bytes_in_use", Value(s.live)}, {"peak_bytes_in_use", Value(s.peak)}, {"bytes_cached", Value(s.cached)}});
   }
-  if (!a[0].callable()) in.fail("type", a.span, "memory_stats takes nothing, or a function and its arguments: memory_stats(f, x, y)");
+  if (!a[0].callable())
+    in.fail("type", a.span, "memory_stats takes nothing, or a function and its arguments: memory_stats(f, x, y)");
   if (in.context().tracing())
     in.fail("trace", a.span, "memory_stats needs a call that could be run, and here a function is being traced",
             {"ask outside of that function: memory_stats(f, x)"});
   const auto plan = lang::compiled(in, a[0], std::move(a.rest), a.span);
   const exec::MemoryUse& m = plan->memory();
-  return Value::record({{"arguments", Value(m.arguments)}, {"results", Value(m.results)}, {"temporaries", Value(m.temporaries)}});
+  return Value::record(
+      {{"arguments", Value(m.arguments)}, {"results", Value(m.results)}, {"temporaries", Value(m.temporaries)}});
 }
 
 }  // namespace
 
 void register_compilation(Interpreter& in) {
   in.define({"jit", "jit(f, in = none, out = none)",
-             "f compiled: traced once for each kind of arguments, laid out by the partitioner, run as one plan. `in:`, `out:`: layouts of arguments "
+             "f compiled: traced once for each kind of arguments, laid out by the partitioner, run as one plan. `in:`, "
+             "`out:`: layouts of arguments "
              "and result (a spec for all of them, or a tuple with an entry for each argument).",
              jit});
   in.define({"comm", "comm(f, xs...)",
-             "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `by: \"line\"` gives a list with kind, bytes, axes, "
+             "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `by: "
+             "\"line\"` gives a list with kind, bytes, axes, "
              "line, and whether it was written. Nothing is run.",
              comm});
   in.define({"explain", "explain(f, xs...)",
-             "Prints what a call f(xs...) does: each line of the source that makes devices talk, with its collectives, their axes and bytes, "
-             "and whether they were written or inserted; then what the call sends in all, what one device holds, and how much is computed. "
+             "Prints what a call f(xs...) does: each line of the source that makes devices talk, with its collectives, "
+             "their axes and bytes, "
+             "and whether they were written or inserted; then what the call sends in all, what one device holds, and "
+             "how much is computed. "
              "Nothing is run.",
              explain});
   in.define({"memory_stats", "memory_stats(f = none, xs...)",
-             "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse. Of a call f(xs...): what one device holds, as "
+             "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse. Of a call f(xs...): what "
+             "one device holds, as "
              "{arguments, results, temporaries}; nothing is run.",
              memory_stats});
 }

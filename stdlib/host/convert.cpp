@@ -21,8 +21,7 @@ Value host_number(Interpreter& in, const Value& v, grammar::Span span, std::stri
   const trace::Tensor& t = v.tensor();
   if (runtime::numel(t.type().shape) != 1)
     in.fail("type", span, std::string(what) + " takes one number, this is " + runtime::to_string(t.type()));
-  if (t.traced() && t.known())
-    return std::visit([](auto x) { return Value(x); }, in.context().need(t));
+  if (t.traced() && t.known()) return std::visit([](auto x) { return Value(x); }, in.context().need(t));
   const runtime::ArrayRef a = runtime::to_host(in.context().pool(), in.context().concrete(t, what));
   if (a->type.dtype == DType::Bool) return Value(runtime::element_int(*a, 0) != 0);
   if (runtime::is_integer(a->type.dtype)) {
@@ -36,7 +35,9 @@ Value host_number(Interpreter& in, const Value& v, grammar::Span span, std::stri
 
 // A number that only a run has: an array without data stands for it.
 std::optional<Value> later(Interpreter& in, const Value& v, DType kind) {
-  if (!v.is_tensor() || v.tensor().traced() || v.tensor().array()->buffer || runtime::numel(v.tensor().type().shape) != 1) return std::nullopt;
+  if (!v.is_tensor() || v.tensor().traced() || v.tensor().array()->buffer ||
+      runtime::numel(v.tensor().type().shape) != 1)
+    return std::nullopt;
   return Value(in.context().unknown(runtime::Type::of(kind, {}, true)));
 }
 
@@ -45,7 +46,8 @@ std::string_view trimmed(std::string_view s) {
   return a == std::string_view::npos ? std::string_view() : s.substr(a, b - a + 1);
 }
 
-template <class T> bool parse(std::string_view s, T& out) {
+template <class T>
+bool parse(std::string_view s, T& out) {
   s = trimmed(s);
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
   const auto r = std::from_chars(s.data(), s.data() + s.size(), out);
@@ -65,7 +67,8 @@ Value to_int(Interpreter& in, BoundArgs& a) {
   if (v.is<std::int64_t>()) return v;
   const double* d = v.get<double>();
   if (!d) in.fail("type", span, "int takes a number or text, this is " + lang::kind_name(v));
-  if (!(*d >= -0x1p63 && *d < 0x1p63)) in.fail("value", span, lang::show(v, in.context().pool()) + " is no 64-bit integer");
+  if (!(*d >= -0x1p63 && *d < 0x1p63))
+    in.fail("value", span, lang::show(v, in.context().pool()) + " is no 64-bit integer");
   return Value(static_cast<std::int64_t>(*d));
 }
 
@@ -94,10 +97,14 @@ Value to_str(Interpreter& in, BoundArgs& a) {
 Value bytes(Interpreter& in, BoundArgs& a) {
   std::int64_t total = 0;
   for (const Value& v : lang::leaves(a[0])) {
-    if (v.is_tensor()) total += runtime::checked_bytes(v.tensor().type().shape, runtime::size_of(v.tensor().type().dtype));
-    else if (v.is_string()) total += static_cast<std::int64_t>(v.str().size());
-    else if (v.is_host_number() || v.is<bool>()) total += 8;
-    else in.fail("type", a.span, lang::kind_name(v) + " has no size in bytes");
+    if (v.is_tensor())
+      total += runtime::checked_bytes(v.tensor().type().shape, runtime::size_of(v.tensor().type().dtype));
+    else if (v.is_string())
+      total += static_cast<std::int64_t>(v.str().size());
+    else if (v.is_host_number() || v.is<bool>())
+      total += 8;
+    else
+      in.fail("type", a.span, lang::kind_name(v) + " has no size in bytes");
   }
   return Value(total);
 }
@@ -111,7 +118,7 @@ Value array(Interpreter& in, BoundArgs& a) {
     if (!d) in.fail("type", a.args[1].span, "dtype is an element type such as f32, this is " + lang::kind_name(a[1]));
     dtype = *d;
   }
-  const bool number = !dtype && a[0].is_host_number();     // one number stays weakly typed, as in JAX
+  const bool number = !dtype && a[0].is_host_number();  // one number stays weakly typed, as in JAX
   Value made = number ? Value(in.tensor(a[0], a.args[0].span)) : Value(array_of(in, a[0], dtype, a.args[0].span));
   return a[2].is_none() ? made : lang::shard_tree(in, made, a[2], nullptr, a.span);
 }
@@ -119,16 +126,23 @@ Value array(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_convert(Interpreter& in) {
-  in.define({"int", "int(x)", "A host integer from a number (the fraction is cut off), a truth value, text, or an array of one element.", to_int});
-  in.define({"float", "float(x)", "A host float from a number, a truth value, text, or an array of one element.", to_float});
-  in.define({"is_function", "is_function(x)", "Whether x can be called.", [](Interpreter&, BoundArgs& a) { return Value(a[0].callable()); }});
-  in.define({"has_field", "has_field(x, name)", "Whether x is a record with a field of this name.", [](Interpreter& i, BoundArgs& a) {
+  in.define({"int", "int(x)",
+             "A host integer from a number (the fraction is cut off), a truth value, text, or an array of one element.",
+             to_int});
+  in.define(
+      {"float", "float(x)", "A host float from a number, a truth value, text, or an array of one element.", to_float});
+  in.define({"is_function", "is_function(x)", "Whether x can be called.",
+             [](Interpreter&, BoundArgs& a) { return Value(a[0].callable()); }});
+  in.define({"has_field", "has_field(x, name)", "Whether x is a record with a field of this name.",
+             [](Interpreter& i, BoundArgs& a) {
                const std::string& name = i.text(a[1], a.args[1].span, "the name of a field");
                return Value(a[0].fields() && a[0].fields()->find(name));
              }});
   in.define({"str", "str(x)", "The text that print shows.", to_str});
   in.define({"bytes", "bytes(x)", "How many bytes the arrays of a value or tree have as a whole.", bytes});
-  in.define({"array", "array(x, dtype = none, out = none)", "An array from a number or nested lists: i32 for integers, f32 where there is a float, bool for truth values, unless dtype says otherwise.",
+  in.define({"array", "array(x, dtype = none, out = none)",
+             "An array from a number or nested lists: i32 for integers, f32 where there is a float, bool for truth "
+             "values, unless dtype says otherwise.",
              array});
   in.define("inf", Value(std::numeric_limits<double>::infinity()), "Positive infinity.");
   in.define("nan", Value(std::numeric_limits<double>::quiet_NaN()), "Not a number.");

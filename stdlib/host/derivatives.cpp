@@ -20,7 +20,8 @@ using trace::Tensor;
 std::vector<Value> positional(Interpreter& in, std::vector<CallArg>& rest, const char* who) {
   std::vector<Value> out;
   for (CallArg& a : rest) {
-    if (!a.name.empty()) in.fail("call", a.span, std::string(who) + " takes positional arguments only, `" + a.name + ":` was given");
+    if (!a.name.empty())
+      in.fail("call", a.span, std::string(who) + " takes positional arguments only, `" + a.name + ":` was given");
     out.push_back(std::move(a.value));
   }
   return out;
@@ -32,8 +33,8 @@ std::vector<int> iota(std::size_t n) {
   return out;
 }
 
-// One graph with parameters [p..., captured...] whose results are those of f and the gradients with respect to `wrt`; the cotangent
-// of result 0 is one. A gradient is laid out as its argument where nothing else is said.
+// One graph with parameters [p..., captured...] whose results are those of f and the gradients with respect to `wrt`;
+// the cotangent of result 0 is one. A gradient is laid out as its argument where nothing else is said.
 ir::GraphRef gradient_graph(const ir::OpTable& table, const ir::Graph& f, std::size_t wrt) {
   std::vector<bool> with_ct(f.results.size(), false);
   with_ct[0] = true;
@@ -65,7 +66,8 @@ Wrt read_wrt(Interpreter& in, const Value& v, grammar::Span span) {
 
 void check_float(Interpreter& in, const Tensor& t, const char* who, grammar::Span span) {
   if (!runtime::is_float(t.type().dtype))
-    in.fail("type", span, std::string(who) + " needs arguments of floating point, this one is " + runtime::to_string(t.type()),
+    in.fail("type", span,
+            std::string(who) + " needs arguments of floating point, this one is " + runtime::to_string(t.type()),
             {"cast it with `f32(x)`, or choose other arguments with `wrt:`"});
 }
 
@@ -78,8 +80,9 @@ Chosen::Chosen(Interpreter& in, const Wrt& wrt, std::vector<CallArg> args, const
   for (int position : wrt.args) {
     if (position >= n || position < -n)
       in.fail("call", span,
-              std::string(who) + " is with respect to argument " + std::to_string(position) + ", counted from 0, and the call has " +
-                  std::to_string(n) + (n == 1 ? " positional argument" : " positional arguments"));
+              std::string(who) + " is with respect to argument " + std::to_string(position) +
+                  ", counted from 0, and the call has " + std::to_string(n) +
+                  (n == 1 ? " positional argument" : " positional arguments"));
     const std::size_t at = positional[static_cast<std::size_t>(position < 0 ? position + n : position)];
     auto leaves = tensor_leaves(in, call[at].value, call[at].span, who);
     for (const Tensor& t : leaves) check_float(in, t, who, call[at].span);
@@ -111,7 +114,8 @@ Value Chosen::like(std::span<const Tensor> leaves) const {
 
 namespace {
 
-Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool with_value, std::vector<CallArg> args, grammar::Span span) {
+Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool with_value, std::vector<CallArg> args,
+               grammar::Span span) {
   const char* who = with_value ? "value_and_grad" : "grad";
   const Chosen chosen(in, wrt, std::move(args), who, span);
   ResultTree aux_tree;
@@ -123,16 +127,22 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
     if (aux) {
       auto* parts = result.items();
       if (!parts || parts->size() != 2)
-        in.fail("call", span, std::string(who) + " with `aux: true` needs a function that returns (value, more); it returned " + lang::kind_name(result));
+        in.fail("call", span,
+                std::string(who) + " with `aux: true` needs a function that returns (value, more); it returned " +
+                    lang::kind_name(result));
       loss = (*parts)[0];
       extra = (*parts)[1];
     }
     if (!loss.is_tensor() && !loss.is_host_number())
-      in.fail("type", span, std::string(who) + " needs a function that returns one number; it returned " + lang::kind_name(loss),
-              loss.items() ? std::vector<std::string>{"for (loss, more), write `aux: true`"} : std::vector<std::string>{});
+      in.fail(
+          "type", span,
+          std::string(who) + " needs a function that returns one number; it returned " + lang::kind_name(loss),
+          loss.items() ? std::vector<std::string>{"for (loss, more), write `aux: true`"} : std::vector<std::string>{});
     Tensor value = in.tensor(loss, span);
     if (value.type().rank() != 0 || !runtime::is_float(value.type().dtype))
-      in.fail("type", span, std::string(who) + " needs a function that returns one number of floating point; it returned " + runtime::to_string(value.type()),
+      in.fail("type", span,
+              std::string(who) + " needs a function that returns one number of floating point; it returned " +
+                  runtime::to_string(value.type()),
               {"sum or average it, or use `vjp` or `jacobian`"});
     std::vector<Tensor> results = aux_tree.take(in, extra, false, span);
     results.insert(results.begin(), value);
@@ -177,8 +187,8 @@ Value make_gradient(Interpreter& in, BoundArgs& a, bool with_value) {
 // A function traced on all leaves of its arguments.
 struct AllTraced {
   TracedCall call;
-  std::vector<Value> trees;          // of the arguments
-  std::vector<Tensor> leaves;        // of all arguments
+  std::vector<Value> trees;    // of the arguments
+  std::vector<Tensor> leaves;  // of all arguments
   std::vector<Tensor> inputs() const {
     std::vector<Tensor> out = leaves;
     out.insert(out.end(), call.traced.captured.begin(), call.traced.captured.end());
@@ -210,15 +220,21 @@ AllTraced trace_all(Interpreter& in, const Value& f, std::vector<Value> args, co
 }
 
 // Leaves of `tree` as tensors of the types that are wanted; an error naming both where they differ.
-std::vector<Tensor> matching(Interpreter& in, const Value& tree, const Value& like, std::span<const runtime::Type> want, const char* what, grammar::Span span) {
+std::vector<Tensor> matching(Interpreter& in, const Value& tree, const Value& like, std::span<const runtime::Type> want,
+                             const char* what, grammar::Span span) {
   if (!lang::same_structure(tree, like))
-    in.fail("type", span, std::string(what) + " must have the structure " + lang::structure(like) + ", this is " + lang::structure(tree));
+    in.fail(
+        "type", span,
+        std::string(what) + " must have the structure " + lang::structure(like) + ", this is " + lang::structure(tree));
   auto got = tensor_leaves(in, tree, span, what);
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i].type().shape != want[i].shape)
-      in.fail("shape", span, std::string(what) + " must be of type " + runtime::to_string(want[i]) + ", this is " + runtime::to_string(got[i].type()));
+      in.fail("shape", span,
+              std::string(what) + " must be of type " + runtime::to_string(want[i]) + ", this is " +
+                  runtime::to_string(got[i].type()));
     if (got[i].type().dtype != want[i].dtype || got[i].type().weak != want[i].weak)
-      got[i] = in.context().apply1(*in.context().table().core().convert, {got[i]}, {{"dtype", want[i].dtype}, {"weak", want[i].weak}});
+      got[i] = in.context().apply1(*in.context().table().core().convert, {got[i]},
+                                   {{"dtype", want[i].dtype}, {"weak", want[i].weak}});
   }
   return got;
 }
@@ -229,9 +245,10 @@ std::vector<runtime::Type> result_types(const ir::Graph& g) {
   return out;
 }
 
-// The value is computed once, with what the linear part needs; that part is kept and may be applied any number of times.
+// The value is computed once, with what the linear part needs; that part is kept and may be applied any number of
+// times.
 struct LinearPart {
-  ir::GraphRef graph;                // of what was kept, then its own arguments
+  ir::GraphRef graph;  // of what was kept, then its own arguments
   std::vector<Tensor> kept;
 };
 
@@ -253,9 +270,13 @@ Value vjp(Interpreter& in, BoundArgs& a) {
   std::vector<bool> with_ct;
   for (const auto& type : types) with_ct.push_back(runtime::is_float(type.dtype));
   LinearPart linear;
-  Value value = run_first(in, *t, transform::vjp(in.context().table(), *t->call.traced.graph, iota(t->leaves.size()), with_ct, true), linear);
-  Native pull{"pullback", "pullback(ct)", "From a cotangent of the value to one for each argument.", [t, types, with_ct, linear](Interpreter& i, BoundArgs& b) {
-                auto cts = matching(i, b[0].is_none() ? Value() : b[0], t->call.result.tree, types, "the cotangent", b.span);
+  Value value = run_first(
+      in, *t, transform::vjp(in.context().table(), *t->call.traced.graph, iota(t->leaves.size()), with_ct, true),
+      linear);
+  Native pull{"pullback", "pullback(ct)", "From a cotangent of the value to one for each argument.",
+              [t, types, with_ct, linear](Interpreter& i, BoundArgs& b) {
+                auto cts =
+                    matching(i, b[0].is_none() ? Value() : b[0], t->call.result.tree, types, "the cotangent", b.span);
                 std::vector<Tensor> args = linear.kept;
                 for (std::size_t k = 0; k < types.size(); ++k)
                   if (with_ct[k]) args.push_back(cts[k]);
@@ -277,20 +298,24 @@ std::vector<Value> as_arguments(const Value& v) {
   return {v};
 }
 
-std::vector<Tensor> tangents_for(Interpreter& in, const AllTraced& t, std::vector<Value> tangents, const char* who, grammar::Span span) {
+std::vector<Tensor> tangents_for(Interpreter& in, const AllTraced& t, std::vector<Value> tangents, const char* who,
+                                 grammar::Span span) {
   for (const Tensor& leaf : t.leaves) check_float(in, leaf, who, span);
-  return matching(in, Value::tuple(std::move(tangents)), Value::tuple(t.trees), types_of(t.leaves), "the tangent", span);
+  return matching(in, Value::tuple(std::move(tangents)), Value::tuple(t.trees), types_of(t.leaves), "the tangent",
+                  span);
 }
 
 Value jvp(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "jvp");
   auto xs = as_arguments(a[1]), ds = as_arguments(a[2]);
   if (xs.size() != ds.size())
-    in.fail("call", a.span, "jvp has " + std::to_string(xs.size()) + " arguments and " + std::to_string(ds.size()) + " tangents");
+    in.fail("call", a.span,
+            "jvp has " + std::to_string(xs.size()) + " arguments and " + std::to_string(ds.size()) + " tangents");
   AllTraced t = trace_all(in, a[0], std::move(xs), "jvp", a.span);
   auto args = t.inputs();
   for (const Tensor& d : tangents_for(in, t, std::move(ds), "jvp", a.span)) args.push_back(d);
-  auto graph = std::make_shared<const ir::Graph>(transform::jvp(in.context().table(), *t.call.traced.graph, iota(t.leaves.size())));
+  auto graph = std::make_shared<const ir::Graph>(
+      transform::jvp(in.context().table(), *t.call.traced.graph, iota(t.leaves.size())));
   auto results = in.context().run(graph, std::move(args));
   std::span<const Tensor> all(results);
   std::size_t n = t.call.traced.graph->results.size();
@@ -302,12 +327,16 @@ Value linearize(Interpreter& in, BoundArgs& a) {
   auto t = std::make_shared<AllTraced>(trace_all(in, a[0], positional(in, a.rest, "linearize"), "linearize", a.span));
   for (const Tensor& leaf : t->leaves) check_float(in, leaf, "linearize", a.span);
   LinearPart linear;
-  Value value = run_first(in, *t, transform::jvp(in.context().table(), *t->call.traced.graph, iota(t->leaves.size())), linear);
-  Native push{"linear", "linear(xs...)", "The derivative at the point, applied to a direction.", [t, linear](Interpreter& i, BoundArgs& b) {
-                std::vector<Tensor> args = linear.kept;
-                for (const Tensor& d : tangents_for(i, *t, positional(i, b.rest, "a linearized function"), "linearize", b.span)) args.push_back(d);
-                return t->call.result.rebuild(i.context().run(linear.graph, std::move(args)));
-              }};
+  Value value =
+      run_first(in, *t, transform::jvp(in.context().table(), *t->call.traced.graph, iota(t->leaves.size())), linear);
+  Native push{
+      "linear", "linear(xs...)", "The derivative at the point, applied to a direction.",
+      [t, linear](Interpreter& i, BoundArgs& b) {
+        std::vector<Tensor> args = linear.kept;
+        for (const Tensor& d : tangents_for(i, *t, positional(i, b.rest, "a linearized function"), "linearize", b.span))
+          args.push_back(d);
+        return t->call.result.rebuild(i.context().run(linear.graph, std::move(args)));
+      }};
   return Value::tuple({value, Value(std::make_shared<const Native>(std::move(push)))});
 }
 
@@ -315,15 +344,22 @@ Value linearize(Interpreter& in, BoundArgs& a) {
 
 void register_derivatives(Interpreter& in) {
   in.define({"grad", "grad(f, wrt = 0, aux = false)",
-             "A function that gives the gradient of f, which returns one number. `wrt`: the position of an argument, or a tuple of positions; "
-             "the gradient has the structure, shapes and layouts of the argument. `aux: true`: f returns (value, more), and `more` comes along.",
+             "A function that gives the gradient of f, which returns one number. `wrt`: the position of an argument, "
+             "or a tuple of positions; "
+             "the gradient has the structure, shapes and layouts of the argument. `aux: true`: f returns (value, "
+             "more), and `more` comes along.",
              [](Interpreter& i, BoundArgs& a) { return make_gradient(i, a, false); }});
-  in.define({"value_and_grad", "value_and_grad(f, wrt = 0, aux = false)", "Like grad, but gives (value, gradient), computed together.",
+  in.define({"value_and_grad", "value_and_grad(f, wrt = 0, aux = false)",
+             "Like grad, but gives (value, gradient), computed together.",
              [](Interpreter& i, BoundArgs& a) { return make_gradient(i, a, true); }});
   in.define({"vjp", "vjp(f, xs...)",
-             "The value f(xs...) and its pullback: a function from a cotangent of the value to a tuple with a gradient for each argument.", vjp});
-  in.define({"jvp", "jvp(f, x, dx)", "The value f(x) and its derivative in the direction dx; tuples for several arguments.", jvp});
-  in.define({"linearize", "linearize(f, xs...)", "The value f(xs...) and the linear function that is its derivative there.", linearize});
+             "The value f(xs...) and its pullback: a function from a cotangent of the value to a tuple with a gradient "
+             "for each argument.",
+             vjp});
+  in.define({"jvp", "jvp(f, x, dx)",
+             "The value f(x) and its derivative in the direction dx; tuples for several arguments.", jvp});
+  in.define({"linearize", "linearize(f, xs...)",
+             "The value f(xs...) and the linear function that is its derivative there.", linearize});
   register_jacobians(in);
 }
 

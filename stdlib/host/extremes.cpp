@@ -1,5 +1,5 @@
-// max, min and sum have two meanings: of lists of host numbers (and of several numbers), computed here as Python does, and of arrays, passed
-// on to the operations of the same name with all their arguments.
+// max, min and sum have two meanings: of lists of host numbers (and of several numbers), computed here as Python does,
+// and of arrays, passed on to the operations of the same name with all their arguments.
 #include <cmath>
 
 #include "stdlib/host/host.h"
@@ -18,8 +18,9 @@ double as_double(const Value& v) {
   return *v.get<double>();
 }
 
-int compare(const Value& a, const Value& b) {               // exact where both are integers
-  if (a.is<std::int64_t>() && b.is<std::int64_t>()) return *a.get<std::int64_t>() < *b.get<std::int64_t>() ? -1 : *b.get<std::int64_t>() < *a.get<std::int64_t>();
+int compare(const Value& a, const Value& b) {  // exact where both are integers
+  if (a.is<std::int64_t>() && b.is<std::int64_t>())
+    return *a.get<std::int64_t>() < *b.get<std::int64_t>() ? -1 : *b.get<std::int64_t>() < *a.get<std::int64_t>();
   const double x = as_double(a), y = as_double(b);
   return x < y ? -1 : y < x;
 }
@@ -34,7 +35,7 @@ Value extreme(Interpreter& in, BoundArgs& a, const char* name, const char* pairw
   const bool array = a[0].is_tensor() && a[0].tensor().type().rank() > 0;
   bool named = false;
   for (const lang::CallArg& x : a.rest) named = named || !x.name.empty();
-  if (array || named) {                                     // max(x), max(x, axis: 0), max(x, 0)
+  if (array || named) {  // max(x), max(x, axis: 0), max(x, 0)
     std::vector<lang::CallArg> args{{"", a[0], a.args[0].span}};
     for (lang::CallArg& x : a.rest) args.push_back(std::move(x));
     return call_row(in, name, std::move(args), a.span);
@@ -51,11 +52,13 @@ Value extreme(Interpreter& in, BoundArgs& a, const char* name, const char* pairw
   if (items.empty()) in.fail("value", a.span, std::string("an empty list has no ") + name);
   for (const Value& v : items) {
     if (v.is_tensor()) return fold(in, items, pairwise, a.span);
-    if (!is_plain(v) && !(v.is_string() && items[0].is_string())) in.fail("type", a.span, std::string(name) + " takes numbers, this list holds " + lang::kind_name(v));
+    if (!is_plain(v) && !(v.is_string() && items[0].is_string()))
+      in.fail("type", a.span, std::string(name) + " takes numbers, this list holds " + lang::kind_name(v));
   }
   const Value* best = &items[0];
   for (const Value& v : items) {
-    if (v.is_string() != items[0].is_string()) in.fail("type", a.span, std::string(name) + " cannot compare text with numbers");
+    if (v.is_string() != items[0].is_string())
+      in.fail("type", a.span, std::string(name) + " cannot compare text with numbers");
     const int order = v.is_string() ? v.str().compare(best->str()) : compare(v, *best);
     if (largest ? order > 0 : order < 0) best = &v;
   }
@@ -82,7 +85,8 @@ Value sum(Interpreter& in, BoundArgs& a) {
       real += *d;
     } else if (fraction) {
       real += as_double(v);
-    } else if (__builtin_add_overflow(whole, v.is<bool>() ? static_cast<std::int64_t>(*v.get<bool>()) : *v.get<std::int64_t>(), &whole)) {
+    } else if (__builtin_add_overflow(
+                   whole, v.is<bool>() ? static_cast<std::int64_t>(*v.get<bool>()) : *v.get<std::int64_t>(), &whole)) {
       in.fail("overflow", a.span, "the sum of these integers does not fit in 64 bits");
     }
   }
@@ -92,10 +96,14 @@ Value sum(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_extremes(Interpreter& in) {
-  in.define({"max", "max(x, xs...)", "The largest: of a list, of several numbers, or of an array (axis: and keepdims: as for other reductions).",
-             [](Interpreter& i, BoundArgs& a) { return extreme(i, a, "max", "maximum", true); }});
-  in.define({"min", "min(x, xs...)", "The smallest: of a list, of several numbers, or of an array (axis: and keepdims: as for other reductions).",
-             [](Interpreter& i, BoundArgs& a) { return extreme(i, a, "min", "minimum", false); }});
+  in.define(
+      {"max", "max(x, xs...)",
+       "The largest: of a list, of several numbers, or of an array (axis: and keepdims: as for other reductions).",
+       [](Interpreter& i, BoundArgs& a) { return extreme(i, a, "max", "maximum", true); }});
+  in.define(
+      {"min", "min(x, xs...)",
+       "The smallest: of a list, of several numbers, or of an array (axis: and keepdims: as for other reductions).",
+       [](Interpreter& i, BoundArgs& a) { return extreme(i, a, "min", "minimum", false); }});
   in.define({"sum", "sum(x, xs...)", "The sum: of a list, or of an array (axis:, keepdims:, out:).", sum});
 }
 

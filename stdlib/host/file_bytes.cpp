@@ -17,7 +17,7 @@
 namespace shard::stdlib {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{4} << 30;   // read or unpacked: 4 GiB
+constexpr std::size_t kLargestFile = std::size_t{4} << 30;  // read or unpacked: 4 GiB
 
 [[noreturn]] void refuse(const std::string& message) { throw runtime::RuntimeError("io", message); }
 
@@ -35,7 +35,8 @@ std::vector<std::string> near_files(const std::string& path) {
   closedir(open);
   std::sort(names.begin(), names.end());
   const std::string before = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  if (auto near = grammar::near_miss(path.substr(before.size()), names)) return {"did you mean '" + before + *near + "'?"};
+  if (auto near = grammar::near_miss(path.substr(before.size()), names))
+    return {"did you mean '" + before + *near + "'?"};
   if (path[0] != '/') return {"the path is taken from the folder where the program was started"};
   return {};
 }
@@ -49,7 +50,9 @@ std::vector<std::string> missing_folder(const std::string& path) {
 
 struct Descriptor {
   int fd = -1;
-  ~Descriptor() { if (fd >= 0) close(fd); }
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
 };
 
 std::string read_all(const std::string& path) {
@@ -100,7 +103,10 @@ bool write_all(int fd, std::string_view bytes) {
 std::string inflate_bytes(std::string_view packed, bool raw, std::size_t limit) {
   z_stream z{};
   if (inflateInit2(&z, raw ? -MAX_WBITS : 16 + MAX_WBITS) != Z_OK) refuse("zlib cannot be started");
-  struct End { z_stream* z; ~End() { inflateEnd(z); } } end{&z};
+  struct End {
+    z_stream* z;
+    ~End() { inflateEnd(z); }
+  } end{&z};
   std::string out, chunk(1 << 18, '\0');
   std::size_t fed = 0;
   for (;;) {
@@ -110,20 +116,26 @@ std::string inflate_bytes(std::string_view packed, bool raw, std::size_t limit) 
     if (out.size() + got > limit) refuse("unpacked it is larger than " + std::to_string(limit >> 20) + " MiB");
     out.append(chunk, 0, got);
     if (status == Z_STREAM_END) {
-      const bool more = !raw && (z.avail_in > 1 || fed < packed.size()) && z.avail_in > 1 && z.next_in[0] == 0x1f && z.next_in[1] == 0x8b;
-      if (!more) return out;                               // a gzip file may hold several members
+      const bool more = !raw && (z.avail_in > 1 || fed < packed.size()) && z.avail_in > 1 && z.next_in[0] == 0x1f &&
+                        z.next_in[1] == 0x8b;
+      if (!more) return out;  // a gzip file may hold several members
       if (inflateReset(&z) != Z_OK) refuse("its gzip data is damaged");
       continue;
     }
-    if (status == Z_BUF_ERROR || (status == Z_OK && z.avail_in == 0 && fed == packed.size() && got == 0)) refuse("its gzip data ends too early");
+    if (status == Z_BUF_ERROR || (status == Z_OK && z.avail_in == 0 && fed == packed.size() && got == 0))
+      refuse("its gzip data ends too early");
     if (status != Z_OK) refuse("its gzip data is damaged");
   }
 }
 
 std::string gzip_bytes(std::string_view bytes) {
   z_stream z{};
-  if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) refuse("zlib cannot be started");
-  struct End { z_stream* z; ~End() { deflateEnd(z); } } end{&z};
+  if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    refuse("zlib cannot be started");
+  struct End {
+    z_stream* z;
+    ~End() { deflateEnd(z); }
+  } end{&z};
   std::string out, chunk(1 << 18, '\0');
   std::size_t fed = 0;
   for (int status = Z_OK; status != Z_STREAM_END;) {
@@ -140,7 +152,8 @@ std::string read_bytes(lang::Interpreter& in, const std::string& path, grammar::
   if (may_read && !may_read(path)) in.fail("io", span, "reading '" + path + "' is not allowed here");
   try {
     std::string bytes = read_all(path);
-    if (bytes.size() > 2 && static_cast<unsigned char>(bytes[0]) == 0x1f && static_cast<unsigned char>(bytes[1]) == 0x8b)
+    if (bytes.size() > 2 && static_cast<unsigned char>(bytes[0]) == 0x1f &&
+        static_cast<unsigned char>(bytes[1]) == 0x8b)
       return inflate_bytes(bytes, false, kLargestFile);
     return bytes;
   } catch (const runtime::RuntimeError& e) {
@@ -166,7 +179,7 @@ void write_bytes(lang::Interpreter& in, const std::string& path, std::string_vie
   if (!write_all(file.fd, bytes)) fail("");
   if (fsync(file.fd) != 0 && errno != EINVAL) fail("on its way to the disk: ");
   if (rename(beside.c_str(), path.c_str()) != 0) fail("");
-  const std::size_t slash = path.rfind('/');               // the new name is on the disk once its folder is
+  const std::size_t slash = path.rfind('/');  // the new name is on the disk once its folder is
   const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   Descriptor above{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (above.fd >= 0) fsync(above.fd);

@@ -1,5 +1,5 @@
-// Tables of text. Fields may stand in double quotes ("" is a quote inside), lines end with \n or \r\n, empty lines are passed over. The
-// separator is the first of comma, tab, semicolon that the first line holds.
+// Tables of text. Fields may stand in double quotes ("" is a quote inside), lines end with \n or \r\n, empty lines are
+// passed over. The separator is the first of comma, tab, semicolon that the first line holds.
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -15,10 +15,10 @@ using runtime::DType;
 using runtime::RuntimeError;
 
 struct Table {
-  std::vector<std::string> names;                 // of a first line that holds a field that is no number
-  std::vector<std::string> cells;                 // row by row
+  std::vector<std::string> names;  // of a first line that holds a field that is no number
+  std::vector<std::string> cells;  // row by row
   std::size_t columns = 0;
-  std::vector<int> lines;                         // line number of each row, for errors
+  std::vector<int> lines;  // line number of each row, for errors
   std::size_t rows() const { return lines.size(); }
 };
 
@@ -50,9 +50,12 @@ std::vector<std::string> fields_of_line(std::string_view text, std::size_t& at, 
     const char c = text[at];
     if (quoted) {
       if (c == '\n') ++line;
-      if (c != '"') out.back() += c;
-      else if (at + 1 < text.size() && text[at + 1] == '"') out.back() += '"', ++at;
-      else quoted = false;
+      if (c != '"')
+        out.back() += c;
+      else if (at + 1 < text.size() && text[at + 1] == '"')
+        out.back() += '"', ++at;
+      else
+        quoted = false;
     } else if (c == '"' && trimmed(out.back()).empty()) {
       quoted = true;
       out.back().clear();
@@ -65,14 +68,18 @@ std::vector<std::string> fields_of_line(std::string_view text, std::size_t& at, 
       out.back() += c;
     }
   }
-  if (quoted) throw RuntimeError("io", "a quoted field that begins before line " + std::to_string(line) + " is never closed");
+  if (quoted)
+    throw RuntimeError("io", "a quoted field that begins before line " + std::to_string(line) + " is never closed");
   return out;
 }
 
 Table read_table(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);   // a byte order mark
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
   const std::string_view first = text.substr(0, text.find('\n'));
-  const char separator = first.find(',') != std::string_view::npos ? ',' : first.find('\t') != std::string_view::npos ? '\t' : first.find(';') != std::string_view::npos ? ';' : ',';
+  const char separator = first.find(',') != std::string_view::npos    ? ','
+                         : first.find('\t') != std::string_view::npos ? '\t'
+                         : first.find(';') != std::string_view::npos  ? ';'
+                                                                      : ',';
   Table t;
   int line = 0;
   bool fresh = true;
@@ -92,7 +99,8 @@ Table read_table(std::string_view text) {
       }
     }
     if (row.size() != t.columns)
-      throw RuntimeError("io", "line " + std::to_string(here) + " has " + std::to_string(row.size()) + " fields, the first has " + std::to_string(t.columns));
+      throw RuntimeError("io", "line " + std::to_string(here) + " has " + std::to_string(row.size()) +
+                                   " fields, the first has " + std::to_string(t.columns));
     for (std::string& f : row) t.cells.push_back(std::move(f));
     t.lines.push_back(here);
   }
@@ -100,7 +108,8 @@ Table read_table(std::string_view text) {
 }
 
 // `count` cells from `first`, `step` apart, as one array; none where one is no number.
-Value numbers(lang::Interpreter& in, const Table& t, std::size_t first, std::size_t step, std::size_t count, runtime::Shape shape, bool must) {
+Value numbers(lang::Interpreter& in, const Table& t, std::size_t first, std::size_t step, std::size_t count,
+              runtime::Shape shape, bool must) {
   std::vector<double> values(count);
   bool whole = true;
   for (std::size_t i = 0; i < count; ++i) {
@@ -108,7 +117,8 @@ Value numbers(lang::Interpreter& in, const Table& t, std::size_t first, std::siz
     const std::string& cell = t.cells[at];
     if (!number(cell, values[i])) {
       if (!must) return {};
-      throw RuntimeError("io", "line " + std::to_string(t.lines[at / t.columns]) + ", field " + std::to_string(at % t.columns + 1) + " is no number: \"" + cell.substr(0, 40) +
+      throw RuntimeError("io", "line " + std::to_string(t.lines[at / t.columns]) + ", field " +
+                                   std::to_string(at % t.columns + 1) + " is no number: \"" + cell.substr(0, 40) +
                                    "\"; read_csv(path) takes columns of text too");
     }
     whole = whole && integer(cell);
@@ -127,7 +137,8 @@ std::string number_text(const runtime::DeviceArray& host, std::int64_t at) {
     return std::string(text, std::to_chars(text, text + sizeof text, runtime::element_int(host, at)).ptr);
   const double d = runtime::element_double(host, at);
   if (host.type.dtype == DType::F64) return std::string(text, std::to_chars(text, text + sizeof text, d).ptr);
-  return std::string(text, std::to_chars(text, text + sizeof text, static_cast<float>(d)).ptr);     // shortest that reads back
+  return std::string(text,
+                     std::to_chars(text, text + sizeof text, static_cast<float>(d)).ptr);  // shortest that reads back
 }
 
 std::string quoted_field(const std::string& s) {
@@ -145,9 +156,12 @@ std::vector<std::string> cells_of(lang::Interpreter& in, const Value& v, const s
     for (std::int64_t i = 0; i < host->type.shape[0]; ++i) out.push_back(number_text(*host, i));
     return out;
   }
-  if (!v.items()) throw RuntimeError("io", "the column " + name + " is " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
+  if (!v.items())
+    throw RuntimeError(
+        "io", "the column " + name + " is " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
   for (const Value& x : *v.items()) {
-    if (!x.is_string() && !x.is_host_number()) throw RuntimeError("io", "the column " + name + " holds " + lang::kind_name(x));
+    if (!x.is_string() && !x.is_host_number())
+      throw RuntimeError("io", "the column " + name + " holds " + lang::kind_name(x));
     out.push_back(x.is_string() ? quoted_field(x.str()) : in.show(x));
   }
   return out;
@@ -162,7 +176,8 @@ std::string write_csv(lang::Interpreter& in, const Value& table) {
     for (const auto& [name, v] : r->fields) {
       out += (columns.empty() ? "" : ",") + quoted_field(name);
       columns.push_back(cells_of(in, v, name));
-      if (columns.back().size() != columns[0].size()) throw RuntimeError("io", "the columns " + r->fields[0].first + " and " + name + " differ in length");
+      if (columns.back().size() != columns[0].size())
+        throw RuntimeError("io", "the columns " + r->fields[0].first + " and " + name + " differ in length");
     }
     out += '\n';
     for (std::size_t i = 0; !columns.empty() && i < columns[0].size(); ++i)
@@ -170,9 +185,11 @@ std::string write_csv(lang::Interpreter& in, const Value& table) {
     return out;
   }
   if (!table.is_tensor() || table.tensor().type().rank() < 1 || table.tensor().type().rank() > 2)
-    throw RuntimeError("io", "a csv file holds an array of rank 1 or 2, or a record of columns; this is " + lang::kind_name(table));
+    throw RuntimeError(
+        "io", "a csv file holds an array of rank 1 or 2, or a record of columns; this is " + lang::kind_name(table));
   const runtime::ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(table.tensor(), "save"));
-  const std::int64_t columns = host->type.rank() == 2 ? host->type.shape[1] : 1, cells = runtime::numel(host->type.shape);
+  const std::int64_t columns = host->type.rank() == 2 ? host->type.shape[1] : 1,
+                     cells = runtime::numel(host->type.shape);
   for (std::int64_t i = 0; i < cells; ++i) out += number_text(*host, i) + ((i + 1) % columns ? "," : "\n");
   return out;
 }

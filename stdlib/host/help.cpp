@@ -1,6 +1,6 @@
-// help(f): how a function is called and what it does. Builtins tell their signature and sentence, what their row says of shapes,
-// gradients and layouts (help_facts.cpp), and an example (examples.txt); functions of scripts their header and the `##` comment above
-// them. The page of all builtins is made of the same.
+// help(f): how a function is called and what it does. Builtins tell their signature and sentence, what their row says
+// of shapes, gradients and layouts (help_facts.cpp), and an example (examples.txt); functions of scripts their header
+// and the `##` comment above them. The page of all builtins is made of the same.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -39,7 +39,7 @@ std::string functions_of(const lang::Record& record) {
 
 // What is known of one builtin.
 struct Entry {
-  std::vector<std::pair<std::string, std::string>> calls;   // signature and sentence: of the host function, of the row
+  std::vector<std::pair<std::string, std::string>> calls;  // signature and sentence: of the host function, of the row
   Facts facts;
   std::string example;
 };
@@ -83,7 +83,8 @@ Entry entry_of(Interpreter& in, const Value& v) {
 }
 
 void add_lines(std::string& out, const std::string& label, const std::vector<std::string>& lines) {
-  for (std::size_t i = 0; i < lines.size(); ++i) out += "  " + (i ? std::string(label.size(), ' ') : label) + lines[i] + "\n";
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    out += "  " + (i ? std::string(label.size(), ' ') : label) + lines[i] + "\n";
 }
 
 std::string indented(const std::string& text, const std::string& by) {
@@ -96,7 +97,9 @@ std::string indented(const std::string& text, const std::string& by) {
 }
 
 std::string text_of(Interpreter& in, const Value& v) {
-  const auto entry = [](const std::string& head, const std::string& doc) { return head + "\n" + (doc.empty() ? "" : "  " + doc + "\n"); };
+  const auto entry = [](const std::string& head, const std::string& doc) {
+    return head + "\n" + (doc.empty() ? "" : "  " + doc + "\n");
+  };
   if (v.is<const ir::OpDef*>() || v.is<std::shared_ptr<const lang::Native>>()) {
     const Entry e = entry_of(in, v);
     std::string out;
@@ -107,10 +110,11 @@ std::string text_of(Interpreter& in, const Value& v) {
     if (!e.example.empty()) out += "  example:\n" + indented(e.example, "    ");
     return out;
   }
-  if (const lang::Record* module = v.fields())             // such as nn: what in it has a comment, a line each
+  if (const lang::Record* module = v.fields())  // such as nn: what in it has a comment, a line each
     if (std::string all = functions_of(*module); !all.empty()) return all;
   if (const auto* closure = v.get<std::shared_ptr<const lang::Closure>>())
-    return entry(lang::header(*(*closure)->function), (*closure)->function->doc.empty() ? "" : indented((*closure)->function->doc, "  ").substr(2));
+    return entry(lang::header(*(*closure)->function),
+                 (*closure)->function->doc.empty() ? "" : indented((*closure)->function->doc, "  ").substr(2));
   return lang::repr(v, in.context().pool()) + "\n  a " + lang::kind_name(v) + "\n";
 }
 
@@ -123,10 +127,13 @@ Value help(Interpreter& in, BoundArgs& a) {
     in.write(text_of(in, a[0]));
     return {};
   }
-  const std::string& name = a[0].str();                     // a name as text: an operation
+  const std::string& name = a[0].str();  // a name as text: an operation
   const ir::OpDef* op = in.context().table().find(name);
-  if (op && !op->internal) in.write(text_of(in, Value(op)));
-  else in.fail("name", a.span, "there is no operation called \"" + name + "\"", {"without quotes help knows all functions: help(" + name + ")"});
+  if (op && !op->internal)
+    in.write(text_of(in, Value(op)));
+  else
+    in.fail("name", a.span, "there is no operation called \"" + name + "\"",
+            {"without quotes help knows all functions: help(" + name + ")"});
   return {};
 }
 
@@ -137,13 +144,20 @@ std::vector<Example> examples() {
   std::string group;
   std::istringstream in{std::string(examples_text())};
   for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("=== ")) group = line.substr(4);
-    else if (line.starts_with("== ")) out.push_back({line.substr(3), group, {}, {}, {}, {}});
-    else if (out.empty()) continue;
-    else if (line.starts_with("shapes: ")) out.back().shapes = line.substr(8);
-    else if (line.starts_with("gradient: ")) out.back().gradient = line.substr(10);
-    else if (line.starts_with("layout: ")) out.back().layout = line.substr(8);
-    else out.back().code += line + "\n";
+    if (line.starts_with("=== "))
+      group = line.substr(4);
+    else if (line.starts_with("== "))
+      out.push_back({line.substr(3), group, {}, {}, {}, {}});
+    else if (out.empty())
+      continue;
+    else if (line.starts_with("shapes: "))
+      out.back().shapes = line.substr(8);
+    else if (line.starts_with("gradient: "))
+      out.back().gradient = line.substr(10);
+    else if (line.starts_with("layout: "))
+      out.back().layout = line.substr(8);
+    else
+      out.back().code += line + "\n";
   }
   return out;
 }
@@ -163,9 +177,12 @@ std::vector<std::string> builtin_functions(Interpreter& in) {
 std::string reference_page(Interpreter& in) {
   std::string out =
       "# Builtin functions\n\n"
-      "Made by `shard help --all` from the rows of the operations and stdlib/examples.txt; a test holds it against them.\n"
-      "`shard help NAME` shows one entry. Shapes are those of samples; a layout is what becomes of one dimension split over an explicit\n"
-      "axis of two devices (on automatic axes the partitioner may split whatever a rule allows); each example is run as a test.\n";
+      "Made by `shard help --all` from the rows of the operations and stdlib/examples.txt; a test holds it against "
+      "them.\n"
+      "`shard help NAME` shows one entry. Shapes are those of samples; a layout is what becomes of one dimension split "
+      "over an explicit\n"
+      "axis of two devices (on automatic axes the partitioner may split whatever a rule allows); each example is run "
+      "as a test.\n";
   std::map<std::string, Value> values;
   for (const std::string& name : builtin_functions(in))
     values.emplace(name, in.impl().builtins[static_cast<std::size_t>(in.impl().builtin(name))]);
@@ -180,7 +197,8 @@ std::string reference_page(Interpreter& in) {
     const auto list = [&](const char* label, const std::vector<std::string>& lines) {
       if (lines.empty()) return;
       out += std::string("- ") + label + ": ";
-      for (std::size_t i = 0; i < lines.size(); ++i) out += (i ? " · " : "") + (lines[i].starts_with("(") ? "`" + lines[i] + "`" : lines[i]);
+      for (std::size_t i = 0; i < lines.size(); ++i)
+        out += (i ? " · " : "") + (lines[i].starts_with("(") ? "`" + lines[i] + "`" : lines[i]);
       out += "\n";
     };
     list("shapes", e.facts.shapes);

@@ -1,5 +1,5 @@
-// What a row says about itself, in words for help: the shapes of its samples, its gradient, and what explicit axes make of a split
-// operand. Nothing is written down twice: the row is used on its samples' types and tells.
+// What a row says about itself, in words for help: the shapes of its samples, its gradient, and what explicit axes make
+// of a split operand. Nothing is written down twice: the row is used on its samples' types and tells.
 #include <algorithm>
 
 #include "grammar/diagnostic.h"
@@ -17,7 +17,7 @@ using ir::Sample;
 using ir::Vars;
 using runtime::Type;
 
-constexpr std::size_t kLayouts = 6;      // lines of the layout rule
+constexpr std::size_t kLayouts = 6;  // lines of the layout rule
 
 std::vector<Type> types_of(const Sample& s) {
   std::vector<Type> out;
@@ -47,7 +47,8 @@ std::vector<Type> results_of(const Graph& g) {
 std::string written(const Sample& s) {
   std::string out;
   for (const auto& [name, value] : s.attrs)
-    if (!name.starts_with("has_") && !std::holds_alternative<std::monostate>(value)) out += ", " + name + ": " + ir::to_string(value);
+    if (!name.starts_with("has_") && !std::holds_alternative<std::monostate>(value))
+      out += ", " + name + ": " + ir::to_string(value);
   return s.operands.empty() && !out.empty() ? out.substr(2) : out;
 }
 
@@ -55,7 +56,8 @@ std::vector<std::string> shapes(const ir::OpTable& table, const OpDef& op) {
   std::vector<std::string> out;
   for (const Sample& s : op.samples) {
     const auto types = types_of(s);
-    const std::string line = "(" + text_of(types) + written(s) + ") -> " + text_of(results_of(use(table, op, s, types)));
+    const std::string line =
+        "(" + text_of(types) + written(s) + ") -> " + text_of(results_of(use(table, op, s, types)));
     if (line.size() < 100 && std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
     if (out.size() == 2) break;
   }
@@ -73,9 +75,7 @@ std::string gradient(const ir::OpTable& table, const OpDef& op) {
     if (wrt.empty() || std::find(with_ct.begin(), with_ct.end(), true) == with_ct.end()) continue;
     try {
       transform::vjp(table, g, wrt, with_ct, false);
-    } catch (const grammar::Error& e) {
-      return std::string("none: ") + e.what();
-    }
+    } catch (const grammar::Error& e) { return std::string("none: ") + e.what(); }
     const bool flat = std::all_of(g.nodes.begin(), g.nodes.end(), [](const ir::Node& n) {
       return std::holds_alternative<ir::Zero>(n.op->derivative) || n.inputs.empty() || n.op->name == "convert";
     });
@@ -120,6 +120,8 @@ std::vector<std::string> layouts(const ir::OpTable& table, const OpDef& op) {
 
 }  // namespace
 
-Facts facts_of(const ir::OpTable& table, const OpDef& op) { return {shapes(table, op), gradient(table, op), layouts(table, op)}; }
+Facts facts_of(const ir::OpTable& table, const OpDef& op) {
+  return {shapes(table, op), gradient(table, op), layouts(table, op)};
+}
 
 }  // namespace shard::stdlib

@@ -8,9 +8,9 @@
 namespace shard::stdlib {
 
 struct Facts {
-  std::vector<std::string> shapes;     // "(f32[4,6], f32[6,8]) -> f32[4,8]"
+  std::vector<std::string> shapes;  // "(f32[4,6], f32[6,8]) -> f32[4,8]"
   std::string gradient;
-  std::vector<std::string> layout;     // the same with one dimension split over an explicit axis
+  std::vector<std::string> layout;  // the same with one dimension split over an explicit axis
 };
 Facts facts_of(const ir::OpTable& table, const ir::OpDef& op);
 

@@ -1,5 +1,6 @@
-// jacobian and hessian: the pullback of a function, mapped over a basis of cotangents. For each array of the result and each array of
-// the arguments there is one array of shape [result..., argument...]; so a tree of results holds trees of arguments.
+// jacobian and hessian: the pullback of a function, mapped over a basis of cotangents. For each array of the result and
+// each array of the arguments there is one array of shape [result..., argument...]; so a tree of results holds trees of
+// arguments.
 #include <numeric>
 
 #include "interpreter/ir/builder.h"
@@ -53,7 +54,8 @@ ir::Vars derivatives_of(ir::Builder& b, const ir::Graph& g, std::size_t r, std::
   return out;
 }
 
-Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<CallArg> args, const char* who, grammar::Span span) {
+Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<CallArg> args, const char* who,
+                  grammar::Span span) {
   const Chosen chosen(in, wrt, std::move(args), who, span);
   TracedCall t = trace_call(in, types_of(chosen.params), true, span,
                             [&](std::span<const Tensor> given) { return in.call(f, chosen.with(given), span); });
@@ -64,15 +66,19 @@ Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<C
   for (std::size_t r = 0; r < g.results.size(); ++r) {
     const runtime::Type& y = g.type(g.results[r]);
     if (!runtime::is_float(y.dtype))
-      in.fail("type", span, std::string(who) + " needs a function whose results are of floating point; this one returned " + runtime::to_string(y));
+      in.fail("type", span,
+              std::string(who) + " needs a function whose results are of floating point; this one returned " +
+                  runtime::to_string(y));
     for (ir::Var v : derivatives_of(b, g, r, chosen.params.size(), params)) results.push_back(v);
   }
   std::vector<Tensor> operands = chosen.params;
   operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
-  std::vector<Tensor> found = in.context().run(std::make_shared<const ir::Graph>(b.finish(std::move(results))), std::move(operands));
+  std::vector<Tensor> found =
+      in.context().run(std::make_shared<const ir::Graph>(b.finish(std::move(results))), std::move(operands));
   std::vector<Value> leaves = lang::leaves(t.result.tree);
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (t.result.index[i] < 0) in.fail("type", span, std::string(who) + " needs a function that returns arrays and numbers");
+    if (t.result.index[i] < 0)
+      in.fail("type", span, std::string(who) + " needs a function that returns arrays and numbers");
     const std::size_t from = static_cast<std::size_t>(t.result.index[i]) * chosen.params.size();
     leaves[i] = chosen.like(std::span<const Tensor>(found).subspan(from, chosen.params.size()));
   }
@@ -83,10 +89,11 @@ Value make_jacobian(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "jacobian");
   Value f = a[0];
   Wrt wrt = read_wrt(in, a[1], a.span);
-  return Value(std::make_shared<const Native>(
-      Native{"jacobian(...)", "jacobian(xs...)", "The partial derivatives at a point.", [f, wrt](Interpreter& i, BoundArgs& b) {
-               return jacobian_of(i, f, wrt, std::move(b.rest), "jacobian", b.span);
-             }}));
+  return Value(
+      std::make_shared<const Native>(Native{"jacobian(...)", "jacobian(xs...)", "The partial derivatives at a point.",
+                                            [f, wrt](Interpreter& i, BoundArgs& b) {
+                                              return jacobian_of(i, f, wrt, std::move(b.rest), "jacobian", b.span);
+                                            }}));
 }
 
 Value make_hessian(Interpreter& in, BoundArgs& a) {
@@ -94,19 +101,24 @@ Value make_hessian(Interpreter& in, BoundArgs& a) {
   Value f = a[0];
   Wrt wrt = read_wrt(in, a[1], a.span);
   Value slope = gradient_function(f, wrt, false, false);
-  return Value(std::make_shared<const Native>(
-      Native{"hessian(...)", "hessian(xs...)", "The second derivatives at a point.", [slope, wrt](Interpreter& i, BoundArgs& b) {
-               return jacobian_of(i, slope, wrt, std::move(b.rest), "hessian", b.span);
-             }}));
+  return Value(
+      std::make_shared<const Native>(Native{"hessian(...)", "hessian(xs...)", "The second derivatives at a point.",
+                                            [slope, wrt](Interpreter& i, BoundArgs& b) {
+                                              return jacobian_of(i, slope, wrt, std::move(b.rest), "hessian", b.span);
+                                            }}));
 }
 
 }  // namespace
 
 void register_jacobians(Interpreter& in) {
   in.define({"jacobian", "jacobian(f, wrt = 0)",
-             "A function that gives the partial derivatives of f, shape [result..., x...]; of a tree of results a tree of trees.", make_jacobian});
+             "A function that gives the partial derivatives of f, shape [result..., x...]; of a tree of results a tree "
+             "of trees.",
+             make_jacobian});
   in.define({"hessian", "hessian(f, wrt = 0)",
-             "A function that gives the second derivatives of f, which returns one number; for a tree of arguments a tree of trees.", make_hessian});
+             "A function that gives the second derivatives of f, which returns one number; for a tree of arguments a "
+             "tree of trees.",
+             make_hessian});
 }
 
 }  // namespace shard::stdlib

@@ -10,12 +10,17 @@ using lang::Interpreter;
 using lang::Value;
 using trace::Tensor;
 
-// A host seed gives the words on the host (64 bits of it, as JAX takes them: the low word alone by default); a traced one, a row.
+// A host seed gives the words on the host (64 bits of it, as JAX takes them: the low word alone by default); a traced
+// one, a row.
 Value key(Interpreter& in, BoundArgs& a) {
   const Value& seed = a[0];
   if (seed.is_tensor()) {
     const Tensor& t = seed.tensor();
-    if (t.known()) return call_row(in, "make_key", {Value(in.context().apply1(*in.context().table().core().convert, {t}, {{"dtype", runtime::DType::I32}, {"weak", false}}))}, a.span);
+    if (t.known())
+      return call_row(in, "make_key",
+                      {Value(in.context().apply1(*in.context().table().core().convert, {t},
+                                                 {{"dtype", runtime::DType::I32}, {"weak", false}}))},
+                      a.span);
     if (t.type().rank() != 0) in.fail("type", a.span, "key takes one integer, this is " + runtime::to_string(t.type()));
     return call_row(in, "make_key", {seed}, a.span);
   }
@@ -30,7 +35,9 @@ Value split(Interpreter& in, BoundArgs& a) {
   Value n = a[1].is_none() ? Value(std::int64_t{2}) : a[1];
   if (x.type().dtype == runtime::DType::Key && !a.given(2))
     return call_row(in, "split_key", std::vector<lang::CallArg>{{"", Value(x), a.span}, named("n", n)}, a.span);
-  Value parts = call_row(in, "split_parts", std::vector<lang::CallArg>{{"", Value(x), a.span}, named("n", n), named("axis", a[2])}, a.span);
+  Value parts =
+      call_row(in, "split_parts",
+               std::vector<lang::CallArg>{{"", Value(x), a.span}, named("n", n), named("axis", a[2])}, a.span);
   auto* items = parts.items();
   return items ? Value::list(*items) : Value::list({parts});
 }
@@ -38,9 +45,12 @@ Value split(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_keys(Interpreter& in) {
-  in.define({"key", "key(seed)", "A Threefry key from an integer seed; the same numbers as jax.random.key gives.", key});
+  in.define(
+      {"key", "key(seed)", "A Threefry key from an integer seed; the same numbers as jax.random.key gives.", key});
   in.define({"split", "split(x, n = 2, axis = 0)",
-             "New keys from a key: an array of n. Of any other array a list of n equal parts along a dimension (or, for a list n, cut at those places).", split});
+             "New keys from a key: an array of n. Of any other array a list of n equal parts along a dimension (or, "
+             "for a list n, cut at those places).",
+             split});
 }
 
 }  // namespace shard::stdlib

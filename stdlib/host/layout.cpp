@@ -21,7 +21,7 @@ Value type_of(Interpreter& in, const Value& v) {
   if (v.is<bool>()) return type_value(Type::of(DType::Bool, {}));
   if (v.is<std::int64_t>()) return type_value(Type::of(DType::I32, {}));
   if (v.is<double>()) return type_value(Type::of(DType::F32, {}));
-  if (v.items() || v.fields()) {                            // a tree of types
+  if (v.items() || v.fields()) {  // a tree of types
     std::vector<Value> out;
     for (const Value& leaf : lang::leaves(v)) out.push_back(type_of(in, leaf));
     return lang::with_leaves(v, std::move(out));
@@ -42,7 +42,8 @@ Value make_spec(const runtime::MeshRef& mesh, const runtime::Sharding& s) {
     while (!spec->dims.empty() && spec->dims.back() == lang::SpecEntry{}) spec->dims.pop_back();
     spec->unreduced = names(*mesh, s.unreduced.list());
     spec->reduced = names(*mesh, s.reduced.list());
-    if (!spec->unreduced.empty()) spec->kind = s.pending == runtime::Pending::Max ? "max" : s.pending == runtime::Pending::Min ? "min" : "";
+    if (!spec->unreduced.empty())
+      spec->kind = s.pending == runtime::Pending::Max ? "max" : s.pending == runtime::Pending::Min ? "min" : "";
   }
   return Value(std::shared_ptr<const lang::Spec>(std::move(spec)));
 }
@@ -101,7 +102,7 @@ Value device_get(Interpreter& in, BoundArgs& a) {
       out.emplace_back(trace::Tensor(host));
       continue;
     }
-    auto bare = std::make_shared<runtime::DeviceArray>();   // the same memory without its mesh
+    auto bare = std::make_shared<runtime::DeviceArray>();  // the same memory without its mesh
     bare->type = Type::of(host->type.dtype, host->type.shape, host->type.weak);
     bare->layout = bare->type.sharding;
     bare->buffer = host->buffer;
@@ -124,12 +125,16 @@ void register_layout(Interpreter& in) {
   const auto number = [&](const char* name, const char* doc, std::int64_t n) {
     in.define({name, std::string(name) + "()", doc, [n](Interpreter&, BoundArgs&) { return Value(n); }});
   };
-  in.define({"typeof", "typeof(x)", "The type of an array: element type, shape and, on explicit axes, layout; of a tree, the tree of types.",
+  in.define({"typeof", "typeof(x)",
+             "The type of an array: element type, shape and, on explicit axes, layout; of a tree, the tree of types.",
              [](Interpreter& i, BoundArgs& a) { return type_of(i, a[0]); }});
-  in.define({"sharding", "sharding(x)", "The layout of an array as a spec. Inside jit on auto axes it is known when the program runs.",
+  in.define({"sharding", "sharding(x)",
+             "The layout of an array as a spec. Inside jit on auto axes it is known when the program runs.",
              [](Interpreter& i, BoundArgs& a) { return sharding_of(i, a[0], a.span); }});
-  in.define({"shards", "shards(x)", "A record {device, index, data} for each device, in the order of the mesh.", shards});
-  in.define({"device_get", "device_get(x)", "The whole array (or tree of arrays) as one block without a layout.", device_get});
+  in.define(
+      {"shards", "shards(x)", "A record {device, index, data} for each device, in the order of the mesh.", shards});
+  in.define({"device_get", "device_get(x)", "The whole array (or tree of arrays) as one block without a layout.",
+             device_get});
   in.define({"devices", "devices()", "The devices there are.", devices});
   in.define({"local_devices", "local_devices()", "The devices of this process.", devices});
   number("device_count", "How many devices there are.", in.context().devices());

@@ -1,5 +1,5 @@
-// Lists, and what walks through sequences: len zip enumerate map filter append range. Lists are values: append gives a new one, in
-// place where nobody else holds the old one.
+// Lists, and what walks through sequences: len zip enumerate map filter append range. Lists are values: append gives a
+// new one, in place where nobody else holds the old one.
 #include <algorithm>
 
 #include "interpreter/lang/format.h"
@@ -36,7 +36,8 @@ Value len(Interpreter& in, BoundArgs& a) {
   }
   if (const auto* loader = v.get<std::shared_ptr<lang::Loader>>())
     if (const auto n = (*loader)->length()) return Value(*n);
-  in.fail("type", a.span, lang::kind_name(v) + " has no length", {"len takes lists, tuples, records, strings, ranges and arrays"});
+  in.fail("type", a.span, lang::kind_name(v) + " has no length",
+          {"len takes lists, tuples, records, strings, ranges and arrays"});
 }
 
 // map and filter take the function first; after `.` or `|>` it comes second.
@@ -53,12 +54,15 @@ void function_first(Interpreter& in, BoundArgs& a, std::vector<Value>& sequences
   if (sequences.empty()) in.fail("call", a.span, std::string(name) + " needs a list after its function");
 }
 
-std::vector<std::vector<Value>> columns(Interpreter& in, const std::vector<Value>& sequences, grammar::Span span, const char* name) {
+std::vector<std::vector<Value>> columns(Interpreter& in, const std::vector<Value>& sequences, grammar::Span span,
+                                        const char* name) {
   std::vector<std::vector<Value>> out;
   for (const Value& s : sequences) out.push_back(items_of(in, s, span, name));
   for (const auto& c : out)
     if (c.size() != out[0].size())
-      in.fail("call", span, std::string(name) + " takes sequences of one length; these have " + std::to_string(out[0].size()) + " and " + std::to_string(c.size()));
+      in.fail("call", span,
+              std::string(name) + " takes sequences of one length; these have " + std::to_string(out[0].size()) +
+                  " and " + std::to_string(c.size()));
   return out;
 }
 
@@ -119,15 +123,18 @@ Value range(Interpreter& in, BoundArgs& a) {
   if (step == 0) in.fail("call", a.span, "the step of a range cannot be 0");
   if (lang::only_a_run_knows(a[0]) || lang::only_a_run_knows(a[1])) {
     Value from = a.given(1) ? a[0] : Value(std::int64_t{0}), to = a.given(1) ? a[1] : a[0];
-    return Value(std::shared_ptr<lang::Loader>(std::make_shared<lang::TracedRange>(std::move(from), std::move(to), step)));
+    return Value(
+        std::shared_ptr<lang::Loader>(std::make_shared<lang::TracedRange>(std::move(from), std::move(to), step)));
   }
   if (!a.given(1)) return Value(Range{0, std::max<std::int64_t>(0, at(0, "the end of a range"))});
   const std::int64_t begin = at(0, "the begin of a range"), end = at(1, "the end of a range");
   if (step == 1) return Value(Range{begin, end});
-  const auto distance = step > 0 ? static_cast<unsigned __int128>(std::max<__int128>(0, __int128{end} - begin)) : static_cast<unsigned __int128>(std::max<__int128>(0, __int128{begin} - end));
+  const auto distance = step > 0 ? static_cast<unsigned __int128>(std::max<__int128>(0, __int128{end} - begin))
+                                 : static_cast<unsigned __int128>(std::max<__int128>(0, __int128{begin} - end));
   const auto stride = static_cast<unsigned __int128>(step > 0 ? __int128{step} : -__int128{step});
   const unsigned __int128 n = (distance + stride - 1) / stride;
-  if (n > static_cast<unsigned __int128>(kLargestList)) in.fail("call", a.span, "a range with a step is a list, and this one would be too long");
+  if (n > static_cast<unsigned __int128>(kLargestList))
+    in.fail("call", a.span, "a range with a step is a list, and this one would be too long");
   std::vector<Value> out;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(n); ++i) out.emplace_back(begin + i * step);
   return Value::list(std::move(out));
@@ -139,7 +146,8 @@ std::vector<Value> items_of(Interpreter& in, const Value& v, grammar::Span span,
   if (const auto* items = v.items()) return *items;
   std::vector<Value> out;
   if (const Range* r = v.get<Range>()) {
-    if (range_length(*r) > kLargestList) in.fail("call", span, "the range " + lang::show(v, in.context().pool()) + " is too long to be made a list");
+    if (range_length(*r) > kLargestList)
+      in.fail("call", span, "the range " + lang::show(v, in.context().pool()) + " is too long to be made a list");
     for (std::int64_t i = r->begin; i < r->end; ++i) out.emplace_back(i);
     return out;
   }
@@ -152,7 +160,8 @@ std::vector<Value> items_of(Interpreter& in, const Value& v, grammar::Span span,
     while (auto next = (*loader)->next(in)) out.push_back(std::move(*next));
     return out;
   }
-  in.fail("type", span, std::string(what) + " takes a list, a range or an array with rows, this is " + lang::kind_name(v));
+  in.fail("type", span,
+          std::string(what) + " takes a list, a range or an array with rows, this is " + lang::kind_name(v));
 }
 
 Value call_row(Interpreter& in, std::string_view name, std::vector<lang::CallArg> args, grammar::Span span) {
@@ -167,12 +176,18 @@ Value call_row(Interpreter& in, std::string_view name, std::vector<Value> args, 
 
 void register_lists(Interpreter& in) {
   in.define({"len", "len(x)", "How many items, fields, characters or rows x has.", len});
-  in.define({"zip", "zip(xs...)", "A list of tuples: the first items, the second items, ... Sequences must have one length.", zip});
+  in.define({"zip", "zip(xs...)",
+             "A list of tuples: the first items, the second items, ... Sequences must have one length.", zip});
   in.define({"enumerate", "enumerate(xs, start = 0)", "A list of (index, item).", enumerate});
-  in.define({"map", "map(f, xs...)", "The list of f(x) for each x of a list, range or array; with several, of f(x, y). After `.` or `|>`: xs.map(f).", map});
-  in.define({"filter", "filter(f, xs...)", "The list of those x for which f(x) is true. After `.` or `|>`: xs.filter(f).", filter});
+  in.define(
+      {"map", "map(f, xs...)",
+       "The list of f(x) for each x of a list, range or array; with several, of f(x, y). After `.` or `|>`: xs.map(f).",
+       map});
+  in.define({"filter", "filter(f, xs...)",
+             "The list of those x for which f(x) is true. After `.` or `|>`: xs.filter(f).", filter});
   in.define({"append", "append(xs, x)", "The list with x at its end: xs = append(xs, x).", append});
-  in.define({"range", "range(begin, end = none, step = 1)", "The integers from begin up to, not including, end; range(n) begins at 0.", range});
+  in.define({"range", "range(begin, end = none, step = 1)",
+             "The integers from begin up to, not including, end; range(n) begins at 0.", range});
 }
 
 }  // namespace shard::stdlib

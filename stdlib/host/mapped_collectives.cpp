@@ -27,13 +27,15 @@ Tensor moved(Interpreter& in, const Tensor& x, std::int64_t from, std::int64_t t
 }
 
 // The size of dimension `at` is the axis', or (tiled) a multiple of it.
-void check_parts(Interpreter& in, const char* who, const Tensor& x, const MappedAxis& axis, std::int64_t at, bool tiled, grammar::Span span) {
+void check_parts(Interpreter& in, const char* who, const Tensor& x, const MappedAxis& axis, std::int64_t at, bool tiled,
+                 grammar::Span span) {
   const std::int64_t n = x.type().shape[static_cast<std::size_t>(at)];
   if (tiled ? n % axis.size == 0 : n == axis.size) return;
   const std::string size = std::to_string(axis.size);
   in.fail("shape", span,
-          std::string(who) + " of " + runtime::to_string(x.type()) + " over @" + axis.name + ": dimension " + std::to_string(at) + " has size " +
-              std::to_string(n) + ", which " + (tiled ? "does not divide by " + size : "must be " + size + " (or say `tiled: true`)"));
+          std::string(who) + " of " + runtime::to_string(x.type()) + " over @" + axis.name + ": dimension " +
+              std::to_string(at) + " has size " + std::to_string(n) + ", which " +
+              (tiled ? "does not divide by " + size : "must be " + size + " (or say `tiled: true`)"));
 }
 
 // Dimension `at` as two: the axis' size, then what is left.
@@ -81,20 +83,21 @@ Tensor mapped_gather(Interpreter& in, const Tensor& x, const MappedAxis& axis, s
   return tiled ? merged(in, all, at) : all;
 }
 
-Tensor mapped_scatter(Interpreter& in, const Tensor& x, const MappedAxis& axis, std::int64_t dim, bool tiled, grammar::Span span) {
+Tensor mapped_scatter(Interpreter& in, const Tensor& x, const MappedAxis& axis, std::int64_t dim, bool tiled,
+                      grammar::Span span) {
   const std::int64_t at = x.type().rank() + dim;
   check_parts(in, "psum_scatter", x, axis, at, tiled, span);
   Tensor parts = tiled ? in_parts(in, x, axis, at) : x;
   return apply(in, "mapped_part", parts, axis, {{"axis", at - parts.type().rank()}});
 }
 
-Tensor mapped_exchange(Interpreter& in, const Tensor& x, const MappedAxis& axis, std::int64_t split, std::int64_t concat, bool tiled,
-                       grammar::Span span) {
+Tensor mapped_exchange(Interpreter& in, const Tensor& x, const MappedAxis& axis, std::int64_t split,
+                       std::int64_t concat, bool tiled, grammar::Span span) {
   const std::int64_t from = x.type().rank() + split, to = x.type().rank() + concat;
   check_parts(in, "all_to_all", x, axis, from, tiled, span);
   Tensor parts = tiled ? in_parts(in, x, axis, from) : x;
   Tensor swapped = apply(in, "mapped_exchange", parts, axis, {{"axis", from - parts.type().rank()}});
-  Tensor placed = moved(in, swapped, from, to);   // in front of the dimension that it joins
+  Tensor placed = moved(in, swapped, from, to);  // in front of the dimension that it joins
   return tiled ? merged(in, placed, to) : placed;
 }
 

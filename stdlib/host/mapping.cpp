@@ -23,13 +23,17 @@ using lang::Value;
 using runtime::Type;
 using trace::Tensor;
 
-Value native(std::string name, std::string signature, std::string doc, std::function<Value(Interpreter&, BoundArgs&)> call) {
-  return Value(std::make_shared<const Native>(Native{std::move(name), std::move(signature), std::move(doc), std::move(call)}));
+Value native(std::string name, std::string signature, std::string doc,
+             std::function<Value(Interpreter&, BoundArgs&)> call) {
+  return Value(
+      std::make_shared<const Native>(Native{std::move(name), std::move(signature), std::move(doc), std::move(call)}));
 }
 
 // ---- vmap -----------------------------------------------------------------------------------------------------------
-// The mapped dimension of each leaf of `tree`: an integer, none (not mapped), or a tree of these that is a prefix of it.
-void axes_of(Interpreter& in, const Value& axes, const Value& tree, std::vector<std::optional<int>>& out, const char* what, grammar::Span span) {
+// The mapped dimension of each leaf of `tree`: an integer, none (not mapped), or a tree of these that is a prefix of
+// it.
+void axes_of(Interpreter& in, const Value& axes, const Value& tree, std::vector<std::optional<int>>& out,
+             const char* what, grammar::Span span) {
   bool one = axes.is_none() || axes.is<std::int64_t>() || axes.is_tensor();
   if (one) {
     std::optional<int> axis;
@@ -40,7 +44,8 @@ void axes_of(Interpreter& in, const Value& axes, const Value& tree, std::vector<
   if (auto* items = axes.items()) {
     auto* children = tree.items();
     if (!children || children->size() != items->size())
-      in.fail("call", span, std::string(what) + " " + in.repr(axes) + " does not fit the arguments " + lang::structure(tree));
+      in.fail("call", span,
+              std::string(what) + " " + in.repr(axes) + " does not fit the arguments " + lang::structure(tree));
     for (std::size_t i = 0; i < items->size(); ++i) axes_of(in, (*items)[i], (*children)[i], out, what, span);
     return;
   }
@@ -53,7 +58,9 @@ void axes_of(Interpreter& in, const Value& axes, const Value& tree, std::vector<
     }
     if (record) return;
   }
-  in.fail("call", span, std::string(what) + " takes integers, none, or a tree of them that fits the arguments " + lang::structure(tree));
+  in.fail(
+      "call", span,
+      std::string(what) + " takes integers, none, or a tree of them that fits the arguments " + lang::structure(tree));
 }
 
 // x with dimension `from` moved to `to` (positions from the front).
@@ -69,7 +76,8 @@ Tensor move_axis(Interpreter& in, const Tensor& x, int from, int to) {
 
 int from_front(Interpreter& in, int axis, int rank, const char* what, const Type& t, grammar::Span span) {
   if (axis < -rank || axis >= rank)
-    in.fail("shape", span, std::string(what) + " " + std::to_string(axis) + " is out of range for " + runtime::to_string(t));
+    in.fail("shape", span,
+            std::string(what) + " " + std::to_string(axis) + " is out of range for " + runtime::to_string(t));
   return axis < 0 ? axis + rank : axis;
 }
 
@@ -82,13 +90,15 @@ bool of_mesh(Interpreter& in, const Value& axis, grammar::Span span) {
   for (const std::string& name : (*names)->names) {
     auto id = mesh ? mesh->find(name) : std::nullopt;
     if (id && mesh->axes[*id].kind == runtime::AxisKind::Manual)
-      in.fail("mode", span, "`axis:` of vmap: @" + name + " is manual here, and collectives over it mean the devices", {"choose another name"});
+      in.fail("mode", span, "`axis:` of vmap: @" + name + " is manual here, and collectives over it mean the devices",
+              {"choose another name"});
     if (!id && !(rules && rules->find(name)) && (*names)->names.size() == 1) return false;
   }
   return true;
 }
 
-// `axis: @X`: the mapped dimension is split over these axes. On explicit axes x must be so already; on auto axes it is asked for.
+// `axis: @X`: the mapped dimension is split over these axes. On explicit axes x must be so already; on auto axes it is
+// asked for.
 Tensor along_axis(Interpreter& in, const Tensor& x, const Value& axis, grammar::Span span) {
   if (axis.is_none() || !of_mesh(in, axis, span)) return x;
   auto* names = axis.get<std::shared_ptr<const lang::Axis>>();
@@ -100,10 +110,14 @@ Tensor along_axis(Interpreter& in, const Tensor& x, const Value& axis, grammar::
   std::vector<runtime::AxisId> typed;
   bool asks = false;
   for (auto a : layout.sharding.dims[0].axes)
-    if (mesh.axes[a].kind == runtime::AxisKind::Explicit) typed.push_back(a);
-    else asks = true;
+    if (mesh.axes[a].kind == runtime::AxisKind::Explicit)
+      typed.push_back(a);
+    else
+      asks = true;
   if (typed != x.type().sharding.dims[0].axes)
-    in.fail("layout", span, "vmap's `axis:` says that the mapped dimension is split over " + in.repr(axis) + ", and this argument is " + runtime::to_string(x.type()),
+    in.fail("layout", span,
+            "vmap's `axis:` says that the mapped dimension is split over " + in.repr(axis) + ", and this argument is " +
+                runtime::to_string(x.type()),
             {"`shard` it first, or leave `axis:` out"});
   if (!asks) return x;
   for (std::size_t d = 1; d < layout.sharding.dims.size(); ++d) {
@@ -113,13 +127,14 @@ Tensor along_axis(Interpreter& in, const Tensor& x, const Value& axis, grammar::
   return in.context().apply1(*in.context().table().core().shard, {x}, {{"layout", layout}});
 }
 
-Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const Value& out_axes, const Value& named, std::vector<CallArg> call, grammar::Span span) {
+Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const Value& out_axes, const Value& named,
+                  std::vector<CallArg> call, grammar::Span span) {
   std::vector<Value> args;
   for (CallArg& a : call) args.push_back(std::move(a.value));
   Value tree = Value::tuple(args);
   std::vector<std::optional<int>> axes;
   // `in: 0` for all arguments, or a tuple with one entry an argument.
-  const bool for_one = args.size() == 1 && in_axes.fields();   // a record for a single argument
+  const bool for_one = args.size() == 1 && in_axes.fields();  // a record for a single argument
   axes_of(in, for_one ? Value::tuple({in_axes}) : in_axes, tree, axes, "`in:`", span);
   std::vector<Value> leaves = lang::leaves(tree);
   std::vector<Tensor> params;
@@ -131,21 +146,28 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (!axes[i]) continue;
     if (!leaves[i].is_tensor()) {
-      if (leaves[i].is_host_number()) in.fail("shape", span, "vmap maps over a dimension of its arguments, and a number has none: write `in: none` for it");
+      if (leaves[i].is_host_number())
+        in.fail("shape", span,
+                "vmap maps over a dimension of its arguments, and a number has none: write `in: none` for it");
       continue;
     }
     Tensor x = leaves[i].tensor();
     int axis = from_front(in, *axes[i], x.type().rank(), "the mapped dimension", x.type(), span);
     std::int64_t n = x.type().shape[static_cast<std::size_t>(axis)];
     if (size && *size != n)
-      in.fail("shape", span, "vmap maps over dimensions of one size; these have " + std::to_string(*size) + " (" + runtime::to_string(sized_by) + ") and " +
-                                 std::to_string(n) + " (" + runtime::to_string(x.type()) + ")");
+      in.fail("shape", span,
+              "vmap maps over dimensions of one size; these have " + std::to_string(*size) + " (" +
+                  runtime::to_string(sized_by) + ") and " + std::to_string(n) + " (" + runtime::to_string(x.type()) +
+                  ")");
     size = n;
     x = along_axis(in, move_axis(in, x, axis, 0), named, span);
     Type t = x.type();
-    if (params.empty()) front = {t.sharding.dims[0], t.mesh};
+    if (params.empty())
+      front = {t.sharding.dims[0], t.mesh};
     else if (!(t.sharding.dims[0].axes == front.dim.axes))
-      in.fail("layout", span, "vmap maps over dimensions that are split alike; these arguments are " + runtime::to_string(sized_by) + " and " + runtime::to_string(t),
+      in.fail("layout", span,
+              "vmap maps over dimensions that are split alike; these arguments are " + runtime::to_string(sized_by) +
+                  " and " + runtime::to_string(t),
               {"`shard` one of them first"});
     if (!front.mesh) front.mesh = t.mesh;
     sized_by = t;
@@ -162,7 +184,9 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
   const bool is_named = names && (*names)->names.size() == 1;
   if (is_named) {
     auto& ctx = in.context();
-    Tensor places = ctx.apply1(*ctx.table().core().iota, {}, {{"shape", ir::Ints{*size}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}});
+    Tensor places =
+        ctx.apply1(*ctx.table().core().iota, {},
+                   {{"shape", ir::Ints{*size}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}});
     if (!front.dim.axes.empty()) {
       runtime::Sharding split;
       split.dims = {front.dim};
@@ -172,7 +196,7 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
     params.push_back(std::move(places));
   }
   TracedCall t = trace_call(in, types, true, span, [&](std::span<const Tensor> given) {
-    std::optional<MappedScope> scope;            // collectives take the name
+    std::optional<MappedScope> scope;  // collectives take the name
     if (is_named) scope.emplace(in, MappedAxis{(*names)->names[0], *size, given.back()});
     std::vector<Value> now = leaves;
     for (std::size_t k = 0; k < where.size(); ++k) now[where[k]] = given[k];
@@ -181,7 +205,7 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
   });
   std::vector<bool> mapped(t.traced.graph->params.size(), false);
   std::fill_n(mapped.begin(), params.size(), true);
-  std::vector<std::optional<int>> places;        // by leaf of the result
+  std::vector<std::optional<int>> places;  // by leaf of the result
   axes_of(in, out_axes, t.result.tree, places, "`out:`", span);
   std::vector<bool> wanted(t.traced.graph->results.size(), true);
   for (std::size_t i = 0; i < places.size(); ++i)
@@ -191,16 +215,19 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
       return transform::batch(in.context().table(), *t.traced.graph, mapped, *size, wanted, front);
     } catch (const grammar::Error& e) {
       if (e.diagnostic.code != "layout" || front.dim.axes.empty()) throw;
-      grammar::Diagnostic d = e.diagnostic;        // of the elements of all places together
-      d.message = "vmap over a dimension that is split over " + ir::axes_text(*front.mesh, front.dim.axes) + ": " + d.message;
-      d.notes.push_back("inside of vmap no value that meets the mapped ones may be split over the axis that is mapped over");
+      grammar::Diagnostic d = e.diagnostic;  // of the elements of all places together
+      d.message =
+          "vmap over a dimension that is split over " + ir::axes_text(*front.mesh, front.dim.axes) + ": " + d.message;
+      d.notes.push_back(
+          "inside of vmap no value that meets the mapped ones may be split over the axis that is mapped over");
       throw grammar::Error(std::move(d));
     }
   }();
   for (std::size_t r = 0; r < wanted.size(); ++r)
     if (!wanted[r] && batched.mapped[r])
-      in.fail("call", span, "`out: none` is for results that are the same for all; this one, " +
-                                runtime::to_string(t.traced.graph->type(t.traced.graph->results[r])) + ", depends on what is mapped");
+      in.fail("call", span,
+              "`out: none` is for results that are the same for all; this one, " +
+                  runtime::to_string(t.traced.graph->type(t.traced.graph->results[r])) + ", depends on what is mapped");
   params.insert(params.end(), t.traced.captured.begin(), t.traced.captured.end());
   auto results = in.context().run(std::make_shared<const ir::Graph>(std::move(batched.graph)), std::move(params));
   Value out = t.result.rebuild(results);
@@ -217,7 +244,9 @@ Value vmap(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "vmap");
   Value f = a[0], in_axes = a[1], out_axes = a[2], named = a[3];
   return native("vmap(...)", "mapped(xs...)", "A function mapped over a dimension of its arguments.",
-                [=](Interpreter& i, BoundArgs& b) { return mapped_call(i, f, in_axes, out_axes, named, std::move(b.rest), b.span); });
+                [=](Interpreter& i, BoundArgs& b) {
+                  return mapped_call(i, f, in_axes, out_axes, named, std::move(b.rest), b.span);
+                });
 }
 
 // ---- scan -----------------------------------------------------------------------------------------------------------
@@ -238,31 +267,40 @@ std::pair<std::string, grammar::Span> carry_leaf(Interpreter& in, const BoundArg
 
 // A body's carry that varies along axes where the initial one does not, or is laid out otherwise: the initial value,
 // converted. Shown where the text shows that value.
-std::vector<grammar::Fix> carry_fixes(Interpreter& in, grammar::Span span, const Type& have, const Type& want, const BoundArg& init,
-                                      const std::string& path) {
+std::vector<grammar::Fix> carry_fixes(Interpreter& in, grammar::Span span, const Type& have, const Type& want,
+                                      const BoundArg& init, const std::string& path) {
   const auto how = lang::conversion(have, want);
   const std::string advice = "bring the initial value to the type of the carry";
   if (!how) return {};
   if (span.known()) return {{advice, span, how->of(in, span)}};
   if (how->call || !want.mesh) return {};
-  const auto fix = lang::tree_fix(in, advice, init.span, init.value, path, runtime::to_string(*want.mesh, want.sharding));
+  const auto fix =
+      lang::tree_fix(in, advice, init.span, init.value, path, runtime::to_string(*want.mesh, want.sharding));
   return fix ? std::vector<grammar::Fix>{*fix} : std::vector<grammar::Fix>{};
 }
 
 // The body's carry must come out as it went in; host numbers and weak types are converted.
-Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_t leaf, const BoundArg& init, grammar::Span span) {
+Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_t leaf, const BoundArg& init,
+                grammar::Span span) {
   const Type& t = got.type();
-  if (t.shape == want.shape && t.dtype == want.dtype && t.sharding == want.sharding && t.varying == want.varying && t.weak == want.weak) return got;
-  bool convertible = t.shape == want.shape && t.sharding == want.sharding && t.varying == want.varying && (t.weak || t.dtype == want.dtype);
+  if (t.shape == want.shape && t.dtype == want.dtype && t.sharding == want.sharding && t.varying == want.varying &&
+      t.weak == want.weak)
+    return got;
+  bool convertible = t.shape == want.shape && t.sharding == want.sharding && t.varying == want.varying &&
+                     (t.weak || t.dtype == want.dtype);
   auto joined = runtime::promote(t.kind(), want.kind());
   if (convertible && joined && joined->dtype == want.dtype)
-    return in.context().apply1(*in.context().table().core().convert, {got}, {{"dtype", want.dtype}, {"weak", want.weak}});
+    return in.context().apply1(*in.context().table().core().convert, {got},
+                               {{"dtype", want.dtype}, {"weak", want.weak}});
   const auto [path, place] = carry_leaf(in, init, leaf);
-  throw grammar::Error(grammar::Diagnostic{
-      "carry", span,
-      "the carry of scan must keep its type: " + (path.empty() ? "it" : "its `" + path + "`") + " starts as " +
-          runtime::to_string(want) + " and comes back as " + runtime::to_string(t),
-      {carry_way_out(want, t)}, carry_fixes(in, place, want, t, init, path), {}});
+  throw grammar::Error(
+      grammar::Diagnostic{"carry",
+                          span,
+                          "the carry of scan must keep its type: " + (path.empty() ? "it" : "its `" + path + "`") +
+                              " starts as " + runtime::to_string(want) + " and comes back as " + runtime::to_string(t),
+                          {carry_way_out(want, t)},
+                          carry_fixes(in, place, want, t, init, path),
+                          {}});
 }
 
 Value scan(Interpreter& in, BoundArgs& a) {
@@ -280,11 +318,15 @@ Value scan(Interpreter& in, BoundArgs& a) {
   for (const Tensor& x : rows) {
     Type t = x.type();
     if (t.rank() == 0)
-      in.fail("shape", a.span, "scan walks along the first dimension of its sequence, and " + runtime::to_string(t) + " has none",
-              xs.is_host_number() ? std::vector<std::string>{"a number of steps is told by `length:`: scan(f, init, length: n)"}
-                                  : std::vector<std::string>{});
+      in.fail("shape", a.span,
+              "scan walks along the first dimension of its sequence, and " + runtime::to_string(t) + " has none",
+              xs.is_host_number()
+                  ? std::vector<std::string>{"a number of steps is told by `length:`: scan(f, init, length: n)"}
+                  : std::vector<std::string>{});
     if (length && *length != t.shape[0])
-      in.fail("shape", a.span, "scan's sequences must be equally long: " + std::to_string(*length) + " and " + std::to_string(t.shape[0]) + " (" + runtime::to_string(t) + ")");
+      in.fail("shape", a.span,
+              "scan's sequences must be equally long: " + std::to_string(*length) + " and " +
+                  std::to_string(t.shape[0]) + " (" + runtime::to_string(t) + ")");
     length = t.shape[0];
     t.shape.erase(t.shape.begin());
     t.sharding.dims.erase(t.sharding.dims.begin());
@@ -301,7 +343,9 @@ Value scan(Interpreter& in, BoundArgs& a) {
     if (!pair || pair->size() != 2)
       in.fail("type", a.span, "scan's function returns (carry, y); this returned " + lang::kind_name(result));
     if (!lang::same_structure((*pair)[0], init))
-      in.fail("carry", a.span, "the carry of scan must keep its structure: it starts as " + lang::structure(init) + " and comes back as " + lang::structure((*pair)[0]));
+      in.fail("carry", a.span,
+              "the carry of scan must keep its structure: it starts as " + lang::structure(init) +
+                  " and comes back as " + lang::structure((*pair)[0]));
     std::vector<Tensor> out = tensor_leaves(in, (*pair)[0], a.span, "scan's carry");
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = as_carry(in, out[i], types[i], i, a.args[1], a.span);
     for (const Tensor& y : ys_tree.take(in, (*pair)[1], true, a.span)) out.push_back(y);
@@ -319,8 +363,10 @@ Value scan(Interpreter& in, BoundArgs& a) {
   operands.insert(operands.end(), carry.begin(), carry.end());
   operands.insert(operands.end(), rows.begin(), rows.end());
   auto results = ctx.apply(*core.scan, operands,
-                           {{"consts", static_cast<std::int64_t>(captured.size())}, {"carry", static_cast<std::int64_t>(carry.size())},
-                            {"length", *length}, {"reverse", in.truth(a[4], a.span)}},
+                           {{"consts", static_cast<std::int64_t>(captured.size())},
+                            {"carry", static_cast<std::int64_t>(carry.size())},
+                            {"length", *length},
+                            {"reverse", in.truth(a[4], a.span)}},
                            {body});
   std::span<const Tensor> all(results);
   return Value::tuple({with_tensors(init, all.first(carry.size())), ys_tree.rebuild(all.subspan(carry.size()))});
@@ -336,15 +382,21 @@ Value eval_shape(Interpreter& in, BoundArgs& a) {
   std::vector<Type> types;
   std::vector<std::size_t> where;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (auto* t = leaves[i].get<std::shared_ptr<const Type>>()) types.push_back(**t);
-    else if (leaves[i].is_tensor()) types.push_back(leaves[i].tensor().type());
-    else continue;
+    if (auto* t = leaves[i].get<std::shared_ptr<const Type>>())
+      types.push_back(**t);
+    else if (leaves[i].is_tensor())
+      types.push_back(leaves[i].tensor().type());
+    else
+      continue;
     where.push_back(i);
   }
-  TracedCall t = trace_call(in, types, true, a.span, [&](std::span<const Tensor> given) {
-    for (std::size_t k = 0; k < where.size(); ++k) leaves[where[k]] = given[k];
-    return in.call(a[0], *lang::with_leaves(tree, leaves).items(), a.span);
-  }, true);
+  TracedCall t = trace_call(
+      in, types, true, a.span,
+      [&](std::span<const Tensor> given) {
+        for (std::size_t k = 0; k < where.size(); ++k) leaves[where[k]] = given[k];
+        return in.call(a[0], *lang::with_leaves(tree, leaves).items(), a.span);
+      },
+      true);
   std::vector<Value> out = lang::leaves(t.result.tree);
   for (std::size_t i = 0; i < out.size(); ++i)
     if (t.result.index[i] >= 0) {
@@ -358,10 +410,16 @@ Value eval_shape(Interpreter& in, BoundArgs& a) {
 
 void register_mapping(Interpreter& in) {
   in.define({"vmap", "vmap(f, in = 0, out = 0, axis = none)",
-             "A function that maps f over a dimension of its arguments: `in:` and `out:` say which (none: not mapped), as integers or trees of them.", vmap});
+             "A function that maps f over a dimension of its arguments: `in:` and `out:` say which (none: not mapped), "
+             "as integers or trees of them.",
+             vmap});
   in.define({"scan", "scan(f, init, xs = none, length = none, reverse = false)",
-             "Runs (carry, y) = f(carry, x) for each row x of xs and gives the last carry and the ys, stacked. Traced once, whatever the length.", scan});
-  in.define({"eval_shape", "eval_shape(f, xs...)", "The types of f(xs...), without computing it; arguments may be types: eval_shape(f, f32[8, 4]).", eval_shape});
+             "Runs (carry, y) = f(carry, x) for each row x of xs and gives the last carry and the ys, stacked. Traced "
+             "once, whatever the length.",
+             scan});
+  in.define({"eval_shape", "eval_shape(f, xs...)",
+             "The types of f(xs...), without computing it; arguments may be types: eval_shape(f, f32[8, 4]).",
+             eval_shape});
 }
 
 }  // namespace shard::stdlib

@@ -1,5 +1,5 @@
-// prove_equal: one computation in two modes, or on two meshes. Values and gradients are computed both ways and compared; the first
-// difference is the error.
+// prove_equal: one computation in two modes, or on two meshes. Values and gradients are computed both ways and
+// compared; the first difference is the error.
 #include "interpreter/lang/written.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms.h"
@@ -13,9 +13,11 @@ using lang::Native;
 using lang::Value;
 using trace::Tensor;
 
-// The value and, for the float leaves of the arguments, what its pullback makes of the value itself: a cotangent that is
-// not constant.
-struct Answer { Value value, gradients; };
+// The value and, for the float leaves of the arguments, what its pullback makes of the value itself: a cotangent that
+// is not constant.
+struct Answer {
+  Value value, gradients;
+};
 
 // Where each leaf of a tree stands: ".w", "[0].b"; "" for a leaf alone.
 std::vector<std::string> paths(const Value& tree) {
@@ -83,12 +85,18 @@ Value prove_equal(Interpreter& in, BoundArgs& a) {
   double rtol = 1e-5, atol = 1e-6;
   std::vector<Value> args;
   for (lang::CallArg& x : a.rest) {
-    if (x.name == "rtol") rtol = in.number(x.value, x.span, "rtol");
-    else if (x.name == "atol") atol = in.number(x.value, x.span, "atol");
-    else if (x.name.empty()) args.push_back(std::move(x.value));
-    else in.fail("call", x.span, "prove_equal has no argument `" + x.name + "`", {"it takes two functions, their arguments, and rtol:, atol:"});
+    if (x.name == "rtol")
+      rtol = in.number(x.value, x.span, "rtol");
+    else if (x.name == "atol")
+      atol = in.number(x.value, x.span, "atol");
+    else if (x.name.empty())
+      args.push_back(std::move(x.value));
+    else
+      in.fail("call", x.span, "prove_equal has no argument `" + x.name + "`",
+              {"it takes two functions, their arguments, and rtol:, atol:"});
   }
-  if (in.context().tracing()) in.fail("call", a.span, "prove_equal compares results, so it stands outside of traced code");
+  if (in.context().tracing())
+    in.fail("call", a.span, "prove_equal compares results, so it stands outside of traced code");
   Value tree = Value::tuple(std::move(args));
   Answer first = answer(in, a[0], tree, a.span), second = answer(in, a[1], tree, a.span);
   compare(in, "the values", paths(first.value), first.value, second.value, rtol, atol, a.span);
@@ -101,7 +109,8 @@ Value prove_equal(Interpreter& in, BoundArgs& a) {
 
 void register_proofs(Interpreter& in) {
   in.define({"prove_equal", "prove_equal(f, g, xs...)",
-             "Computes f(xs...) and g(xs...), and the gradients of both, and stops with the first difference: for one computation in two modes, or on two "
+             "Computes f(xs...) and g(xs...), and the gradients of both, and stops with the first difference: for one "
+             "computation in two modes, or on two "
              "meshes. `rtol:` and `atol:` as for assert_close.",
              prove_equal});
 }

@@ -1,5 +1,5 @@
-// permutation and choice take an array or a number of things: permutation(key, 8) is the order of 0..8. A number becomes arange(n) here,
-// the operations of the same names do the rest.
+// permutation and choice take an array or a number of things: permutation(key, 8) is the order of 0..8. A number
+// becomes arange(n) here, the operations of the same names do the rest.
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -10,7 +10,8 @@ using lang::Interpreter;
 using lang::Value;
 
 Value over_things(Interpreter& in, BoundArgs& a, const char* row) {
-  const bool number = a[1].is<std::int64_t>() || (a[1].is_tensor() && a[1].tensor().type().rank() == 0 && runtime::is_integer(a[1].tensor().type().dtype));
+  const bool number = a[1].is<std::int64_t>() || (a[1].is_tensor() && a[1].tensor().type().rank() == 0 &&
+                                                  runtime::is_integer(a[1].tensor().type().dtype));
   if (number) {
     const std::int64_t n = in.integer(a[1], a.args[1].span, "a number of things");
     if (n < 0) in.fail("shape", a.args[1].span, "a number of things is not negative, this is " + std::to_string(n));
@@ -24,9 +25,11 @@ Value over_things(Interpreter& in, BoundArgs& a, const char* row) {
 }  // namespace
 
 void register_random_orders(Interpreter& in) {
-  in.define({"permutation", "permutation(key, x, rest...)", "The rows of an array in random order; of a number n, the numbers 0 to n - 1 (axis:, independent:, out:).",
+  in.define({"permutation", "permutation(key, x, rest...)",
+             "The rows of an array in random order; of a number n, the numbers 0 to n - 1 (axis:, independent:, out:).",
              [](Interpreter& i, BoundArgs& a) { return over_things(i, a, "permutation"); }});
-  in.define({"choice", "choice(key, a, rest...)", "Rows of an array, or numbers below n, chosen at random (shape:, replace:, p:, axis:, out:).",
+  in.define({"choice", "choice(key, a, rest...)",
+             "Rows of an array, or numbers below n, chosen at random (shape:, replace:, p:, axis:, out:).",
              [](Interpreter& i, BoundArgs& a) { return over_things(i, a, "choice"); }});
 }
 

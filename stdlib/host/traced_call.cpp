@@ -28,11 +28,13 @@ Value ResultTree::rebuild(std::span<const Tensor> results) const {
   return lang::with_leaves(tree, std::move(out));
 }
 
-TracedCall trace_call(lang::Interpreter& in, std::span<const runtime::Type> params, bool numbers_too, grammar::Span span,
-                      const std::function<Value(std::span<const Tensor>)>& call, bool types_only) {
+TracedCall trace_call(lang::Interpreter& in, std::span<const runtime::Type> params, bool numbers_too,
+                      grammar::Span span, const std::function<Value(std::span<const Tensor>)>& call, bool types_only) {
   TracedCall out;
   out.traced = in.trace(
-      params, [&](std::span<const Tensor> arguments) { return out.result.take(in, call(arguments), numbers_too, span); }, types_only);
+      params,
+      [&](std::span<const Tensor> arguments) { return out.result.take(in, call(arguments), numbers_too, span); },
+      types_only);
   return out;
 }
 
@@ -40,7 +42,8 @@ std::vector<Tensor> tensor_leaves(lang::Interpreter& in, const Value& tree, gram
   std::vector<Tensor> out;
   for (const Value& leaf : lang::leaves(tree)) {
     if (!leaf.is_tensor() && !leaf.is_host_number() && !leaf.is<bool>())
-      in.fail("type", span, std::string(what) + " takes arrays and numbers, and trees of them; this holds " + lang::kind_name(leaf));
+      in.fail("type", span,
+              std::string(what) + " takes arrays and numbers, and trees of them; this holds " + lang::kind_name(leaf));
     out.push_back(in.tensor(leaf, span));
   }
   return out;

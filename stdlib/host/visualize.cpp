@@ -1,5 +1,6 @@
-// The picture of a layout: a box for each distinct block, with the devices that hold it, of about the proportions of the array. Sizes
-// follow jax.debug.visualize_array_sharding (scale 1, widths 9 to 80, a character 2.5 times as high as wide), without colours.
+// The picture of a layout: a box for each distinct block, with the devices that hold it, of about the proportions of
+// the array. Sizes follow jax.debug.visualize_array_sharding (scale 1, widths 9 to 80, a character 2.5 times as high as
+// wide), without colours.
 #include <algorithm>
 #include <map>
 
@@ -15,11 +16,14 @@ using lang::Value;
 constexpr int kHeight = 10, kLeastWidth = 9, kMostWidth = 80;
 constexpr double kCharacterRatio = 2.5;
 
-struct Cell { std::string text; int left = 0, right = 0, top = 0, bottom = 0; };
+struct Cell {
+  std::string text;
+  int left = 0, right = 0, top = 0, bottom = 0;
+};
 
 int floor_half(int x) { return x >= 0 ? x / 2 : -((1 - x) / 2); }
 
-void split_padding(int space, int& before, int& after) {   // negative space: none
+void split_padding(int space, int& before, int& after) {  // negative space: none
   before = floor_half(space);
   after = std::max(0, before + (space - 2 * before));
   before = std::max(0, before);
@@ -41,16 +45,20 @@ Value visualize(Interpreter& in, BoundArgs& a) {
   if (!a[0].is_tensor()) in.fail("type", a.span, "visualize takes an array, this is " + lang::kind_name(a[0]));
   const trace::Tensor& x = a[0].tensor();
   const int rank = x.type().rank();
-  if (rank != 1 && rank != 2) in.fail("shape", a.span, "a picture has one or two dimensions, and this is " + runtime::to_string(x.type()), {"index or reshape it first"});
-  if (x.traced()) record_effect(in, "visualize", {}, {x}, {{"layout_only", true}, {"whole", ir::Ints(x.type().shape)}});
-  else in.write(picture(x.type().shape, x.array()->type.mesh, x.array()->layout));
+  if (rank != 1 && rank != 2)
+    in.fail("shape", a.span, "a picture has one or two dimensions, and this is " + runtime::to_string(x.type()),
+            {"index or reshape it first"});
+  if (x.traced())
+    record_effect(in, "visualize", {}, {x}, {{"layout_only", true}, {"whole", ir::Ints(x.type().shape)}});
+  else
+    in.write(picture(x.type().shape, x.array()->type.mesh, x.array()->layout));
   return {};
 }
 
 }  // namespace
 
 std::string picture(const runtime::Shape& shape, const runtime::MeshRef& mesh, const runtime::Sharding& layout) {
-  runtime::DeviceArray a;                                   // where its blocks would lie; it has no data
+  runtime::DeviceArray a;  // where its blocks would lie; it has no data
   a.type = runtime::Type::of(runtime::DType::F32, shape);
   a.type.mesh = mesh;
   a.layout = layout;
@@ -58,7 +66,7 @@ std::string picture(const runtime::Shape& shape, const runtime::MeshRef& mesh, c
   const std::int64_t devices = mesh ? mesh->size() : 1;
   // Blocks by where they begin: (row, column) -> devices. One dimension is drawn as one row.
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<int>> blocks;
-  std::int64_t rows = 1, columns = 1;                       // of one block
+  std::int64_t rows = 1, columns = 1;  // of one block
   for (std::int64_t p = 0; p < devices; ++p) {
     const auto index = runtime::index_of(a, p);
     const auto vertical = flat ? std::pair<std::int64_t, std::int64_t>{0, 1} : index[0];
@@ -67,7 +75,8 @@ std::string picture(const runtime::Shape& shape, const runtime::MeshRef& mesh, c
     columns = horizontal.second - horizontal.first;
     blocks[{vertical.first, horizontal.first}].push_back(mesh ? mesh->devices[static_cast<std::size_t>(p)] : 0);
   }
-  const double tall = std::max<double>(1, static_cast<double>(shape[0])), wide = flat ? 1 : std::max<double>(1, static_cast<double>(shape[1]));
+  const double tall = std::max<double>(1, static_cast<double>(shape[0])),
+               wide = flat ? 1 : std::max<double>(1, static_cast<double>(shape[1]));
   const int base_width = static_cast<int>(std::min(1e6, kHeight * (wide / tall)));
   const double share = static_cast<double>(columns) / (flat ? tall : wide);
   const int width = std::clamp(static_cast<int>(share * base_width * kCharacterRatio), kLeastWidth, kMostWidth);
@@ -87,7 +96,8 @@ std::string picture(const runtime::Shape& shape, const runtime::MeshRef& mesh, c
   }
   std::vector<int> widths(grid[0].size(), 0);
   for (const auto& line : grid)
-    for (std::size_t j = 0; j < line.size(); ++j) widths[j] = std::max(widths[j], line[j].left + static_cast<int>(line[j].text.size()) + line[j].right);
+    for (std::size_t j = 0; j < line.size(); ++j)
+      widths[j] = std::max(widths[j], line[j].left + static_cast<int>(line[j].text.size()) + line[j].right);
 
   std::string out = rule(widths, "┌", "┬", "┐");
   for (std::size_t i = 0; i < grid.size(); ++i) {
@@ -96,7 +106,8 @@ std::string picture(const runtime::Shape& shape, const runtime::MeshRef& mesh, c
     const int lines = line[0].top + 1 + line[0].bottom;
     for (int k = 0; k < lines; ++k) {
       for (std::size_t j = 0; j < line.size(); ++j) {
-        std::string inside = k == line[j].top ? std::string(static_cast<std::size_t>(line[j].left), ' ') + line[j].text : "";
+        std::string inside =
+            k == line[j].top ? std::string(static_cast<std::size_t>(line[j].left), ' ') + line[j].text : "";
         inside.resize(static_cast<std::size_t>(widths[j]), ' ');
         out += "│" + inside;
       }
@@ -107,7 +118,8 @@ std::string picture(const runtime::Shape& shape, const runtime::MeshRef& mesh, c
 }
 
 void register_visualize(Interpreter& in) {
-  in.define({"visualize", "visualize(x)", "Draws which device holds which part of an array of one or two dimensions.", visualize});
+  in.define({"visualize", "visualize(x)", "Draws which device holds which part of an array of one or two dimensions.",
+             visualize});
 }
 
 }  // namespace shard::stdlib

@@ -1,5 +1,6 @@
-// Joining, parting and repeating arrays: concat, stack, flip, roll, repeat, tile and the parts of split. Composites of slice.cpp's and
-// shape.cpp's rows. Axes that may not be split in explicit mode are refused here, since the parts alone would allow them.
+// Joining, parting and repeating arrays: concat, stack, flip, roll, repeat, tile and the parts of split. Composites of
+// slice.cpp's and shape.cpp's rows. Axes that may not be split in explicit mode are refused here, since the parts alone
+// would allow them.
 #include <algorithm>
 
 #include "stdlib/ops/elementwise.h"
@@ -38,7 +39,8 @@ Vars stack(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   for (Var x : in) {
     Shape shape = b.type(x).shape;
     if (shape != b.type(in[0]).shape)
-      fail("shape", "stack: arrays must have one shape, got " + runtime::to_string(b.type(in[0])) + " and " + runtime::to_string(b.type(x)));
+      fail("shape", "stack: arrays must have one shape, got " + runtime::to_string(b.type(in[0])) + " and " +
+                        runtime::to_string(b.type(x)));
     shape.insert(shape.begin() + from_front(axis, rank), 1);
     grown.push_back(expand(b, x, shape));
   }
@@ -53,8 +55,9 @@ Vars split_parts(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (cut.size() == 1) {
     std::int64_t n = cut[0];
     if (n < 1 || size % n)
-      fail("shape", "split: dimension " + std::to_string(from_front(axis, rank)) + " of " + runtime::to_string(b.type(x)) + " has size " +
-                        std::to_string(size) + ", which does not divide into " + std::to_string(n) + " equal parts");
+      fail("shape", "split: dimension " + std::to_string(from_front(axis, rank)) + " of " +
+                        runtime::to_string(b.type(x)) + " has size " + std::to_string(size) +
+                        ", which does not divide into " + std::to_string(n) + " equal parts");
     cut.clear();
     for (std::int64_t i = 1; i < n; ++i) cut.push_back(i * (size / n));
   }
@@ -73,8 +76,8 @@ void refuse_split(const Builder& b, Var x, std::int64_t axis, std::string_view o
   const Type& t = b.type(x);
   int d = from_front(axis, t.rank());
   if (laid_out(t) && is_split(t, d))
-    fail("layout", std::string(op) + " along dimension " + std::to_string(d) + " of " + runtime::to_string(t) + ", which is split over " + axes_text(t, d) +
-                       ": " + std::string(way_out));
+    fail("layout", std::string(op) + " along dimension " + std::to_string(d) + " of " + runtime::to_string(t) +
+                       ", which is split over " + axes_text(t, d) + ": " + std::string(way_out));
 }
 
 Vars flip(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -91,10 +94,12 @@ Vars roll(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     x = expand(b, x, {runtime::numel(shape)});
     given = Ints{0};
   }
-  if (given->size() != shifts.size() && shifts.size() != 1 && given->size() != 1) fail("shape", "roll: as many shifts as axes, or one of either");
+  if (given->size() != shifts.size() && shifts.size() != 1 && given->size() != 1)
+    fail("shape", "roll: as many shifts as axes, or one of either");
   std::size_t turns = std::max(given->size(), shifts.size());
   for (std::size_t i = 0; i < turns; ++i) {
-    std::int64_t axis = from_end((*given)[given->size() == 1 ? 0 : i], rank_of(b, x), "roll"), shift = shifts[shifts.size() == 1 ? 0 : i];
+    std::int64_t axis = from_end((*given)[given->size() == 1 ? 0 : i], rank_of(b, x), "roll"),
+                 shift = shifts[shifts.size() == 1 ? 0 : i];
     std::int64_t n = b.type(x).shape[static_cast<std::size_t>(from_front(axis, rank_of(b, x)))];
     refuse_split(b, x, axis, "roll", "`shard` the array so that this dimension is whole first");
     if (n == 0 || (shift = ((shift % n) + n) % n) == 0) continue;
@@ -132,7 +137,8 @@ Vars tile(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (reps[d] < 0) fail("shape", "tile: counts cannot be negative");
     if (reps[d] != 1) {
-      refuse_split(b, x, static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size()), "tile", "`shard` the array so that it is whole first");
+      refuse_split(b, x, static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size()), "tile",
+                   "`shard` the array so that it is whole first");
       one.push_back(1);
       grown.push_back(reps[d]);
     }
@@ -143,7 +149,7 @@ Vars tile(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     merged_shape.push_back(n);
   }
   x = ir::broadcast_to(b, expand(b, x, one), grown);
-  for (std::size_t d = 0; d < shape.size(); ++d) {   // one dimension after the other: a reshape merges one pair
+  for (std::size_t d = 0; d < shape.size(); ++d) {  // one dimension after the other: a reshape merges one pair
     if (reps[d] == 1) continue;
     Shape next = b.type(x).shape;
     next.erase(next.begin() + static_cast<std::ptrdiff_t>(d));
@@ -156,7 +162,8 @@ Vars tile(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_arrange(OpTable& t) {
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose, std::vector<Sample> samples) {
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
+                 std::vector<Sample> samples) {
     t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
   };
   constexpr std::int64_t zero = 0, one = 1, two = 2, end = -1;
@@ -164,17 +171,28 @@ void register_arrange(OpTable& t) {
       {{{f32({4, 6}), f32({2, 6})}, {}}, {{f32({4, 2}), f32({4, 4}), i32({4, 2})}, {{"axis", one}}}});
   add("stack", "stack(xs: arrays, axis: int = 0)", "Arrays side by side along a new axis.", stack,
       {{{f32({4, 6}), f32({4, 6})}, {}}, {{f32({4}), f32({4})}, {{"axis", end}}}});
-  OpDef parts = composite_row("split_parts", "split_parts(x, n: ints, axis: int = 0)", "Equal parts along an axis, or parts cut at the positions of a list.",
-                              split_parts, {{{f32({8, 4})}, {{"n", Ints{2}}}}, {{f32({4, 6})}, {{"n", Ints{3}}, {"axis", one}}}, {{f32({6})}, {{"n", Ints{1, 4}}}}});
+  OpDef parts = composite_row("split_parts", "split_parts(x, n: ints, axis: int = 0)",
+                              "Equal parts along an axis, or parts cut at the positions of a list.", split_parts,
+                              {{{f32({8, 4})}, {{"n", Ints{2}}}},
+                               {{f32({4, 6})}, {{"n", Ints{3}}, {"axis", one}}},
+                               {{f32({6})}, {{"n", Ints{1, 4}}}}});
   parts.internal = true;
   t.add(std::move(parts));
-  add("flip", "flip(x, axis: ints? = none)", "The elements from last to first, along axes or all.", flip, {{{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", Ints{0}}}}});
-  add("roll", "roll(x, shift: ints, axis: ints? = none)", "The elements moved on along an axis; what falls off comes in at the front.", roll,
-      {{{f32({4, 6})}, {{"shift", Ints{2}}, {"axis", Ints{1}}}}, {{f32({4, 2})}, {{"shift", Ints{-1}}}}, {{f32({4, 6})}, {{"shift", Ints{1, 2}}, {"axis", Ints{0, 1}}}}});
+  add("flip", "flip(x, axis: ints? = none)", "The elements from last to first, along axes or all.", flip,
+      {{{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", Ints{0}}}}});
+  add("roll", "roll(x, shift: ints, axis: ints? = none)",
+      "The elements moved on along an axis; what falls off comes in at the front.", roll,
+      {{{f32({4, 6})}, {{"shift", Ints{2}}, {"axis", Ints{1}}}},
+       {{f32({4, 2})}, {{"shift", Ints{-1}}}},
+       {{f32({4, 6})}, {{"shift", Ints{1, 2}}, {"axis", Ints{0, 1}}}}});
   add("repeat", "repeat(x, n: int, axis: int? = none, out: spec? = none)", "Each element n times in a row.", repeat,
-      {{{f32({4, 6})}, {{"n", two}, {"axis", one}}}, {{f32({2, 4})}, {{"n", two}, {"axis", zero}}}, {{f32({4})}, {{"n", two}}}});
+      {{{f32({4, 6})}, {{"n", two}, {"axis", one}}},
+       {{f32({2, 4})}, {{"n", two}, {"axis", zero}}},
+       {{f32({4})}, {{"n", two}}}});
   add("tile", "tile(x, reps: ints)", "The whole array several times along each dimension.", tile,
-      {{{f32({4, 6})}, {{"reps", Ints{1, 2}}}}, {{f32({4})}, {{"reps", Ints{2, 2}}}}, {{f32({2, 4})}, {{"reps", Ints{3}}}}});
+      {{{f32({4, 6})}, {{"reps", Ints{1, 2}}}},
+       {{f32({4})}, {{"reps", Ints{2, 2}}}},
+       {{f32({2, 4})}, {{"reps", Ints{3}}}}});
 }
 
 }  // namespace shard::stdlib

@@ -1,6 +1,6 @@
-// `branch`: one of two regions, chosen by a truth value. Its derivatives are branches over the regions' derivatives; what the forward
-// region keeps for the backward one comes out in slots that both regions fill, by type. Mapped over the condition, both regions are
-// computed and the results selected.
+// `branch`: one of two regions, chosen by a truth value. Its derivatives are branches over the regions' derivatives;
+// what the forward region keeps for the backward one comes out in slots that both regions fill, by type. Mapped over
+// the condition, both regions are computed and the results selected.
 #include "grammar/diagnostic.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/cotangent.h"
@@ -22,7 +22,8 @@ std::vector<Type> infer_branch(const OpCall& call) {
   check_quiet(call, condition, "`if`");
   const Graph &yes = *call.regions[0], &no = *call.regions[1];
   if (yes.results.size() != no.results.size())
-    fail("branch", "the branches give " + std::to_string(yes.results.size()) + " and " + std::to_string(no.results.size()) + " values");
+    fail("branch", "the branches give " + std::to_string(yes.results.size()) + " and " +
+                       std::to_string(no.results.size()) + " values");
   auto* named = call.attrs.find("names");
   auto* names = named ? std::get_if<std::vector<std::string>>(named) : nullptr;
   std::vector<Type> out;
@@ -30,11 +31,13 @@ std::vector<Type> infer_branch(const OpCall& call) {
     Type a = yes.type(yes.results[i]), c = no.type(no.results[i]);
     if (!same_type(a, c)) {
       std::string which = names && i < names->size() && !(*names)[i].empty() ? " `" + (*names)[i] + "`"
-                          : yes.results.size() > 1                         ? " " + std::to_string(i + 1)
-                                                                           : "";
+                          : yes.results.size() > 1                           ? " " + std::to_string(i + 1)
+                                                                             : "";
       bool first_varies = (c.varying - a.varying).empty();
-      fail("branch", "both branches of an `if` must give the same type: result" + which + " is " + runtime::to_string(a) + " in the first and " +
-                         runtime::to_string(c) + " in the second; " + (first_varies ? way_out(c, a, "the second one's result") : way_out(a, c, "the first one's result")));
+      fail("branch",
+           "both branches of an `if` must give the same type: result" + which + " is " + runtime::to_string(a) +
+               " in the first and " + runtime::to_string(c) + " in the second; " +
+               (first_varies ? way_out(c, a, "the second one's result") : way_out(a, c, "the first one's result")));
     }
     if (!a.mesh) a.mesh = c.mesh;
     a.weak = a.weak && c.weak;
@@ -74,7 +77,8 @@ ir::Pushed push_branch(Builder& b, const OpCall& call, const Vars& in, std::span
   return pushed;
 }
 
-ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted, std::span<const char> given) {
+ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted,
+                         std::span<const char> given) {
   const ir::OpTable& table = b.table();
   const std::size_t np = in.size() - 1, n = call.regions[0]->results.size();
   std::vector<int> wrt;
@@ -112,7 +116,8 @@ ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::sp
   std::vector<GraphRef> forward, backward;
   for (std::size_t k = 0; k < 2; ++k) {
     const Graph& j = joint[k];
-    Vars first_results(j.results.begin(), j.results.begin() + static_cast<std::ptrdiff_t>(n)), second_params(j.params.begin(), j.params.begin() + static_cast<std::ptrdiff_t>(np));
+    Vars first_results(j.results.begin(), j.results.begin() + static_cast<std::ptrdiff_t>(n)),
+        second_params(j.params.begin(), j.params.begin() + static_cast<std::ptrdiff_t>(np));
     append(first_results, stored[k]);
     append(second_params, stored[k]);
     append(second_params, part(j.params, np, j.params.size() - np));
@@ -122,7 +127,8 @@ ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::sp
     Builder f = transform::builder_like(table, first);
     Vars args;
     for (Var p : first.params) args.push_back(f.param(first.type(p)));
-    Vars values = f.inline_graph(first, args), results(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n)), slot(slots.size());
+    Vars values = f.inline_graph(first, args), results(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n)),
+         slot(slots.size());
     for (std::size_t i = 0; i < stored[k].size(); ++i) slot[slot_of[k][i]] = values[n + i];
     for (std::size_t s = 0; s < slots.size(); ++s) results.push_back(zeros_or(f, slot[s], slots[s]));
     forward.push_back(share(f.finish(std::move(results))));
@@ -160,18 +166,23 @@ std::vector<Mapped> batch_branch(Builder& b, const OpCall& call, std::span<const
   for (const GraphRef& g : call.regions) regions.push_back(transform::batch(b.table(), *g, mapped, size, force, front));
   for (std::size_t j = 0; j < n; ++j) force[j] = regions[0].mapped[j] || regions[1].mapped[j];
   for (std::size_t k = 0; k < 2; ++k)
-    if (regions[k].mapped != force) regions[k] = transform::batch(b.table(), *call.regions[k], mapped, size, force, front);
+    if (regions[k].mapped != force)
+      regions[k] = transform::batch(b.table(), *call.regions[k], mapped, size, force, front);
   Vars operands;
   for (const Mapped& m : in) operands.push_back(m.var);
   std::vector<Mapped> results;
   if (!in[0].mapped) {
-    Vars out = b.emit(call.op, operands, call.attrs, {share(std::move(regions[0].graph)), share(std::move(regions[1].graph))});
+    Vars out =
+        b.emit(call.op, operands, call.attrs, {share(std::move(regions[0].graph)), share(std::move(regions[1].graph))});
     for (std::size_t j = 0; j < n; ++j) results.push_back({out[j], static_cast<bool>(force[j])});
     return results;
   }
   if (transform::has_effects(*call.regions[0]) || transform::has_effects(*call.regions[1]))
-    throw grammar::Error("vmap", b.span(), "`print` and `assert` in an `if` whose condition vmap maps over are not defined", {"take them out of the `if`"});
-  Vars yes = b.inline_graph(regions[0].graph, part(operands, 1, operands.size() - 1)), no = b.inline_graph(regions[1].graph, part(operands, 1, operands.size() - 1));
+    throw grammar::Error("vmap", b.span(),
+                         "`print` and `assert` in an `if` whose condition vmap maps over are not defined",
+                         {"take them out of the `if`"});
+  Vars yes = b.inline_graph(regions[0].graph, part(operands, 1, operands.size() - 1)),
+       no = b.inline_graph(regions[1].graph, part(operands, 1, operands.size() - 1));
   for (std::size_t j = 0; j < n; ++j) {
     runtime::Shape shape(b.type(yes[j]).shape.size(), 1);
     shape[0] = size;
@@ -183,7 +194,8 @@ std::vector<Mapped> batch_branch(Builder& b, const OpCall& call, std::span<const
 }  // namespace
 
 OpDef branch_row() {
-  OpDef row{.name = "branch", .signature = "branch(values: arrays)", .doc = "One of two regions, chosen by a truth value."};
+  OpDef row{
+      .name = "branch", .signature = "branch(values: arrays)", .doc = "One of two regions, chosen by a truth value."};
   row.dtype = {Operands::AsIs, {}};
   row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_branch, .pull = pull_branch};
   row.kernel = ir::Structure::Branch;

@@ -1,7 +1,8 @@
-// `call` keeps a function together. With `remat` its backward part computes the values anew instead of keeping them, inside a region of
-// its own, so that they are not merged with those of the forward part: whoever inlines such a region must not look for common
-// subexpressions across its border.
-//   call         regions [body]; attrs remat, policy ("none": keep arguments only, "dots": and contractions, "names": and what
+// `call` keeps a function together. With `remat` its backward part computes the values anew instead of keeping them,
+// inside a region of its own, so that they are not merged with those of the forward part: whoever inlines such a region
+// must not look for common subexpressions across its border.
+//   call         regions [body]; attrs remat, policy ("none": keep arguments only, "dots": and contractions, "names":
+//   and what
 //                carries one of the names in `keep`, "all": everything)
 //   named_value  a value with a name, for that policy
 // Functions with a derivative of their own are in custom_rule.cpp.
@@ -28,8 +29,10 @@ std::vector<Type> infer_call(const OpCall& call) {
   std::string policy = text_or(call.attrs, "policy", "none");
   if (policy != "none" && policy != "dots" && policy != "names" && policy != "all")
     fail("argument", "there is no remat policy \"" + policy +
-                         "\": \"none\" keeps nothing, \"dots\" the results of matrix products, \"all\" everything, and a list of names, such as "
-                         "[\"" + policy + "\"], what `checkpoint_name` gave them to");
+                         "\": \"none\" keeps nothing, \"dots\" the results of matrix products, \"all\" everything, and "
+                         "a list of names, such as "
+                         "[\"" +
+                         policy + "\"], what `checkpoint_name` gave them to");
   return result_types(*call.regions[0]);
 }
 
@@ -50,7 +53,8 @@ bool kept_by(const std::string& policy, const Attrs& attrs, const ir::OpTable& t
   return std::find(names.begin(), names.end(), n.attrs.text("name")) != names.end();
 }
 
-ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted, std::span<const char> given) {
+ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted,
+                       std::span<const char> given) {
   const ir::OpTable& table = b.table();
   const Graph& body = *call.regions[0];
   const std::vector<int> wrt = indices(wanted);
@@ -60,7 +64,7 @@ ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span
   const bool remat = flag_or(call.attrs, "remat", false);
   const std::string policy = text_or(call.attrs, "policy", "none");
 
-  if (!remat || policy == "all") {   // nothing special: the parts go into the graph around
+  if (!remat || policy == "all") {  // nothing special: the parts go into the graph around
     Graph joint = transform::vjp(table, body, wrt, with_ct, true);
     transform::Halves h = transform::cut(table, joint, inputs, results.size());
     Vars out = b.inline_graph(h.first, in), kept(out.begin() + static_cast<std::ptrdiff_t>(results.size()), out.end());
@@ -86,7 +90,8 @@ ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span
     append(second_params, saved);
     append(second_params, cts);
     forward = share(transform::extract(table, joint, part(joint.params, 0, inputs), first_results, true));
-    backward = share(transform::extract(table, joint, second_params, part(joint.results, results.size(), wrt.size()), false));
+    backward =
+        share(transform::extract(table, joint, second_params, part(joint.results, results.size(), wrt.size()), false));
   } else {
     backward = share(transform::vjp(table, body, wrt, with_ct, false));
   }
@@ -104,7 +109,8 @@ ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span
 
 std::vector<Mapped> batch_call(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
   const std::vector<bool> none(call.regions[0]->results.size(), false);
-  transform::Batched body = transform::batch(b.table(), *call.regions[0], mapped_of(in, 0, in.size()), size, none, transform::front_of(b, in));
+  transform::Batched body = transform::batch(b.table(), *call.regions[0], mapped_of(in, 0, in.size()), size, none,
+                                             transform::front_of(b, in));
   Vars operands;
   for (const Mapped& m : in) operands.push_back(m.var);
   Vars out = b.emit(call.op, operands, call.attrs, {share(std::move(body.graph))});
@@ -124,7 +130,9 @@ OpDef call_like(std::string_view name, std::string_view signature, std::string_v
 }
 
 OpDef named_value_row() {
-  OpDef row{.name = kNamed, .signature = "named_value(x, name: str)", .doc = "The value itself, which `remat` may keep by its name."};
+  OpDef row{.name = kNamed,
+            .signature = "named_value(x, name: str)",
+            .doc = "The value itself, which `remat` may keep by its name."};
   row.factors = broadcast_factors;
   row.dtype = {Operands::AsIs, {}};
   row.derivative = ir::Custom{[](Builder&, const ir::NodeView&, std::span<const Var> t) -> Vars { return {t[0]}; },
@@ -136,7 +144,8 @@ OpDef named_value_row() {
 }
 
 OpDef call_row() {
-  OpDef row = call_like("call", "call(values: arrays)", "A function kept together; with `remat`, computed again for the backward pass.");
+  OpDef row = call_like("call", "call(values: arrays)",
+                        "A function kept together; with `remat`, computed again for the backward pass.");
   row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_call, .pull = pull_call};
   row.batch = batch_call;
   row.infer = infer_call;

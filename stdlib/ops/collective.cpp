@@ -1,7 +1,8 @@
-// The steps in which devices talk, and what belongs to them: a device's place (`axis_index`), the cast that makes a value varying
-// (`pcast`), and a device's own part of a value (`own_slice`). The rows `shard` and `follow` are in constraint.cpp. Their kernels are in exec, which reads the
-// `comm` column. Shapes, effects on the varying axes and transposes are those of jax.lax's collectives under shard_map.
-// Attributes: see Comm in interpreter/ir/op.h.
+// The steps in which devices talk, and what belongs to them: a device's place (`axis_index`), the cast that makes a
+// value varying
+// (`pcast`), and a device's own part of a value (`own_slice`). The rows `shard` and `follow` are in constraint.cpp.
+// Their kernels are in exec, which reads the `comm` column. Shapes, effects on the varying axes and transposes are
+// those of jax.lax's collectives under shard_map. Attributes: see Comm in interpreter/ir/op.h.
 #include <algorithm>
 #include <stdexcept>
 
@@ -50,15 +51,16 @@ std::string axes_named(const OpCall& call) {
   return out;
 }
 
-// The dimensions of an operand and a result: which of them the collective works on, and where the others are in the result.
+// The dimensions of an operand and a result: which of them the collective works on, and where the others are in the
+// result.
 struct Change {
-  std::vector<bool> touched;                  // by operand dimension
-  std::vector<int> from;                      // by result dimension: the operand's, or -1 where it is made or changed
+  std::vector<bool> touched;  // by operand dimension
+  std::vector<int> from;      // by result dimension: the operand's, or -1 where it is made or changed
   Shape shape;
 };
 
-// Which dimension (from the end; `present`) loses its parts or goes, and which comes or grows: the one description of all collectives
-// that change a shape.
+// Which dimension (from the end; `present`) loses its parts or goes, and which comes or grows: the one description of
+// all collectives that change a shape.
 Change change(const OpCall& call, std::optional<std::int64_t> split, std::optional<std::int64_t> join) {
   const Type& x = call.in[0];
   Change c;
@@ -71,18 +73,23 @@ Change change(const OpCall& call, std::optional<std::int64_t> split, std::option
   if (split) {
     std::size_t d = dim_of(x, *split, call.op.name);
     if (whole_dims ? shape[d] % n != 0 : shape[d] != n)
-      fail("shape", std::string(call.op.name) + " of " + runtime::to_string(x) + " over " + axes_named(call) + ": dimension " + std::to_string(d) + " has size " +
-                        std::to_string(shape[d]) + ", which " + (whole_dims ? "does not divide by " : "must be ") + std::to_string(n) +
+      fail("shape", std::string(call.op.name) + " of " + runtime::to_string(x) + " over " + axes_named(call) +
+                        ": dimension " + std::to_string(d) + " has size " + std::to_string(shape[d]) + ", which " +
+                        (whole_dims ? "does not divide by " : "must be ") + std::to_string(n) +
                         (whole_dims ? "" : " (or say `tiled: true`)"));
     c.touched[d] = true;
-    if (whole_dims) shape[d] /= n, from[d] = -1;
-    else shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(d)), from.erase(from.begin() + static_cast<std::ptrdiff_t>(d));
+    if (whole_dims)
+      shape[d] /= n, from[d] = -1;
+    else
+      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(d)),
+          from.erase(from.begin() + static_cast<std::ptrdiff_t>(d));
   }
   if (join) {
     if (whole_dims) {
       std::size_t d = dim_of(x, *join, call.op.name);
       c.touched[d] = true;
-      if (__builtin_mul_overflow(shape[d], n, &shape[d])) fail("shape", std::string(call.op.name) + ": the result is too large");
+      if (__builtin_mul_overflow(shape[d], n, &shape[d]))
+        fail("shape", std::string(call.op.name) + ": the result is too large");
       from[d] = -1;
     } else {
       auto rank = static_cast<std::int64_t>(shape.size()) + 1;
@@ -106,8 +113,8 @@ Change change_of(const OpCall& call) {
   }
 }
 
-// Dimensions that a collective does not work on pass through (axes that the partitioner looks after may split them); the others are
-// needed whole.
+// Dimensions that a collective does not work on pass through (axes that the partitioner looks after may split them);
+// the others are needed whole.
 FactorRule rule(const OpCall& call) {
   RuleBuilder r;
   if (call.in.empty()) {
@@ -119,7 +126,8 @@ FactorRule rule(const OpCall& call) {
   for (std::size_t d = 0; d < call.in[0].shape.size(); ++d)
     in.push_back({r.factor(call.in[0].shape[d], c.touched[d] ? FactorKind::Whole : FactorKind::Pass)});
   for (std::size_t d = 0; d < c.shape.size(); ++d)
-    out.push_back(c.from[d] >= 0 ? in[static_cast<std::size_t>(c.from[d])] : ir::DimFactors{r.factor(c.shape[d], FactorKind::Whole)});
+    out.push_back(c.from[d] >= 0 ? in[static_cast<std::size_t>(c.from[d])]
+                                 : ir::DimFactors{r.factor(c.shape[d], FactorKind::Whole)});
   r.rule.operands = {in};
   r.rule.results = {out};
   return r.rule;
@@ -132,13 +140,14 @@ Type moved(const OpCall& call) {
   Change c = change_of(call);
   for (std::size_t d = 0; d < c.touched.size(); ++d)
     if (c.touched[d] && is_split(x, static_cast<int>(d)))
-      fail("layout", std::string(call.op.name) + " of " + runtime::to_string(x) + ": dimension " + std::to_string(d) + " is split over " +
-                         axes_text(x, static_cast<int>(d)) + ", `shard` it first");
+      fail("layout", std::string(call.op.name) + " of " + runtime::to_string(x) + ": dimension " + std::to_string(d) +
+                         " is split over " + axes_text(x, static_cast<int>(d)) + ", `shard` it first");
   runtime::checked_bytes(c.shape, runtime::size_of(x.dtype));
   Type out = x;
   out.shape = c.shape;
   out.sharding.dims.clear();
-  for (int d : c.from) out.sharding.dims.push_back(d >= 0 ? x.sharding.dims[static_cast<std::size_t>(d)] : runtime::DimSharding{});
+  for (int d : c.from)
+    out.sharding.dims.push_back(d >= 0 ? x.sharding.dims[static_cast<std::size_t>(d)] : runtime::DimSharding{});
   out.mesh = mesh_of(call);
   return out;
 }
@@ -146,11 +155,14 @@ Type moved(const OpCall& call) {
 std::vector<Type> infer_reduction(const OpCall& call) {
   const Type& x = call.in[0];
   if (x.dtype == DType::Key || (x.dtype == DType::Bool && call.op.comm == Comm::Sum))
-    fail("dtype", std::string(call.op.name) + " of " + runtime::to_string(x) + ": cast it to a number first, `cast(x, i32)`");
+    fail("dtype",
+         std::string(call.op.name) + " of " + runtime::to_string(x) + ": cast it to a number first, `cast(x, i32)`");
   Type out = moved(call);
   AxisSet axes = axes_of(call.attrs);
-  if (grouped(call.attrs)) out.varying |= axes;
-  else out.varying = out.varying - axes;
+  if (grouped(call.attrs))
+    out.varying |= axes;
+  else
+    out.varying = out.varying - axes;
   out.sharding.unreduced = out.sharding.unreduced - axes;
   return {out};
 }
@@ -160,8 +172,10 @@ std::vector<Type> infer_move(const OpCall& call) {
     fail("dtype", "psum_scatter of " + runtime::to_string(call.in[0]) + ": cast it to a number first, `cast(x, i32)`");
   Type out = moved(call);
   AxisSet axes = axes_of(call.attrs);
-  if (call.op.comm == Comm::Gather && text_or(call.attrs, "to", "varying") == "same") out.varying = out.varying - axes;
-  else out.varying |= axes;
+  if (call.op.comm == Comm::Gather && text_or(call.attrs, "to", "varying") == "same")
+    out.varying = out.varying - axes;
+  else
+    out.varying |= axes;
   out.sharding.unreduced = out.sharding.unreduced - axes;
   return {out};
 }
@@ -171,9 +185,11 @@ std::vector<Type> infer_permute(const OpCall& call) {
   std::vector<bool> sends(static_cast<std::size_t>(n), false), gets(static_cast<std::size_t>(n), false);
   for (auto [from, to] : call.attrs.pairs("pairs")) {
     if (from < 0 || from >= n || to < 0 || to >= n)
-      fail("argument", "ppermute over " + axes_named(call) + ": the pair (" + std::to_string(from) + ", " + std::to_string(to) + ") names a device beyond the " + std::to_string(n) + " there are");
+      fail("argument", "ppermute over " + axes_named(call) + ": the pair (" + std::to_string(from) + ", " +
+                           std::to_string(to) + ") names a device beyond the " + std::to_string(n) + " there are");
     if (sends[static_cast<std::size_t>(from)] || gets[static_cast<std::size_t>(to)])
-      fail("argument", "ppermute over " + axes_named(call) + ": in (" + std::to_string(from) + ", " + std::to_string(to) + ") a source or a destination comes a second time; each may occur once");
+      fail("argument", "ppermute over " + axes_named(call) + ": in (" + std::to_string(from) + ", " +
+                           std::to_string(to) + ") a source or a destination comes a second time; each may occur once");
     sends[static_cast<std::size_t>(from)] = gets[static_cast<std::size_t>(to)] = true;
   }
   return infer_move(call);
@@ -195,10 +211,12 @@ std::vector<Type> infer_cast(const OpCall& call) {
     out.varying |= axes;
     out.sharding.reduced = out.sharding.reduced - axes;
   } else if (to == "reduced") {
-    if (!(out.varying & axes).empty()) fail("varying", "pcast of " + runtime::to_string(out) + ": a value that varies cannot become reduced");
+    if (!(out.varying & axes).empty())
+      fail("varying", "pcast of " + runtime::to_string(out) + ": a value that varies cannot become reduced");
     out.sharding.reduced |= axes;
   } else if (to == "unreduced") {
-    if (!out.varying.contains(axes)) fail("varying", "pcast of " + runtime::to_string(out) + ": only a value that varies can become a pending sum");
+    if (!out.varying.contains(axes))
+      fail("varying", "pcast of " + runtime::to_string(out) + ": only a value that varies can become a pending sum");
     out.varying = out.varying - axes;
     out.sharding.unreduced |= axes;
   } else {
@@ -255,7 +273,7 @@ Var psum_back(Builder& b, const NodeView& n, Var ct, const Type&) {
 
 Var gather_back(Builder& b, const NodeView& n, Var ct, const Type& want) {
   const Attrs& attrs = n.call.attrs;
-  if (text_or(attrs, "to", "varying") == "same") {   // every device has all of the cotangent: its own part is enough
+  if (text_or(attrs, "to", "varying") == "same") {  // every device has all of the cotangent: its own part is enough
     Var part = b.emit1(*b.core().own_slice, {ct}, over(attrs, {{"axis", attrs.integer("axis")}}));
     return tiled(attrs) ? part : ir::reshape(b, part, want.shape);
   }
@@ -269,7 +287,9 @@ Var scatter_back(Builder& b, const NodeView& n, Var ct, const Type&) {
 
 Var exchange_back(Builder& b, const NodeView& n, Var ct, const Type&) {
   const Attrs& attrs = n.call.attrs;
-  return b.emit1(n.call.op, {ct}, over(attrs, {{"split", attrs.integer("concat")}, {"concat", attrs.integer("split")}, {"tiled", tiled(attrs)}}));
+  return b.emit1(
+      n.call.op, {ct},
+      over(attrs, {{"split", attrs.integer("concat")}, {"concat", attrs.integer("split")}, {"tiled", tiled(attrs)}}));
 }
 
 Var permute_back(Builder& b, const NodeView& n, Var ct, const Type&) {
@@ -278,12 +298,14 @@ Var permute_back(Builder& b, const NodeView& n, Var ct, const Type&) {
   return b.emit1(n.call.op, {ct}, over(n.call.attrs, {{"pairs", pairs}}));
 }
 
-Var cast_back(Builder&, const NodeView&, Var ct, const Type&) { return ct; }   // the sum follows in sum_missing
+Var cast_back(Builder&, const NodeView&, Var ct, const Type&) { return ct; }  // the sum follows in sum_missing
 
 Var slice_back(Builder& b, const NodeView& n, Var ct, const Type& want) {
   const Attrs& attrs = n.call.attrs;
-  if (!(want.varying & axes_of(attrs)).empty()) throw std::logic_error("own_slice is for values that all devices have, not for " + runtime::to_string(want));
-  return b.emit1(*b.core().all_gather, {ct}, over(attrs, {{"axis", attrs.integer("axis")}, {"tiled", true}, {"to", std::string("same")}}));
+  if (!(want.varying & axes_of(attrs)).empty())
+    throw std::logic_error("own_slice is for values that all devices have, not for " + runtime::to_string(want));
+  return b.emit1(*b.core().all_gather, {ct},
+                 over(attrs, {{"axis", attrs.integer("axis")}, {"tiled", true}, {"to", std::string("same")}}));
 }
 
 // The gradient of a maximum is shared among ties: each device's share is 1 / how many have the extreme value.
@@ -302,7 +324,8 @@ ir::Custom extreme() {
   };
   out.vjp = [](Builder& b, const NodeView& n, std::span<const Var> ct) -> Vars {
     if (!ct[0].valid()) return {Var{}};
-    Var spread = grouped(n.call.attrs) ? b.emit1(*b.core().psum, {ct[0]}, over(n.call.attrs)) : cast_varying(b, ct[0], n.call.attrs, axes_of(n.call.attrs));
+    Var spread = grouped(n.call.attrs) ? b.emit1(*b.core().psum, {ct[0]}, over(n.call.attrs))
+                                       : cast_varying(b, ct[0], n.call.attrs, axes_of(n.call.attrs));
     return {sum_missing(b, ir::mul(b, spread, share_of_extreme(b, n)), n.call.attrs, n.call.in[0])};
   };
   return out;
@@ -336,21 +359,29 @@ OpDef row(std::string_view name, std::string_view signature, std::string_view do
 }  // namespace
 
 void register_collective(OpTable& table) {
-  table.add(row("psum", "psum(x, axes: ints)", "The sum of x over the devices along the axes, on each of them.", Comm::Sum, transposes(psum_back), infer_reduction));
+  table.add(row("psum", "psum(x, axes: ints)", "The sum of x over the devices along the axes, on each of them.",
+                Comm::Sum, transposes(psum_back), infer_reduction));
   table.add(row("pmax", "pmax(x, axes: ints)", "The largest x along the axes.", Comm::Max, extreme(), infer_reduction));
-  table.add(row("pmin", "pmin(x, axes: ints)", "The smallest x along the axes.", Comm::Min, extreme(), infer_reduction));
+  table.add(
+      row("pmin", "pmin(x, axes: ints)", "The smallest x along the axes.", Comm::Min, extreme(), infer_reduction));
   table.add(row("all_gather", "all_gather(x, axes: ints, axis: int = 0, tiled: bool = false, to: str = \"varying\")",
-                "The x of all devices along the axes, joined along a dimension (tiled) or stacked as a new one.", Comm::Gather, transposes(gather_back), infer_move));
-  table.add(row("psum_scatter", "psum_scatter(x, axes: ints, axis: int = 0, tiled: bool = false)", "The sum along the axes, split along a dimension.",
-                Comm::ScatterSum, transposes(scatter_back), infer_move));
-  table.add(row("all_to_all", "all_to_all(x, axes: ints, split: int = 0, concat: int = 0, tiled: bool = false)", "Piece i of the x of every device.", Comm::AllToAll,
-                transposes(exchange_back), infer_move));
-  table.add(row("ppermute", "ppermute(x, axes: ints, pairs: pairs)", "The x of the source device, zeros where there is none.", Comm::Permute,
-                transposes(permute_back), infer_permute));
-  table.add(row("axis_index", "axis_index(axes: ints)", "Where this device is along the axes.", Comm::Index, ir::Zero{}, infer_index));
-  table.add(row("pcast", "pcast(x, axes: ints, to: str = \"varying\")", "The same value, typed as one that may differ between devices.", Comm::Cast, transposes(cast_back),
+                "The x of all devices along the axes, joined along a dimension (tiled) or stacked as a new one.",
+                Comm::Gather, transposes(gather_back), infer_move));
+  table.add(row("psum_scatter", "psum_scatter(x, axes: ints, axis: int = 0, tiled: bool = false)",
+                "The sum along the axes, split along a dimension.", Comm::ScatterSum, transposes(scatter_back),
+                infer_move));
+  table.add(row("all_to_all", "all_to_all(x, axes: ints, split: int = 0, concat: int = 0, tiled: bool = false)",
+                "Piece i of the x of every device.", Comm::AllToAll, transposes(exchange_back), infer_move));
+  table.add(row("ppermute", "ppermute(x, axes: ints, pairs: pairs)",
+                "The x of the source device, zeros where there is none.", Comm::Permute, transposes(permute_back),
+                infer_permute));
+  table.add(row("axis_index", "axis_index(axes: ints)", "Where this device is along the axes.", Comm::Index, ir::Zero{},
+                infer_index));
+  table.add(row("pcast", "pcast(x, axes: ints, to: str = \"varying\")",
+                "The same value, typed as one that may differ between devices.", Comm::Cast, transposes(cast_back),
                 infer_cast));
-  table.add(row("own_slice", "own_slice(x, axes: ints, axis: int)", "This device's part of a value that all have.", Comm::Slice, transposes(slice_back), infer_move));
+  table.add(row("own_slice", "own_slice(x, axes: ints, axis: int)", "This device's part of a value that all have.",
+                Comm::Slice, transposes(slice_back), infer_move));
   table.add(shard_row());
   table.add(follow_row());
   register_per_device(table);

@@ -1,5 +1,6 @@
-// `follow`: a value that shall be laid out as another one where nothing else is said (a gradient as its argument, on auto axes).
-// `shard`: the layout of a value. A constraint for the partitioner on auto axes, a type on explicit axes. The value is the same.
+// `follow`: a value that shall be laid out as another one where nothing else is said (a gradient as its argument, on
+// auto axes). `shard`: the layout of a value. A constraint for the partitioner on auto axes, a type on explicit axes.
+// The value is the same.
 #include <stdexcept>
 
 #include "interpreter/ir/explicit_law.h"
@@ -17,16 +18,17 @@ std::vector<Type> infer_shard(const OpCall& call) {
   if (!layout.mesh) fail("mesh", "`shard` needs a mesh: declare one");
   const runtime::Mesh& mesh = *layout.mesh;
   if (x.mesh && !runtime::same_devices(*x.mesh, mesh))
-    fail("mesh", "`shard` in traced code keeps the mesh: " + runtime::to_string(x) + " lives on " + runtime::to_string(*x.mesh) + ", the spec means " +
-                     runtime::to_string(mesh));
+    fail("mesh", "`shard` in traced code keeps the mesh: " + runtime::to_string(x) + " lives on " +
+                     runtime::to_string(*x.mesh) + ", the spec means " + runtime::to_string(mesh));
   const auto& dims = layout.sharding.dims;
   if (dims.size() > x.shape.size())
-    fail("shape", "a spec of " + std::to_string(dims.size()) + " entries, " + runtime::to_string(mesh, layout.sharding) + ", does not fit " + runtime::to_string(x));
+    fail("shape", "a spec of " + std::to_string(dims.size()) + " entries, " +
+                      runtime::to_string(mesh, layout.sharding) + ", does not fit " + runtime::to_string(x));
   Type out = x;
   out.mesh = layout.mesh;
   out.sharding = runtime::Sharding::replicated(x.shape.size());
   AxisSet typed = mesh.of_kind(runtime::AxisKind::Explicit) | mesh.of_kind(runtime::AxisKind::Manual);
-  std::size_t leading = x.shape.size() - dims.size();   // further leading dimensions keep what they have
+  std::size_t leading = x.shape.size() - dims.size();  // further leading dimensions keep what they have
   for (std::size_t d = 0; d < x.shape.size(); ++d) {
     const auto& axes = d < leading ? x.sharding.dims[d].axes : dims[d - leading].axes;
     std::int64_t n = 1;
@@ -37,25 +39,30 @@ std::vector<Type> infer_shard(const OpCall& call) {
     if (n == 0 || x.shape[d] % n != 0) {
       std::string names;
       for (AxisId a : axes) names += (names.empty() ? "@" : ", @") + mesh.axes[a].name;
-      fail("layout", "dimension " + std::to_string(d) + " of " + runtime::to_string(x) + " has size " + std::to_string(x.shape[d]) + ", which " + names + " of size " +
-                         std::to_string(n) + " does not divide");
+      fail("layout", "dimension " + std::to_string(d) + " of " + runtime::to_string(x) + " has size " +
+                         std::to_string(x.shape[d]) + ", which " + names + " of size " + std::to_string(n) +
+                         " does not divide");
     }
   }
   out.sharding.unreduced = layout.sharding.unreduced & typed;
   if (!out.sharding.unreduced.empty() && layout.sharding.pending == runtime::Pending::Sum)
     ir::check_summable(x.dtype, "`shard` of " + runtime::to_string(x));
-  const bool less = x.sharding.unreduced.contains(out.sharding.unreduced) && x.sharding.pending == layout.sharding.pending;
+  const bool less =
+      x.sharding.unreduced.contains(out.sharding.unreduced) && x.sharding.pending == layout.sharding.pending;
   if (!out.sharding.unreduced.empty() && layout.sharding.pending != runtime::Pending::Sum && !less)
-    fail("layout", "`shard` of " + runtime::to_string(x) + " cannot leave a maximum or minimum pending: `max` and `min` do, by their `out:`");
+    fail("layout", "`shard` of " + runtime::to_string(x) +
+                       " cannot leave a maximum or minimum pending: `max` and `min` do, by their `out:`");
   out.sharding.reduced = layout.sharding.reduced & typed;
   AxisSet used = out.sharding.unreduced | out.sharding.reduced;
   for (const auto& d : out.sharding.dims)
     for (AxisId a : d.axes) {
-      if (used.has(a)) fail("layout", "`shard` would lay " + runtime::to_string(x) + " out over @" + mesh.axes[a].name + " in two ways");
+      if (used.has(a))
+        fail("layout",
+             "`shard` would lay " + runtime::to_string(x) + " out over @" + mesh.axes[a].name + " in two ways");
       used.add(a);
     }
   out.sharding.pending = layout.sharding.pending;
-  if (out.sharding.used_axes().empty() && out.varying.empty()) out.mesh = nullptr;   // nothing shows in the type
+  if (out.sharding.used_axes().empty() && out.varying.empty()) out.mesh = nullptr;  // nothing shows in the type
   return {out};
 }
 
@@ -72,8 +79,10 @@ Var shard_back(Builder& b, const NodeView& n, int, std::span<const Var> ct, cons
 std::vector<Mapped> batch_shard(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t) {
   if (!in[0].mapped) return {{b.emit1(call.op, {in[0].var}, call.attrs), false}};
   Layout layout = call.attrs.layout("layout");
-  while (layout.sharding.dims.size() < call.in[0].shape.size()) layout.sharding.dims.insert(layout.sharding.dims.begin(), runtime::DimSharding{{}, true});
-  layout.sharding.dims.insert(layout.sharding.dims.begin(), runtime::DimSharding{b.type(in[0].var).sharding.dims[0].axes, true});
+  while (layout.sharding.dims.size() < call.in[0].shape.size())
+    layout.sharding.dims.insert(layout.sharding.dims.begin(), runtime::DimSharding{{}, true});
+  layout.sharding.dims.insert(layout.sharding.dims.begin(),
+                              runtime::DimSharding{b.type(in[0].var).sharding.dims[0].axes, true});
   Attrs attrs = call.attrs;
   attrs.set("layout", layout);
   return {{b.emit1(call.op, {in[0].var}, std::move(attrs)), true}};
@@ -82,7 +91,9 @@ std::vector<Mapped> batch_shard(Builder& b, const OpCall& call, std::span<const 
 // ---- follow
 
 std::vector<Type> infer_follow(const OpCall& call) {
-  if (call.in[0].rank() < call.in[1].rank()) throw std::logic_error("follow: " + runtime::to_string(call.in[0]) + " cannot be laid out as " + runtime::to_string(call.in[1]));
+  if (call.in[0].rank() < call.in[1].rank())
+    throw std::logic_error("follow: " + runtime::to_string(call.in[0]) + " cannot be laid out as " +
+                           runtime::to_string(call.in[1]));
   return {call.in[0]};
 }
 
@@ -94,10 +105,15 @@ std::vector<Mapped> batch_follow(Builder& b, const OpCall& call, std::span<const
 }  // namespace
 
 OpDef follow_row() {
-  OpDef row{.name = "follow", .signature = "follow(x, like)", .doc = "x, laid out as another value is where nothing else is said."};
+  OpDef row{.name = "follow",
+            .signature = "follow(x, like)",
+            .doc = "x, laid out as another value is where nothing else is said."};
   row.dtype = {Operands::AsIs, {}};
-  row.derivative = ir::Custom{[](Builder&, const NodeView&, std::span<const Var> tangents) -> Vars { return {tangents[0]}; },
-                              [](Builder&, const NodeView&, std::span<const Var> cotangents) -> Vars { return {cotangents[0], Var{}}; }};
+  row.derivative =
+      ir::Custom{[](Builder&, const NodeView&, std::span<const Var> tangents) -> Vars { return {tangents[0]}; },
+                 [](Builder&, const NodeView&, std::span<const Var> cotangents) -> Vars {
+                   return {cotangents[0], Var{}};
+                 }};
   row.kernel = ir::Structure::Shard;
   row.batch = batch_follow;
   row.internal = true;

@@ -1,5 +1,5 @@
-// `contract`, the one bilinear operation with a sum: every product of matrices, einsum and their derivatives come down to it.
-// Its rule is its attribute: the letters of `spec` are the factors.
+// `contract`, the one bilinear operation with a sum: every product of matrices, einsum and their derivatives come down
+// to it. Its rule is its attribute: the letters of `spec` are the factors.
 #include <algorithm>
 
 #include "stdlib/ops/contract_kernel.h"
@@ -13,14 +13,17 @@ FactorRule contract_factors(const OpCall& call) {
   auto spec = read_spec(call.attrs.text("spec"));
   const Shape &x = call.in[0].shape, &y = call.in[1].shape;
   if (x.size() < spec.x.size() || y.size() < spec.y.size())
-    fail("shape", "the product `" + call.attrs.text("spec") + "` needs arrays of rank " + std::to_string(spec.x.size()) + " and " +
-                      std::to_string(spec.y.size()) + ", got " + runtime::to_string(call.in[0]) + " and " + runtime::to_string(call.in[1]));
+    fail("shape", "the product `" + call.attrs.text("spec") + "` needs arrays of rank " +
+                      std::to_string(spec.x.size()) + " and " + std::to_string(spec.y.size()) + ", got " +
+                      runtime::to_string(call.in[0]) + " and " + runtime::to_string(call.in[1]));
   FactorRule rule;
   rule.operands.resize(2);
   rule.results.resize(1);
   std::size_t lead = x.size() - spec.x.size();
-  if (y.size() - spec.y.size() != lead || !std::equal(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(lead), y.begin()))
-    fail("shape", "the leading dimensions of a product differ: " + runtime::to_string(call.in[0]) + " and " + runtime::to_string(call.in[1]));
+  if (y.size() - spec.y.size() != lead ||
+      !std::equal(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(lead), y.begin()))
+    fail("shape", "the leading dimensions of a product differ: " + runtime::to_string(call.in[0]) + " and " +
+                      runtime::to_string(call.in[1]));
   auto add = [&](std::string name, std::int64_t size, FactorKind kind) {
     rule.factors.push_back({std::move(name), size, kind, FactorReduce::Sum});
     return static_cast<int>(rule.factors.size()) - 1;
@@ -34,8 +37,10 @@ FactorRule contract_factors(const OpCall& call) {
     for (auto& [l, f] : known)
       if (l == label) {
         if (rule.factors[static_cast<std::size_t>(f)].size != size)
-          fail("shape", "a dimension that both arrays share has sizes " + std::to_string(rule.factors[static_cast<std::size_t>(f)].size) + " and " +
-                            std::to_string(size) + ": " + runtime::to_string(call.in[0]) + " and " + runtime::to_string(call.in[1]));
+          fail("shape", "a dimension that both arrays share has sizes " +
+                            std::to_string(rule.factors[static_cast<std::size_t>(f)].size) + " and " +
+                            std::to_string(size) + ": " + runtime::to_string(call.in[0]) + " and " +
+                            runtime::to_string(call.in[1]));
         return f;
       }
     bool kept = spec.out.find(label) != std::string_view::npos;
@@ -50,7 +55,8 @@ FactorRule contract_factors(const OpCall& call) {
   return rule;
 }
 
-// Both sides of the sum split: the result could be whole, split or pending, so it has to be said. Batch dimensions must agree.
+// Both sides of the sum split: the result could be whole, split or pending, so it has to be said. Batch dimensions must
+// agree.
 std::optional<std::string> contract_refuses(const OpCall& call, const FactorRule& rule) {
   if (call.attrs.has("out")) return std::nullopt;
   const Type &x = call.in[0], &y = call.in[1];
@@ -61,11 +67,13 @@ std::optional<std::string> contract_refuses(const OpCall& call, const FactorRule
       int dx = static_cast<int>(i), dy = static_cast<int>(j);
       bool summed = rule.factors[static_cast<std::size_t>(rule.operands[0][i][0])].kind == FactorKind::Reduced;
       if (summed && is_split(x, dx) && is_split(y, dy))
-        return "the product of " + both + " sums over a dimension that is split on both sides (" + axes_text(x, dx) + " and " + axes_text(y, dy) +
+        return "the product of " + both + " sums over a dimension that is split on both sides (" + axes_text(x, dx) +
+               " and " + axes_text(y, dy) +
                "), so its layout is ambiguous: say it with `out: P(...)`, or `shard` an operand first";
       const bool one_whole = call.attrs.has("lenient") && (!is_split(x, dx) || !is_split(y, dy));
       if (!summed && !one_whole && laid_out(x) && laid_out(y) && axes_text(x, dx) != axes_text(y, dy))
-        return "the product of " + both + " has a batch dimension that is laid out in two ways: `shard` one operand first, or say the result's "
+        return "the product of " + both +
+               " has a batch dimension that is laid out in two ways: `shard` one operand first, or say the result's "
                "layout with `out: P(...)`";
     }
   return std::nullopt;
@@ -102,13 +110,17 @@ std::vector<Mapped> contract_batch(Builder& b, const OpCall& call, std::span<con
   return {{b.emit(call.op, {in[0].var, in[1].var}, attrs).at(0), true}};
 }
 
-Sample sample(SampleOperand x, SampleOperand y, std::string spec) { return {{std::move(x), std::move(y)}, {{"spec", std::move(spec)}}}; }
+Sample sample(SampleOperand x, SampleOperand y, std::string spec) {
+  return {{std::move(x), std::move(y)}, {{"spec", std::move(spec)}}};
+}
 
 }  // namespace
 
 void register_contract(OpTable& t) {
-  OpDef row{.name = "contract", .signature = "contract(x, y, spec: str, out: spec? = none)",
-            .doc = "The sum of products that `spec` writes with one letter a dimension: \"bmk,bkn->bmn\".", .factors = contract_factors};
+  OpDef row{.name = "contract",
+            .signature = "contract(x, y, spec: str, out: spec? = none)",
+            .doc = "The sum of products that `spec` writes with one letter a dimension: \"bmk,bkn->bmn\".",
+            .factors = contract_factors};
   row.derivative = Transposes{{}, false, contract_transpose};
   row.kernel = ir::KernelFn(bind_contract);
   row.kernel_sum = bind_contract_sum;

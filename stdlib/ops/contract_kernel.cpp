@@ -1,7 +1,8 @@
-// Brings a contraction to matrix products. Dimensions fall into four groups: batch (in x, y and the result), rows (x and result),
-// columns (y and result), summed (x and y). A leading dimension over which one operand does not change (stride 0, as blocks of devices
-// do) is a row or column dimension: a split batch times a replicated weight is then one large product. Rows, columns and sums whose
-// strides merge cost nothing; an operand whose do not is packed first, a result whose do not is formed apart and copied.
+// Brings a contraction to matrix products. Dimensions fall into four groups: batch (in x, y and the result), rows (x
+// and result), columns (y and result), summed (x and y). A leading dimension over which one operand does not change
+// (stride 0, as blocks of devices do) is a row or column dimension: a split batch times a replicated weight is then one
+// large product. Rows, columns and sums whose strides merge cost nothing; an operand whose do not is packed first, a
+// result whose do not is formed apart and copied.
 #include "stdlib/ops/contract_kernel.h"
 
 #include <algorithm>
@@ -11,9 +12,13 @@
 namespace shard::stdlib {
 namespace {
 
-struct Dim { std::int64_t size, x = 0, y = 0, out = 0; };   // strides in the three arrays
+struct Dim {
+  std::int64_t size, x = 0, y = 0, out = 0;
+};  // strides in the three arrays
 using Dims = std::vector<Dim>;
-struct Groups { Dims batch, rows, columns, summed; };
+struct Groups {
+  Dims batch, rows, columns, summed;
+};
 
 std::int64_t count(const Dims& dims) {
   std::int64_t n = 1;
@@ -47,20 +52,24 @@ Groups grouped(const KernelCall& c, const ContractSpec& spec, std::size_t terms)
   auto place = [&](Dim d, bool in_x, bool in_y, bool in_out) {
     if (d.size == 1) return;
     if (in_out && in_x && in_y) {
-      if (d.y == 0 && d.x != 0) in_y = false;
-      else if (d.x == 0 && d.y != 0) in_x = false;
+      if (d.y == 0 && d.x != 0)
+        in_y = false;
+      else if (d.x == 0 && d.y != 0)
+        in_x = false;
     }
     (!in_out ? g.summed : in_x && in_y ? g.batch : in_x ? g.rows : g.columns).push_back(d);
   };
   std::size_t lead = x.shape.size() - spec.x.size();
   for (std::size_t d = 0; d < terms; ++d) place({x.shape[d], x.strides[d], y.strides[d], 0}, true, true, false);
-  for (std::size_t d = terms; d < lead; ++d) place({x.shape[d], x.strides[d], y.strides[d], out.strides[d - terms]}, true, true, true);
+  for (std::size_t d = terms; d < lead; ++d)
+    place({x.shape[d], x.strides[d], y.strides[d], out.strides[d - terms]}, true, true, true);
   auto find = [&](std::string_view labels, char l) { return labels.find(l); };
   for (std::size_t i = 0; i < spec.out.size(); ++i) {
     auto a = find(spec.x, spec.out[i]), b = find(spec.y, spec.out[i]);
     bool in_x = a != std::string_view::npos, in_y = b != std::string_view::npos;
     std::size_t o = lead - terms + i;
-    place({out.shape[o], in_x ? x.strides[lead + a] : 0, in_y ? y.strides[lead + b] : 0, out.strides[o]}, in_x, in_y, true);
+    place({out.shape[o], in_x ? x.strides[lead + a] : 0, in_y ? y.strides[lead + b] : 0, out.strides[o]}, in_x, in_y,
+          true);
   }
   for (std::size_t i = 0; i < spec.x.size(); ++i) {
     if (find(spec.out, spec.x[i]) != std::string_view::npos) continue;
@@ -71,7 +80,7 @@ Groups grouped(const KernelCall& c, const ContractSpec& spec, std::size_t terms)
   auto by_x = [](const Dim& a, const Dim& b) { return a.x > b.x; };
   auto by_y = [](const Dim& a, const Dim& b) { return a.y > b.y; };
   std::stable_sort(g.summed.begin(), g.summed.end(), by_x);
-  if (joined(g.summed, joins_y).size() > 1) {   // an order that suits y may spare packing both
+  if (joined(g.summed, joins_y).size() > 1) {  // an order that suits y may spare packing both
     Dims other = g.summed;
     std::stable_sort(other.begin(), other.end(), by_y);
     if (joined(other, joins_x).size() <= 1 || joined(g.summed, joins_x).size() > 1) g.summed = other;
@@ -80,7 +89,9 @@ Groups grouped(const KernelCall& c, const ContractSpec& spec, std::size_t terms)
 }
 
 // How to copy an operand into the order batch, outer (rows or columns), summed, and the strides it then has.
-struct Packing { View from, to; };
+struct Packing {
+  View from, to;
+};
 
 template <class Get>
 Packing pack(Groups& g, Dims Groups::*outer, DType dtype, Get stride) {
@@ -113,8 +124,8 @@ Packing unpack(Groups& g, DType dtype) {
 struct Plan {
   DType dtype;
   std::optional<Packing> pack_x, pack_y, pack_out;
-  bool swapped = false;              // the result's columns vary slowest: form its transpose
-  View x, y, out;                    // [batch..., rows, columns] of a product, without data
+  bool swapped = false;  // the result's columns vary slowest: form its transpose
+  View x, y, out;        // [batch..., rows, columns] of a product, without data
   View whole_out;
 };
 
@@ -127,7 +138,7 @@ Plan plan_for(const KernelCall& c, int terms) {
     p.pack_x = pack(g, &Groups::rows, p.dtype, [](Dim& d) -> std::int64_t& { return d.x; });
   if (joined(g.columns, joins_y).size() > 1 || joined(g.summed, joins_y).size() > 1)
     p.pack_y = pack(g, &Groups::columns, p.dtype, [](Dim& d) -> std::int64_t& { return d.y; });
-  auto line = [](const Dims& d) { return d.empty() || d.back().out == 1; };   // its elements lie one after the other
+  auto line = [](const Dims& d) { return d.empty() || d.back().out == 1; };  // its elements lie one after the other
   bool fits = joined(g.rows, joins_out).size() <= 1 && joined(g.columns, joins_out).size() <= 1;
   if (!fits || !(line(g.columns) || line(g.rows))) p.pack_out = unpack(g, p.dtype);
   p.swapped = !line(g.columns);
@@ -135,7 +146,9 @@ Plan plan_for(const KernelCall& c, int terms) {
   auto last = [](const Dims& dims) { return dims.empty() ? Dim{1, 1, 1, 1} : dims.back(); };
   Dim r = last(g.rows), col = last(g.columns), sum = last(g.summed);
   p.x = p.y = p.out = {p.dtype, {}, {}, nullptr};
-  auto dim = [](View& v, std::int64_t size, std::int64_t stride) { v.shape.push_back(size), v.strides.push_back(stride); };
+  auto dim = [](View& v, std::int64_t size, std::int64_t stride) {
+    v.shape.push_back(size), v.strides.push_back(stride);
+  };
   for (auto& d : g.batch) dim(p.x, d.size, d.x), dim(p.y, d.size, d.y), dim(p.out, d.size, d.out);
   if (p.swapped) {
     dim(p.y, n, col.y), dim(p.y, k, sum.y);
@@ -164,7 +177,9 @@ BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
   runtime::Pool& pool = call.pool;
   if (runtime::numel(p->whole_out.shape) == 0) return [](void* const*, void* const*) {};
   return [p, &pool](void* const* in, void* const* out) {
-    auto scratch = [&](const View& like) { return pool.allocate(runtime::checked_bytes(like.shape, runtime::size_of(like.dtype))); };
+    auto scratch = [&](const View& like) {
+      return pool.allocate(runtime::checked_bytes(like.shape, runtime::size_of(like.dtype)));
+    };
     void *x = in[0], *y = in[1], *to = out[0];
     runtime::BufferRef held_x, held_y, held_out;
     if (p->pack_x) {

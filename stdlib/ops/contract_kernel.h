@@ -7,7 +7,9 @@
 namespace shard::stdlib {
 
 // "bmk,bkn->bmn": one letter a dimension, covering the last dimensions of each array.
-struct ContractSpec { std::string_view x, y, out; };
+struct ContractSpec {
+  std::string_view x, y, out;
+};
 ContractSpec read_spec(std::string_view text);
 BoundKernel bind_contract(const KernelCall& call);
 // Also summed over the first `terms` leading dimensions, which the result does not have (the `kernel_sum` column).

@@ -24,11 +24,15 @@ bool along(const ir::Attrs& attrs, runtime::AxisSet axes) {
   return false;
 }
 
-// The first node of a graph that moves data between devices along these axes, looking into regions; null where there is none.
+// The first node of a graph that moves data between devices along these axes, looking into regions; null where there is
+// none.
 const ir::Node* talker(const Graph& g, runtime::AxisSet axes) {
   for (const ir::Node& n : g.nodes) {
     switch (n.op->comm) {
-      case ir::Comm::None: case ir::Comm::Index: case ir::Comm::Cast: case ir::Comm::Slice: break;
+      case ir::Comm::None:
+      case ir::Comm::Index:
+      case ir::Comm::Cast:
+      case ir::Comm::Slice: break;
       default:
         if (along(n.attrs, axes)) return &n;
     }
@@ -43,7 +47,7 @@ const ir::Node* talker(const Graph& g, runtime::AxisSet axes) {
 bool same_type(const Type& a, const Type& b) {
   Type x = a, y = b;
   x.weak = y.weak = false;
-  if (!x.mesh || !y.mesh) x.mesh = y.mesh = nullptr;   // whole and never laid out are one type
+  if (!x.mesh || !y.mesh) x.mesh = y.mesh = nullptr;  // whole and never laid out are one type
   return x == y;
 }
 
@@ -67,17 +71,19 @@ std::string carry_way_out(const Type& in, const Type& out) {
   return same_type(in, more) ? way_out(out, in, "what the body gives") : way_out(in, out, "the initial value");
 }
 
-void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type> in, const Graph& body, std::size_t first_result) {
+void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type> in, const Graph& body,
+                 std::size_t first_result) {
   auto* named = attrs.find("names");
   auto* names = named ? std::get_if<std::vector<std::string>>(named) : nullptr;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Type& out = body.type(body.results.at(first_result + i));
     if (same_type(in[i], out)) continue;
     std::string which = names && i < names->size() && !(*names)[i].empty() ? " `" + (*names)[i] + "`"
-                        : in.size() > 1                                  ? " " + std::to_string(i + 1) + " of " + std::to_string(in.size())
-                                                                         : "";
-    fail("carry", "the carry" + which + " of " + std::string(loop) + " must keep its type: it comes in as " + runtime::to_string(in[i]) +
-                      " and the body gives " + runtime::to_string(out) + "; " + carry_way_out(in[i], out));
+                        : in.size() > 1 ? " " + std::to_string(i + 1) + " of " + std::to_string(in.size())
+                                        : "";
+    fail("carry", "the carry" + which + " of " + std::string(loop) + " must keep its type: it comes in as " +
+                      runtime::to_string(in[i]) + " and the body gives " + runtime::to_string(out) + "; " +
+                      carry_way_out(in[i], out));
   }
 }
 
@@ -86,10 +92,12 @@ void check_params(const OpCall& call, std::size_t region, std::span<const Type> 
   auto broken = [&](const std::string& what) {
     throw std::logic_error(std::string(call.op.name) + ": region " + std::to_string(region) + " " + what);
   };
-  if (g.params.size() != params.size()) broken("takes " + std::to_string(g.params.size()) + " values, gets " + std::to_string(params.size()));
+  if (g.params.size() != params.size())
+    broken("takes " + std::to_string(g.params.size()) + " values, gets " + std::to_string(params.size()));
   for (std::size_t i = 0; i < params.size(); ++i)
     if (!same_type(g.type(g.params[i]), params[i]))
-      broken("takes " + runtime::to_string(g.type(g.params[i])) + " as value " + std::to_string(i) + ", gets " + runtime::to_string(params[i]));
+      broken("takes " + runtime::to_string(g.type(g.params[i])) + " as value " + std::to_string(i) + ", gets " +
+             runtime::to_string(params[i]));
 }
 
 void check_quiet(const OpCall& call, const Type& condition, const std::string& what) {
@@ -97,8 +105,9 @@ void check_quiet(const OpCall& call, const Type& condition, const std::string& w
   for (const auto& r : call.regions)
     if (const ir::Node* n = talker(*r, condition.varying)) {
       std::string axes = axes_text(condition.mesh, condition.varying);
-      fail("varying", "the condition of " + what + " may differ between devices along " + axes + " (" + runtime::to_string(condition) + "), and " +
-                          std::string(n->op->name) + " inside it needs all of them: reduce the condition first, `pmax(c, " + axes + ")`");
+      fail("varying", "the condition of " + what + " may differ between devices along " + axes + " (" +
+                          runtime::to_string(condition) + "), and " + std::string(n->op->name) +
+                          " inside it needs all of them: reduce the condition first, `pmax(c, " + axes + ")`");
     }
 }
 
@@ -127,7 +136,9 @@ Marks marks_of(const Graph& g, std::span<const Var> vars) {
   return m;
 }
 
-std::span<const Var> part(const Vars& vars, std::size_t begin, std::size_t size) { return std::span<const Var>(vars).subspan(begin, size); }
+std::span<const Var> part(const Vars& vars, std::size_t begin, std::size_t size) {
+  return std::span<const Var>(vars).subspan(begin, size);
+}
 
 void append(Vars& to, std::span<const Var> more) { to.insert(to.end(), more.begin(), more.end()); }
 
@@ -150,7 +161,8 @@ std::vector<Type> result_types(const Graph& g) {
 }
 
 // Cotangents for the results that may get one, zeros where they did not.
-void append_cotangents(Builder& b, Vars& to, const std::vector<Type>& results, const std::vector<bool>& with_ct, std::span<const Var> ct) {
+void append_cotangents(Builder& b, Vars& to, const std::vector<Type>& results, const std::vector<bool>& with_ct,
+                       std::span<const Var> ct) {
   for (std::size_t r = 0; r < results.size(); ++r)
     if (with_ct[r]) to.push_back(zeros_or(b, ct[r], transform::cotangent_type(results[r])));
 }

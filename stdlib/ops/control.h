@@ -30,33 +30,36 @@ bool same_type(const Type& a, const Type& b);
 // What to write where two types that must be equal are not: a cast, a `shard`, a `pcast` of `subject`.
 std::string way_out(const Type& have, const Type& want, std::string_view subject);
 // The carry of a loop must come out as it went in. `attrs` may name the leaves (`names`).
-void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type> in, const Graph& body, std::size_t first_result);
+void check_carry(std::string_view loop, const Attrs& attrs, std::span<const Type> in, const Graph& body,
+                 std::size_t first_result);
 // A region takes exactly these; anything else is a defect of who made the node (std::logic_error).
 void check_params(const OpCall& call, std::size_t region, std::span<const Type> params);
 // A loop or branch whose condition differs between devices may not communicate inside; throws naming the collective.
-void check_quiet(const OpCall& call, const Type& condition, const std::string& what);   // what: "`if`"
+void check_quiet(const OpCall& call, const Type& condition, const std::string& what);  // what: "`if`"
 std::string carry_way_out(const Type& in, const Type& out);
 
 std::size_t at(Var v);
-std::size_t count(const Attrs& attrs, std::string_view name);      // a non-negative integer attribute
-Type row_type(const Type& t);                                      // without its leading dimension
-Type stacked_type(const Type& t, std::int64_t length);             // with one, whole
+std::size_t count(const Attrs& attrs, std::string_view name);  // a non-negative integer attribute
+Type row_type(const Type& t);                                  // without its leading dimension
+Type stacked_type(const Type& t, std::int64_t length);         // with one, whole
 GraphRef share(Graph g);
 Marks marks_of(const Graph& g, std::span<const Var> vars);
 std::span<const Var> part(const Vars& vars, std::size_t begin, std::size_t size);
 void append(Vars& to, std::span<const Var> more);
-Var zeros_or(Builder& b, Var v, const Type& type);                 // v, or zeros where it is a symbolic zero
+Var zeros_or(Builder& b, Var v, const Type& type);  // v, or zeros where it is a symbolic zero
 std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::size_t size);
 // x mapped: itself; else repeated along the new dimension.
 Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const transform::Front& front);
 
-
 // ---- calls
-OpDef call_like(std::string_view name, std::string_view signature, std::string_view doc);   // what rows of calls have in common
+OpDef call_like(std::string_view name, std::string_view signature,
+                std::string_view doc);  // what rows of calls have in common
 std::vector<Type> result_types(const Graph& g);
-std::vector<bool> with_cotangents(const std::vector<Type>& results, std::span<const char> given);   // results that may get one
+std::vector<bool> with_cotangents(const std::vector<Type>& results,
+                                  std::span<const char> given);  // results that may get one
 // Appends cotangents for the results that may get one, zeros where they did not.
-void append_cotangents(Builder& b, Vars& to, const std::vector<Type>& results, const std::vector<bool>& with_ct, std::span<const Var> ct);
-Vars scatter_to(const std::vector<int>& places, std::size_t size, std::span<const Var> values);   // the others invalid
+void append_cotangents(Builder& b, Vars& to, const std::vector<Type>& results, const std::vector<bool>& with_ct,
+                       std::span<const Var> ct);
+Vars scatter_to(const std::vector<int>& places, std::size_t size, std::span<const Var> values);  // the others invalid
 
 }  // namespace shard::stdlib

@@ -1,5 +1,6 @@
-// Convolutions and pools, channels last: x [batch..., spatial..., C]. One internal row, `windows`, shows every window of x beside its
-// position; a convolution is a `contract` of that with the weights, a pool a reduction over the windows. Any number of spatial dimensions.
+// Convolutions and pools, channels last: x [batch..., spatial..., C]. One internal row, `windows`, shows every window
+// of x beside its position; a convolution is a `contract` of that with the weights, a pool a reduction over the
+// windows. Any number of spatial dimensions.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,17 +15,21 @@ namespace {
 
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
 
-// windows(x [lead..., n..., C]; window, stride, padding: zeros before and behind) -> [lead..., positions..., window..., C]
+// windows(x [lead..., n..., C]; window, stride, padding: zeros before and behind) -> [lead..., positions..., window...,
+// C]
 struct Spatial {
   std::size_t lead, count;
   Pairs padding;
   Spatial(const Attrs& attrs, std::size_t rank) : lead(0), count(attrs.ints("window").size()), padding(count, {0, 0}) {
     if (rank < count + 1)
-      fail("shape", "a window of " + std::to_string(count) + " dimensions needs an array of rank " + std::to_string(count + 1) + " or more, with channels last");
+      fail("shape", "a window of " + std::to_string(count) + " dimensions needs an array of rank " +
+                        std::to_string(count + 1) + " or more, with channels last");
     lead = rank - count - 1;
     if (attrs.has("padding")) padding = attrs.pairs("padding");
   }
-  bool padded() const { return std::any_of(padding.begin(), padding.end(), [](auto& p) { return p.first != 0 || p.second != 0; }); }
+  bool padded() const {
+    return std::any_of(padding.begin(), padding.end(), [](auto& p) { return p.first != 0 || p.second != 0; });
+  }
   Shape with_padding(Shape x) const {
     for (std::size_t i = 0; i < count; ++i) x[lead + i] += padding[i].first + padding[i].second;
     return x;
@@ -65,13 +70,13 @@ Var windows_transpose(Builder& b, const NodeView& n, int, std::span<const Var> c
   Spatial s(n.call.attrs, want.shape.size());
   Var g = ct[0];
   for (std::size_t i = 0; i < s.count; ++i) {
-    Shape shape = b.type(g).shape;                    // [lead..., positions or sizes..., windows i..., C]
+    Shape shape = b.type(g).shape;  // [lead..., positions or sizes..., windows i..., C]
     std::size_t at_window = s.lead + s.count, at_place = s.lead + i, rank = shape.size();
     const auto [before, behind] = s.padding[i];
     const std::int64_t places = shape[at_place], size = want.shape[at_place] + before + behind;
     const bool as_many = stride[i] == 1 && places == want.shape[at_place] && before < places && behind < places;
     if (const Type now = b.type(g); !as_many && laid_out(now) && is_split(now, static_cast<int>(at_place))) {
-      ir::Layout whole{now.mesh, now.sharding};       // what lies between has a size that need not be divisible
+      ir::Layout whole{now.mesh, now.sharding};  // what lies between has a size that need not be divisible
       whole.sharding.dims[at_place].axes.clear();
       g = b.emit1(*b.core().shard, {g}, {{"layout", whole}});
     }
@@ -83,7 +88,7 @@ Var windows_transpose(Builder& b, const NodeView& n, int, std::span<const Var> c
       Shape dropped = shape;
       dropped.erase(dropped.begin() + static_cast<std::ptrdiff_t>(at_window));
       Var part = expand(b, b.call("slice", {g}, {{"start", start}, {"limit", limit}, {"step", step}}), dropped);
-      if (as_many) {                                  // what one device needs of its neighbours stays a few rows
+      if (as_many) {  // what one device needs of its neighbours stays a few rows
         Expr placed{b, moved(b, part, at_place, k - before)};
         sum = sum ? *sum + placed : placed;
         continue;
@@ -116,7 +121,8 @@ Vars windows_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in
     const std::size_t d = s.lead + i;
     auto split = split_dim(c, 0, d);
     if (!split) continue;
-    const std::int64_t each = to[d] / split->devices, step = each * stride[i], first = -s.padding[i].first, count = (each - 1) * stride[i] + reach[i];
+    const std::int64_t each = to[d] / split->devices, step = each * stride[i], first = -s.padding[i].first,
+                       count = (each - 1) * stride[i] + reach[i];
     x = window(b, x, *split, first, step, count);
     const bool inside = first >= 0 && first + (split->devices - 1) * step + count <= from[d];
     s.padding[i] = {0, 0};
@@ -137,8 +143,9 @@ Vars windows_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in
 }
 
 void register_windows(OpTable& t) {
-  OpDef row{.name = "windows", .signature = "windows(x, window: ints, stride: ints, padding: pairs? = none)",
-             .doc = "Every window of the spatial dimensions, beside its position; padding: zeros before and behind."};
+  OpDef row{.name = "windows",
+            .signature = "windows(x, window: ints, stride: ints, padding: pairs? = none)",
+            .doc = "Every window of the spatial dimensions, beside its position; padding: zeros before and behind."};
   row.factors = [](const OpCall& call) {
     RuleBuilder r;
     const Shape& x = call.in[0].shape;
@@ -192,10 +199,12 @@ void register_windows(OpTable& t) {
   };
   row.partition = windows_locally;
   row.internal = true;
-  row.samples = {{{f32({2, 6, 4})}, {{"window", Ints{3}}, {"stride", Ints{1}}}}, {{f32({2, 6, 8, 2})}, {{"window", Ints{2, 3}}, {"stride", Ints{2, 1}}}},
-                 {{f32({8, 4, 2})}, {{"window", Ints{3, 2}}, {"stride", Ints{1, 1}}, {"padding", Pairs{{1, 1}, {0, 1}}}}},
-                 {{f32({2, 8, 2})}, {{"window", Ints{3}}, {"stride", Ints{2}}, {"padding", Pairs{{0, 1}}}}},
-                 {{f32({4, 2})}, {{"window", Ints{2}}, {"stride", Ints{1}}, {"padding", Pairs{{3, 2}}}}}};
+  row.samples = {
+      {{f32({2, 6, 4})}, {{"window", Ints{3}}, {"stride", Ints{1}}}},
+      {{f32({2, 6, 8, 2})}, {{"window", Ints{2, 3}}, {"stride", Ints{2, 1}}}},
+      {{f32({8, 4, 2})}, {{"window", Ints{3, 2}}, {"stride", Ints{1, 1}}, {"padding", Pairs{{1, 1}, {0, 1}}}}},
+      {{f32({2, 8, 2})}, {{"window", Ints{3}}, {"stride", Ints{2}}, {"padding", Pairs{{0, 1}}}}},
+      {{f32({4, 2})}, {{"window", Ints{2}}, {"stride", Ints{1}}, {"padding", Pairs{{3, 2}}}}}};
   t.add(std::move(row));
 }
 
@@ -203,7 +212,9 @@ void register_windows(OpTable& t) {
 Ints each(const Attrs& attrs, std::string_view name, std::size_t count, std::int64_t otherwise) {
   Ints made = ints_if(attrs, name).value_or(Ints{otherwise});
   if (made.size() == 1) made.resize(count, made[0]);
-  if (made.size() != count) fail("shape", std::string(name) + " has " + std::to_string(made.size()) + " numbers for " + std::to_string(count) + " spatial dimensions");
+  if (made.size() != count)
+    fail("shape", std::string(name) + " has " + std::to_string(made.size()) + " numbers for " + std::to_string(count) +
+                      " spatial dimensions");
   for (auto n : made)
     if (n < 1) fail("value", std::string(name) + " must be positive");
   return made;
@@ -232,10 +243,12 @@ Var windowed(Builder& b, Var x, const Ints& window, const Attrs& attrs, double f
   const Shape shape = b.type(x).shape;
   std::size_t count = window.size();
   if (shape.size() < count + 1)
-    fail("shape", "windows of " + std::to_string(count) + " dimensions do not fit " + runtime::to_string(b.type(x)) + "; channels are the last dimension");
+    fail("shape", "windows of " + std::to_string(count) + " dimensions do not fit " + runtime::to_string(b.type(x)) +
+                      "; channels are the last dimension");
   Ints stride = each(attrs, "stride", count, 1);
   std::string padding = text_or(attrs, "padding", "SAME");
-  if (padding != "SAME" && padding != "VALID") fail("value", "padding is \"SAME\" or \"VALID\", got \"" + padding + "\"");
+  if (padding != "SAME" && padding != "VALID")
+    fail("value", "padding is \"SAME\" or \"VALID\", got \"" + padding + "\"");
   Pairs widths(count + 1, {0, 0});
   bool any = false;
   for (std::size_t i = 0; i < count && padding == "SAME"; ++i) {
@@ -244,30 +257,34 @@ Var windowed(Builder& b, Var x, const Ints& window, const Attrs& attrs, double f
     widths[i] = {total / 2, total - total / 2};
     any |= total > 0;
   }
-  // On explicit axes a spatial dimension that is split keeps its layout where the result's size allows it (JAX looks at nothing else): what
-  // lies between, padded and cut into windows, is laid out whole there.
+  // On explicit axes a spatial dimension that is split keeps its layout where the result's size allows it (JAX looks at
+  // nothing else): what lies between, padded and cut into windows, is laid out whole there.
   const Type given = b.type(x);
   ir::Layout whole{given.mesh, given.sharding}, wanted = whole;
   bool between = false;
   for (std::size_t i = 0; i < count && laid_out(given); ++i) {
     const std::size_t d = shape.size() - 1 - count + i;
     const std::int64_t parts = runtime::parts(*given.mesh, given.sharding.dims[d]);
-    const std::int64_t padded = shape[d] + widths[i].first + widths[i].second, places = (padded - window[i]) / stride[i] + 1;
+    const std::int64_t padded = shape[d] + widths[i].first + widths[i].second,
+                       places = (padded - window[i]) / stride[i] + 1;
     if (parts == 1 || padded < window[i] || places % parts) continue;
     between = true;
     whole.sharding.dims[d].axes.clear();
   }
   bool disjoint = !any && !laid_out(given);
-  for (std::size_t i = 0; i < count; ++i) disjoint = disjoint && stride[i] == window[i] && shape[shape.size() - 1 - count + i] % window[i] == 0;
+  for (std::size_t i = 0; i < count; ++i)
+    disjoint = disjoint && stride[i] == window[i] && shape[shape.size() - 1 - count + i] % window[i] == 0;
   if (disjoint) return side_by_side(b, x, window);
   Expr v{b, x};
   if (between) x = b.emit1(*b.core().shard, {x}, {{"layout", whole}});
   Attrs how{{"window", window}, {"stride", stride}};
-  if (any && filler != 0) x = b.call("pad_with", {x, v.number(filler)}, {{"widths", widths}});
-  else if (any) how.set("padding", Pairs(widths.begin(), widths.end() - 1));
+  if (any && filler != 0)
+    x = b.call("pad_with", {x, v.number(filler)}, {{"widths", widths}});
+  else if (any)
+    how.set("padding", Pairs(widths.begin(), widths.end() - 1));
   x = b.call("windows", {x}, how);
   if (!between) return x;
-  auto& dims = wanted.sharding.dims;               // the windows' own dimensions stand before the channels
+  auto& dims = wanted.sharding.dims;  // the windows' own dimensions stand before the channels
   dims.insert(dims.end() - 1, count, runtime::DimSharding{});
   return b.emit1(*b.core().shard, {x}, {{"layout", wanted}});
 }
@@ -279,16 +296,20 @@ Vars conv(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   std::size_t rank = xt.shape.size();
   if (rank >= 3 && wt.shape.size() == rank && xt.shape.back() != wt.shape[rank - 2])
     fail("shape", "conv: the channels differ: x " + runtime::to_string(xt) + " has " + std::to_string(xt.shape.back()) +
-                      " (its last dimension), w " + runtime::to_string(wt) + " takes " + std::to_string(wt.shape[rank - 2]) +
-                      " (its last but one)");
+                      " (its last dimension), w " + runtime::to_string(wt) + " takes " +
+                      std::to_string(wt.shape[rank - 2]) + " (its last but one)");
   if (rank < 3 || wt.shape.size() != rank || xt.shape.back() != wt.shape[rank - 2])
-    fail("shape", "conv takes x [N, spatial..., C] and w [window..., C, O], got " + runtime::to_string(xt) + " and " + runtime::to_string(wt));
-  if (!attrs.has("out") && ((laid_out(wt) && !wt.sharding.split_axes().empty()) || (laid_out(xt) && is_split(xt, xt.rank() - 1))))
-    fail("layout", "conv of " + runtime::to_string(xt) + " and " + runtime::to_string(wt) + ": split weights or channels leave the result's layout open: say it with `out: P(...)`");
+    fail("shape", "conv takes x [N, spatial..., C] and w [window..., C, O], got " + runtime::to_string(xt) + " and " +
+                      runtime::to_string(wt));
+  if (!attrs.has("out") &&
+      ((laid_out(wt) && !wt.sharding.split_axes().empty()) || (laid_out(xt) && is_split(xt, xt.rank() - 1))))
+    fail("layout", "conv of " + runtime::to_string(xt) + " and " + runtime::to_string(wt) +
+                       ": split weights or channels leave the result's layout open: say it with `out: P(...)`");
   std::size_t count = rank - 2;
   Ints window(wt.shape.begin(), wt.shape.begin() + static_cast<std::ptrdiff_t>(count));
   Var patches = windowed(b, x, window, attrs, 0);
-  std::string n(kLetters.substr(0, 1)), places(kLetters.substr(1, count)), inside(kLetters.substr(1 + count, count)), c(kLetters.substr(1 + 2 * count, 1)), o(kLetters.substr(2 + 2 * count, 1));
+  std::string n(kLetters.substr(0, 1)), places(kLetters.substr(1, count)), inside(kLetters.substr(1 + count, count)),
+      c(kLetters.substr(1 + 2 * count, 1)), o(kLetters.substr(2 + 2 * count, 1));
   std::string spec = n + places + inside + c + "," + inside + c + o + "->" + n + places + o;
   return {b.call("contract", {patches, w}, with_out({{"spec", spec}}, attrs))};
 }
@@ -306,8 +327,9 @@ Ints pool_window(const Builder& b, Var x, const Attrs& attrs) {
 Vars max_pool(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Ints window = pool_window(b, in[0], attrs);
   DType dtype = b.type(in[0]).dtype;
-  double lowest = runtime::is_float(dtype) ? -std::numeric_limits<double>::infinity()
-                  : runtime::is_signed(dtype) ? -std::ldexp(1.0, static_cast<int>(runtime::size_of(dtype)) * 8 - 1) : 0;
+  double lowest = runtime::is_float(dtype)    ? -std::numeric_limits<double>::infinity()
+                  : runtime::is_signed(dtype) ? -std::ldexp(1.0, static_cast<int>(runtime::size_of(dtype)) * 8 - 1)
+                                              : 0;
   Var all = windowed(b, in[0], window, attrs, lowest);
   Shape shape = b.type(all).shape;
   std::size_t count = window.size(), at_window = shape.size() - 1 - count;
@@ -343,7 +365,9 @@ Vars avg_pool(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_convolution(OpTable& t) {
   register_windows(t);
-  auto say = [](std::int64_t stride, std::string padding) { return Attrs{{"stride", Ints{stride}}, {"padding", std::move(padding)}}; };
+  auto say = [](std::int64_t stride, std::string padding) {
+    return Attrs{{"stride", Ints{stride}}, {"padding", std::move(padding)}};
+  };
   auto pool = [&](Ints window, std::int64_t stride, std::string padding) {
     Attrs attrs = say(stride, std::move(padding));
     attrs.set("window", std::move(window));
@@ -351,10 +375,14 @@ void register_convolution(OpTable& t) {
   };
   t.add(composite_row("conv", "conv(x, w, stride: ints = 1, padding: str = \"SAME\", out: spec? = none)",
                       "The convolution of x [N, spatial..., C] with w [window..., C, O].", conv,
-                      {{{f32({2, 6, 4, 2}), f32({3, 2, 2, 4})}, say(1, "SAME")}, {{f32({2, 6, 6, 2}), f32({2, 2, 2, 2})}, say(2, "VALID")}, {{f32({2, 8, 2}), f32({3, 2, 4})}, say(2, "SAME")}}));
-  t.add(composite_row("max_pool", "max_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\")", "The largest of each window.", max_pool,
+                      {{{f32({2, 6, 4, 2}), f32({3, 2, 2, 4})}, say(1, "SAME")},
+                       {{f32({2, 6, 6, 2}), f32({2, 2, 2, 2})}, say(2, "VALID")},
+                       {{f32({2, 8, 2}), f32({3, 2, 4})}, say(2, "SAME")}}));
+  t.add(composite_row("max_pool", "max_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\")",
+                      "The largest of each window.", max_pool,
                       {{{f32({2, 4, 6, 2})}, pool({2, 2}, 2, "VALID")}, {{f32({2, 4, 2})}, pool({3}, 1, "SAME")}}));
-  t.add(composite_row("avg_pool", "avg_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\")", "The mean of each window; padding counts as zeros.", avg_pool,
+  t.add(composite_row("avg_pool", "avg_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\")",
+                      "The mean of each window; padding counts as zeros.", avg_pool,
                       {{{f32({2, 4, 6, 2})}, pool({2, 2}, 2, "VALID")}, {{f32({2, 4, 2})}, pool({3}, 1, "SAME")}}));
 }
 

@@ -1,5 +1,6 @@
-// Products as users write them: dot, matmul, einsum, outer. All become `contract` (see contract.cpp), which only knows letters that
-// stand in both arrays or in one and the result; here ellipses, diagonals, sums of one array and many arrays are brought to that.
+// Products as users write them: dot, matmul, einsum, outer. All become `contract` (see contract.cpp), which only knows
+// letters that stand in both arrays or in one and the result; here ellipses, diagonals, sums of one array and many
+// arrays are brought to that.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -14,7 +15,8 @@ constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO
 
 std::string types_text(const Builder& b, std::span<const Var> xs) {
   std::string made;
-  for (std::size_t i = 0; i < xs.size(); ++i) made += (i == 0 ? "" : i + 1 == xs.size() ? " and " : ", ") + runtime::to_string(b.type(xs[i]));
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    made += (i == 0 ? "" : i + 1 == xs.size() ? " and " : ", ") + runtime::to_string(b.type(xs[i]));
   return made;
 }
 
@@ -43,13 +45,16 @@ Vars dot(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 Vars matmul(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Shape sx = b.type(in[0]).shape, sy = b.type(in[1]).shape;
-  if (sx.empty() || sy.empty()) fail("shape", "matmul needs arrays of rank 1 or more, got " + types_text(b, in) + "; write `*` for a number");
+  if (sx.empty() || sy.empty())
+    fail("shape", "matmul needs arrays of rank 1 or more, got " + types_text(b, in) + "; write `*` for a number");
   std::int64_t k = sx.back(), ky = sy[sy.size() == 1 ? 0 : sy.size() - 2];
   if (k != ky)
-    fail("shape", "matmul: the last dimension of the first array is " + std::to_string(k) + ", " + (sy.size() == 1 ? "the only one" : "the last but one") +
-                      " of the second is " + std::to_string(ky) + ": " + types_text(b, in));
+    fail("shape", "matmul: the last dimension of the first array is " + std::to_string(k) + ", " +
+                      (sy.size() == 1 ? "the only one" : "the last but one") + " of the second is " +
+                      std::to_string(ky) + ": " + types_text(b, in));
   std::size_t bx = sx.size() < 2 ? 0 : sx.size() - 2, by = sy.size() < 2 ? 0 : sy.size() - 2, batch = std::max(bx, by);
-  // Letters: batch from the start, then m, k, n. A batch dimension of size 1 against a larger one is dropped and so broadcasts.
+  // Letters: batch from the start, then m, k, n. A batch dimension of size 1 against a larger one is dropped and so
+  // broadcasts.
   std::string letters(kLetters.substr(0, batch)), x, y, out;
   char m = kLetters[batch], kk = kLetters[batch + 1], n = kLetters[batch + 2];
   Shape keep_x, keep_y;
@@ -57,7 +62,8 @@ Vars matmul(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     bool in_x = d + bx >= batch, in_y = d + by >= batch;
     std::int64_t nx = in_x ? sx[d + bx - batch] : 1, ny = in_y ? sy[d + by - batch] : 1;
     if (nx != ny && nx != 1 && ny != 1)
-      fail("shape", "matmul: batch dimensions of sizes " + std::to_string(nx) + " and " + std::to_string(ny) + " do not match: " + types_text(b, in));
+      fail("shape", "matmul: batch dimensions of sizes " + std::to_string(nx) + " and " + std::to_string(ny) +
+                        " do not match: " + types_text(b, in));
     bool drop_x = in_x && in_y && nx == 1 && ny != 1, drop_y = in_x && in_y && ny == 1 && nx != 1;
     if (in_x && !drop_x) x += letters[d], keep_x.push_back(nx);
     if (in_y && !drop_y) y += letters[d], keep_y.push_back(ny);
@@ -77,7 +83,10 @@ Vars outer(Builder& b, std::span<const Var> in, const Attrs&) {
 
 // ---- einsum
 
-struct Term { Var x; std::string labels; };
+struct Term {
+  Var x;
+  std::string labels;
+};
 
 std::string without_blanks(std::string_view s) {
   std::string made;
@@ -87,7 +96,10 @@ std::string without_blanks(std::string_view s) {
 }
 
 // The letters of each operand and of the result, ellipses written out with letters that the text does not use.
-struct Reading { std::vector<std::string> in; std::string out; };
+struct Reading {
+  std::vector<std::string> in;
+  std::string out;
+};
 
 Reading read_einsum(const Builder& b, std::string_view text, std::span<const Var> xs) {
   std::string spec = without_blanks(text);
@@ -101,7 +113,8 @@ Reading read_einsum(const Builder& b, std::string_view text, std::span<const Var
     if (comma == std::string::npos) break;
     from = comma + 1;
   }
-  if (r.in.size() != xs.size()) bad("it names " + std::to_string(r.in.size()) + " arrays, " + std::to_string(xs.size()) + " are given");
+  if (r.in.size() != xs.size())
+    bad("it names " + std::to_string(r.in.size()) + " arrays, " + std::to_string(xs.size()) + " are given");
   std::string spare;
   for (char c : kLetters)
     if (spec.find(c) == std::string::npos) spare += c;
@@ -118,7 +131,8 @@ Reading read_einsum(const Builder& b, std::string_view text, std::span<const Var
   if (widest > spare.size()) bad("it uses too many letters");
   std::string shared = spare.substr(0, widest);
   auto write_out = [&](std::string labels, std::size_t width) {
-    if (auto dots = labels.find("..."); dots != std::string::npos) labels.replace(dots, 3, shared.substr(widest - width));
+    if (auto dots = labels.find("..."); dots != std::string::npos)
+      labels.replace(dots, 3, shared.substr(widest - width));
     for (char c : labels)
       if (kLetters.find(c) == std::string_view::npos) bad("`" + std::string(1, c) + "` is no letter");
     return labels;
@@ -154,7 +168,8 @@ void take_diagonals(Builder& b, Term& t) {
       auto line = [&](std::size_t d) {
         Shape one(shape.size(), 1);
         one[d] = shape[d];
-        return b.call("iota", {}, {{"shape", one}, {"axis", static_cast<std::int64_t>(d) - rank}, {"dtype", DType::I32}});
+        return b.call("iota", {},
+                      {{"shape", one}, {"axis", static_cast<std::int64_t>(d) - rank}, {"dtype", DType::I32}});
       };
       Expr x{b, t.x}, on{b, b.call("eq", {line(i), line(j)})};
       t.x = ir::reduce_sum(b, select(on, x, 0.0), {static_cast<std::int64_t>(j)});
@@ -162,7 +177,8 @@ void take_diagonals(Builder& b, Term& t) {
     }
 }
 
-// Sums the letters that neither `others` nor the result have, and drops dimensions of size 1 that broadcast against larger ones.
+// Sums the letters that neither `others` nor the result have, and drops dimensions of size 1 that broadcast against
+// larger ones.
 void sum_alone(Builder& b, Term& t, const std::string& others, const std::map<char, std::int64_t>& sizes) {
   Ints axes;
   Shape shape = b.type(t.x).shape, kept;
@@ -175,8 +191,10 @@ void sum_alone(Builder& b, Term& t, const std::string& others, const std::map<ch
   }
   t.x = expand(b, t.x, kept);
   for (std::size_t d = 0; d < labels.size(); ++d) {
-    if (others.find(labels[d]) == std::string::npos) axes.push_back(static_cast<std::int64_t>(d));
-    else after += labels[d];
+    if (others.find(labels[d]) == std::string::npos)
+      axes.push_back(static_cast<std::int64_t>(d));
+    else
+      after += labels[d];
   }
   t.x = ir::reduce_sum(b, t.x, axes);
   t.labels = after;
@@ -200,8 +218,8 @@ Vars einsum(Builder& b, std::span<const Var> in, const Attrs& attrs) {
       auto [it, fresh] = sizes.try_emplace(r.in[i][d], n);
       if (fresh || it->second == n || n == 1) continue;
       if (it->second != 1)
-        fail("shape", "einsum \"" + attrs.text("spec") + "\": `" + std::string(1, r.in[i][d]) + "` has sizes " + std::to_string(it->second) + " and " +
-                          std::to_string(n) + " in " + types_text(b, in));
+        fail("shape", "einsum \"" + attrs.text("spec") + "\": `" + std::string(1, r.in[i][d]) + "` has sizes " +
+                          std::to_string(it->second) + " and " + std::to_string(n) + " in " + types_text(b, in));
       it->second = n;
     }
   std::vector<Term> terms;
@@ -221,7 +239,8 @@ Vars einsum(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     double n = 1;
     labels.clear();
     for (char c : terms[i].labels + terms[j].labels)
-      if (beside.find(c) != std::string::npos && labels.find(c) == std::string::npos) labels += c, n *= static_cast<double>(sizes[c]);
+      if (beside.find(c) != std::string::npos && labels.find(c) == std::string::npos)
+        labels += c, n *= static_cast<double>(sizes[c]);
     return n;
   };
   while (terms.size() > 1) {  // the pair with the smallest product first
@@ -235,7 +254,8 @@ Vars einsum(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     bool final = terms.size() == 2;
     if (final) labels = r.out;
     Attrs how = final ? attrs : Attrs{};
-    how.set("lenient", true);                    // a batch dimension that one side splits is split, as in JAX's einsum (not in its matmul)
+    how.set("lenient",
+            true);  // a batch dimension that one side splits is split, as in JAX's einsum (not in its matmul)
     Var x = contract(b, terms[bi].x, terms[bj].x, terms[bi].labels + "," + terms[bj].labels + "->" + labels, how);
     if (final) return {x};
     terms[bi] = {x, labels};
@@ -250,7 +270,8 @@ ir::Compose with_preferred(Vars (*product)(Builder&, std::span<const Var>, const
     if (!attrs.has("preferred")) return product(b, in, attrs);
     const DType want = attrs.dtype("preferred"), have = promoted(b, in).dtype;
     if (!runtime::is_number(want) || (runtime::is_float(have) && !runtime::is_float(want)))
-      fail("type", "a product of " + std::string(runtime::name(have)) + " cannot be asked for as " + std::string(runtime::name(want)));
+      fail("type", "a product of " + std::string(runtime::name(have)) + " cannot be asked for as " +
+                       std::string(runtime::name(want)));
     Vars operands(in.begin(), in.end());
     if (runtime::size_of(want) < runtime::size_of(have)) return {ir::convert(b, product(b, in, attrs).at(0), want)};
     for (Var& x : operands) x = ir::convert(b, x, want);
@@ -264,23 +285,39 @@ Sample of_spec(std::vector<SampleOperand> xs, std::string spec) { return {std::m
 
 void register_einsum(OpTable& t) {
   t.add(composite_row("dot", "dot(x, y, preferred: dtype? = none, out: spec? = none)",
-                      "The sum over the last dimension of x and the last but one of y (NumPy's dot); preferred: the type of the result.", with_preferred(dot),
-                      {{{f32({4, 6}), f32({6, 2})}, {}}, {{f32({6}), f32({6})}, {}}, {{f32({2, 4}), f32({4})}, {}}, {{f32({}), f32({4})}, {}},
+                      "The sum over the last dimension of x and the last but one of y (NumPy's dot); preferred: the "
+                      "type of the result.",
+                      with_preferred(dot),
+                      {{{f32({4, 6}), f32({6, 2})}, {}},
+                       {{f32({6}), f32({6})}, {}},
+                       {{f32({2, 4}), f32({4})}, {}},
+                       {{f32({}), f32({4})}, {}},
                        {{f32({2, 4}), f32({2, 4, 6})}, {}}}));
-  t.add(composite_row("matmul", "matmul(x, y, preferred: dtype? = none, out: spec? = none)",
-                      "The product of matrices; leading dimensions are batch and broadcast; preferred: the type of the result.", with_preferred(matmul),
-                      {{{f32({4, 6}), f32({6, 2})}, {}}, {{f32({2, 4, 6}), f32({6, 4})}, {}}, {{f32({2, 1, 2, 4}), f32({6, 4, 2})}, {}},
-                       {{f32({4}), f32({4, 6})}, {}}, {{f32({2, 4, 6}), f32({6})}, {}}, {{i32({2, 4}), i32({4, 2})}, {}},
-                       {{of(DType::Bool, {2, 4}, 0, 2), of(DType::Bool, {4, 2}, 0, 2)}, {}},
-                       {{of(DType::BF16, {2, 4}), of(DType::BF16, {4, 2})}, {{"preferred", DType::F32}}},
-                       {{f32({2, 4}), f32({4, 2})}, {{"preferred", DType::BF16}}}}));
-  t.add(composite_row("outer", "outer(x, y)", "All products of an element of x with one of y.", outer, {{{f32({4}), f32({6})}, {}}, {{i32({2, 2}), f32({2})}, {}}}));
-  t.add(composite_row("einsum", "einsum(spec: str, xs: arrays..., preferred: dtype? = none, out: spec? = none)",
-                      "Sums of products written with letters: \"ij,jk->ik\"; preferred: the type of the result.", with_preferred(einsum),
-                      {of_spec({f32({2, 4}), f32({4, 6})}, "ij,jk->ik"), of_spec({f32({2, 4}), f32({4, 6})}, "ij,jk"), of_spec({f32({4, 6})}, "ij->ji"),
-                       of_spec({f32({4, 6})}, "ij->i"), of_spec({f32({4, 4})}, "ii"), of_spec({f32({4, 4})}, "ii->i"), of_spec({f32({2, 4}), f32({2, 4})}, "ij,ij->"),
-                       of_spec({f32({2}), f32({4}), f32({6})}, "i,j,k->ijk"), of_spec({f32({2, 4, 6}), f32({2, 6, 2})}, "bij,bjk->bik"),
-                       of_spec({f32({2, 4, 6}), f32({6, 4})}, "...ij,jk->...ik"), of_spec({f32({2, 4}), f32({4, 6}), f32({6, 2})}, "ab,bc,cd->ad")}));
+  t.add(composite_row(
+      "matmul", "matmul(x, y, preferred: dtype? = none, out: spec? = none)",
+      "The product of matrices; leading dimensions are batch and broadcast; preferred: the type of the result.",
+      with_preferred(matmul),
+      {{{f32({4, 6}), f32({6, 2})}, {}},
+       {{f32({2, 4, 6}), f32({6, 4})}, {}},
+       {{f32({2, 1, 2, 4}), f32({6, 4, 2})}, {}},
+       {{f32({4}), f32({4, 6})}, {}},
+       {{f32({2, 4, 6}), f32({6})}, {}},
+       {{i32({2, 4}), i32({4, 2})}, {}},
+       {{of(DType::Bool, {2, 4}, 0, 2), of(DType::Bool, {4, 2}, 0, 2)}, {}},
+       {{of(DType::BF16, {2, 4}), of(DType::BF16, {4, 2})}, {{"preferred", DType::F32}}},
+       {{f32({2, 4}), f32({4, 2})}, {{"preferred", DType::BF16}}}}));
+  t.add(composite_row("outer", "outer(x, y)", "All products of an element of x with one of y.", outer,
+                      {{{f32({4}), f32({6})}, {}}, {{i32({2, 2}), f32({2})}, {}}}));
+  t.add(composite_row(
+      "einsum", "einsum(spec: str, xs: arrays..., preferred: dtype? = none, out: spec? = none)",
+      "Sums of products written with letters: \"ij,jk->ik\"; preferred: the type of the result.",
+      with_preferred(einsum),
+      {of_spec({f32({2, 4}), f32({4, 6})}, "ij,jk->ik"), of_spec({f32({2, 4}), f32({4, 6})}, "ij,jk"),
+       of_spec({f32({4, 6})}, "ij->ji"), of_spec({f32({4, 6})}, "ij->i"), of_spec({f32({4, 4})}, "ii"),
+       of_spec({f32({4, 4})}, "ii->i"), of_spec({f32({2, 4}), f32({2, 4})}, "ij,ij->"),
+       of_spec({f32({2}), f32({4}), f32({6})}, "i,j,k->ijk"), of_spec({f32({2, 4, 6}), f32({2, 6, 2})}, "bij,bjk->bik"),
+       of_spec({f32({2, 4, 6}), f32({6, 4})}, "...ij,jk->...ik"),
+       of_spec({f32({2, 4}), f32({4, 6}), f32({6, 2})}, "ab,bc,cd->ad")}));
 }
 
 }  // namespace shard::stdlib

@@ -1,5 +1,6 @@
-// Elementwise arithmetic, comparisons, logic and bits. Functions such as exp and sin are in math.cpp; relu, clip and other composites
-// in activation.cpp. Ties and edges follow JAX: maximum and minimum share the derivative where both are equal, x ** 0 has none.
+// Elementwise arithmetic, comparisons, logic and bits. Functions such as exp and sin are in math.cpp; relu, clip and
+// other composites in activation.cpp. Ties and edges follow JAX: maximum and minimum share the derivative where both
+// are equal, x ** 0 has none.
 #include "stdlib/ops/elementwise.h"
 
 #include <algorithm>
@@ -12,7 +13,9 @@ namespace shard::stdlib {
 using runtime::Code;
 
 std::vector<Sample> unary_samples(Domain d) {
-  return {{{f32({3, 4}, d.low, d.high)}, {}}, {{f32({}, d.low, d.high)}, {}}, {{of(DType::F64, {2, 2, 4}, d.low, d.high)}, {}},
+  return {{{f32({3, 4}, d.low, d.high)}, {}},
+          {{f32({}, d.low, d.high)}, {}},
+          {{of(DType::F64, {2, 2, 4}, d.low, d.high)}, {}},
           {{of(DType::BF16, {4}, d.low, d.high)}, {}}};
 }
 
@@ -29,16 +32,19 @@ ir::KindFn always(DType dtype) {
   return [dtype](const OpCall&) { return std::vector<Kind>{{dtype, false}}; };
 }
 
-OpDef unary_row(std::string_view name, std::string_view signature, std::string_view doc, Code code, Operands operands, Partial1 partial,
-                Domain domain) {
+OpDef unary_row(std::string_view name, std::string_view signature, std::string_view doc, Code code, Operands operands,
+                Partial1 partial, Domain domain) {
   OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors, .dtype = {operands, {}}};
-  row.derivative = ir::Partials{[partial](Builder& b, const NodeView& n) -> Vars { return {partial({b, n.in[0]}, {b, n.out[0]})}; }};
+  row.derivative = ir::Partials{[partial](Builder& b, const NodeView& n) -> Vars {
+    return {partial({b, n.in[0]}, {b, n.out[0]})};
+  }};
   row.kernel = code;
   row.samples = unary_samples(domain);
   return row;
 }
 
-OpDef unary_zero_row(std::string_view name, std::string_view signature, std::string_view doc, Code code, Operands operands, Domain domain) {
+OpDef unary_zero_row(std::string_view name, std::string_view signature, std::string_view doc, Code code,
+                     Operands operands, Domain domain) {
   OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors, .dtype = {operands, {}}};
   row.derivative = ir::Zero{};
   row.kernel = code;
@@ -78,7 +84,8 @@ namespace {
 ir::KindFn only(std::string_view op, std::string_view what, bool (*fits)(DType)) {
   return [=](const OpCall& call) {
     for (auto& type : call.in)
-      if (!fits(type.dtype)) fail("type", std::string(op) + " is for " + std::string(what) + ", got " + runtime::to_string(type));
+      if (!fits(type.dtype))
+        fail("type", std::string(op) + " is for " + std::string(what) + ", got " + runtime::to_string(type));
     return std::vector<Kind>{call.in[0].kind()};
   };
 }
@@ -93,11 +100,12 @@ Vars counted(Builder& b, std::span<const Var> in) {
 // `row` as users call it, on numbers.
 OpDef counting_row(OpTable& t, std::string_view name, std::string_view signature, OpDef row) {
   row.internal = true;
-  OpDef made = composite_row(name, signature, row.doc,
-                             [inner = row.name](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-                               return b.emit(b.table().at(inner), counted(b, in), {});
-                             },
-                             row.samples);
+  OpDef made = composite_row(
+      name, signature, row.doc,
+      [inner = row.name](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+        return b.emit(b.table().at(inner), counted(b, in), {});
+      },
+      row.samples);
   t.add(std::move(row));
   return made;
 }
@@ -122,7 +130,8 @@ std::optional<std::int64_t> constant_integer(const Builder& b, Var v) {
   return std::nullopt;
 }
 
-// x ** n for a known small n by multiplications, as JAX does for Python's integers: exact on integers, no logarithm on floats.
+// x ** n for a known small n by multiplications, as JAX does for Python's integers: exact on integers, no logarithm on
+// floats.
 Expr integer_power(Expr x, std::int64_t n) {
   Expr power = x;
   std::optional<Expr> made;
@@ -138,10 +147,11 @@ Vars powered(Builder& b, std::span<const Var> in, const Attrs&) {
   const Type x = b.type(in[0]), y = b.type(in[1]);
   auto n = constant_integer(b, in[1]);
   if (n && *n < 0 && y.weak && !runtime::is_float(x.dtype))
-    fail("value", runtime::to_string(x) + " ** " + std::to_string(*n) + ": integers have no negative powers; for floats write `" +
-                      std::to_string(*n) + ".0`");
+    fail("value", runtime::to_string(x) + " ** " + std::to_string(*n) +
+                      ": integers have no negative powers; for floats write `" + std::to_string(*n) + ".0`");
   if (n && *n >= 1 && *n <= 16 && y.weak && x.dtype != DType::Bool) return {integer_power({b, in[0]}, *n)};
-  if (!runtime::is_float(x.dtype) || runtime::is_float(y.dtype)) return b.emit(b.table().at("power"), counted(b, in), {});
+  if (!runtime::is_float(x.dtype) || runtime::is_float(y.dtype))
+    return b.emit(b.table().at("power"), counted(b, in), {});
   Expr exponent{b, promote_to(b, in[1], promoted(b, in))}, none = eq(exponent, 0.0);
   Expr power = call("power", {{b, in[0]}, select(none, 1.0, exponent)});
   return {select(none, 1.0, power)};
@@ -150,21 +160,27 @@ Vars powered(Builder& b, std::span<const Var> in, const Attrs&) {
 void register_arithmetic(OpTable& t) {
   // Sums and differences are linear in both operands together: a pending sum passes through them.
   auto linear2 = [](bool negate) {
-    return Transposes{{}, true, [negate](Builder& b, const NodeView&, int operand, std::span<const Var> ct, const Type& want) {
-                        Var g = negate && operand == 1 ? ir::neg(b, ct[0]) : ct[0];
-                        return ir::unbroadcast(b, g, want);
-                      }};
+    return Transposes{
+        {}, true, [negate](Builder& b, const NodeView&, int operand, std::span<const Var> ct, const Type& want) {
+          Var g = negate && operand == 1 ? ir::neg(b, ct[0]) : ct[0];
+          return ir::unbroadcast(b, g, want);
+        }};
   };
   t.add(binary_row("add", "add(x, y)", "Sum, element by element.", Code::Add, Operands::Promote, linear2(false)));
-  OpDef sub = binary_row("sub", "sub(x, y)", "Difference, element by element.", Code::Sub, Operands::Promote, linear2(true));
+  OpDef sub =
+      binary_row("sub", "sub(x, y)", "Difference, element by element.", Code::Sub, Operands::Promote, linear2(true));
   sub.dtype.result = only("`-`", "numbers (for bools write `^` or `~`)", is_no_truth);
   t.add(std::move(sub));
-  t.add(binary_row("mul", "mul(x, y)", "Product, element by element.", Code::Mul, Operands::Promote,
-                   Transposes{{}, false, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
-                                return ir::unbroadcast(b, ir::mul(b, ct[0], n.in[static_cast<std::size_t>(1 - operand)]), want);
-                              }}));
+  t.add(binary_row(
+      "mul", "mul(x, y)", "Product, element by element.", Code::Mul, Operands::Promote,
+      Transposes{{}, false, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
+                   return ir::unbroadcast(b, ir::mul(b, ct[0], n.in[static_cast<std::size_t>(1 - operand)]), want);
+                 }}));
   t.add(binary_row("div", "div(x, y)", "True quotient; integers give f32.", Code::Div, Operands::Inexact,
-                   partials2([](Expr, Expr y, Expr z) { return std::pair{1.0 / y, -(z / y)}; }), {0.5, 3}));
+                   partials2([](Expr, Expr y, Expr z) {
+                     return std::pair{1.0 / y, -(z / y)};
+                   }),
+                   {0.5, 3}));
   t.add(counting_row(t, "floor_divide", "floor_divide(x, y)",
                      binary_row("quotient", "quotient(x, y)", "Quotient rounded down.", Code::FloorDiv,
                                 Operands::Promote, ir::Zero{}, {0.5, 3})));
@@ -173,15 +189,18 @@ void register_arithmetic(OpTable& t) {
                      binary_row("remainder", "remainder(x, y)", "Remainder, with the sign of the divisor.", Code::Mod,
                                 Operands::Promote, partials2(of_remainder), {0.5, 3})));
   OpDef neg{.name = "neg", .signature = "neg(x)", .doc = "The negative.", .factors = broadcast_factors};
-  neg.derivative = Transposes{{}, false, [](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type&) { return ir::neg(b, ct[0]); }};
+  neg.derivative = Transposes{{}, false, [](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type&) {
+                                return ir::neg(b, ct[0]);
+                              }};
   neg.dtype.result = only("`-`", "numbers (for bools write `~`)", is_no_truth);
   neg.kernel = Code::Neg;
   neg.samples = unary_samples({});
   t.add(std::move(neg));
 
-  // The derivative wrt y is 0 where x is 0 (JAX): no nan from 0 * log 0. The one wrt x is nan at 0 ** 0.0, as JAX has it.
-  OpDef power = binary_row("power", "power(x, y)", "x to the power y, without regard to whether y is a known integer.", Code::Pow,
-                           Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
+  // The derivative wrt y is 0 where x is 0 (JAX): no nan from 0 * log 0. The one wrt x is nan at 0 ** 0.0, as JAX has
+  // it.
+  OpDef power = binary_row("power", "power(x, y)", "x to the power y, without regard to whether y is a known integer.",
+                           Code::Pow, Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
                              Expr dx = y * call("power", {x, y - 1.0});
                              Expr dy = call("log", {select(eq(x, 0.0), 1.0, x)}) * z;
                              return std::pair{dx, dy};
@@ -189,15 +208,15 @@ void register_arithmetic(OpTable& t) {
                            {0.5, 2});
   power.internal = true;
   t.add(std::move(power));
-  t.add(composite_row("pow", "pow(x, y)", "x to the power y; a host integer keeps the type of x.",
-                      powered, binary_samples({0.5, 2})));
-  t.add(binary_row("maximum", "maximum(x, y)", "The larger of both; nan where one is nan.", Code::Max, Operands::Promote,
-                   partials2([](Expr x, Expr y, Expr z) {
+  t.add(composite_row("pow", "pow(x, y)", "x to the power y; a host integer keeps the type of x.", powered,
+                      binary_samples({0.5, 2})));
+  t.add(binary_row("maximum", "maximum(x, y)", "The larger of both; nan where one is nan.", Code::Max,
+                   Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
                      Expr tie = eq(x, y);
                      return std::pair{share(gt(x, y), tie, z), share(lt(x, y), tie, z)};
                    })));
-  t.add(binary_row("minimum", "minimum(x, y)", "The smaller of both; nan where one is nan.", Code::Min, Operands::Promote,
-                   partials2([](Expr x, Expr y, Expr z) {
+  t.add(binary_row("minimum", "minimum(x, y)", "The smaller of both; nan where one is nan.", Code::Min,
+                   Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
                      Expr tie = eq(x, y);
                      return std::pair{share(lt(x, y), tie, z), share(gt(x, y), tie, z)};
                    })));
@@ -248,10 +267,14 @@ void register_bits(OpTable& t) {
   };
   std::vector<Sample> all_bits = whole;
   all_bits.insert(all_bits.end(), bools.begin(), bools.end());
-  add("bit_and", "bit_and(x, y)", "Bits set in both, or both true.", Code::BitAnd, only("bit_and", "integers and bools", bits), all_bits);
-  add("bit_or", "bit_or(x, y)", "Bits set in one of both, or one true.", Code::BitOr, only("bit_or", "integers and bools", bits), all_bits);
-  add("bit_xor", "bit_xor(x, y)", "Bits that differ.", Code::BitXor, only("bit_xor", "integers and bools", bits), all_bits);
-  add("logical_and", "logical_and(x, y)", "Whether both are true.", Code::BitAnd, only("logical_and", "bools", truth), bools);
+  add("bit_and", "bit_and(x, y)", "Bits set in both, or both true.", Code::BitAnd,
+      only("bit_and", "integers and bools", bits), all_bits);
+  add("bit_or", "bit_or(x, y)", "Bits set in one of both, or one true.", Code::BitOr,
+      only("bit_or", "integers and bools", bits), all_bits);
+  add("bit_xor", "bit_xor(x, y)", "Bits that differ.", Code::BitXor, only("bit_xor", "integers and bools", bits),
+      all_bits);
+  add("logical_and", "logical_and(x, y)", "Whether both are true.", Code::BitAnd, only("logical_and", "bools", truth),
+      bools);
   add("logical_or", "logical_or(x, y)", "Whether one is true.", Code::BitOr, only("logical_or", "bools", truth), bools);
   auto integers = [](DType d) { return runtime::is_integer(d); };
   const auto shift = [&](std::string_view name, std::string_view signature, std::string_view inner,
@@ -265,7 +288,8 @@ void register_bits(OpTable& t) {
   shift("shift_right", "shift_right(x, y)", "bits_down", "bits_down(x, y)",
         "Bits moved down; signed numbers keep their sign.", Code::Shr);
 
-  OpDef flip = unary_zero_row("bit_flip", "bit_flip(x)", "All bits of integers turned over.", Code::BitNot, Operands::Promote);
+  OpDef flip =
+      unary_zero_row("bit_flip", "bit_flip(x)", "All bits of integers turned over.", Code::BitNot, Operands::Promote);
   flip.dtype.result = only("bit_flip", "integers", integers);
   flip.samples = {{{i32({4, 6}, -8, 8)}, {}}};
   flip.internal = true;
@@ -282,30 +306,36 @@ void register_bits(OpTable& t) {
 }
 
 void register_select(OpTable& t) {
-  OpDef select{.name = "select", .signature = "select(c, x, y)", .doc = "x where c is true, else y; x and y of one element type.",
+  OpDef select{.name = "select",
+               .signature = "select(c, x, y)",
+               .doc = "x where c is true, else y; x and y of one element type.",
                .factors = broadcast_factors};
   select.dtype = {Operands::AsIs, [](const OpCall& call) {
-                    if (call.in[0].dtype != DType::Bool) fail("type", "select chooses by bools, got " + runtime::to_string(call.in[0]));
+                    if (call.in[0].dtype != DType::Bool)
+                      fail("type", "select chooses by bools, got " + runtime::to_string(call.in[0]));
                     if (call.in[1].dtype != call.in[2].dtype)
-                      fail("type", "select takes cases of one element type, got " + runtime::to_string(call.in[1]) + " and " +
-                                       runtime::to_string(call.in[2]));
+                      fail("type", "select takes cases of one element type, got " + runtime::to_string(call.in[1]) +
+                                       " and " + runtime::to_string(call.in[2]));
                     return std::vector<Kind>{{call.in[1].dtype, call.in[1].weak && call.in[2].weak}};
                   }};
-  select.derivative = Transposes{{1, 2}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
-                                   Expr c{b, n.in[0]}, g{b, ct[0]};
-                                   return ir::unbroadcast(b, operand == 1 ? stdlib::select(c, g, 0.0) : stdlib::select(c, 0.0, g), want);
-                                 }};
+  select.derivative = Transposes{
+      {1, 2}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
+        Expr c{b, n.in[0]}, g{b, ct[0]};
+        return ir::unbroadcast(b, operand == 1 ? stdlib::select(c, g, 0.0) : stdlib::select(c, 0.0, g), want);
+      }};
   select.kernel = Code::Select;
   select.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
     const Type &which = call.in[0], &x = call.in[1], &y = call.in[2];
-    const bool arrays = !x.shape.empty() && !y.shape.empty() && which.shape == x.shape;   // with a number in it the condition just follows
+    const bool arrays = !x.shape.empty() && !y.shape.empty() &&
+                        which.shape == x.shape;  // with a number in it the condition just follows
     if (arrays && laid_out(which) && laid_out(x) && !same_layout(which, x))
       return "the condition of `where` must be laid out as its cases are, got " + runtime::to_string(which) + " and " +
              runtime::to_string(x) + "; `shard` one of them first";
-    if (!which.shape.empty() && which.shape != x.shape) return std::nullopt;   // all three broadcast, as elsewhere
-    if (x.shape.empty() || y.shape.empty() || !laid_out(x) || !laid_out(y) || x.shape != y.shape || same_layout(x, y)) return std::nullopt;
-    return "the two cases of `where` must have one layout, got " + runtime::to_string(x) + " and " + runtime::to_string(y) +
-           "; `shard` one of them first";
+    if (!which.shape.empty() && which.shape != x.shape) return std::nullopt;  // all three broadcast, as elsewhere
+    if (x.shape.empty() || y.shape.empty() || !laid_out(x) || !laid_out(y) || x.shape != y.shape || same_layout(x, y))
+      return std::nullopt;
+    return "the two cases of `where` must have one layout, got " + runtime::to_string(x) + " and " +
+           runtime::to_string(y) + "; `shard` one of them first";
   };
   select.internal = true;
   select.samples = {{{of(DType::Bool, {4, 6}, 0, 2), f32({4, 6}), f32({4, 6})}, {}},
@@ -313,19 +343,23 @@ void register_select(OpTable& t) {
                     {{of(DType::Bool, {}, 0, 2), i32({4}), i32({4})}, {}}};
   t.add(std::move(select));
 
-  OpDef convert{.name = "convert", .signature = "convert(x, dtype: dtype, weak: bool = false)",
-                .doc = "Another element type; fractions are cut off.", .factors = broadcast_factors};
+  OpDef convert{.name = "convert",
+                .signature = "convert(x, dtype: dtype, weak: bool = false)",
+                .doc = "Another element type; fractions are cut off.",
+                .factors = broadcast_factors};
   convert.dtype = {Operands::AsIs, [](const OpCall& call) {
                      DType to = call.attrs.dtype("dtype");
                      if ((call.in[0].dtype == DType::Key) != (to == DType::Key))
-                       fail("type", "a key is not converted: " + runtime::to_string(call.in[0]) + " to " + std::string(runtime::name(to)));
+                       fail("type", "a key is not converted: " + runtime::to_string(call.in[0]) + " to " +
+                                        std::string(runtime::name(to)));
                      return std::vector<Kind>{{to, flag_or(call.attrs, "weak", false)}};
                    }};
-  convert.derivative = Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
-                                    // Through integers nothing flows.
-                                    bool flows = runtime::is_float(want.dtype) && runtime::is_float(n.call.attrs.dtype("dtype"));
-                                    return flows ? ir::convert(b, ct[0], want.dtype, want.weak) : ir::zeros(b, want);
-                                  }};
+  convert.derivative =
+      Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+                   // Through integers nothing flows.
+                   bool flows = runtime::is_float(want.dtype) && runtime::is_float(n.call.attrs.dtype("dtype"));
+                   return flows ? ir::convert(b, ct[0], want.dtype, want.weak) : ir::zeros(b, want);
+                 }};
   convert.kernel = Code::Convert;
   convert.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
     const Type& x = call.in[0];
@@ -336,11 +370,15 @@ void register_select(OpTable& t) {
            " would round the terms of a pending sum one by one. Finish the sum first: `shard x as P(...)`";
   };
   convert.internal = true;
-  convert.samples = {{{f32({4, 6}, -3, 3)}, {{"dtype", DType::F64}}}, {{f32({4, 6}, -3, 3)}, {{"dtype", DType::I32}}},
-                     {{i32({4})}, {{"dtype", DType::F32}}}, {{of(DType::F64, {4})}, {{"dtype", DType::F32}}}};
+  convert.samples = {{{f32({4, 6}, -3, 3)}, {{"dtype", DType::F64}}},
+                     {{f32({4, 6}, -3, 3)}, {{"dtype", DType::I32}}},
+                     {{i32({4})}, {{"dtype", DType::F32}}},
+                     {{of(DType::F64, {4})}, {{"dtype", DType::F32}}}};
   t.add(std::move(convert));
 
-  OpDef stop{.name = "stop_gradient", .signature = "stop_gradient(x)", .doc = "The value itself, through which no derivative flows.",
+  OpDef stop{.name = "stop_gradient",
+             .signature = "stop_gradient(x)",
+             .doc = "The value itself, through which no derivative flows.",
              .factors = broadcast_factors};
   stop.derivative = ir::Zero{};
   stop.kernel = Code::Identity;

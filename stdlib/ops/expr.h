@@ -1,5 +1,6 @@
-// Values of a graph under construction, written as formulas: `0.5 * x * (1.0 + tanh(y))`. A thin pair of builder and variable, for
-// the rows' derivatives and composites. Numbers become constants of the other side's element type, so they never promote.
+// Values of a graph under construction, written as formulas: `0.5 * x * (1.0 + tanh(y))`. A thin pair of builder and
+// variable, for the rows' derivatives and composites. Numbers become constants of the other side's element type, so
+// they never promote.
 #pragma once
 #include <initializer_list>
 #include <string_view>
@@ -15,7 +16,9 @@ class Expr {
   ir::Var var() const { return v_; }
   operator ir::Var() const { return v_; }  // so that an Expr can stand wherever a row wants a variable
   const ir::Type& type() const { return b_->type(v_); }
-  Expr number(double value) const { return {*b_, ir::constant(*b_, value, type().dtype, type().weak)}; }  // of this element type
+  Expr number(double value) const {
+    return {*b_, ir::constant(*b_, value, type().dtype, type().weak)};
+  }  // of this element type
 
  private:
   ir::Builder* b_;

@@ -1,5 +1,5 @@
-// Windows over split dimensions. Sources send whole runs of their blocks, equal on all devices that send in one step; the
-// device that gets them cuts out its own window, at a place that depends on its position.
+// Windows over split dimensions. Sources send whole runs of their blocks, equal on all devices that send in one step;
+// the device that gets them cuts out its own window, at a place that depends on its position.
 #include "stdlib/ops/halo.h"
 
 #include <algorithm>
@@ -53,13 +53,16 @@ struct Windows {
 };
 
 // One step: who sends to whom, and which run of its block.
-struct Step { Pairs pairs; std::int64_t from = 0, to = 0; };
+struct Step {
+  Pairs pairs;
+  std::int64_t from = 0, to = 0;
+};
 
 // hops[h][t] brings block `source + h` to the devices i of i % rounds == t: one block may serve several devices, one
 // after the other. The runs of the hops, one behind the other, hold the window.
 struct Route {
   std::vector<std::vector<Step>> hops;
-  std::int64_t rounds = 1, sent = 0;          // sent: elements along the dimension, by one device
+  std::int64_t rounds = 1, sent = 0;  // sent: elements along the dimension, by one device
 };
 
 Route route(const Windows& w) {
@@ -82,7 +85,7 @@ Route route(const Windows& w) {
       Step& s = steps[static_cast<std::size_t>(t)];
       s.from = h == 0 ? least : 0;
       s.to = h == hops ? most : w.block;
-      if (hops == 0) s = {{}, w.block, 0};    // each round a run of its own
+      if (hops == 0) s = {{}, w.block, 0};  // each round a run of its own
       for (std::int64_t i = t; i < w.devices; i += r.rounds) {
         const std::int64_t from = w.source(i) + h;
         if (from < 0 || from >= w.devices || from > w.last(i)) continue;
@@ -95,7 +98,7 @@ Route route(const Windows& w) {
       length = std::max(length, s.to - s.from);
     }
     for (Step& s : steps) {
-      if (hops == 0) {                        // all equally long
+      if (hops == 0) {  // all equally long
         s.from = std::min(s.from, w.block - length);
         s.to = s.from + length;
       }

@@ -13,14 +13,14 @@ inline FactorKind halo_of(const Type& x) { return x.dtype == DType::Key ? Factor
 // A dimension in `devices` equal blocks.
 struct SplitDim {
   std::size_t dim;
-  std::vector<runtime::AxisId> axes;     // major first
+  std::vector<runtime::AxisId> axes;  // major first
   std::int64_t devices;
 };
 // How a dimension of an operand is split; nothing where it is whole.
 std::optional<SplitDim> split_dim(const ir::LocalCall& c, std::size_t operand, std::size_t dim);
 
-// On device i: `count` elements of the whole dimension from `first + i * step` on (step >= 0). What lies beyond the ends
-// is any number.
+// On device i: `count` elements of the whole dimension from `first + i * step` on (step >= 0). What lies beyond the
+// ends is any number.
 Var window(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count);
 // The element `by` places before, round the dimension (0 <= by < its size).
 Var rolled(Builder& b, Var x, const SplitDim& s, std::int64_t by);

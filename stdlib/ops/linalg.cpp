@@ -1,6 +1,6 @@
-// Linear algebra: cholesky, solve, inv, qr, svd, eigh. The rows work on the last two dimensions, which they need whole; leading
-// dimensions are batch. Derivatives follow JAX's (and Giles, "Collected matrix derivative results for forward and reverse mode
-// algorithmic differentiation", 2008); f16 and bf16 are computed in f32.
+// Linear algebra: cholesky, solve, inv, qr, svd, eigh. The rows work on the last two dimensions, which they need whole;
+// leading dimensions are batch. Derivatives follow JAX's (and Giles, "Collected matrix derivative results for forward
+// and reverse mode algorithmic differentiation", 2008); f16 and bf16 are computed in f32.
 #include <algorithm>
 
 #include "runtime/kernels/decompose.h"
@@ -58,7 +58,8 @@ struct MatrixRule {
   ir::ValueFactors batch;
   MatrixRule(const OpCall& call, std::size_t core = 2) {
     const Shape& shape = call.in[0].shape;
-    if (shape.size() < core) fail("shape", std::string(call.op.name) + " takes matrices, got " + runtime::to_string(call.in[0]));
+    if (shape.size() < core)
+      fail("shape", std::string(call.op.name) + " takes matrices, got " + runtime::to_string(call.in[0]));
     Shape lead(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(core));
     batch = r.dims(lead);
   }
@@ -73,7 +74,8 @@ Shape core_of(const Type& t) { return {t.shape.end() - 2, t.shape.end()}; }
 
 void need_square(const OpCall& call) {
   const Shape& s = call.in[0].shape;
-  if (s.size() < 2 || s[s.size() - 1] != s[s.size() - 2]) fail("shape", std::string(call.op.name) + " takes square matrices, got " + runtime::to_string(call.in[0]));
+  if (s.size() < 2 || s[s.size() - 1] != s[s.size() - 2])
+    fail("shape", std::string(call.op.name) + " takes square matrices, got " + runtime::to_string(call.in[0]));
 }
 
 std::optional<std::string> split_matrix(const OpCall& call, const Type& t, int dims) {
@@ -95,13 +97,15 @@ std::optional<std::string> system_refuses(const OpCall& call, const FactorRule&)
   if (auto why = split_matrix(call, call.in[0], 2)) return why;
   if (auto why = split_matrix(call, call.in[1], 1)) return why;
   const Type &a = call.in[0], &b = call.in[1];
-  for (int d = 3; d <= std::min(a.rank(), b.rank()) && laid_out(a) && laid_out(b); ++d) {   // batches, from the last one
+  for (int d = 3; d <= std::min(a.rank(), b.rank()) && laid_out(a) && laid_out(b); ++d) {  // batches, from the last one
     const int i = a.rank() - d, k = b.rank() - d;
-    const auto &mine = a.sharding.dims[static_cast<std::size_t>(i)].axes, &other = b.sharding.dims[static_cast<std::size_t>(k)].axes;
+    const auto &mine = a.sharding.dims[static_cast<std::size_t>(i)].axes,
+               &other = b.sharding.dims[static_cast<std::size_t>(k)].axes;
     if (mine == other) continue;
     return std::string(call.op.name) + " of " + runtime::to_string(a) + " and " + runtime::to_string(b) +
            ": their batch dimensions must be laid out alike, one is split over " +
-           (mine.empty() ? "_" : axes_text(a, i)) + " and one over " + (other.empty() ? "_" : axes_text(b, k)) + "; `shard` one of them first";
+           (mine.empty() ? "_" : axes_text(a, i)) + " and one over " + (other.empty() ? "_" : axes_text(b, k)) +
+           "; `shard` one of them first";
   }
   return std::nullopt;
 }
@@ -110,7 +114,8 @@ ir::KindFn float_kinds(std::size_t results) {
   return [results](const OpCall& call) {
     for (auto& t : call.in)
       if ((t.dtype != DType::F32 && t.dtype != DType::F64) || t.dtype != call.in[0].dtype)
-        fail("type", std::string(call.op.name) + " takes matrices of one type, f32 or f64, got " + runtime::to_string(t));
+        fail("type",
+             std::string(call.op.name) + " takes matrices of one type, f32 or f64, got " + runtime::to_string(t));
     return std::vector<Kind>(results, Kind{call.in[0].dtype, false});
   };
 }
@@ -152,7 +157,8 @@ ir::KernelFn matrix_kernel(Decompose f, std::vector<std::size_t> vectors = {}) {
       for (std::size_t k = 0; k < in.size(); ++k) {
         void* data = i[k];
         if (auto& from = in[k].from) {
-          held.push_back(pool.allocate(static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype)))));
+          held.push_back(pool.allocate(
+              static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype)))));
           runtime::copy(at(*from, data), runtime::contiguous(from->dtype, from->shape, held.back()->data()));
           data = held.back()->data();
         }
@@ -179,7 +185,8 @@ FactorRule system_factors(const OpCall& call) {
   need_square(call);
   const Type &a = call.in[0], &b = call.in[1];
   if (b.shape.size() != a.shape.size() || !std::equal(a.shape.begin(), a.shape.end() - 1, b.shape.begin()))
-    fail("shape", std::string(call.op.name) + ": " + runtime::to_string(a) + " and " + runtime::to_string(b) + " are no system of equations");
+    fail("shape", std::string(call.op.name) + ": " + runtime::to_string(a) + " and " + runtime::to_string(b) +
+                      " are no system of equations");
   MatrixRule m(call);
   auto x = m.value(core_of(a)), y = m.value(core_of(b));
   // Columns of the right side are systems of their own: they may be split.
@@ -197,8 +204,8 @@ Expr outer_sum(const Expr& y, const Expr& x, const Type& want) {
   return {y.builder(), emit_wanted(y.builder(), y.builder().table().at("contract"), in, std::move(attrs), want, in)};
 }
 
-// x = a⁻¹ b:  dx = a⁻¹ (db - da x);  b̄ = a⁻ᵀ x̄, ā = -b̄ xᵀ. `solved` gives a⁻¹ or a⁻ᵀ of something, `part` the matrix that is solved
-// as a linear map of a (a triangle of it, transposed), and `part_back` the transpose of that map.
+// x = a⁻¹ b:  dx = a⁻¹ (db - da x);  b̄ = a⁻ᵀ x̄, ā = -b̄ xᵀ. `solved` gives a⁻¹ or a⁻ᵀ of something, `part` the matrix
+// that is solved as a linear map of a (a triangle of it, transposed), and `part_back` the transpose of that map.
 using Solved = std::function<Expr(Builder&, const NodeView&, const Expr& rhs, bool transposed)>;
 using Part = std::function<Expr(const NodeView&, const Expr& a)>;
 ir::Custom system_derivative(Solved solved, Part part, Part part_back) {
@@ -230,15 +237,18 @@ void register_systems(OpTable& t) {
         return {b, b.call("lu_solve", {transposed ? turned(a) : a, rhs})};
       },
       [](const NodeView&, const Expr& a) { return a; }, [](const NodeView&, const Expr& a) { return a; });
-  lu.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) { runtime::solve(in[0], in[1], out[0]); });
+  lu.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) {
+    runtime::solve(in[0], in[1], out[0]);
+  });
   lu.samples = {{{f32({4, 4}), f32({4, 2})}, {}}, {{f32({2, 3, 3}), f32({2, 3, 2})}, {}}};
   t.add(std::move(lu));
 
-  OpDef tri = matrix_row("triangular_solve", "triangular_solve(a, b, lower: bool, transposed: bool = false, unit: bool = false)",
+  OpDef tri = matrix_row("triangular_solve",
+                         "triangular_solve(a, b, lower: bool, transposed: bool = false, unit: bool = false)",
                          "The x of a x = b, where only one triangle of a is read.", 1);
   tri.factors = system_factors;
   tri.explicit_refuses = system_refuses;
-  auto triangle = [](const NodeView& n, const Expr& a) {   // what is read: without the diagonal where that counts as 1
+  auto triangle = [](const NodeView& n, const Expr& a) {  // what is read: without the diagonal where that counts as 1
     bool lower = n.call.attrs.flag("lower"), unit = flag_or(n.call.attrs, "unit", false);
     std::int64_t size = a.type().shape.back();
     return select(mask(a.builder(), size, size, lower ? (unit ? "gt" : "ge") : (unit ? "lt" : "le")), a, 0.0);
@@ -249,12 +259,18 @@ void register_systems(OpTable& t) {
         if (transposed) attrs.set("transposed", !flag_or(attrs, "transposed", false));
         return {b, b.call("triangular_solve", {n.in[0], rhs}, attrs)};
       },
-      [triangle](const NodeView& n, const Expr& a) { return flag_or(n.call.attrs, "transposed", false) ? turned(triangle(n, a)) : triangle(n, a); },
-      [triangle](const NodeView& n, const Expr& a) { return triangle(n, flag_or(n.call.attrs, "transposed", false) ? turned(a) : a); });
+      [triangle](const NodeView& n, const Expr& a) {
+        return flag_or(n.call.attrs, "transposed", false) ? turned(triangle(n, a)) : triangle(n, a);
+      },
+      [triangle](const NodeView& n, const Expr& a) {
+        return triangle(n, flag_or(n.call.attrs, "transposed", false) ? turned(a) : a);
+      });
   tri.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs) {
-    runtime::solve_triangular(in[0], in[1], out[0], attrs.flag("lower"), flag_or(attrs, "transposed", false), flag_or(attrs, "unit", false));
+    runtime::solve_triangular(in[0], in[1], out[0], attrs.flag("lower"), flag_or(attrs, "transposed", false),
+                              flag_or(attrs, "unit", false));
   });
-  tri.samples = {{{f32({4, 4}, 1, 2), f32({4, 2})}, {{"lower", true}}}, {{f32({2, 3, 3}, 1, 2), f32({2, 3, 2})}, {{"lower", false}, {"transposed", true}}}};
+  tri.samples = {{{f32({4, 4}, 1, 2), f32({4, 2})}, {{"lower", true}}},
+                 {{f32({2, 3, 3}, 1, 2), f32({2, 3, 2})}, {{"lower", false}, {"transposed", true}}}};
   t.add(std::move(tri));
 }
 
@@ -270,23 +286,27 @@ void register_cholesky(OpTable& t) {
     m.r.rule.results = {x};
     return m.r.rule;
   };
-  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
-                                if (!tangents[0].valid()) return {Var{}};
-                                Expr l{b, n.out[0]}, da{b, tangents[0]};
-                                Expr middle = turned(triangular(l, turned(triangular(l, da, true, false)), true, false));   // L⁻¹ da L⁻ᵀ
-                                std::int64_t size = l.type().shape.back();
-                                Expr half = select(mask(b, size, size, "gt"), middle, select(mask(b, size, size, "eq"), middle * 0.5, 0.0));
-                                return {product(l, half)};
-                              },
-                              {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) { runtime::cholesky(in[0], out[0]); });
+  row.derivative = ir::Custom{
+      [](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
+        if (!tangents[0].valid()) return {Var{}};
+        Expr l{b, n.out[0]}, da{b, tangents[0]};
+        Expr middle = turned(triangular(l, turned(triangular(l, da, true, false)), true, false));  // L⁻¹ da L⁻ᵀ
+        std::int64_t size = l.type().shape.back();
+        Expr half = select(mask(b, size, size, "gt"), middle, select(mask(b, size, size, "eq"), middle * 0.5, 0.0));
+        return {product(l, half)};
+      },
+      {}};
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) {
+    runtime::cholesky(in[0], out[0]);
+  });
   // Not definite: nan on both sides. The composite's samples below are definite.
   row.samples = {{{f32({1, 1}, 1, 2)}, {}}, {{f32({2, 1, 1}, 1, 2)}, {}}};
   t.add(std::move(row));
 }
 
 void register_qr(OpTable& t) {
-  OpDef row = matrix_row("qr_factors", "qr_factors(a)", "Orthonormal columns q and upper triangular r with a = q r.", 2);
+  OpDef row =
+      matrix_row("qr_factors", "qr_factors(a)", "Orthonormal columns q and upper triangular r with a = q r.", 2);
   row.factors = [](const OpCall& call) {
     MatrixRule m(call);
     Shape core = core_of(call.in[0]);
@@ -298,22 +318,28 @@ void register_qr(OpTable& t) {
   row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                                 if (!tangents[0].valid()) return {Var{}, Var{}};
                                 Shape core = core_of(n.call.in[0]);
-                                if (core[0] < core[1]) fail("not_differentiable", "the derivative of qr is defined for as many rows as columns or more, got " + runtime::to_string(n.call.in[0]));
+                                if (core[0] < core[1])
+                                  fail("not_differentiable",
+                                       "the derivative of qr is defined for as many rows as columns or more, got " +
+                                           runtime::to_string(n.call.in[0]));
                                 Expr q{b, n.out[0]}, r{b, n.out[1]}, da{b, tangents[0]};
-                                Expr over = turned(triangular(r, turned(da), false, true));   // da r⁻¹
+                                Expr over = turned(triangular(r, turned(da), false, true));  // da r⁻¹
                                 Expr inside = product(turned(q), over);
                                 std::int64_t k = core[1];
                                 Expr lower = select(mask(b, k, k, "gt"), inside, 0.0), turn = lower - turned(lower);
                                 return {product(q, turn - inside) + over, product(inside - turn, r)};
                               },
                               {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) { runtime::qr(in[0], out[0], out[1]); });
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) {
+    runtime::qr(in[0], out[0], out[1]);
+  });
   row.samples = {{{f32({4, 3})}, {}}, {{f32({2, 3, 3})}, {}}};
   t.add(std::move(row));
 }
 
 void register_eigh(OpTable& t) {
-  OpDef row = matrix_row("eigh_lower", "eigh_lower(a)", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", 2);
+  OpDef row =
+      matrix_row("eigh_lower", "eigh_lower(a)", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", 2);
   row.factors = [](const OpCall& call) {
     need_square(call);
     MatrixRule m(call);
@@ -330,13 +356,16 @@ void register_eigh(OpTable& t) {
                                 return {diagonal(inside), product(v, apart * inside)};
                               },
                               {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) { runtime::eigh(in[0], out[0], out[1]); }, {0});
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out,
+                                const Attrs&) { runtime::eigh(in[0], out[0], out[1]); },
+                             {0});
   row.samples = {{{f32({1, 1})}, {}}, {{f32({2, 1, 1})}, {}}};
   t.add(std::move(row));
 }
 
 void register_svd(OpTable& t) {
-  OpDef row = matrix_row("svd_factors", "svd_factors(a, full: bool = false)", "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.", 3);
+  OpDef row = matrix_row("svd_factors", "svd_factors(a, full: bool = false)",
+                         "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.", 3);
   row.factors = [](const OpCall& call) {
     MatrixRule m(call);
     Shape core = core_of(call.in[0]);
@@ -346,28 +375,32 @@ void register_svd(OpTable& t) {
     m.r.rule.results = {m.value({core[0], full ? core[0] : k}), m.value({k}), m.value({full ? core[1] : k, core[1]})};
     return m.r.rule;
   };
-  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
-                                if (!tangents[0].valid()) return {Var{}, Var{}, Var{}};
-                                Shape core = core_of(n.call.in[0]);
-                                if (flag_or(n.call.attrs, "full", false) && core[0] != core[1])
-                                  fail("not_differentiable", "the derivative of svd is defined with full_matrices: false, or for square matrices");
-                                Expr u{b, n.out[0]}, s{b, n.out[1]}, vt{b, n.out[2]}, da{b, tangents[0]}, v = turned(vt);
-                                Expr inside = product(turned(u), product(da, v)), one = identity_like(inside);
-                                Expr row_s = as_row(s), column_s = as_column(s);
-                                Expr apart = 1.0 / ((row_s + column_s) * (row_s - column_s) + one) - one;
-                                Expr ds_s = inside * row_s, s_ds = column_s * inside;
-                                Expr du = product(u, apart * (ds_s + turned(ds_s))), dv = product(v, apart * (s_ds + turned(s_ds)));
-                                if (core[0] > core[1]) {
-                                  Expr dav = product(da, v);
-                                  du = du + (dav - product(u, product(turned(u), dav))) / row_s;
-                                } else if (core[0] < core[1]) {
-                                  Expr dau = product(turned(da), u);
-                                  dv = dv + (dau - product(v, product(vt, dau))) / row_s;
-                                }
-                                return {du, diagonal(inside), turned(dv)};
-                              },
-                              {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) { runtime::svd(in[0], out[0], out[1], out[2]); }, {1});
+  row.derivative =
+      ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
+                   if (!tangents[0].valid()) return {Var{}, Var{}, Var{}};
+                   Shape core = core_of(n.call.in[0]);
+                   if (flag_or(n.call.attrs, "full", false) && core[0] != core[1])
+                     fail("not_differentiable",
+                          "the derivative of svd is defined with full_matrices: false, or for square matrices");
+                   Expr u{b, n.out[0]}, s{b, n.out[1]}, vt{b, n.out[2]}, da{b, tangents[0]}, v = turned(vt);
+                   Expr inside = product(turned(u), product(da, v)), one = identity_like(inside);
+                   Expr row_s = as_row(s), column_s = as_column(s);
+                   Expr apart = 1.0 / ((row_s + column_s) * (row_s - column_s) + one) - one;
+                   Expr ds_s = inside * row_s, s_ds = column_s * inside;
+                   Expr du = product(u, apart * (ds_s + turned(ds_s))), dv = product(v, apart * (s_ds + turned(s_ds)));
+                   if (core[0] > core[1]) {
+                     Expr dav = product(da, v);
+                     du = du + (dav - product(u, product(turned(u), dav))) / row_s;
+                   } else if (core[0] < core[1]) {
+                     Expr dau = product(turned(da), u);
+                     dv = dv + (dau - product(v, product(vt, dau))) / row_s;
+                   }
+                   return {du, diagonal(inside), turned(dv)};
+                 },
+                 {}};
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out,
+                                const Attrs&) { runtime::svd(in[0], out[0], out[1], out[2]); },
+                             {1});
   row.samples = {{{f32({4, 3})}, {}}, {{f32({2, 2, 3})}, {}}, {{f32({3, 3})}, {{"full", true}}}};
   t.add(std::move(row));
 }
@@ -377,7 +410,9 @@ void register_svd(OpTable& t) {
 // The same value where it is reduced, taken as whole: its gradient is then placed, and counts once.
 Expr taken_whole(Builder& b, const Expr& x) {
   const Type& t = x.type();
-  if (t.sharding.reduced.empty() || !t.mesh || !t.mesh->of_kind(runtime::AxisKind::Explicit).contains(t.sharding.reduced)) return x;
+  if (t.sharding.reduced.empty() || !t.mesh ||
+      !t.mesh->of_kind(runtime::AxisKind::Explicit).contains(t.sharding.reduced))
+    return x;
   Layout layout{t.mesh, t.sharding};
   layout.sharding.reduced = {};
   return {b, b.emit1(*b.core().shard, {x}, {{"layout", std::move(layout)}})};
@@ -399,13 +434,16 @@ Vars back_to(Builder& b, Vars made, DType dtype) {
 Vars solve(Builder& b, std::span<const Var> in, const Attrs&) {
   Kind kind = promoted(b, in);
   DType back{};
-  Expr a = matrices(b, promote_to(b, in[0], kind), "solve", back), y = taken_whole(b, cast_to({b, promote_to(b, in[1], kind)}, a.type().dtype));
+  Expr a = matrices(b, promote_to(b, in[0], kind), "solve", back),
+       y = taken_whole(b, cast_to({b, promote_to(b, in[1], kind)}, a.type().dtype));
   bool vector = y.type().shape.size() == 1;
-  if (y.type().shape.empty()) fail("shape", "solve takes a vector or matrices on the right side, got " + runtime::to_string(y.type()));
+  if (y.type().shape.empty())
+    fail("shape", "solve takes a vector or matrices on the right side, got " + runtime::to_string(y.type()));
   if (vector) y = as_column(y);
   Shape sa = a.type().shape, sy = y.type().shape;
   auto lead = runtime::broadcast({sa.begin(), sa.end() - 2}, {sy.begin(), sy.end() - 2});
-  if (!lead) fail("shape", "solve: " + runtime::to_string(a.type()) + " and " + runtime::to_string(y.type()) + " do not match");
+  if (!lead)
+    fail("shape", "solve: " + runtime::to_string(a.type()) + " and " + runtime::to_string(y.type()) + " do not match");
   auto under = [&](const Shape& core) {
     Shape made = *lead;
     made.insert(made.end(), core.end() - 2, core.end());
@@ -424,14 +462,16 @@ Vars inv(Builder& b, std::span<const Var> in, const Attrs&) {
   DType back{};
   Expr a = matrices(b, in[0], "inv", back);
   const Shape shape = a.type().shape;
-  if (shape[shape.size() - 1] != shape[shape.size() - 2]) fail("shape", "inv takes square matrices, got " + runtime::to_string(a.type()));
+  if (shape[shape.size() - 1] != shape[shape.size() - 2])
+    fail("shape", "inv takes square matrices, got " + runtime::to_string(a.type()));
   return back_to(b, {b.call("lu_solve", {a, ir::broadcast_to(b, identity_like(a), shape)})}, back);
 }
 
 // One triangle would do; the mean of both makes the derivative symmetric, as JAX has it.
 Expr symmetric(const Expr& a) {
   const Shape& s = a.type().shape;
-  if (s[s.size() - 1] != s[s.size() - 2]) fail("shape", "a symmetric matrix is square, got " + runtime::to_string(a.type()));
+  if (s[s.size() - 1] != s[s.size() - 2])
+    fail("shape", "a symmetric matrix is square, got " + runtime::to_string(a.type()));
   return (a + turned(a)) * 0.5;
 }
 
@@ -443,11 +483,13 @@ void register_linalg(OpTable& t) {
   register_qr(t);
   register_eigh(t);
   register_svd(t);
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose, std::vector<Sample> samples) {
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
+                 std::vector<Sample> samples) {
     t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
   };
   std::vector<Sample> square = {{{f32({3, 3})}, {}}, {{f32({2, 4, 4})}, {}}};
-  add("solve", "solve(a, b)", "The x of a x = b, for a vector or matrices b.", solve, {{{f32({4, 4}), f32({4})}, {}}, {{f32({2, 3, 3}), f32({3, 2})}, {}}});
+  add("solve", "solve(a, b)", "The x of a x = b, for a vector or matrices b.", solve,
+      {{{f32({4, 4}), f32({4})}, {}}, {{f32({2, 3, 3}), f32({3, 2})}, {}}});
   add("inv", "inv(a)", "The inverse of a matrix.", inv, square);
   add("cholesky", "cholesky(a)", "The lower triangular L of a = L Lᵀ; nan where a is not positive definite.",
       [](Builder& b, std::span<const Var> in, const Attrs&) {
@@ -470,11 +512,13 @@ void register_linalg(OpTable& t) {
         return back_to(b, b.emit(b.table().at("eigh_lower"), {a.var()}), back);
       },
       {{{f32({3, 3})}, {}}});
-  add("svd", "svd(a, full_matrices: bool = true)", "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.",
+  add("svd", "svd(a, full_matrices: bool = true)",
+      "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.",
       [](Builder& b, std::span<const Var> in, const Attrs& attrs) {
         DType back{};
         Expr a = matrices(b, in[0], "svd", back);
-        return back_to(b, b.emit(b.table().at("svd_factors"), {a.var()}, {{"full", flag_or(attrs, "full_matrices", true)}}), back);
+        return back_to(
+            b, b.emit(b.table().at("svd_factors"), {a.var()}, {{"full", flag_or(attrs, "full_matrices", true)}}), back);
       },
       {{{f32({4, 3})}, {{"full_matrices", false}}}});
 }

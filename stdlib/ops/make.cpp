@@ -1,5 +1,5 @@
-// Arrays made of nothing: the internal rows constant, iota and fill_like, and zeros, ones, full, eye, arange, linspace, one_hot, tril,
-// triu as users call them. `out` says a layout: the parts are then made so from the start.
+// Arrays made of nothing: the internal rows constant, iota and fill_like, and zeros, ones, full, eye, arange, linspace,
+// one_hot, tril, triu as users call them. `out` says a layout: the parts are then made so from the start.
 #include <cmath>
 
 #include "runtime/kernels/kernels.h"
@@ -22,12 +22,15 @@ Var broadcast_out(Builder& b, Var x, const Shape& shape, const Attrs& from) {
 // ---- rows
 
 void register_constant(OpTable& t) {
-  OpDef row{.name = "constant", .signature = "constant(value: number, dtype: dtype, weak: bool = false)", .doc = "A number."};
+  OpDef row{
+      .name = "constant", .signature = "constant(value: number, dtype: dtype, weak: bool = false)", .doc = "A number."};
   row.derivative = ir::Zero{};
   row.kernel = ir::Structure::Constant;
   row.flops = 0;
   row.internal = true;
-  row.infer = [](const OpCall& call) { return std::vector<Type>{Type::of(call.attrs.dtype("dtype"), {}, flag_or(call.attrs, "weak", false))}; };
+  row.infer = [](const OpCall& call) {
+    return std::vector<Type>{Type::of(call.attrs.dtype("dtype"), {}, flag_or(call.attrs, "weak", false))};
+  };
   t.add(std::move(row));
 }
 
@@ -39,7 +42,8 @@ Vars iota_locally(Builder& b, const ir::LocalCall& c, std::span<const Var>) {
   Attrs attrs = c.attrs;
   attrs.erase("out");
   if (axes.empty()) return b.emit(c.call.op, std::span<const Var>{}, attrs);
-  DType dtype = c.attrs.dtype("dtype"), whole = runtime::is_integer(dtype) && runtime::size_of(dtype) == 8 ? dtype : DType::I32;
+  DType dtype = c.attrs.dtype("dtype"),
+        whole = runtime::is_integer(dtype) && runtime::size_of(dtype) == 8 ? dtype : DType::I32;
   attrs.set("dtype", whole);
   Expr local{b, b.emit(c.call.op, std::span<const Var>{}, attrs).at(0)};
   Expr first{b, ir::convert(b, device_position(b, axes), whole)};
@@ -47,7 +51,9 @@ Vars iota_locally(Builder& b, const ir::LocalCall& c, std::span<const Var>) {
 }
 
 void register_iota(OpTable& t) {
-  OpDef row{.name = "iota", .signature = "iota(shape: ints, axis: int, dtype: dtype, out: spec? = none)", .doc = "Positions along an axis: 0, 1, 2, ..."};
+  OpDef row{.name = "iota",
+            .signature = "iota(shape: ints, axis: int, dtype: dtype, out: spec? = none)",
+            .doc = "Positions along an axis: 0, 1, 2, ..."};
   row.factors = [](const OpCall& call) {
     RuleBuilder r;
     r.rule.results = {r.dims(shape_of(call.attrs.ints("shape"), "iota"))};
@@ -68,11 +74,16 @@ void register_iota(OpTable& t) {
   t.add(std::move(row));
 }
 
-// A number in the shape and layout of an array, whose values do not matter: the layout follows the array's in every mode.
+// A number in the shape and layout of an array, whose values do not matter: the layout follows the array's in every
+// mode.
 void register_fill_like(OpTable& t) {
-  OpDef row{.name = "fill_like", .signature = "fill_like(x, value: number, dtype: dtype)", .doc = "A number everywhere, shaped and laid out as x."};
+  OpDef row{.name = "fill_like",
+            .signature = "fill_like(x, value: number, dtype: dtype)",
+            .doc = "A number everywhere, shaped and laid out as x."};
   row.factors = broadcast_factors;
-  row.dtype = {Operands::AsIs, [](const OpCall& call) { return std::vector<Kind>{{call.attrs.dtype("dtype"), false}}; }};
+  row.dtype = {Operands::AsIs, [](const OpCall& call) {
+                 return std::vector<Kind>{{call.attrs.dtype("dtype"), false}};
+               }};
   // Zeros beside a pending sum are pending as it is; another number is whole.
   row.infer = [](const OpCall& call) {
     Type made = call.in[0];
@@ -90,12 +101,14 @@ void register_fill_like(OpTable& t) {
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View out = c.out[0];
     double value = c.attrs.number("value");
-    std::int64_t whole = is_whole_number(c.attrs, "value") ? c.attrs.integer("value") : static_cast<std::int64_t>(value);
+    std::int64_t whole =
+        is_whole_number(c.attrs, "value") ? c.attrs.integer("value") : static_cast<std::int64_t>(value);
     return [=](void* const*, void* const* o) { runtime::fill(at(out, o[0]), value, whole); };
   };
   row.flops = 0;
   row.internal = true;
-  row.samples = {{{f32({4, 6})}, {{"value", 0.5}, {"dtype", DType::F32}}}, {{i32({4})}, {{"value", std::int64_t{3}}, {"dtype", DType::I32}}}};
+  row.samples = {{{f32({4, 6})}, {{"value", 0.5}, {"dtype", DType::F32}}},
+                 {{i32({4})}, {{"value", std::int64_t{3}}, {"dtype", DType::I32}}}};
   t.add(std::move(row));
 }
 
@@ -108,7 +121,8 @@ ir::Compose filled(std::string_view op, double value) {
   };
 }
 
-// Shaped and laid out as x is, pending sums too: the number then counts once. Other than through fill_like, nothing of x is waited for.
+// Shaped and laid out as x is, pending sums too: the number then counts once. Other than through fill_like, nothing of
+// x is waited for.
 Var as_pending(Builder& b, Var number, const Type& x) {
   Layout layout{x.mesh, x.sharding};
   if (!x.mesh->of_kind(runtime::AxisKind::Auto).empty())
@@ -134,7 +148,8 @@ Vars full(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 Vars full_like(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const Type x = b.type(in[0]);
   DType dtype = dtype_if(attrs, "dtype").value_or(x.dtype);
-  if (attrs.has("out") && b.type(in[1]).shape.empty()) return {broadcast_out(b, ir::convert(b, in[1], dtype), x.shape, attrs)};
+  if (attrs.has("out") && b.type(in[1]).shape.empty())
+    return {broadcast_out(b, ir::convert(b, in[1], dtype), x.shape, attrs)};
   if (!x.sharding.unreduced.empty()) return {as_pending(b, ir::convert(b, in[1], dtype), x)};
   Expr none{b, b.call("fill_like", {in[0]}, {{"value", 0.0}, {"dtype", DType::Bool}})};
   Expr value{b, ir::convert(b, in[1], dtype)};
@@ -150,20 +165,22 @@ Vars eye(Builder& b, std::span<const Var>, const Attrs& attrs) {
   return {ir::convert(b, eq(rows + static_cast<double>(k), columns), dtype_if(attrs, "dtype").value_or(DType::F32))};
 }
 
-// start, start + step, ... below stop. With whole numbers i32, else f32 (the count is computed in double precision, as NumPy does).
+// start, start + step, ... below stop. With whole numbers i32, else f32 (the count is computed in double precision, as
+// NumPy does).
 Vars arange(Builder& b, std::span<const Var>, const Attrs& attrs) {
   bool one = !attrs.has("stop");
-  double start = one ? 0 : attrs.number("start"), stop = one ? attrs.number("start") : attrs.number("stop"), step = number_if(attrs, "step").value_or(1);
+  double start = one ? 0 : attrs.number("start"), stop = one ? attrs.number("start") : attrs.number("stop"),
+         step = number_if(attrs, "step").value_or(1);
   bool whole = is_whole_number(attrs, "start") && is_whole_number(attrs, "stop") && is_whole_number(attrs, "step");
   if (step == 0) fail("value", "arange: the step cannot be 0");
   double count = std::ceil((stop - start) / step);
   if (!(count < 1e15)) fail("shape", "arange: too many elements");
   DType dtype = dtype_if(attrs, "dtype").value_or(whole ? DType::I32 : DType::F32);
   Shape shape = {std::max<std::int64_t>(0, static_cast<std::int64_t>(count))};
-  const bool narrow = dtype == DType::F16 || dtype == DType::BF16;        // counted in f32 and rounded once, as JAX does
+  const bool narrow = dtype == DType::F16 || dtype == DType::BF16;  // counted in f32 and rounded once, as JAX does
   Expr i{b, iota_of(b, shape, -1, narrow ? DType::F32 : dtype, attrs)};
   if (step != 1) i = i * step;
-  if (start != 0 || step < 0) i = start + i;                              // 0 times a negative step is -0, and the first one is 0
+  if (start != 0 || step < 0) i = start + i;  // 0 times a negative step is -0, and the first one is 0
   return {narrow ? cast_to(i, dtype) : i};
 }
 
@@ -173,10 +190,8 @@ Vars linspace(Builder& b, std::span<const Var>, const Attrs& attrs) {
   std::int64_t num = integer_or(attrs, "num", 50);
   const DType asked = dtype_if(attrs, "dtype").value_or(DType::F32);
   if (!runtime::is_number(asked)) fail("type", "linspace gives numbers");
-  const DType dtype = runtime::is_float(asked) ? asked : DType::F32;      // integers: rounded down
-  const auto made = [&](const Expr& x) -> Vars {
-    return {asked == dtype ? x : cast_to(call("floor", {x}), asked)};
-  };
+  const DType dtype = runtime::is_float(asked) ? asked : DType::F32;  // integers: rounded down
+  const auto made = [&](const Expr& x) -> Vars { return {asked == dtype ? x : cast_to(call("floor", {x}), asked)}; };
   Expr i{b, iota_of(b, shape_of({num}, "linspace"), -1, dtype, attrs)};
   if (num <= 1) return made(i * 0.0 + start);
   Expr t = i / static_cast<double>(num - 1);
@@ -201,7 +216,8 @@ ir::Compose triangle(bool lower) {
     const Shape shape = x.type().shape;
     if (shape.size() < 2) fail("shape", "tril and triu take matrices, got " + runtime::to_string(x.type()));
     auto k = static_cast<double>(integer_or(attrs, "k", 0));
-    Expr rows{b, iota_of(b, {shape[shape.size() - 2], 1}, -2, DType::I32)}, columns{b, iota_of(b, {1, shape.back()}, -1, DType::I32)};
+    Expr rows{b, iota_of(b, {shape[shape.size() - 2], 1}, -2, DType::I32)},
+        columns{b, iota_of(b, {1, shape.back()}, -1, DType::I32)};
     return {lower ? select(ge(rows + k, columns), x, 0.0) : select(ge(columns, rows + k), x, 0.0)};
   };
 }
@@ -212,29 +228,45 @@ void register_make(OpTable& t) {
   register_constant(t);
   register_iota(t);
   register_fill_like(t);
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose, std::vector<Sample> samples) {
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
+                 std::vector<Sample> samples) {
     t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), std::move(samples)));
   };
   constexpr std::int64_t zero = 0, one = 1, four = 4;
   std::vector<Sample> shapes = {{{}, {{"shape", Ints{4, 6}}}}, {{}, {{"shape", Ints{}}, {"dtype", DType::I8}}}};
   std::vector<Sample> like = {{{f32({4, 6})}, {}}, {{i32({4})}, {{"dtype", DType::F32}}}};
-  add("zeros", "zeros(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of zeros.", filled("zeros", 0), shapes);
-  add("ones", "ones(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of ones.", filled("ones", 1), shapes);
-  add("full", "full(shape: ints, value, dtype: dtype? = none, out: spec? = none)", "An array of one number.", full, {{{f32({})}, {{"shape", Ints{4, 6}}}}, {{i32({4})}, {{"shape", Ints{2, 4}}}}});
-  add("zeros_like", "zeros_like(x, dtype: dtype? = none, out: spec? = none)", "Zeros, shaped and laid out as x.", filled_like(0), like);
-  add("ones_like", "ones_like(x, dtype: dtype? = none, out: spec? = none)", "Ones, shaped and laid out as x.", filled_like(1), like);
-  add("full_like", "full_like(x, value, dtype: dtype? = none, out: spec? = none)", "One number, shaped and laid out as x.", full_like, {{{f32({4, 6}), f32({})}, {}}, {{i32({4}), f32({})}, {{"dtype", DType::F32}}}});
-  add("eye", "eye(n: int, m: int? = none, k: int = 0, dtype: dtype? = none, out: spec? = none)", "Ones on the k-th diagonal, zeros elsewhere.", eye,
+  add("zeros", "zeros(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of zeros.", filled("zeros", 0),
+      shapes);
+  add("ones", "ones(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of ones.", filled("ones", 1),
+      shapes);
+  add("full", "full(shape: ints, value, dtype: dtype? = none, out: spec? = none)", "An array of one number.", full,
+      {{{f32({})}, {{"shape", Ints{4, 6}}}}, {{i32({4})}, {{"shape", Ints{2, 4}}}}});
+  add("zeros_like", "zeros_like(x, dtype: dtype? = none, out: spec? = none)", "Zeros, shaped and laid out as x.",
+      filled_like(0), like);
+  add("ones_like", "ones_like(x, dtype: dtype? = none, out: spec? = none)", "Ones, shaped and laid out as x.",
+      filled_like(1), like);
+  add("full_like", "full_like(x, value, dtype: dtype? = none, out: spec? = none)",
+      "One number, shaped and laid out as x.", full_like,
+      {{{f32({4, 6}), f32({})}, {}}, {{i32({4}), f32({})}, {{"dtype", DType::F32}}}});
+  add("eye", "eye(n: int, m: int? = none, k: int = 0, dtype: dtype? = none, out: spec? = none)",
+      "Ones on the k-th diagonal, zeros elsewhere.", eye,
       {{{}, {{"n", four}}}, {{}, {{"n", four}, {"m", std::int64_t{6}}, {"k", one}}}});
-  add("arange", "arange(start: number, stop: number? = none, step: number? = none, dtype: dtype? = none, out: spec? = none)",
+  add("arange",
+      "arange(start: number, stop: number? = none, step: number? = none, dtype: dtype? = none, out: spec? = none)",
       "The numbers from start (0) up to stop, which is left out.", arange,
-      {{{}, {{"start", four}}}, {{}, {{"start", zero}, {"stop", std::int64_t{8}}, {"step", std::int64_t{2}}}}, {{}, {{"start", 0.0}, {"stop", 1.0}, {"step", 0.25}}}});
-  add("linspace", "linspace(start: number, stop: number, num: int = 50, dtype: dtype? = none, out: spec? = none)", "Numbers at equal distances, both ends included.", linspace,
+      {{{}, {{"start", four}}},
+       {{}, {{"start", zero}, {"stop", std::int64_t{8}}, {"step", std::int64_t{2}}}},
+       {{}, {{"start", 0.0}, {"stop", 1.0}, {"step", 0.25}}}});
+  add("linspace", "linspace(start: number, stop: number, num: int = 50, dtype: dtype? = none, out: spec? = none)",
+      "Numbers at equal distances, both ends included.", linspace,
       {{{}, {{"start", -1.0}, {"stop", 1.0}, {"num", std::int64_t{8}}}}});
-  add("one_hot", "one_hot(x, n: int, dtype: dtype? = none, out: spec? = none)", "A new last dimension with a 1 at the position that x says, 0 elsewhere.", one_hot,
+  add("one_hot", "one_hot(x, n: int, dtype: dtype? = none, out: spec? = none)",
+      "A new last dimension with a 1 at the position that x says, 0 elsewhere.", one_hot,
       {{{i32({4}, 0, 6)}, {{"n", std::int64_t{6}}}}, {{i32({2, 4}, -1, 3)}, {{"n", four}, {"dtype", DType::I32}}}});
-  add("tril", "tril(x, k: int = 0)", "The lower triangle up to the k-th diagonal, zeros above.", triangle(true), {{{f32({4, 4})}, {}}, {{f32({2, 4, 6})}, {{"k", one}}}});
-  add("triu", "triu(x, k: int = 0)", "The upper triangle from the k-th diagonal, zeros below.", triangle(false), {{{f32({4, 4})}, {}}, {{f32({2, 4, 6})}, {{"k", one}}}});
+  add("tril", "tril(x, k: int = 0)", "The lower triangle up to the k-th diagonal, zeros above.", triangle(true),
+      {{{f32({4, 4})}, {}}, {{f32({2, 4, 6})}, {{"k", one}}}});
+  add("triu", "triu(x, k: int = 0)", "The upper triangle from the k-th diagonal, zeros below.", triangle(false),
+      {{{f32({4, 4})}, {}}, {{f32({2, 4, 6})}, {{"k", one}}}});
 }
 
 }  // namespace shard::stdlib

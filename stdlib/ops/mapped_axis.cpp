@@ -1,12 +1,14 @@
-// Collectives over the dimension that `vmap(f, axis: @i)` maps over. While f is traced, an element sees one value, and its place as a
-// number that is mapped: operand 1 of these rows. Batching over that number (the `batch` column) turns them into sums, transposes
-// and slices of the mapped dimension; batching over any other passes them by. So nothing of them is left in a graph that runs.
+// Collectives over the dimension that `vmap(f, axis: @i)` maps over. While f is traced, an element sees one value, and
+// its place as a number that is mapped: operand 1 of these rows. Batching over that number (the `batch` column) turns
+// them into sums, transposes and slices of the mapped dimension; batching over any other passes them by. So nothing of
+// them is left in a graph that runs.
 //   mapped_sum       the sum over the elements, the same for all
 //   mapped_gather    attrs axis, size: the values of all elements along a new dimension, the same for all
 //   mapped_part      attrs axis: slice i of the sum for element i; the dual of mapped_gather
 //   mapped_exchange  attrs axis: slice i of every element for element i, along the same dimension
 //   mapped_permute   attrs pairs: the value of the source element, zeros where there is none
-// Dimensions count from the end (`axis` of mapped_gather: in the result). Values and gradients are jax.vmap's with an axis name.
+// Dimensions count from the end (`axis` of mapped_gather: in the result). Values and gradients are jax.vmap's with an
+// axis name.
 #include "interpreter/transform/batch.h"
 #include "stdlib/ops/collective.h"
 
@@ -105,7 +107,9 @@ std::vector<Mapped> batch(Builder& b, const OpCall& call, std::span<const Mapped
 using BackFn = Var (*)(Builder&, const NodeView&, Var ct);
 
 ir::Transposes transposes(BackFn back) {
-  return {{0}, false, [back](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type&) { return back(b, n, ct[0]); }};
+  return {{0}, false, [back](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type&) {
+            return back(b, n, ct[0]);
+          }};
 }
 
 Var same_back(Builder& b, const NodeView& n, Var ct) { return b.emit1(n.call.op, {ct, n.in[1]}, n.call.attrs); }
@@ -125,8 +129,8 @@ Var permute_back(Builder& b, const NodeView& n, Var ct) {
   return b.emit1(n.call.op, {ct, n.in[1]}, {{"pairs", pairs}});
 }
 
-OpDef row(std::string_view name, std::string_view signature, std::string_view doc, std::vector<Type> (*infer)(const OpCall&),
-          ir::BatchFn batch, BackFn back) {
+OpDef row(std::string_view name, std::string_view signature, std::string_view doc,
+          std::vector<Type> (*infer)(const OpCall&), ir::BatchFn batch, BackFn back) {
   OpDef r{.name = name, .signature = signature, .doc = doc};
   r.dtype = {Operands::AsIs, {}};
   r.derivative = transposes(back);
@@ -141,15 +145,16 @@ OpDef row(std::string_view name, std::string_view signature, std::string_view do
 }  // namespace
 
 void register_mapped_axis(OpTable& table) {
-  table.add(row("mapped_sum", "mapped_sum(x, place)", "The sum of x over the mapped elements.", infer_same, batch<sum>, same_back));
-  table.add(row("mapped_gather", "mapped_gather(x, place, axis: int, size: int)", "The x of all mapped elements along a new dimension.",
-                infer_gather, batch<gather>, gather_back));
-  table.add(row("mapped_part", "mapped_part(x, place, axis: int)", "Of the sum over the mapped elements, a slice for each.", infer_part,
-                batch<part>, part_back));
-  table.add(row("mapped_exchange", "mapped_exchange(x, place, axis: int)", "Slice i of every mapped element, for element i.", infer_same,
-                batch<exchange>, same_back));
-  table.add(row("mapped_permute", "mapped_permute(x, place, pairs: pairs)", "The x of the source element, zeros where there is none.",
-                infer_same, batch<permute>, permute_back));
+  table.add(row("mapped_sum", "mapped_sum(x, place)", "The sum of x over the mapped elements.", infer_same, batch<sum>,
+                same_back));
+  table.add(row("mapped_gather", "mapped_gather(x, place, axis: int, size: int)",
+                "The x of all mapped elements along a new dimension.", infer_gather, batch<gather>, gather_back));
+  table.add(row("mapped_part", "mapped_part(x, place, axis: int)",
+                "Of the sum over the mapped elements, a slice for each.", infer_part, batch<part>, part_back));
+  table.add(row("mapped_exchange", "mapped_exchange(x, place, axis: int)",
+                "Slice i of every mapped element, for element i.", infer_same, batch<exchange>, same_back));
+  table.add(row("mapped_permute", "mapped_permute(x, place, pairs: pairs)",
+                "The x of the source element, zeros where there is none.", infer_same, batch<permute>, permute_back));
 }
 
 }  // namespace shard::stdlib

@@ -1,5 +1,5 @@
-// Elementwise functions of one number: exponentials, circular and hyperbolic functions, rounding. Derivatives are written as JAX
-// writes them (through the result where that is cheaper); domains keep the samples away from edges.
+// Elementwise functions of one number: exponentials, circular and hyperbolic functions, rounding. Derivatives are
+// written as JAX writes them (through the result where that is cheaper); domains keep the samples away from edges.
 #include <cmath>
 #include <numbers>
 
@@ -17,43 +17,57 @@ Expr rsqrt(const Expr& x) { return call("rsqrt", {x}); }
 
 void register_exponentials(OpTable& t) {
   t.add(unary_row("exp", "exp(x)", "e to the power x.", Code::Exp, kInexact, [](Expr, Expr y) { return y; }));
-  t.add(unary_row("expm1", "expm1(x)", "exp(x) - 1, exact near 0.", Code::Expm1, kInexact, [](Expr, Expr y) { return y + 1.0; }));
-  t.add(unary_row("log", "log(x)", "Natural logarithm.", Code::Log, kInexact, [](Expr x, Expr) { return 1.0 / x; }, {0.3, 3}));
-  t.add(unary_row("log1p", "log1p(x)", "log(1 + x), exact near 0.", Code::Log1p, kInexact, [](Expr x, Expr) { return 1.0 / (x + 1.0); },
-                  {-0.5, 3}));
-  t.add(unary_row("sqrt", "sqrt(x)", "Square root.", Code::Sqrt, kInexact, [](Expr, Expr y) { return 0.5 / y; }, {0.3, 3}));
-  t.add(unary_row("rsqrt", "rsqrt(x)", "1 / sqrt(x).", Code::Rsqrt, kInexact, [](Expr x, Expr y) { return -0.5 * (y / x); }, {0.3, 3}));
+  t.add(unary_row("expm1", "expm1(x)", "exp(x) - 1, exact near 0.", Code::Expm1, kInexact,
+                  [](Expr, Expr y) { return y + 1.0; }));
+  t.add(unary_row("log", "log(x)", "Natural logarithm.", Code::Log, kInexact, [](Expr x, Expr) { return 1.0 / x; },
+                  {0.3, 3}));
+  t.add(unary_row("log1p", "log1p(x)", "log(1 + x), exact near 0.", Code::Log1p, kInexact,
+                  [](Expr x, Expr) { return 1.0 / (x + 1.0); }, {-0.5, 3}));
+  t.add(unary_row("sqrt", "sqrt(x)", "Square root.", Code::Sqrt, kInexact, [](Expr, Expr y) { return 0.5 / y; },
+                  {0.3, 3}));
+  t.add(unary_row("rsqrt", "rsqrt(x)", "1 / sqrt(x).", Code::Rsqrt, kInexact,
+                  [](Expr x, Expr y) { return -0.5 * (y / x); }, {0.3, 3}));
   OpDef squared = unary_row("squared", "squared(x)", "x * x, of numbers.", Code::Square, kPromote,
                             [](Expr x, Expr) { return 2.0 * x; });
   squared.internal = true;
   t.add(std::move(squared));
-  t.add(composite_row("square", "square(x)", "x * x.",
-                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-                        const bool truth = b.type(in[0]).dtype == DType::Bool;   // counts as 0 or 1 (JAX)
-                        return {b.call("squared", {truth ? ir::convert(b, in[0], DType::I32) : in[0]})};
-                      },
-                      unary_samples({})));
-  t.add(unary_row("sigmoid", "sigmoid(x)", "1 / (1 + exp(-x)).", Code::Sigmoid, kInexact, [](Expr, Expr y) { return y * (1.0 - y); }));
+  t.add(composite_row(
+      "square", "square(x)", "x * x.",
+      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+        const bool truth = b.type(in[0]).dtype == DType::Bool;  // counts as 0 or 1 (JAX)
+        return {b.call("squared", {truth ? ir::convert(b, in[0], DType::I32) : in[0]})};
+      },
+      unary_samples({})));
+  t.add(unary_row("sigmoid", "sigmoid(x)", "1 / (1 + exp(-x)).", Code::Sigmoid, kInexact,
+                  [](Expr, Expr y) { return y * (1.0 - y); }));
   t.add(unary_row("erf", "erf(x)", "The error function.", Code::Erf, kInexact,
                   [](Expr x, Expr) { return 2.0 * std::numbers::inv_sqrtpi * call("exp", {-(x * x)}); }));
-  t.add(unary_row("erf_inv", "erf_inv(x)", "The inverse of the error function, infinite at -1 and 1.", Code::ErfInv, kInexact,
-                  [](Expr, Expr y) { return (0.5 / std::numbers::inv_sqrtpi) * call("exp", {y * y}); }, {-0.9, 0.9}));
+  t.add(unary_row("erf_inv", "erf_inv(x)", "The inverse of the error function, infinite at -1 and 1.", Code::ErfInv,
+                  kInexact, [](Expr, Expr y) { return (0.5 / std::numbers::inv_sqrtpi) * call("exp", {y * y}); },
+                  {-0.9, 0.9}));
 }
 
 void register_circular(OpTable& t) {
-  t.add(unary_row("sin", "sin(x)", "Sine of an angle in radians.", Code::Sin, kInexact, [](Expr x, Expr) { return call("cos", {x}); }));
-  t.add(unary_row("cos", "cos(x)", "Cosine of an angle in radians.", Code::Cos, kInexact, [](Expr x, Expr) { return -call("sin", {x}); }));
-  t.add(unary_row("tan", "tan(x)", "Tangent of an angle in radians.", Code::Tan, kInexact, [](Expr, Expr y) { return y * y + 1.0; },
-                  {-1, 1}));
-  t.add(unary_row("asin", "asin(x)", "The angle whose sine is x.", Code::Asin, kInexact, [](Expr x, Expr) { return rsqrt(1.0 - x * x); },
-                  {-0.9, 0.9}));
-  t.add(unary_row("acos", "acos(x)", "The angle whose cosine is x.", Code::Acos, kInexact, [](Expr x, Expr) { return -rsqrt(1.0 - x * x); },
-                  {-0.9, 0.9}));
-  t.add(unary_row("atan", "atan(x)", "The angle whose tangent is x.", Code::Atan, kInexact, [](Expr x, Expr) { return 1.0 / (x * x + 1.0); }));
-  t.add(unary_row("sinh", "sinh(x)", "Hyperbolic sine.", Code::Sinh, kInexact, [](Expr x, Expr) { return call("cosh", {x}); }));
-  t.add(unary_row("cosh", "cosh(x)", "Hyperbolic cosine.", Code::Cosh, kInexact, [](Expr x, Expr) { return call("sinh", {x}); }));
-  t.add(unary_row("tanh", "tanh(x)", "Hyperbolic tangent.", Code::Tanh, kInexact, [](Expr, Expr y) { return 1.0 - y * y; }));
-  t.add(unary_row("asinh", "asinh(x)", "Inverse hyperbolic sine.", Code::Asinh, kInexact, [](Expr x, Expr) { return rsqrt(x * x + 1.0); }));
+  t.add(unary_row("sin", "sin(x)", "Sine of an angle in radians.", Code::Sin, kInexact,
+                  [](Expr x, Expr) { return call("cos", {x}); }));
+  t.add(unary_row("cos", "cos(x)", "Cosine of an angle in radians.", Code::Cos, kInexact,
+                  [](Expr x, Expr) { return -call("sin", {x}); }));
+  t.add(unary_row("tan", "tan(x)", "Tangent of an angle in radians.", Code::Tan, kInexact,
+                  [](Expr, Expr y) { return y * y + 1.0; }, {-1, 1}));
+  t.add(unary_row("asin", "asin(x)", "The angle whose sine is x.", Code::Asin, kInexact,
+                  [](Expr x, Expr) { return rsqrt(1.0 - x * x); }, {-0.9, 0.9}));
+  t.add(unary_row("acos", "acos(x)", "The angle whose cosine is x.", Code::Acos, kInexact,
+                  [](Expr x, Expr) { return -rsqrt(1.0 - x * x); }, {-0.9, 0.9}));
+  t.add(unary_row("atan", "atan(x)", "The angle whose tangent is x.", Code::Atan, kInexact,
+                  [](Expr x, Expr) { return 1.0 / (x * x + 1.0); }));
+  t.add(unary_row("sinh", "sinh(x)", "Hyperbolic sine.", Code::Sinh, kInexact,
+                  [](Expr x, Expr) { return call("cosh", {x}); }));
+  t.add(unary_row("cosh", "cosh(x)", "Hyperbolic cosine.", Code::Cosh, kInexact,
+                  [](Expr x, Expr) { return call("sinh", {x}); }));
+  t.add(unary_row("tanh", "tanh(x)", "Hyperbolic tangent.", Code::Tanh, kInexact,
+                  [](Expr, Expr y) { return 1.0 - y * y; }));
+  t.add(unary_row("asinh", "asinh(x)", "Inverse hyperbolic sine.", Code::Asinh, kInexact,
+                  [](Expr x, Expr) { return rsqrt(x * x + 1.0); }));
   t.add(unary_row("acosh", "acosh(x)", "Inverse hyperbolic cosine.", Code::Acosh, kInexact,
                   [](Expr x, Expr) { return rsqrt((x - 1.0) * (x + 1.0)); }, {1.5, 3}));
   t.add(unary_row("atanh", "atanh(x)", "Inverse hyperbolic tangent.", Code::Atanh, kInexact,
@@ -61,8 +75,8 @@ void register_circular(OpTable& t) {
 }
 
 void register_rounding(OpTable& t) {
-  t.add(unary_row("abs", "abs(x)", "The size of x, without its sign; the derivative at 0 is 1, as JAX has it.", Code::Abs, kPromote,
-                  [](Expr x, Expr y) { return select(ge(x, 0.0), 1.0, y.number(-1.0)); }));
+  t.add(unary_row("abs", "abs(x)", "The size of x, without its sign; the derivative at 0 is 1, as JAX has it.",
+                  Code::Abs, kPromote, [](Expr x, Expr y) { return select(ge(x, 0.0), 1.0, y.number(-1.0)); }));
   t.add(unary_zero_row("sign", "sign(x)", "-1, 0 or 1.", Code::Sign, kPromote));
   // Whole numbers are rounded already: they keep their type.
   auto of_floats = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
@@ -70,13 +84,15 @@ void register_rounding(OpTable& t) {
     row.internal = true;
     t.add(std::move(row));
   };
-  auto rounding = [&](std::string_view inner, std::string_view inner_signature, std::string_view name, std::string_view signature, std::string_view doc, Code code) {
+  auto rounding = [&](std::string_view inner, std::string_view inner_signature, std::string_view name,
+                      std::string_view signature, std::string_view doc, Code code) {
     of_floats(inner, inner_signature, doc, code);
-    t.add(composite_row(name, signature, doc,
-                        [inner](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-                          return {runtime::is_float(b.type(in[0]).dtype) ? b.call(inner, {in[0]}) : in[0]};
-                        },
-                        unary_samples({})));
+    t.add(composite_row(
+        name, signature, doc,
+        [inner](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+          return {runtime::is_float(b.type(in[0]).dtype) ? b.call(inner, {in[0]}) : in[0]};
+        },
+        unary_samples({})));
   };
   rounding("float_floor", "float_floor(x)", "floor", "floor(x)", "The whole number below.", Code::Floor);
   rounding("float_ceil", "float_ceil(x)", "ceil", "ceil(x)", "The whole number above.", Code::Ceil);
@@ -84,21 +100,23 @@ void register_rounding(OpTable& t) {
   // With decimals as jax.numpy: halves are rounded in f32.
   std::vector<Sample> samples = unary_samples({});
   samples.push_back({{f32({4}, -20, 20)}, {{"decimals", std::int64_t{1}}}});
-  t.add(composite_row("round", "round(x, decimals: int = 0)", "The nearest whole number (or number of so many decimals), halves to the even one.",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        const std::int64_t decimals = integer_or(attrs, "decimals", 0);
-                        const Type own = b.type(in[0]);
-                        if (!runtime::is_float(own.dtype) && decimals < 0)
-                          fail("value", "round of " + runtime::to_string(own) + " to tens or hundreds: cast it to a float first");
-                        if (!runtime::is_float(own.dtype)) return {in[0]};
-                        if (decimals == 0) return {b.call("float_round", {in[0]})};
-                        const bool half = own.dtype == DType::F16 || own.dtype == DType::BF16;
-                        Expr x{b, half ? ir::convert(b, in[0], DType::F32) : in[0]};
-                        const double factor = std::pow(10.0, static_cast<double>(decimals));
-                        Expr made = call("float_round", {x * factor}) / factor;
-                        return {half ? ir::convert(b, made, own.dtype, own.weak) : made.var()};
-                      },
-                      samples));
+  t.add(composite_row(
+      "round", "round(x, decimals: int = 0)",
+      "The nearest whole number (or number of so many decimals), halves to the even one.",
+      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+        const std::int64_t decimals = integer_or(attrs, "decimals", 0);
+        const Type own = b.type(in[0]);
+        if (!runtime::is_float(own.dtype) && decimals < 0)
+          fail("value", "round of " + runtime::to_string(own) + " to tens or hundreds: cast it to a float first");
+        if (!runtime::is_float(own.dtype)) return {in[0]};
+        if (decimals == 0) return {b.call("float_round", {in[0]})};
+        const bool half = own.dtype == DType::F16 || own.dtype == DType::BF16;
+        Expr x{b, half ? ir::convert(b, in[0], DType::F32) : in[0]};
+        const double factor = std::pow(10.0, static_cast<double>(decimals));
+        Expr made = call("float_round", {x * factor}) / factor;
+        return {half ? ir::convert(b, made, own.dtype, own.weak) : made.var()};
+      },
+      samples));
 }
 
 }  // namespace

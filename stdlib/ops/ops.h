@@ -5,29 +5,29 @@
 
 namespace shard::stdlib {
 
-void register_elementwise(ir::OpTable& table);   // elementwise.cpp: arithmetic, comparisons, bits
-void register_math(ir::OpTable& table);          // math.cpp: exp, sin, erf, ...
-void register_activation(ir::OpTable& table);    // activation.cpp: relu, gelu, clip, where, ...
-void register_reduce(ir::OpTable& table);        // reduce.cpp: the reductions themselves
-void register_statistics(ir::OpTable& table);    // statistics.cpp: what users call: sum, mean, softmax, ...
-void register_contract(ir::OpTable& table);      // contract.cpp: the one bilinear operation
-void register_einsum(ir::OpTable& table);        // einsum.cpp: dot, matmul, einsum, outer
-void register_shape(ir::OpTable& table);         // shape.cpp: reshape, transpose, broadcast
-void register_arrange(ir::OpTable& table);       // arrange.cpp: stack, split, roll, tile, ...
-void register_slice(ir::OpTable& table);         // slice.cpp: slice, pad
-void register_rotate(ir::OpTable& table);        // rotate.cpp: reverse, rotate, concatenate
-void register_index(ir::OpTable& table);         // index.cpp: take and scatter
-void register_window(ir::OpTable& table);        // dynamic.cpp: slices whose start is traced
-void register_make(ir::OpTable& table);          // make.cpp: zeros, arange, eye, ...
-void register_random(ir::OpTable& table);        // random.cpp: keys and bits
-void register_sample(ir::OpTable& table);        // sample.cpp: distributions
-void register_order(ir::OpTable& table);         // order.cpp: sort, top_k, cumulative sums
-void register_convolution(ir::OpTable& table);   // convolution.cpp: conv and pools
-void register_linalg(ir::OpTable& table);        // linalg.cpp: decompositions and solvers
-void register_control(ir::OpTable& table);       // control.cpp: loops, branches, calls, effects
-void register_collective(ir::OpTable& table);    // collective.cpp: collectives, layouts
-void register_per_device(ir::OpTable& table);    // per_device.cpp: manual mode's code of one device
+void register_elementwise(ir::OpTable& table);  // elementwise.cpp: arithmetic, comparisons, bits
+void register_math(ir::OpTable& table);         // math.cpp: exp, sin, erf, ...
+void register_activation(ir::OpTable& table);   // activation.cpp: relu, gelu, clip, where, ...
+void register_reduce(ir::OpTable& table);       // reduce.cpp: the reductions themselves
+void register_statistics(ir::OpTable& table);   // statistics.cpp: what users call: sum, mean, softmax, ...
+void register_contract(ir::OpTable& table);     // contract.cpp: the one bilinear operation
+void register_einsum(ir::OpTable& table);       // einsum.cpp: dot, matmul, einsum, outer
+void register_shape(ir::OpTable& table);        // shape.cpp: reshape, transpose, broadcast
+void register_arrange(ir::OpTable& table);      // arrange.cpp: stack, split, roll, tile, ...
+void register_slice(ir::OpTable& table);        // slice.cpp: slice, pad
+void register_rotate(ir::OpTable& table);       // rotate.cpp: reverse, rotate, concatenate
+void register_index(ir::OpTable& table);        // index.cpp: take and scatter
+void register_window(ir::OpTable& table);       // dynamic.cpp: slices whose start is traced
+void register_make(ir::OpTable& table);         // make.cpp: zeros, arange, eye, ...
+void register_random(ir::OpTable& table);       // random.cpp: keys and bits
+void register_sample(ir::OpTable& table);       // sample.cpp: distributions
+void register_order(ir::OpTable& table);        // order.cpp: sort, top_k, cumulative sums
+void register_convolution(ir::OpTable& table);  // convolution.cpp: conv and pools
+void register_linalg(ir::OpTable& table);       // linalg.cpp: decompositions and solvers
+void register_control(ir::OpTable& table);      // control.cpp: loops, branches, calls, effects
+void register_collective(ir::OpTable& table);   // collective.cpp: collectives, layouts
+void register_per_device(ir::OpTable& table);   // per_device.cpp: manual mode's code of one device
 
-void register_all(ir::OpTable& table);           // all families; the caller freezes
+void register_all(ir::OpTable& table);  // all families; the caller freezes
 
 }  // namespace shard::stdlib

@@ -1,5 +1,5 @@
-// What follows an order: sort, argsort, top_k, and running sums, products and maxima. The rows work along the last dimension, which
-// they need whole; users' axes are brought there and back.
+// What follows an order: sort, argsort, top_k, and running sums, products and maxima. The rows work along the last
+// dimension, which they need whole; users' axes are brought there and back.
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
@@ -20,8 +20,8 @@ FactorRule whole_last(const OpCall& call) {
 }
 
 std::string split_along(std::string_view op, const Type& x, int d) {
-  return std::string(op) + " along dimension " + std::to_string(d) + " of " + runtime::to_string(x) + ", which is split over " + axes_text(x, d) +
-         ": `shard` the array so that this dimension is whole first";
+  return std::string(op) + " along dimension " + std::to_string(d) + " of " + runtime::to_string(x) +
+         ", which is split over " + axes_text(x, d) + ": `shard` the array so that this dimension is whole first";
 }
 
 std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> refuses_split_last(std::string_view op) {
@@ -36,7 +36,8 @@ std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> refu
 // x's elements at the positions of `index`, along the last dimension of both.
 Var along_last(Builder& b, Var x, Var index) {
   auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
-  return b.call("take_rows", {x, index}, {{"axis", std::int64_t{-1}}, {"batch", rank - 1}, {"bounds", std::string("clamp")}});
+  return b.call("take_rows", {x, index},
+                {{"axis", std::int64_t{-1}}, {"batch", rank - 1}, {"bounds", std::string("clamp")}});
 }
 
 OpDef order_row(std::string_view name, std::string_view signature, std::string_view doc, std::string_view said) {
@@ -49,13 +50,16 @@ OpDef order_row(std::string_view name, std::string_view signature, std::string_v
   return row;
 }
 
-// Descending order is ascending order from its end (JAX), so that equals share derivatives as there; argsort keeps equals in place.
+// Descending order is ascending order from its end (JAX), so that equals share derivatives as there; argsort keeps
+// equals in place.
 void register_sort(OpTable& t) {
-  OpDef sort = order_row("sort_last", "sort_last(x, descending: bool = false)", "The elements along the last dimension in order, nan last.", "sort");
+  OpDef sort = order_row("sort_last", "sort_last(x, descending: bool = false)",
+                         "The elements along the last dimension in order, nan last.", "sort");
   sort.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                                  if (!tangents[0].valid()) return {Var{}};
                                  Var order = b.call("argsort_last", {n.in[0]});
-                                 if (flag_or(n.call.attrs, "descending", false)) order = b.call("rev", {order}, {{"axes", Ints{-1}}});
+                                 if (flag_or(n.call.attrs, "descending", false))
+                                   order = b.call("rev", {order}, {{"axes", Ints{-1}}});
                                  return {along_last(b, tangents[0], order)};
                                },
                                {}};
@@ -65,7 +69,9 @@ void register_sort(OpTable& t) {
     return [=](void* const* i, void* const* o) { runtime::sort(at(in, i[0]), at(out, o[0]), down); };
   };
   t.add(std::move(sort));
-  OpDef argsort = order_row("argsort_last", "argsort_last(x, descending: bool = false)", "The positions that put the last dimension in order; equal elements keep theirs.", "argsort");
+  OpDef argsort =
+      order_row("argsort_last", "argsort_last(x, descending: bool = false)",
+                "The positions that put the last dimension in order; equal elements keep theirs.", "argsort");
   argsort.dtype = {Operands::AsIs, always(DType::I32)};
   argsort.derivative = ir::Zero{};
   argsort.kernel = [](const KernelCall& c) -> BoundKernel {
@@ -77,7 +83,8 @@ void register_sort(OpTable& t) {
 }
 
 void register_scans(OpTable& t) {
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, std::string_view said, Scan op, ir::Derivative derivative) {
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, std::string_view said,
+                 Scan op, ir::Derivative derivative) {
     OpDef row = order_row(name, signature, doc, said);
     row.derivative = std::move(derivative);
     row.flops = 1;
@@ -93,17 +100,20 @@ void register_scans(OpTable& t) {
       Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type&) {
                    return b.emit1(n.call.op, {ct[0]}, {{"reverse", !flag_or(n.call.attrs, "reverse", false)}});
                  }});
-  // d y_k / d x_i is the product of the other factors of y_k. Without zeros it is y_k / x_i; one zero z leaves, from it on, what the
-  // product is with z taken for 1, to z's own derivative alone; behind a second zero nothing is left.
-  add("scan_prod", "scan_prod(x, reverse: bool = false)", "Running products along the last dimension.", "cumprod", Scan::Prod,
+  // d y_k / d x_i is the product of the other factors of y_k. Without zeros it is y_k / x_i; one zero z leaves, from it
+  // on, what the product is with z taken for 1, to z's own derivative alone; behind a second zero nothing is left.
+  add("scan_prod", "scan_prod(x, reverse: bool = false)", "Running products along the last dimension.", "cumprod",
+      Scan::Prod,
       ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                    if (!tangents[0].valid()) return {Var{}};
                    const Attrs& attrs = n.call.attrs;
                    Expr x{b, n.in[0]}, dx{b, tangents[0]};
                    Expr is_zero = eq(x, 0.0), filled = select(is_zero, 1.0, x);
-                   Expr zeros{b, b.call("scan_sum", {cast_to(is_zero, x.type().dtype)}, attrs)}, product{b, b.call("scan_prod", {filled}, attrs)};
+                   Expr zeros{b, b.call("scan_sum", {cast_to(is_zero, x.type().dtype)}, attrs)},
+                       product{b, b.call("scan_prod", {filled}, attrs)};
                    Expr ratio = dx / filled;
-                   Expr smooth{b, b.call("scan_sum", {select(is_zero, 0.0, ratio)}, attrs)}, lone{b, b.call("scan_sum", {select(is_zero, dx, 0.0)}, attrs)};
+                   Expr smooth{b, b.call("scan_sum", {select(is_zero, 0.0, ratio)}, attrs)},
+                       lone{b, b.call("scan_sum", {select(is_zero, dx, 0.0)}, attrs)};
                    return {product * select(eq(zeros, 0.0), smooth, select(eq(zeros, 1.0), lone, 0.0))};
                  },
                  {}});
@@ -120,19 +130,23 @@ void register_scans(OpTable& t) {
     Expr held = select(new_one, here, reverse ? static_cast<double>(shape.back() - 1) : 0.0);
     return {along_last(b, tangents[0], b.call(reverse ? "scan_min" : "scan_max", {held}, n.call.attrs))};
   };
-  add("scan_max", "scan_max(x, reverse: bool = false)", "Running maxima along the last dimension.", "cummax", Scan::Max, ir::Custom{extreme, {}});
-  add("scan_min", "scan_min(x, reverse: bool = false)", "Running minima along the last dimension.", "cummin", Scan::Min, ir::Custom{extreme, {}});
+  add("scan_max", "scan_max(x, reverse: bool = false)", "Running maxima along the last dimension.", "cummax", Scan::Max,
+      ir::Custom{extreme, {}});
+  add("scan_min", "scan_min(x, reverse: bool = false)", "Running minima along the last dimension.", "cummin", Scan::Min,
+      ir::Custom{extreme, {}});
 }
 
 // `row` along the axis of a call; `flatten`: without an axis the whole array is one line, else the last axis is meant.
-Vars along(Builder& b, std::span<const Var> in, const Attrs& attrs, std::string_view op, std::string_view row, bool flatten, Attrs passed) {
+Vars along(Builder& b, std::span<const Var> in, const Attrs& attrs, std::string_view op, std::string_view row,
+           bool flatten, Attrs passed) {
   Var x = in[0];
   if (flatten && !attrs.has("axis")) x = expand(b, x, {runtime::numel(b.type(x).shape)});
   auto rank = static_cast<std::int64_t>(b.type(x).shape.size());
   if (rank == 0) fail("shape", std::string(op) + " of an array of rank 0");
   std::int64_t axis = from_end(integer_or(attrs, "axis", -1), rank, op);
   const Type& t = b.type(x);
-  if (int d = from_front(axis, rank); laid_out(t) && is_split(t, d)) fail("layout", split_along(op, t, d));   // as users see it, before the axis moves
+  if (int d = from_front(axis, rank); laid_out(t) && is_split(t, d))
+    fail("layout", split_along(op, t, d));  // as users see it, before the axis moves
   return {axis_from_end(b, b.call(row, {axis_to_end(b, x, axis)}, std::move(passed)), axis)};
 }
 
@@ -144,7 +158,8 @@ ir::Compose sorter(std::string_view op, std::string_view row) {
 
 ir::Compose runner(std::string_view op, std::string_view row) {
   return [op, row](Builder& b, std::span<const Var> in, const Attrs& attrs) {
-    Var x = b.type(in[0]).dtype == DType::Bool && op != "cummax" && op != "cummin" ? ir::convert(b, in[0], DType::I32) : in[0];
+    Var x = b.type(in[0]).dtype == DType::Bool && op != "cummax" && op != "cummin" ? ir::convert(b, in[0], DType::I32)
+                                                                                   : in[0];
     return along(b, Vars{x}, attrs, op, row, true, {{"reverse", flag_or(attrs, "reverse", false)}});
   };
 }
@@ -165,17 +180,25 @@ Vars top_k(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 void register_order(OpTable& t) {
   register_sort(t);
   register_scans(t);
-  std::vector<Sample> axes = {{{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", std::int64_t{0}}}}, {{i32({8}, 0, 4)}, {}}};
+  std::vector<Sample> axes = {
+      {{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", std::int64_t{0}}}}, {{i32({8}, 0, 4)}, {}}};
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose) {
     t.add(composite_row(name, signature, doc, std::move(compose), axes));
   };
-  add("sort", "sort(x, axis: int = -1, descending: bool = false)", "The elements along an axis in order, nan last.", sorter("sort", "sort_last"));
-  add("argsort", "argsort(x, axis: int = -1, descending: bool = false)", "The positions that put an axis in order; equal elements keep theirs.", sorter("argsort", "argsort_last"));
-  add("cumsum", "cumsum(x, axis: int? = none, reverse: bool = false)", "Running sums along an axis, or of all elements in a line.", runner("cumsum", "scan_sum"));
-  add("cumprod", "cumprod(x, axis: int? = none, reverse: bool = false)", "Running products along an axis, or of all elements in a line.", runner("cumprod", "scan_prod"));
-  add("cummax", "cummax(x, axis: int? = none, reverse: bool = false)", "Running maxima along an axis, or of all elements in a line.", runner("cummax", "scan_max"));
-  add("cummin", "cummin(x, axis: int? = none, reverse: bool = false)", "Running minima along an axis, or of all elements in a line.", runner("cummin", "scan_min"));
-  t.add(composite_row("top_k", "top_k(x, k: int)", "The k largest of the last dimension, largest first, and their positions.", top_k,
+  add("sort", "sort(x, axis: int = -1, descending: bool = false)", "The elements along an axis in order, nan last.",
+      sorter("sort", "sort_last"));
+  add("argsort", "argsort(x, axis: int = -1, descending: bool = false)",
+      "The positions that put an axis in order; equal elements keep theirs.", sorter("argsort", "argsort_last"));
+  add("cumsum", "cumsum(x, axis: int? = none, reverse: bool = false)",
+      "Running sums along an axis, or of all elements in a line.", runner("cumsum", "scan_sum"));
+  add("cumprod", "cumprod(x, axis: int? = none, reverse: bool = false)",
+      "Running products along an axis, or of all elements in a line.", runner("cumprod", "scan_prod"));
+  add("cummax", "cummax(x, axis: int? = none, reverse: bool = false)",
+      "Running maxima along an axis, or of all elements in a line.", runner("cummax", "scan_max"));
+  add("cummin", "cummin(x, axis: int? = none, reverse: bool = false)",
+      "Running minima along an axis, or of all elements in a line.", runner("cummin", "scan_min"));
+  t.add(composite_row("top_k", "top_k(x, k: int)",
+                      "The k largest of the last dimension, largest first, and their positions.", top_k,
                       {{{f32({4, 6})}, {{"k", std::int64_t{2}}}}, {{i32({8}, 0, 4)}, {{"k", std::int64_t{3}}}}}));
 }
 

@@ -1,6 +1,8 @@
 // Per-device code in a global graph (manual mode): one region, written for the blocks of one device.
-//   per_device   regions [local body]; attrs axes: those that it takes (positions in the mesh), in0, in1, ... and out0, ...: the layouts
-//                over these axes by which operands are cut and results put together; check: whether results are looked at
+//   per_device   regions [local body]; attrs axes: those that it takes (positions in the mesh), in0, in1, ... and out0,
+//   ...: the layouts
+//                over these axes by which operands are cut and results put together; check: whether results are looked
+//                at
 // The partitioner inlines the region (transform/partition_regions.cpp). Semantics and transposes as jax.shard_map's.
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/transform/batch.h"
@@ -30,10 +32,11 @@ Type whole_type(const Type& local, const Layout& spec, AxisSet taken) {
     std::vector<runtime::AxisId> axes;
     if (d < spec.sharding.dims.size()) axes = spec.sharding.dims[d].axes;
     for (auto a : axes) {
-      if (__builtin_mul_overflow(t.shape[d], mesh.size_of(a), &t.shape[d])) fail("shape", "a result of per-device code is too large");
+      if (__builtin_mul_overflow(t.shape[d], mesh.size_of(a), &t.shape[d]))
+        fail("shape", "a result of per-device code is too large");
       if (shown.has(a) && mesh.axes[a].kind == runtime::AxisKind::Explicit) t.sharding.dims[d].axes.push_back(a);
     }
-    for (auto a : local.sharding.dims[d].axes) t.sharding.dims[d].axes.push_back(a);   // of axes that were not taken
+    for (auto a : local.sharding.dims[d].axes) t.sharding.dims[d].axes.push_back(a);  // of axes that were not taken
   }
   t.varying = local.varying - taken;
   t.sharding.unreduced = local.sharding.unreduced;
@@ -51,9 +54,10 @@ std::vector<Type> infer(const OpCall& call) {
     AxisSet extra = (local.varying & taken) - spec.sharding.split_axes() - spec.sharding.unreduced;
     if (flag_or(call.attrs, "check", true) && !extra.empty()) {
       std::string axes = ir::axes_text(*spec.mesh, extra.list());
-      fail("varying", "result " + std::to_string(i) + " is " + runtime::to_string(local) + ", which may differ between devices along " + axes + ", but its spec " +
-                          runtime::to_string(*spec.mesh, spec.sharding) + " does not name " + axes + ": sum it with `psum(x, " + axes +
-                          ")`, or name the axis in the spec");
+      fail("varying", "result " + std::to_string(i) + " is " + runtime::to_string(local) +
+                          ", which may differ between devices along " + axes + ", but its spec " +
+                          runtime::to_string(*spec.mesh, spec.sharding) + " does not name " + axes +
+                          ": sum it with `psum(x, " + axes + ")`, or name the axis in the spec");
     }
     out.push_back(whole_type(local, spec, taken));
   }
@@ -94,8 +98,8 @@ Vars jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   return Vars(out.begin() + static_cast<std::ptrdiff_t>(results), out.end());
 }
 
-// Without the check, a result may differ along axes that its spec leaves out: one device's is taken for all of them. Its cotangent is
-// then shared out evenly, as jax.shard_map does with check_vma=False.
+// Without the check, a result may differ along axes that its spec leaves out: one device's is taken for all of them.
+// Its cotangent is then shared out evenly, as jax.shard_map does with check_vma=False.
 Var shared_out(Builder& b, Var ct, const Type& local, const Layout& spec, AxisSet taken) {
   AxisSet extra = (local.varying & taken) - spec.sharding.split_axes() - spec.sharding.unreduced;
   if (extra.empty()) return ct;
@@ -120,7 +124,8 @@ Vars vjp(Builder& b, const NodeView& n, std::span<const Var> cotangents) {
     }
   Vars grads(n.in.size());
   if (wrt.empty()) return grads;
-  Vars out = b.emit(n.call.op, d.operands, d.attrs, {share(transform::vjp(b.table(), *n.call.regions[0], wrt, with_ct, false))});
+  Vars out = b.emit(n.call.op, d.operands, d.attrs,
+                    {share(transform::vjp(b.table(), *n.call.regions[0], wrt, with_ct, false))});
   for (std::size_t k = 0; k < wrt.size(); ++k) grads[static_cast<std::size_t>(wrt[k])] = out[k];
   return grads;
 }
@@ -154,7 +159,9 @@ std::vector<Mapped> batch(Builder& b, const OpCall& call, std::span<const Mapped
 }  // namespace
 
 void register_per_device(OpTable& table) {
-  OpDef row{.name = "per_device", .signature = "per_device(xs: arrays...)", .doc = "A function that each device runs on its own blocks."};
+  OpDef row{.name = "per_device",
+            .signature = "per_device(xs: arrays...)",
+            .doc = "A function that each device runs on its own blocks."};
   row.dtype = {Operands::AsIs, {}};
   row.derivative = ir::Custom{jvp, vjp};
   row.kernel = ir::Structure::Manual;

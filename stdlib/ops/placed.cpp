@@ -13,7 +13,7 @@ ir::Compose placed_last(ir::Compose inner) {
     Vars made = inner(b, in, less);
     for (Var& v : made) {
       Layout asked = attrs.layout("out");
-      asked.sharding.dims.resize(b.type(v).shape.size());   // `shard` reads shorter ones from the end
+      asked.sharding.dims.resize(b.type(v).shape.size());  // `shard` reads shorter ones from the end
       v = b.emit1(*b.core().shard, {v}, {{"layout", std::move(asked)}});
     }
     return made;

@@ -4,7 +4,8 @@
 
 namespace shard::stdlib {
 
-// What makes arrays, with an `out:` that leaves a sum pending: the result is placed, and what is made on the way counts as it is.
+// What makes arrays, with an `out:` that leaves a sum pending: the result is placed, and what is made on the way counts
+// as it is.
 ir::Compose placed_last(ir::Compose inner);
 
 // `out:` of one element under vmap, for all of them: in front stands what the operands' mapped dimension is split over.

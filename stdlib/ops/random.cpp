@@ -1,5 +1,6 @@
-// Keys and random bits: Threefry-2x32 with counters by global index, so that every device makes its own part of an array, with no
-// communication and the same bits in every layout (JAX's partitionable mode). Distributions are in sample.cpp.
+// Keys and random bits: Threefry-2x32 with counters by global index, so that every device makes its own part of an
+// array, with no communication and the same bits in every layout (JAX's partitionable mode). Distributions are in
+// sample.cpp.
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
@@ -9,7 +10,9 @@ namespace shard::stdlib {
 namespace {
 
 void need_keys(const OpCall& call, std::string_view op) {
-  if (call.in[0].dtype != DType::Key) fail("type", std::string(op == "bits" ? "a random function" : op) + " takes a key (`key(0)`), got " + runtime::to_string(call.in[0]));
+  if (call.in[0].dtype != DType::Key)
+    fail("type", std::string(op == "bits" ? "a random function" : op) + " takes a key (`key(0)`), got " +
+                     runtime::to_string(call.in[0]));
 }
 
 ir::KindFn kind_of_bits(std::string_view op) {
@@ -65,7 +68,9 @@ FactorRule bits_factors(const OpCall& call) {
   const Shape& shape = call.attrs.ints("shape");
   auto out = r.dims(shape_of(shape, "bits"));
   std::size_t rank = drawn(call);
-  if (shape.size() != rank + call.in[0].shape.size()) fail("shape", "bits: a shape for each key is drawn, got " + runtime::to_string(shape) + " for " + runtime::to_string(call.in[0]));
+  if (shape.size() != rank + call.in[0].shape.size())
+    fail("shape", "bits: a shape for each key is drawn, got " + runtime::to_string(shape) + " for " +
+                      runtime::to_string(call.in[0]));
   r.rule.operands.assign(call.in.size(), {});
   r.rule.operands[0].assign(out.begin(), out.end() - static_cast<std::ptrdiff_t>(rank));
   r.rule.results = {out};
@@ -77,12 +82,17 @@ BoundKernel bind_bits(const KernelCall& c) {
   auto lead = static_cast<std::size_t>(c.batch), rank = whole.size();
   View out = c.out[0], key = c.in[0];
   std::size_t keys_rank = out.shape.size() - rank;
-  Shape block(out.shape.begin() + static_cast<std::ptrdiff_t>(keys_rank), out.shape.end()), blocks(out.shape.begin(), out.shape.begin() + c.batch);
+  Shape block(out.shape.begin() + static_cast<std::ptrdiff_t>(keys_rank), out.shape.end()),
+      blocks(out.shape.begin(), out.shape.begin() + c.batch);
   std::int64_t count = runtime::numel(block), many = 1;
   for (std::size_t d = lead; d < keys_rank; ++d) many *= out.shape[d];
-  View some_keys{key.dtype, {key.shape.begin() + c.batch, key.shape.end()}, {key.strides.begin() + c.batch, key.strides.end()}, nullptr};
+  View some_keys{key.dtype,
+                 {key.shape.begin() + c.batch, key.shape.end()},
+                 {key.strides.begin() + c.batch, key.strides.end()},
+                 nullptr};
   Line line(some_keys);
-  std::vector<runtime::Strides> strides = {{key.strides.begin(), key.strides.begin() + c.batch}, {out.strides.begin(), out.strides.begin() + c.batch}};
+  std::vector<runtime::Strides> strides = {{key.strides.begin(), key.strides.begin() + c.batch},
+                                           {out.strides.begin(), out.strides.begin() + c.batch}};
   std::vector<View> starts(c.in.begin() + 1, c.in.end());
   for (auto& s : starts) strides.push_back(s.strides);
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
@@ -90,7 +100,8 @@ BoundKernel bind_bits(const KernelCall& c) {
   return [=, &pool](void* const* in, void* const* o) {
     for_each_block(blocks, strides, [&](const std::vector<std::int64_t>& offset) {
       std::vector<std::int64_t> start(rank, 0);
-      for (std::size_t d = 0; d < starts.size(); ++d) start[d] = static_cast<const std::int32_t*>(in[1 + d])[offset[2 + d]];
+      for (std::size_t d = 0; d < starts.size(); ++d)
+        start[d] = static_cast<const std::int32_t*>(in[1 + d])[offset[2 + d]];
       runtime::BufferRef held;
       View first = shifted(at(some_keys, in[0]), offset[0]);
       View ks = at(line.view, line.prepare(pool, first.data, held));
@@ -114,7 +125,8 @@ Vars bits_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
 }
 
 void register_bits(OpTable& t) {
-  OpDef row{.name = "random_bits", .signature = "random_bits(key, starts: arrays, shape: ints, whole: ints, dtype: dtype, out: spec? = none)",
+  OpDef row{.name = "random_bits",
+            .signature = "random_bits(key, starts: arrays, shape: ints, whole: ints, dtype: dtype, out: spec? = none)",
             .doc = "Random bits for each key: the block at `starts` of an array of shape `whole`."};
   row.factors = bits_factors;
   row.dtype = {Operands::AsIs, kind_of_bits("bits")};
@@ -129,7 +141,8 @@ void register_bits(OpTable& t) {
     shape.insert(shape.end(), whole.begin(), whole.end());
     return Sample{{of(DType::Key, key)}, {{"shape", shape}, {"whole", whole}, {"dtype", dtype}}};
   };
-  row.samples = {draw({}, {8}, DType::U32), draw({}, {4, 6}, DType::U32), draw({2}, {4}, DType::U64), draw({}, {}, DType::U8), draw({}, {4}, DType::U16)};
+  row.samples = {draw({}, {8}, DType::U32), draw({}, {4, 6}, DType::U32), draw({2}, {4}, DType::U64),
+                 draw({}, {}, DType::U8), draw({}, {4}, DType::U16)};
   t.add(std::move(row));
 }
 
@@ -137,7 +150,9 @@ void register_bits(OpTable& t) {
 
 // split_keys: key [keys...], start (none: 0) -> [keys..., n]
 void register_keys(OpTable& t) {
-  OpDef split{.name = "split_keys", .signature = "split_keys(key, starts: arrays, shape: ints)", .doc = "New keys from each key: those of counters start, start + 1, ..."};
+  OpDef split{.name = "split_keys",
+              .signature = "split_keys(key, starts: arrays, shape: ints)",
+              .doc = "New keys from each key: those of counters start, start + 1, ..."};
   split.factors = [](const OpCall& call) {
     RuleBuilder r;
     auto out = r.dims(shape_of(call.attrs.ints("shape"), "split"));
@@ -179,7 +194,8 @@ void register_keys(OpTable& t) {
   split.samples = {{{of(DType::Key, {})}, {{"shape", Ints{4}}}}, {{of(DType::Key, {2})}, {{"shape", Ints{2, 4}}}}};
   t.add(std::move(split));
 
-  OpDef fold{.name = "fold_keys", .signature = "fold_keys(key, data)", .doc = "A new key from each key and a number (u32)."};
+  OpDef fold{
+      .name = "fold_keys", .signature = "fold_keys(key, data)", .doc = "A new key from each key and a number (u32)."};
   fold.factors = broadcast_factors;
   fold.dtype = {Operands::AsIs, keys("fold_in")};
   fold.derivative = ir::Zero{};
@@ -200,15 +216,20 @@ void register_keys(OpTable& t) {
     if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
     return [=, &pool](void* const* in, void* const* o) {
       runtime::BufferRef held_k, held_d;
-      runtime::fold_in(at(ks.view, ks.prepare(pool, in[0], held_k)), at(ds.view, ds.prepare(pool, in[1], held_d)), at(os.view, o[0]));
+      runtime::fold_in(at(ks.view, ks.prepare(pool, in[0], held_k)), at(ds.view, ds.prepare(pool, in[1], held_d)),
+                       at(os.view, o[0]));
     };
   };
   fold.flops = 40;
   fold.internal = true;
-  fold.samples = {{{of(DType::Key, {}), of(DType::U32, {})}, {}}, {{of(DType::Key, {4}), of(DType::U32, {4})}, {}}, {{of(DType::Key, {}), of(DType::U32, {4})}, {}}};
+  fold.samples = {{{of(DType::Key, {}), of(DType::U32, {})}, {}},
+                  {{of(DType::Key, {4}), of(DType::U32, {4})}, {}},
+                  {{of(DType::Key, {}), of(DType::U32, {4})}, {}}};
   t.add(std::move(fold));
 
-  OpDef words{.name = "key_data", .signature = "key_data(key)", .doc = "The two words of each key, in a new last dimension (u32)."};
+  OpDef words{.name = "key_data",
+              .signature = "key_data(key)",
+              .doc = "The two words of each key, in a new last dimension (u32)."};
   words.factors = [](const OpCall& call) {
     RuleBuilder r;
     auto dims = r.dims(call.in[0].shape), out = dims;
@@ -224,23 +245,25 @@ void register_keys(OpTable& t) {
   words.derivative = ir::Zero{};
   words.kernel = [](const KernelCall& c) -> BoundKernel {
     View key = c.in[0];
-    View out = runtime::contiguous(DType::Key, key.shape);   // the same memory: k0 lies before k1
+    View out = runtime::contiguous(DType::Key, key.shape);  // the same memory: k0 lies before k1
     return [=](void* const* in, void* const* o) { runtime::copy(at(key, in[0]), at(out, o[0])); };
   };
   words.flops = 0;
   words.samples = {{{of(DType::Key, {4})}, {}}, {{of(DType::Key, {})}, {}}};
   t.add(std::move(words));
 
-  OpDef made{.name = "make_key", .signature = "make_key(seed)", .doc = "A key from a traced seed: the words 0 and the seed."};
+  OpDef made{
+      .name = "make_key", .signature = "make_key(seed)", .doc = "A key from a traced seed: the words 0 and the seed."};
   made.factors = broadcast_factors;
   made.dtype = {Operands::AsIs, [](const OpCall& call) {
-                  if (call.in[0].dtype != DType::I32 && call.in[0].dtype != DType::U32) fail("type", "key takes an i32 or u32 seed, got " + runtime::to_string(call.in[0]));
+                  if (call.in[0].dtype != DType::I32 && call.in[0].dtype != DType::U32)
+                    fail("type", "key takes an i32 or u32 seed, got " + runtime::to_string(call.in[0]));
                   return std::vector<Kind>{{DType::Key, false}};
                 }};
   made.derivative = ir::Zero{};
   made.kernel = [](const KernelCall& c) -> BoundKernel {
     View seed = c.in[0], out = c.out[0];
-    View low = out, high = out;                              // the words as u32, every second one
+    View low = out, high = out;  // the words as u32, every second one
     low.dtype = high.dtype = seed.dtype;
     for (auto& s : low.strides) s *= 2;
     high.strides = low.strides;
@@ -262,24 +285,30 @@ void register_random(OpTable& t) {
   register_keys(t);
   t.add(composite_row("split_key", "split_key(key, n: ints = 2)", "New keys from a key: an array of n.",
                       [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        Shape n = shape_of(ints_if(attrs, "n").value_or(Ints{2}), "split"), shape = b.type(in[0]).shape, full = shape;
+                        Shape n = shape_of(ints_if(attrs, "n").value_or(Ints{2}), "split"), shape = b.type(in[0]).shape,
+                              full = shape;
                         shape.push_back(runtime::numel(n));
                         full.insert(full.end(), n.begin(), n.end());
                         return {expand(b, b.call("split_keys", {in[0]}, {{"shape", shape}}), full)};
                       },
                       {{{of(DType::Key, {})}, {{"n", Ints{4}}}}, {{of(DType::Key, {})}, {}}}));
   t.add(composite_row("fold_in", "fold_in(key, data)", "A new key from a key and a number.",
-                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars { return {b.call("fold_keys", {in[0], ir::convert(b, in[1], DType::U32)})}; },
+                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                        return {b.call("fold_keys", {in[0], ir::convert(b, in[1], DType::U32)})};
+                      },
                       {{{of(DType::Key, {}), i32({}, 0, 100)}, {}}}));
-  t.add(composite_row("bits", "bits(key, shape: ints = [], dtype: dtype = u32, out: spec? = none)", "Random bits: u8, u16, u32 or u64.",
-                      placed_last([](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        Shape shape = shape_of(ints_if(attrs, "shape").value_or(Ints{}), "bits"), full = b.type(in[0]).shape;
-                        DType dtype = dtype_if(attrs, "dtype").value_or(DType::U32);
-                        if (!runtime::is_integer(dtype) || runtime::is_signed(dtype)) fail("type", "bits are of type u8, u16, u32 or u64");
-                        full.insert(full.end(), shape.begin(), shape.end());
-                        return {b.call("random_bits", {in[0]}, with_out({{"shape", full}, {"whole", shape}, {"dtype", dtype}}, attrs))};
-                      }),
-                      {{{of(DType::Key, {})}, {{"shape", Ints{4, 6}}}}, {{of(DType::Key, {})}, {{"dtype", DType::U8}, {"shape", Ints{4}}}}}));
+  t.add(composite_row(
+      "bits", "bits(key, shape: ints = [], dtype: dtype = u32, out: spec? = none)", "Random bits: u8, u16, u32 or u64.",
+      placed_last([](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+        Shape shape = shape_of(ints_if(attrs, "shape").value_or(Ints{}), "bits"), full = b.type(in[0]).shape;
+        DType dtype = dtype_if(attrs, "dtype").value_or(DType::U32);
+        if (!runtime::is_integer(dtype) || runtime::is_signed(dtype))
+          fail("type", "bits are of type u8, u16, u32 or u64");
+        full.insert(full.end(), shape.begin(), shape.end());
+        return {b.call("random_bits", {in[0]}, with_out({{"shape", full}, {"whole", shape}, {"dtype", dtype}}, attrs))};
+      }),
+      {{{of(DType::Key, {})}, {{"shape", Ints{4, 6}}}},
+       {{of(DType::Key, {})}, {{"dtype", DType::U8}, {"shape", Ints{4}}}}}));
 }
 
 }  // namespace shard::stdlib

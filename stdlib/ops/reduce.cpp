@@ -1,5 +1,6 @@
-// The reductions that a graph holds: over `axes` (counted from the end), which vanish. Internal: users call sum, mean, ... of
-// statistics.cpp, which settle axes and element types. A split reduced dimension leaves a pending sum, product, maximum, ...
+// The reductions that a graph holds: over `axes` (counted from the end), which vanish. Internal: users call sum, mean,
+// ... of statistics.cpp, which settle axes and element types. A split reduced dimension leaves a pending sum, product,
+// maximum, ...
 #include <cstdint>
 
 #include "runtime/kernels/kernels.h"
@@ -59,12 +60,13 @@ Vars extreme_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   return {sum / count};
 }
 
-// Products of halves, value and tangent together, until one is left: exact at zeros and for derivatives of any order (JAX does the same).
+// Products of halves, value and tangent together, until one is left: exact at zeros and for derivatives of any order
+// (JAX does the same).
 Vars product_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   if (!tangents[0].valid()) return {Var{}};
   const Ints& axes = n.call.attrs.ints("axes");
   Var x = n.in[0], dx = tangents[0];
-  if (laid_out(b.type(x))) {   // halves of a split dimension lie elsewhere
+  if (laid_out(b.type(x))) {  // halves of a split dimension lie elsewhere
     Layout whole{b.type(x).mesh, b.type(x).sharding};
     for (int a : from_front(axes, b.type(x).rank())) whole.sharding.dims[static_cast<std::size_t>(a)].axes.clear();
     for (Var* v : {&x, &dx}) *v = b.emit1(*b.core().shard, {*v}, {{"layout", whole}});
@@ -92,26 +94,30 @@ Vars product_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
 }
 
 std::vector<Sample> reduce_samples(DType dtype, double low, double high) {
-  return {{{of(dtype, {4, 6}, low, high)}, {{"axes", Ints{-1}}}}, {{of(dtype, {4, 6}, low, high)}, {{"axes", Ints{-2}}}},
-          {{of(dtype, {2, 4, 6}, low, high)}, {{"axes", Ints{-3, -1}}}}, {{of(dtype, {2, 4}, low, high)}, {{"axes", Ints{-2, -1}}}},
+  return {{{of(dtype, {4, 6}, low, high)}, {{"axes", Ints{-1}}}},
+          {{of(dtype, {4, 6}, low, high)}, {{"axes", Ints{-2}}}},
+          {{of(dtype, {2, 4, 6}, low, high)}, {{"axes", Ints{-3, -1}}}},
+          {{of(dtype, {2, 4}, low, high)}, {{"axes", Ints{-2, -1}}}},
           {{of(dtype, {4}, low, high)}, {{"axes", Ints{}}}}};
 }
 
-OpDef reduce_row(std::string_view name, std::string_view signature, std::string_view doc, Reduce op, FactorReduce how, ir::Derivative derivative) {
+OpDef reduce_row(std::string_view name, std::string_view signature, std::string_view doc, Reduce op, FactorReduce how,
+                 ir::Derivative derivative) {
   bool truth = op == Reduce::And || op == Reduce::Or;
   OpDef row{.name = name, .signature = signature, .doc = doc, .factors = reduce_factors(how)};
   row.dtype.operands = Operands::AsIs;
   row.derivative = std::move(derivative);
   row.kernel = reduce_kernel(op);
   if (op == Reduce::Sum) row.kernel_sum = sum_kernel;
-  row.samples = truth ? reduce_samples(DType::Bool, 0, 2) : reduce_samples(DType::F32, op == Reduce::Prod ? 0.5 : -2, 2);
+  row.samples =
+      truth ? reduce_samples(DType::Bool, 0, 2) : reduce_samples(DType::F32, op == Reduce::Prod ? 0.5 : -2, 2);
   if (!truth) row.samples.push_back({{i32({4, 6})}, {{"axes", Ints{-2}}}});
   row.internal = true;
   return row;
 }
 
-// Split along the axis: every device that has the extreme gives the position of its first one, the others a position behind all; the
-// smallest, still pending, is the answer.
+// Split along the axis: every device that has the extreme gives the position of its first one, the others a position
+// behind all; the smallest, still pending, is the answer.
 Vars arg_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, bool largest) {
   auto a = static_cast<std::size_t>(from_front(c.call.attrs.integer("axis"), c.call.in[0].rank()));
   auto& axes = c.axes[static_cast<std::size_t>(c.rule.operands[0][a][0])];
@@ -120,7 +126,7 @@ Vars arg_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, bo
   std::int64_t size = b.type(in[0]).shape[a];
   Expr mine{b, b.call(largest ? "reduce_max" : "reduce_min", {in[0]}, {{"axes", Ints{c.call.attrs.integer("axis")}}})};
   Attrs over{{"axes", Ints(axes.begin(), axes.end())}, {"mesh", Layout{b.graph().mesh, {}}}, {"written", false}};
-  bool truth = mine.type().dtype == DType::Bool;   // collectives compare numbers
+  bool truth = mine.type().dtype == DType::Bool;  // collectives compare numbers
   if (truth) mine = cast_to(mine, DType::I32);
   Expr best{b, b.call(largest ? "pmax" : "pmin", {mine}, over)};
   Expr has = call("logical_or", {eq(mine, best), call("isnan", {mine})});
@@ -151,8 +157,11 @@ OpDef arg_row(std::string_view name, std::string_view signature, std::string_vie
     int axis = from_front(c.attrs.integer("axis"), in.rank());
     return [=](void* const* i, void* const* o) { runtime::arg_reduce(largest, at(in, i[0]), axis, at(out, o[0])); };
   };
-  row.partition = [largest](Builder& b, const ir::LocalCall& c, std::span<const Var> in) { return arg_locally(b, c, in, largest); };
-  row.samples = {{{f32({4, 6})}, {{"axis", std::int64_t{-1}}}}, {{f32({2, 4, 6})}, {{"axis", std::int64_t{-2}}}},
+  row.partition = [largest](Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+    return arg_locally(b, c, in, largest);
+  };
+  row.samples = {{{f32({4, 6})}, {{"axis", std::int64_t{-1}}}},
+                 {{f32({2, 4, 6})}, {{"axis", std::int64_t{-2}}}},
                  {{i32({8, 4}, 0, 3)}, {{"axis", std::int64_t{-2}}}}};
   row.internal = true;
   return row;
@@ -161,22 +170,28 @@ OpDef arg_row(std::string_view name, std::string_view signature, std::string_vie
 }  // namespace
 
 void register_reduce(OpTable& t) {
-  t.add(reduce_row("reduce_sum", "reduce_sum(x, axes: ints, out: spec? = none)", "Sums over the axes, which vanish.", Reduce::Sum, FactorReduce::Sum,
-                   Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
-                                return spread(b, ct[0], n.call.attrs.ints("axes"), want.shape);
-                              }}));
-  t.add(reduce_row("reduce_prod", "reduce_prod(x, axes: ints)", "Products over the axes, which vanish.", Reduce::Prod, FactorReduce::Prod,
-                   ir::Custom{product_jvp, {}}));
-  t.add(reduce_row("reduce_max", "reduce_max(x, axes: ints, out: spec? = none)", "The largest over the axes, which vanish.", Reduce::Max,
-                   FactorReduce::Max, ir::Custom{extreme_jvp, {}}));
-  t.add(reduce_row("reduce_min", "reduce_min(x, axes: ints, out: spec? = none)", "The smallest over the axes, which vanish.", Reduce::Min,
-                   FactorReduce::Min, ir::Custom{extreme_jvp, {}}));
-  t.add(reduce_row("reduce_and", "reduce_and(x, axes: ints)", "Whether all are true over the axes, which vanish.", Reduce::And, FactorReduce::And,
-                   ir::Zero{}));
-  t.add(reduce_row("reduce_or", "reduce_or(x, axes: ints)", "Whether one is true over the axes, which vanish.", Reduce::Or, FactorReduce::Or,
-                   ir::Zero{}));
-  t.add(arg_row("arg_max", "arg_max(x, axis: int)", "The position of the largest along the axis, the first of equals.", true));
-  t.add(arg_row("arg_min", "arg_min(x, axis: int)", "The position of the smallest along the axis, the first of equals.", false));
+  t.add(reduce_row(
+      "reduce_sum", "reduce_sum(x, axes: ints, out: spec? = none)", "Sums over the axes, which vanish.", Reduce::Sum,
+      FactorReduce::Sum,
+      Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+                   return spread(b, ct[0], n.call.attrs.ints("axes"), want.shape);
+                 }}));
+  t.add(reduce_row("reduce_prod", "reduce_prod(x, axes: ints)", "Products over the axes, which vanish.", Reduce::Prod,
+                   FactorReduce::Prod, ir::Custom{product_jvp, {}}));
+  t.add(reduce_row("reduce_max", "reduce_max(x, axes: ints, out: spec? = none)",
+                   "The largest over the axes, which vanish.", Reduce::Max, FactorReduce::Max,
+                   ir::Custom{extreme_jvp, {}}));
+  t.add(reduce_row("reduce_min", "reduce_min(x, axes: ints, out: spec? = none)",
+                   "The smallest over the axes, which vanish.", Reduce::Min, FactorReduce::Min,
+                   ir::Custom{extreme_jvp, {}}));
+  t.add(reduce_row("reduce_and", "reduce_and(x, axes: ints)", "Whether all are true over the axes, which vanish.",
+                   Reduce::And, FactorReduce::And, ir::Zero{}));
+  t.add(reduce_row("reduce_or", "reduce_or(x, axes: ints)", "Whether one is true over the axes, which vanish.",
+                   Reduce::Or, FactorReduce::Or, ir::Zero{}));
+  t.add(arg_row("arg_max", "arg_max(x, axis: int)", "The position of the largest along the axis, the first of equals.",
+                true));
+  t.add(arg_row("arg_min", "arg_min(x, axis: int)", "The position of the smallest along the axis, the first of equals.",
+                false));
 }
 
 }  // namespace shard::stdlib

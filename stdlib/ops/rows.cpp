@@ -14,7 +14,9 @@ void fail(std::string_view code, const std::string& facts) { throw RuntimeError(
 
 // ---- attributes
 
-bool flag_or(const Attrs& attrs, std::string_view name, bool otherwise) { return attrs.has(name) ? attrs.flag(name) : otherwise; }
+bool flag_or(const Attrs& attrs, std::string_view name, bool otherwise) {
+  return attrs.has(name) ? attrs.flag(name) : otherwise;
+}
 
 std::int64_t integer_or(const Attrs& attrs, std::string_view name, std::int64_t otherwise) {
   if (!attrs.has(name)) return otherwise;
@@ -65,7 +67,8 @@ Attrs with_leading_out(const Attrs& attrs) {
 
 std::int64_t from_end(std::int64_t axis, std::int64_t rank, std::string_view op) {
   if (axis < -rank || axis >= rank)
-    fail("shape", std::string(op) + ": axis " + std::to_string(axis) + " is out of range for an array of rank " + std::to_string(rank));
+    fail("shape", std::string(op) + ": axis " + std::to_string(axis) + " is out of range for an array of rank " +
+                      std::to_string(rank));
   return axis < 0 ? axis : axis - rank;
 }
 
@@ -75,7 +78,8 @@ Ints axes_from_end(const std::optional<Ints>& axes, std::int64_t rank, std::stri
   for (auto a : *axes) made.push_back(from_end(a, rank, op));
   std::sort(made.begin(), made.end());
   auto twice = std::adjacent_find(made.begin(), made.end());
-  if (twice != made.end()) fail("shape", std::string(op) + ": axis " + std::to_string(*twice + rank) + " is named twice");
+  if (twice != made.end())
+    fail("shape", std::string(op) + ": axis " + std::to_string(*twice + rank) + " is named twice");
   return made;
 }
 
@@ -91,7 +95,8 @@ Shape shape_of(const Ints& sizes, std::string_view op) {
   for (auto n : sizes)
     if (n < 0) fail("shape", std::string(op) + ": a size cannot be negative, got " + std::to_string(n));
   if (static_cast<int>(sizes.size()) > runtime::kMaxRank)
-    fail("shape", std::string(op) + ": rank " + std::to_string(sizes.size()) + " is more than " + std::to_string(runtime::kMaxRank));
+    fail("shape", std::string(op) + ": rank " + std::to_string(sizes.size()) + " is more than " +
+                      std::to_string(runtime::kMaxRank));
   return sizes;
 }
 
@@ -99,7 +104,8 @@ Shape erase_axes(const Shape& shape, const Ints& negative) {
   auto rank = static_cast<std::int64_t>(shape.size());
   Shape made;
   for (std::int64_t d = 0; d < rank; ++d)
-    if (std::find(negative.begin(), negative.end(), d - rank) == negative.end()) made.push_back(shape[static_cast<std::size_t>(d)]);
+    if (std::find(negative.begin(), negative.end(), d - rank) == negative.end())
+      made.push_back(shape[static_cast<std::size_t>(d)]);
   return made;
 }
 
@@ -172,7 +178,8 @@ std::optional<Layout> wanted_layout(const Builder& b, const Type& want, std::spa
   return made;
 }
 
-Var emit_wanted(Builder& b, const OpDef& op, const Vars& in, Attrs attrs, const Type& want, std::span<const Var> others) {
+Var emit_wanted(Builder& b, const OpDef& op, const Vars& in, Attrs attrs, const Type& want,
+                std::span<const Var> others) {
   std::optional<Layout> out = wanted_layout(b, want, others);
   if (!out) return b.emit(op, in, std::move(attrs)).at(0);
   Layout summed = *out;
@@ -194,8 +201,9 @@ std::optional<std::string> size_change_refuses(std::string_view op, const Type& 
     if (from.shape[d] == to[d] || !is_split(from, static_cast<int>(d))) continue;
     std::int64_t n = runtime::parts(*from.mesh, from.sharding.dims[d]);
     if (to[d] % n == 0) continue;
-    return std::string(op) + " of " + runtime::to_string(from) + " gives dimension " + std::to_string(d) + " the size " + std::to_string(to[d]) +
-           ", which " + axes_text(from, static_cast<int>(d)) + " of size " + std::to_string(n) + " does not divide: `shard` the array first";
+    return std::string(op) + " of " + runtime::to_string(from) + " gives dimension " + std::to_string(d) +
+           " the size " + std::to_string(to[d]) + ", which " + axes_text(from, static_cast<int>(d)) + " of size " +
+           std::to_string(n) + " does not divide: `shard` the array first";
   }
   return std::nullopt;
 }
@@ -208,7 +216,9 @@ Kind promoted(const Builder& b, std::span<const Var> xs) {
   Kind kind = b.type(xs[0]).kind();
   for (auto v : xs) {
     auto next = runtime::promote(kind, b.type(v).kind());
-    if (!next) fail("type", runtime::to_string(b.type(xs[0])) + " and " + runtime::to_string(b.type(v)) + " do not combine: keys are no numbers");
+    if (!next)
+      fail("type", runtime::to_string(b.type(xs[0])) + " and " + runtime::to_string(b.type(v)) +
+                       " do not combine: keys are no numbers");
     kind = *next;
   }
   return kind;
@@ -230,7 +240,8 @@ Var device_position(Builder& b, std::span<const runtime::AxisId> axes) {
 
 Var require_integer_index(Builder& b, Var index, std::string_view op) {
   DType t = b.type(index).dtype;
-  if (!runtime::is_integer(t)) fail("type", std::string(op) + ": an index is of an integer type, got " + runtime::to_string(b.type(index)));
+  if (!runtime::is_integer(t))
+    fail("type", std::string(op) + ": an index is of an integer type, got " + runtime::to_string(b.type(index)));
   if (t == DType::I64 || t == DType::I32) return ir::convert(b, index, t);
   return ir::convert(b, index, t == DType::U32 || t == DType::U64 ? DType::I64 : DType::I32);
 }

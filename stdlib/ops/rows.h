@@ -1,5 +1,5 @@
-// What the families of rows share: reading attributes as users gave them, axes, factor rules by hand, views for kernels.
-// Not a place for operations.
+// What the families of rows share: reading attributes as users gave them, axes, factor rules by hand, views for
+// kernels. Not a place for operations.
 #pragma once
 #include <optional>
 #include <span>
@@ -40,28 +40,30 @@ using runtime::RuntimeError;
 using runtime::Shape;
 using runtime::View;
 
-[[noreturn]] void fail(std::string_view code, const std::string& facts);   // throws RuntimeError
+[[noreturn]] void fail(std::string_view code, const std::string& facts);  // throws RuntimeError
 
 // ---- attributes; missing ones and none read as the default, so that samples and rows calling rows may leave them out
 bool flag_or(const Attrs& attrs, std::string_view name, bool otherwise);
 std::int64_t integer_or(const Attrs& attrs, std::string_view name, std::int64_t otherwise);
-std::optional<Ints> ints_if(const Attrs& attrs, std::string_view name);        // one integer reads as a list of one
+std::optional<Ints> ints_if(const Attrs& attrs, std::string_view name);  // one integer reads as a list of one
 std::optional<DType> dtype_if(const Attrs& attrs, std::string_view name);
 std::optional<double> number_if(const Attrs& attrs, std::string_view name);
-bool is_whole_number(const Attrs& attrs, std::string_view name);               // given as an integer, or left out
+bool is_whole_number(const Attrs& attrs, std::string_view name);  // given as an integer, or left out
 std::string text_or(const Attrs& attrs, std::string_view name, std::string_view otherwise);
-Attrs with_out(Attrs attrs, const Attrs& from);                                // passes `out` on where it was given
-Attrs with_leading_out(const Attrs& attrs);                                    // `out` for one more dimension in front (batching)
+Attrs with_out(Attrs attrs, const Attrs& from);  // passes `out` on where it was given
+Attrs with_leading_out(const Attrs& attrs);      // `out` for one more dimension in front (batching)
 
 // ---- axes
-std::int64_t from_end(std::int64_t axis, std::int64_t rank, std::string_view op);       // -1 is the last; throws for one out of range
-Ints axes_from_end(const std::optional<Ints>& axes, std::int64_t rank, std::string_view op);  // none: all; sorted, no repeats
-int from_front(std::int64_t negative, std::int64_t rank);                               // -1 -> rank - 1
+std::int64_t from_end(std::int64_t axis, std::int64_t rank,
+                      std::string_view op);  // -1 is the last; throws for one out of range
+Ints axes_from_end(const std::optional<Ints>& axes, std::int64_t rank,
+                   std::string_view op);                   // none: all; sorted, no repeats
+int from_front(std::int64_t negative, std::int64_t rank);  // -1 -> rank - 1
 std::vector<int> from_front(const Ints& negative, std::int64_t rank);
-Shape shape_of(const Ints& sizes, std::string_view op);                                 // throws for negative sizes
-Shape erase_axes(const Shape& shape, const Ints& negative);                             // without these dimensions
-Shape ones_at(const Shape& shape, const Ints& negative);                                // size 1 at these dimensions
-Ints last(std::int64_t count);                                                          // -count, ..., -1
+Shape shape_of(const Ints& sizes, std::string_view op);      // throws for negative sizes
+Shape erase_axes(const Shape& shape, const Ints& negative);  // without these dimensions
+Shape ones_at(const Shape& shape, const Ints& negative);     // size 1 at these dimensions
+Ints last(std::int64_t count);                               // -count, ..., -1
 
 // ---- factor rules
 class RuleBuilder {
@@ -75,43 +77,51 @@ class RuleBuilder {
   int next_ = 0;
 };
 std::vector<Shape> shapes_of(const OpCall& call);
-FactorRule broadcast_factors(const OpCall& call);                  // NumPy broadcasting of all operands
+FactorRule broadcast_factors(const OpCall& call);  // NumPy broadcasting of all operands
 // The axes that split dimension `dim` of a type, as text `@X` or `@(X, Y)`; empty where it is whole.
 bool is_split(const Type& t, int dim);
 std::string axes_text(const Type& t, int dim);
-bool laid_out(const Type& t);                                      // on a mesh with explicit axes
-bool same_layout(const Type& a, const Type& b);                    // dimension by dimension
-// The `out` attribute that makes a derivative come out laid out like `want`: whole where nothing was said, pending where `want` is
-// reduced. `others` lend their mesh where `want` was never laid out. Nothing where no explicit axis is about.
+bool laid_out(const Type& t);                    // on a mesh with explicit axes
+bool same_layout(const Type& a, const Type& b);  // dimension by dimension
+// The `out` attribute that makes a derivative come out laid out like `want`: whole where nothing was said, pending
+// where `want` is reduced. `others` lend their mesh where `want` was never laid out. Nothing where no explicit axis is
+// about.
 std::optional<Layout> wanted_layout(const Builder& b, const Type& want, std::span<const Var> others);
-// The operation with its result laid out so. What it sums is left pending there; what else is to be pending is placed afterwards.
-Var emit_wanted(Builder& b, const OpDef& op, const Vars& in, Attrs attrs, const Type& want, std::span<const Var> others);
+// The operation with its result laid out so. What it sums is left pending there; what else is to be pending is placed
+// afterwards.
+Var emit_wanted(Builder& b, const OpDef& op, const Vars& in, Attrs attrs, const Type& want,
+                std::span<const Var> others);
 
-// A split dimension that changes its size (slices, pads, windows; ranks equal): the new size must be divisible by its axes, or every
-// size of the result be 1 (JAX). For explicit_refuses.
+// A split dimension that changes its size (slices, pads, windows; ranks equal): the new size must be divisible by its
+// axes, or every size of the result be 1 (JAX). For explicit_refuses.
 std::optional<std::string> size_change_refuses(std::string_view op, const Type& from, const Shape& to);
 
 // ---- values
 Var promote_to(Builder& b, Var x, Kind kind);
 Kind promoted(const Builder& b, std::span<const Var> xs);
-Var expand(Builder& b, Var x, const Shape& kept);                  // reshape, nothing where the shape is the same
-Var spread(Builder& b, Var x, const Ints& axes, const Shape& full);  // a reduced value over the dimensions that were reduced (broadcast)
+Var expand(Builder& b, Var x, const Shape& kept);  // reshape, nothing where the shape is the same
+Var spread(Builder& b, Var x, const Ints& axes,
+           const Shape& full);  // a reduced value over the dimensions that were reduced (broadcast)
 Var scalar_i32(Builder& b, std::int64_t value);
 // Position of this device along `axes` taken together (the first the slowest), an i32 scalar; local graphs only.
 Var device_position(Builder& b, std::span<const runtime::AxisId> axes);
 Var require_integer_index(Builder& b, Var index, std::string_view op);  // i32 or i64
-Var wrap_negative(Builder& b, Var index, std::int64_t n);          // i < 0 counts from the end
+Var wrap_negative(Builder& b, Var index, std::int64_t n);               // i < 0 counts from the end
 // An axis moved to the end of x, and a value so moved brought back.
 Var axis_to_end(Builder& b, Var x, std::int64_t negative);
 Var axis_from_end(Builder& b, Var x, std::int64_t negative);
 
 // ---- kernels
-inline View at(View v, void* data) { v.data = data; return v; }
+inline View at(View v, void* data) {
+  v.data = data;
+  return v;
+}
 inline View shifted(View v, std::int64_t elements) {
   v.data = static_cast<char*>(v.data) + elements * static_cast<std::int64_t>(runtime::size_of(v.dtype));
   return v;
 }
-// The view with runs of adjacent dimensions merged: groups {2, 1} of [a, b, c] gives [ab, c]; nothing where strides do not allow it.
+// The view with runs of adjacent dimensions merged: groups {2, 1} of [a, b, c] gives [ab, c]; nothing where strides do
+// not allow it.
 std::optional<View> merged(const View& v, std::span<const int> groups);
 // Calls f(offsets) for each index of `shape`; one offset (in elements) for each list of strides.
 template <class F>

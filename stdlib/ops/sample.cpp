@@ -1,5 +1,5 @@
-// Random numbers by distribution, the same as jax.random's (its source gives the formulas): all are functions of random bits, so they
-// do not depend on layouts. Keys with dimensions draw for each key.
+// Random numbers by distribution, the same as jax.random's (its source gives the formulas): all are functions of random
+// bits, so they do not depend on layouts. Keys with dimensions draw for each key.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -11,11 +11,14 @@
 namespace shard::stdlib {
 namespace {
 
-Shape asked(const Attrs& attrs, std::string_view op, Shape otherwise = {}) { return shape_of(ints_if(attrs, "shape").value_or(std::move(otherwise)), op); }
+Shape asked(const Attrs& attrs, std::string_view op, Shape otherwise = {}) {
+  return shape_of(ints_if(attrs, "shape").value_or(std::move(otherwise)), op);
+}
 
 DType float_type(const Attrs& attrs, std::string_view op, DType otherwise = DType::F32) {
   DType t = dtype_if(attrs, "dtype").value_or(otherwise);
-  if (!runtime::is_float(t)) fail("type", std::string(op) + " gives a float type, not " + std::string(runtime::name(t)));
+  if (!runtime::is_float(t))
+    fail("type", std::string(op) + " gives a float type, not " + std::string(runtime::name(t)));
   return t;
 }
 
@@ -25,11 +28,15 @@ Expr raw_bits(Builder& b, Var key, const Shape& shape, DType dtype, const Attrs&
   return {b, b.call("random_bits", {key}, with_out({{"shape", full}, {"whole", shape}, {"dtype", dtype}}, from))};
 }
 
-// Multiples of 2^-m in [0, 1), m the bits of the type's fraction. JAX puts the bits behind the exponent of 1 and subtracts 1: the same.
+// Multiples of 2^-m in [0, 1), m the bits of the type's fraction. JAX puts the bits behind the exponent of 1 and
+// subtracts 1: the same.
 Expr fractions(Builder& b, Var key, const Shape& shape, DType dtype, const Attrs& from) {
-  struct Form { DType bits, whole; int drop, keep; };
-  Form f = dtype == DType::F64   ? Form{DType::U64, DType::I64, 12, 52}
-           : dtype == DType::F16 ? Form{DType::U16, DType::I32, 6, 10}
+  struct Form {
+    DType bits, whole;
+    int drop, keep;
+  };
+  Form f = dtype == DType::F64    ? Form{DType::U64, DType::I64, 12, 52}
+           : dtype == DType::F16  ? Form{DType::U16, DType::I32, 6, 10}
            : dtype == DType::BF16 ? Form{DType::U8, DType::I32, 1, 7}
                                   : Form{DType::U32, DType::I32, 9, 23};
   Expr bits = raw_bits(b, key, shape, f.bits, from);
@@ -38,7 +45,8 @@ Expr fractions(Builder& b, Var key, const Shape& shape, DType dtype, const Attrs
 }
 
 // In [low, high); the bounds may be arrays that broadcast to the shape.
-Expr uniform_between(Builder& b, Var key, const Shape& shape, DType dtype, const Expr& low, const Expr& high, const Attrs& from) {
+Expr uniform_between(Builder& b, Var key, const Shape& shape, DType dtype, const Expr& low, const Expr& high,
+                     const Attrs& from) {
   Expr f = fractions(b, key, shape, dtype, from), lo = cast_to(low, dtype), hi = cast_to(high, dtype);
   return maximum(lo, f * (hi - lo) + lo);
 }
@@ -76,12 +84,17 @@ Vars uniform(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 Vars truncated_normal(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   DType dtype = float_type(attrs, "truncated_normal");
-  Expr lower = cast_to({b, in[1]}, dtype), upper = cast_to({b, in[2]}, dtype), root = scalar(b, std::numbers::sqrt2, dtype);
+  Expr lower = cast_to({b, in[1]}, dtype), upper = cast_to({b, in[2]}, dtype),
+       root = scalar(b, std::numbers::sqrt2, dtype);
   Shape shape = asked(attrs, "truncated_normal", *runtime::broadcast(b.type(in[1]).shape, b.type(in[2]).shape));
   Expr u = uniform_between(b, in[0], shape, dtype, call("erf", {lower / root}), call("erf", {upper / root}), attrs);
   Expr x = root * call("erf_inv", {u});
-  // Rounding may put x on a bound, which is outside: the neighbours inside, a step that rounds to one unit in the last place.
-  double unit = dtype == DType::F64 ? 0x1.8p-53 : dtype == DType::F16 ? 0x1.8p-11 : dtype == DType::BF16 ? 0x1.8p-8 : 0x1.8p-24;
+  // Rounding may put x on a bound, which is outside: the neighbours inside, a step that rounds to one unit in the last
+  // place.
+  double unit = dtype == DType::F64    ? 0x1.8p-53
+                : dtype == DType::F16  ? 0x1.8p-11
+                : dtype == DType::BF16 ? 0x1.8p-8
+                                       : 0x1.8p-24;
   auto step = [&](const Expr& v) { return maximum(call("abs", {v}) * unit, v.number(smallest_normal(dtype))); };
   return {minimum(maximum(x, lower + step(lower)), upper - step(upper))};
 }
@@ -124,15 +137,19 @@ Expr within(const Expr& bound, DType dtype, int beyond) {
   const int bits = 8 * static_cast<int>(runtime::size_of(dtype));
   if (bits >= 32) return bound;
   const bool is_signed = dtype == DType::I8 || dtype == DType::I16;
-  const std::int64_t low = is_signed ? -(std::int64_t{1} << (bits - 1)) : 0, high = (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1 + beyond;
+  const std::int64_t low = is_signed ? -(std::int64_t{1} << (bits - 1)) : 0,
+                     high = (std::int64_t{1} << (is_signed ? bits - 1 : bits)) - 1 + beyond;
   Expr x = cast_to(bound, DType::I32);
   return minimum(maximum(x, x.number(static_cast<double>(low))), x.number(static_cast<double>(high)));
 }
 
 Vars randint(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   DType dtype = dtype_if(attrs, "dtype").value_or(DType::I32);
-  if (!runtime::is_integer(dtype) || runtime::size_of(dtype) > 4) fail("type", "randint gives an integer type of up to 32 bits");
-  return {cast_to(randint_of(b, in[0], asked(attrs, "randint"), within({b, in[1]}, dtype, 0), within({b, in[2]}, dtype, 1), attrs), dtype)};
+  if (!runtime::is_integer(dtype) || runtime::size_of(dtype) > 4)
+    fail("type", "randint gives an integer type of up to 32 bits");
+  return {cast_to(
+      randint_of(b, in[0], asked(attrs, "randint"), within({b, in[1]}, dtype, 0), within({b, in[2]}, dtype, 1), attrs),
+      dtype)};
 }
 
 Vars categorical(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -145,7 +162,8 @@ Vars categorical(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Shape batch = erase_axes(shape, {axis}), want = asked(attrs, "categorical", batch);
   auto prefix = static_cast<std::ptrdiff_t>(want.size()) - static_cast<std::ptrdiff_t>(batch.size());
   if (prefix < 0 || !std::equal(batch.begin(), batch.end(), want.begin() + prefix))
-    fail("shape", "categorical: the shape " + runtime::to_string(want) + " must end in " + runtime::to_string(batch) + ", the batch of " + runtime::to_string(b.type(logits)));
+    fail("shape", "categorical: the shape " + runtime::to_string(want) + " must end in " + runtime::to_string(batch) +
+                      ", the batch of " + runtime::to_string(b.type(logits)));
   Shape noise(want.begin(), want.begin() + prefix);
   noise.insert(noise.end(), shape.begin(), shape.end());
   Expr scores = gumbel_of(b, in[0], noise, dtype, {}) + Expr{b, logits};
@@ -162,7 +180,9 @@ Var shuffled(Builder& b, Var key, std::int64_t n) {
     auto [next, sub] = two_keys(b, key);
     key = next;
     Var by = b.call("argsort_last", {raw_bits(b, sub, {n}, DType::U32, {})});
-    order = i == 0 ? by : b.call("take_rows", {order, by}, {{"axis", std::int64_t{-1}}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}});
+    order = i == 0 ? by
+                   : b.call("take_rows", {order, by},
+                            {{"axis", std::int64_t{-1}}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}});
   }
   return order;
 }
@@ -180,8 +200,10 @@ Var axis_to_front(Builder& b, Var x, std::int64_t axis, bool back) {
   if (axis == -rank) return x;
   Ints perm;
   for (std::int64_t d = -rank; d < 0; ++d) {
-    if (back) perm.push_back(d < axis ? d + 1 : d == axis ? -rank : d);
-    else perm.push_back(d == -rank ? axis : d <= axis ? d - 1 : d);
+    if (back)
+      perm.push_back(d < axis ? d + 1 : d == axis ? -rank : d);
+    else
+      perm.push_back(d == -rank ? axis : d <= axis ? d - 1 : d);
   }
   return b.call("permute", {x}, {{"perm", perm}});
 }
@@ -209,7 +231,7 @@ ir::Compose laid_out_last(ir::Compose inner) {
     if (!attrs.has("out")) return made;
     for (Var& v : made) {
       Layout asked = attrs.layout("out");
-      asked.sharding.dims.resize(b.type(v).shape.size());   // `shard` reads shorter ones from the end
+      asked.sharding.dims.resize(b.type(v).shape.size());  // `shard` reads shorter ones from the end
       v = b.emit1(*b.core().shard, {v}, {{"layout", std::move(asked)}});
     }
     return made;
@@ -238,18 +260,27 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   std::int64_t count = runtime::numel(shape);
   bool replace = flag_or(attrs, "replace", true), weighted = flag_or(attrs, "has_p", in.size() > 2);
   if (n == 0 && count > 0) fail("shape", "choice from an empty array");
-  if (!replace && count > n) fail("shape", "choice: " + std::to_string(count) + " of " + std::to_string(n) + " without replacement");
-  auto first = [&](Var order) { return expand(b, b.call("slice", {order}, {{"start", Ints{0}}, {"limit", Ints{count}}, {"step", Ints{1}}}), shape); };
+  if (!replace && count > n)
+    fail("shape", "choice: " + std::to_string(count) + " of " + std::to_string(n) + " without replacement");
+  auto first = [&](Var order) {
+    return expand(b, b.call("slice", {order}, {{"start", Ints{0}}, {"limit", Ints{count}}, {"step", Ints{1}}}), shape);
+  };
   Var index;
   if (!weighted) {
-    index = replace ? randint_of(b, in[0], shape, scalar(b, 0, DType::I32), scalar(b, static_cast<double>(n), DType::I32), {}).var() : first(shuffled(b, in[0], n));
+    index = replace ? randint_of(b, in[0], shape, scalar(b, 0, DType::I32),
+                                 scalar(b, static_cast<double>(n), DType::I32), {})
+                          .var()
+                    : first(shuffled(b, in[0], n));
   } else {
     const Type pt = b.type(in[2]);
-    if (pt.shape != Shape{n}) fail("shape", "choice: the probabilities " + runtime::to_string(pt) + " do not match the " + std::to_string(n) + " things to choose from");
+    if (pt.shape != Shape{n})
+      fail("shape", "choice: the probabilities " + runtime::to_string(pt) + " do not match the " + std::to_string(n) +
+                        " things to choose from");
     Expr p = cast_to({b, in[2]}, runtime::to_inexact(pt.dtype));
     if (replace) {  // where the running sum of the probabilities passes a random number
       Expr sums{b, b.call("scan_sum", {p})};
-      Expr total{b, expand(b, b.call("slice", {sums}, {{"start", Ints{n - 1}}, {"limit", Ints{n}}, {"step", Ints{1}}}), {})};
+      Expr total{
+          b, expand(b, b.call("slice", {sums}, {{"start", Ints{n - 1}}, {"limit", Ints{n}}, {"step", Ints{1}}}), {})};
       Expr r = total * (1.0 - fractions(b, in[0], shape, p.type().dtype, {}));
       Shape grown = shape;
       grown.push_back(1);
@@ -261,39 +292,64 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     }
   }
   if (axis == -static_cast<std::int64_t>(a.shape.size())) return {rows_at(b, in[1], index)};
-  return {b.call("take_rows", {in[1], index}, {{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}})};
+  return {b.call("take_rows", {in[1], index},
+                 {{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}})};
 }
 
 }  // namespace
 
 void register_sample(OpTable& t) {
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose, std::vector<Sample> samples) {
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
+                 std::vector<Sample> samples) {
     t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), std::move(samples)));
   };
   SampleOperand key = of(DType::Key, {});
   Attrs shape{{"shape", Ints{4, 6}}};
-  add("uniform", "uniform(key, shape: ints = [], minval: array? = none, maxval: array? = none, dtype: dtype? = none, out: spec? = none)",
+  add("uniform",
+      "uniform(key, shape: ints = [], minval: array? = none, maxval: array? = none, dtype: dtype? = none, out: spec? = "
+      "none)",
       "Numbers equally likely everywhere in [minval, maxval), by default [0, 1).", uniform,
-      {{{key}, shape}, {{key, f32({}), f32({}, 2, 3)}, {{"shape", Ints{4}}, {"has_minval", true}, {"has_maxval", true}}}, {{key}, {{"shape", Ints{8}}, {"dtype", DType::BF16}}}});
-  add("normal", "normal(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)", "Numbers of the normal distribution of mean 0 and variance 1.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars { return {normal_of(b, in[0], asked(a, "normal"), float_type(a, "normal"), a)}; }, {{{key}, shape}, {{key}, {}}});
-  add("truncated_normal", "truncated_normal(key, lower, upper, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
-      "Numbers of the normal distribution between two bounds.", truncated_normal, {{{key, f32({}, -2, -1), f32({}, 1, 2)}, shape}});
-  add("bernoulli", "bernoulli(key, p: array? = none, shape: ints? = none, out: spec? = none)", "true with probability p (0.5).", bernoulli,
+      {{{key}, shape},
+       {{key, f32({}), f32({}, 2, 3)}, {{"shape", Ints{4}}, {"has_minval", true}, {"has_maxval", true}}},
+       {{key}, {{"shape", Ints{8}}, {"dtype", DType::BF16}}}});
+  add("normal", "normal(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
+      "Numbers of the normal distribution of mean 0 and variance 1.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars {
+        return {normal_of(b, in[0], asked(a, "normal"), float_type(a, "normal"), a)};
+      },
+      {{{key}, shape}, {{key}, {}}});
+  add("truncated_normal",
+      "truncated_normal(key, lower, upper, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
+      "Numbers of the normal distribution between two bounds.", truncated_normal,
+      {{{key, f32({}, -2, -1), f32({}, 1, 2)}, shape}});
+  add("bernoulli", "bernoulli(key, p: array? = none, shape: ints? = none, out: spec? = none)",
+      "true with probability p (0.5).", bernoulli,
       {{{key, f32({}, 0, 1)}, {{"shape", Ints{4, 6}}, {"has_p", true}}}, {{key, f32({4}, 0, 1)}, {{"has_p", true}}}});
-  add("randint", "randint(key, shape: ints, minval, maxval, dtype: dtype? = none, out: spec? = none)", "Integers equally likely from minval up to maxval, which is left out.", randint,
+  add("randint", "randint(key, shape: ints, minval, maxval, dtype: dtype? = none, out: spec? = none)",
+      "Integers equally likely from minval up to maxval, which is left out.", randint,
       {{{key, i32({}, -5, 0), i32({}, 1, 9)}, shape}});
-  add("gumbel", "gumbel(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)", "Numbers of the Gumbel distribution.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars { return {gumbel_of(b, in[0], asked(a, "gumbel"), float_type(a, "gumbel"), a)}; }, {{{key}, shape}});
-  add("categorical", "categorical(key, logits, axis: int = -1, shape: ints? = none, out: spec? = none)", "Classes with probabilities softmax(logits) along an axis.", categorical,
+  add("gumbel", "gumbel(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
+      "Numbers of the Gumbel distribution.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars {
+        return {gumbel_of(b, in[0], asked(a, "gumbel"), float_type(a, "gumbel"), a)};
+      },
+      {{{key}, shape}});
+  add("categorical", "categorical(key, logits, axis: int = -1, shape: ints? = none, out: spec? = none)",
+      "Classes with probabilities softmax(logits) along an axis.", categorical,
       {{{key, f32({4, 6})}, {}}, {{key, f32({6})}, {{"shape", Ints{8}}}}});
   add("permutation", "permutation(key, x, axis: int = 0, independent: bool = false, out: spec? = none)",
-      "The rows of x (of another axis too) in random order; independent: each line in its own.", laid_out_last(permutation),
-      {{{key, f32({8, 2})}, {}}, {{key, i32({8})}, {}}, {{key, f32({2, 8})}, {{"axis", std::int64_t{1}}}},
-       {{key, f32({4, 2, 6})}, {{"axis", std::int64_t{1}}}}, {{key, f32({2, 8})}, {{"axis", std::int64_t{1}}, {"independent", true}}}});
-  add("choice", "choice(key, a, shape: ints = [], replace: bool = true, p: array? = none, axis: int = 0, out: spec? = none)",
+      "The rows of x (of another axis too) in random order; independent: each line in its own.",
+      laid_out_last(permutation),
+      {{{key, f32({8, 2})}, {}},
+       {{key, i32({8})}, {}},
+       {{key, f32({2, 8})}, {{"axis", std::int64_t{1}}}},
+       {{key, f32({4, 2, 6})}, {{"axis", std::int64_t{1}}}},
+       {{key, f32({2, 8})}, {{"axis", std::int64_t{1}}, {"independent", true}}}});
+  add("choice",
+      "choice(key, a, shape: ints = [], replace: bool = true, p: array? = none, axis: int = 0, out: spec? = none)",
       "Rows of a (of another axis too) chosen at random.", laid_out_last(choice),
-      {{{key, f32({8})}, {{"shape", Ints{4}}}}, {{key, i32({8, 2})}, {{"shape", Ints{2, 2}}, {"replace", false}}},
+      {{{key, f32({8})}, {{"shape", Ints{4}}}},
+       {{key, i32({8, 2})}, {{"shape", Ints{2, 2}}, {"replace", false}}},
        {{key, f32({8}), f32({8}, 0, 1)}, {{"shape", Ints{4}}, {"has_p", true}}},
        {{key, f32({2, 8})}, {{"shape", Ints{3}}, {"axis", std::int64_t{1}}}}});
 }

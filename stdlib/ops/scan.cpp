@@ -1,6 +1,7 @@
-// `scan`: a body run once for each row of its inputs, with values carried from turn to turn. Its derivative is a scan again: forward
-// mode carries tangents along; reverse mode runs a forward scan that also stacks what the backward one needs, then a scan in the other
-// direction, whose carry holds the cotangents of the carry and the growing cotangents of the constants.
+// `scan`: a body run once for each row of its inputs, with values carried from turn to turn. Its derivative is a scan
+// again: forward mode carries tangents along; reverse mode runs a forward scan that also stacks what the backward one
+// needs, then a scan in the other direction, whose carry holds the cotangents of the carry and the growing cotangents
+// of the constants.
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
@@ -13,21 +14,29 @@ using transform::cotangent_type;
 using transform::differentiable;
 using transform::fit;
 
-struct Parts {              // one use of scan, read
+struct Parts {  // one use of scan, read
   std::size_t consts, carry, xs, ys;
   std::int64_t length;
   bool reverse;
   const Graph& body;
   explicit Parts(const OpCall& call)
-      : consts(count(call.attrs, "consts")), carry(count(call.attrs, "carry")), xs(call.in.size() - consts - carry),
-        ys(call.regions[0]->results.size() - carry), length(call.attrs.integer("length")), reverse(call.attrs.flag("reverse")), body(*call.regions[0]) {}
+      : consts(count(call.attrs, "consts")),
+        carry(count(call.attrs, "carry")),
+        xs(call.in.size() - consts - carry),
+        ys(call.regions[0]->results.size() - carry),
+        length(call.attrs.integer("length")),
+        reverse(call.attrs.flag("reverse")),
+        body(*call.regions[0]) {}
   Var const_param(std::size_t i) const { return body.params[i]; }
   Var carry_param(std::size_t i) const { return body.params[consts + i]; }
   Var x_param(std::size_t i) const { return body.params[consts + carry + i]; }
 };
 
 Attrs scan_attrs(std::size_t consts, std::size_t carry, std::int64_t length, bool reverse) {
-  return {{"consts", static_cast<std::int64_t>(consts)}, {"carry", static_cast<std::int64_t>(carry)}, {"length", length}, {"reverse", reverse}};
+  return {{"consts", static_cast<std::int64_t>(consts)},
+          {"carry", static_cast<std::int64_t>(carry)},
+          {"length", length},
+          {"reverse", reverse}};
 }
 
 std::vector<Type> infer_scan(const OpCall& call) {
@@ -36,11 +45,14 @@ std::vector<Type> infer_scan(const OpCall& call) {
   if (s.length < 0) fail("shape", "the length of scan is negative: " + std::to_string(s.length));
   for (std::size_t i = 0; i < s.xs; ++i) {
     const Type& x = call.in[s.consts + s.carry + i];
-    if (x.shape.empty()) fail("shape", "scan goes along the first dimension of its inputs, and " + runtime::to_string(x) + " has none");
+    if (x.shape.empty())
+      fail("shape", "scan goes along the first dimension of its inputs, and " + runtime::to_string(x) + " has none");
     if (x.shape[0] != s.length)
-      fail("shape", "scan of " + std::to_string(s.length) + " turns: an input of type " + runtime::to_string(x) + " has " + std::to_string(x.shape[0]) + " rows");
+      fail("shape", "scan of " + std::to_string(s.length) + " turns: an input of type " + runtime::to_string(x) +
+                        " has " + std::to_string(x.shape[0]) + " rows");
     if (!x.sharding.dims[0].axes.empty())
-      fail("layout", "scan goes along dimension 0 of its inputs, which must be whole, and " + runtime::to_string(x) + " is split there: `shard` it first");
+      fail("layout", "scan goes along dimension 0 of its inputs, which must be whole, and " + runtime::to_string(x) +
+                         " is split there: `shard` it first");
     params.push_back(row_type(x));
   }
   check_params(call, 0, params);
@@ -60,7 +72,8 @@ std::vector<Type> infer_scan(const OpCall& call) {
 
 // Which carried values have a derivative: a fixpoint, since a value may become active in the turn after another did.
 std::vector<char> active_carry(const Parts& s, std::span<const char> wanted) {
-  std::vector<char> carry(wanted.begin() + static_cast<std::ptrdiff_t>(s.consts), wanted.begin() + static_cast<std::ptrdiff_t>(s.consts + s.carry));
+  std::vector<char> carry(wanted.begin() + static_cast<std::ptrdiff_t>(s.consts),
+                          wanted.begin() + static_cast<std::ptrdiff_t>(s.consts + s.carry));
   for (bool changed = true; changed;) {
     changed = false;
     Vars from;
@@ -144,12 +157,12 @@ ir::Pushed push_scan(Builder& b, const OpCall& call, const Vars& in, std::span<c
 
 // ---- reverse mode
 
-struct Backward {            // the scan in the other direction, ready to be given cotangents
+struct Backward {  // the scan in the other direction, ready to be given cotangents
   const OpDef* op;
   GraphRef body;
   Attrs attrs;
-  Vars consts, xs;                                 // of the outer graph; xs follow the cotangents of ys
-  std::vector<std::size_t> wrt_consts, wrt_carry, wrt_xs, ct_ys;   // indices of their kind
+  Vars consts, xs;                                                // of the outer graph; xs follow the cotangents of ys
+  std::vector<std::size_t> wrt_consts, wrt_carry, wrt_xs, ct_ys;  // indices of their kind
   std::vector<Type> acc_types, carry_types, y_types;
   std::size_t inputs, first_carry, first_x, carry_results;
 };
@@ -157,8 +170,10 @@ struct Backward {            // the scan in the other direction, ready to be giv
 Vars run_backward(Builder& b, const Backward& k, std::span<const Var> ct) {
   Vars operands = k.consts;
   for (const Type& t : k.acc_types) operands.push_back(transform::typed_zeros(b, t));
-  for (std::size_t i = 0; i < k.wrt_carry.size(); ++i) operands.push_back(zeros_or(b, ct[k.wrt_carry[i]], k.carry_types[i]));
-  for (std::size_t i = 0; i < k.ct_ys.size(); ++i) operands.push_back(zeros_or(b, ct[k.carry_results + k.ct_ys[i]], k.y_types[i]));
+  for (std::size_t i = 0; i < k.wrt_carry.size(); ++i)
+    operands.push_back(zeros_or(b, ct[k.wrt_carry[i]], k.carry_types[i]));
+  for (std::size_t i = 0; i < k.ct_ys.size(); ++i)
+    operands.push_back(zeros_or(b, ct[k.carry_results + k.ct_ys[i]], k.y_types[i]));
   append(operands, k.xs);
   Vars out = b.emit(*k.op, operands, k.attrs, {k.body}), found(k.inputs);
   std::size_t at_out = 0;
@@ -168,12 +183,14 @@ Vars run_backward(Builder& b, const Backward& k, std::span<const Var> ct) {
   return found;
 }
 
-ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted, std::span<const char> given) {
+ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted,
+                       std::span<const char> given) {
   Parts s(call);
   const ir::OpTable& table = b.table();
   std::vector<char> carried = active_carry(s, wanted);
   Marks live = active_values(s, wanted, carried);
-  std::vector<char> asked(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(s.carry));   // carried values that a cotangent may reach
+  std::vector<char> asked(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(
+                                                             s.carry));  // carried values that a cotangent may reach
   Marks use;
   for (bool changed = true; changed;) {
     changed = false;
@@ -182,7 +199,8 @@ ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span
       if (j < s.carry ? asked[j] : given[j]) to.push_back(s.body.results[j]);
     use = transform::useful(s.body, to);
     for (std::size_t j = 0; j < s.carry; ++j)
-      if (use[at(s.carry_param(j))] && differentiable(s.body.type(s.carry_param(j))) && !asked[j]) asked[j] = 1, changed = true;
+      if (use[at(s.carry_param(j))] && differentiable(s.body.type(s.carry_param(j))) && !asked[j])
+        asked[j] = 1, changed = true;
   }
   Backward k;
   std::vector<int> wrt;
@@ -191,7 +209,8 @@ ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span
   for (std::size_t i = 0; i < s.carry; ++i)
     if (carried[i] && asked[i]) k.wrt_carry.push_back(i), wrt.push_back(static_cast<int>(s.consts + i));
   for (std::size_t i = 0; i < s.xs; ++i)
-    if (wanted[s.consts + s.carry + i] && use[at(s.x_param(i))]) k.wrt_xs.push_back(i), wrt.push_back(static_cast<int>(s.consts + s.carry + i));
+    if (wanted[s.consts + s.carry + i] && use[at(s.x_param(i))])
+      k.wrt_xs.push_back(i), wrt.push_back(static_cast<int>(s.consts + s.carry + i));
   std::vector<bool> with_ct(s.carry + s.ys, false);
   for (std::size_t i : k.wrt_carry) with_ct[i] = true;
   for (std::size_t i = 0; i < s.ys; ++i)
@@ -199,10 +218,12 @@ ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span
 
   Graph joint = transform::vjp(table, s.body, wrt, with_ct, true);
   const std::size_t np = s.body.params.size(), nr = s.carry + s.ys, nct = joint.params.size() - np;
-  auto params = part(joint.params, 0, np), cts = part(joint.params, np, nct), grads = part(joint.results, nr, wrt.size());
+  auto params = part(joint.params, 0, np), cts = part(joint.params, np, nct),
+       grads = part(joint.results, nr, wrt.size());
   auto turning = part(joint.params, s.consts, s.carry + s.xs), xs_params = part(joint.params, s.consts + s.carry, s.xs);
 
-  // What the backward part is handed: constants and rows of xs again; stacked values; and once, outside, what no turn changes.
+  // What the backward part is handed: constants and rows of xs again; stacked values; and once, outside, what no turn
+  // changes.
   Marks late = transform::reached(joint, cts), moving = transform::reached(joint, turning);
   Vars free_vars(joint.params.begin(), joint.params.begin() + static_cast<std::ptrdiff_t>(s.consts));
   append(free_vars, xs_params);
@@ -216,7 +237,8 @@ ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span
   Vars out = b.emit(call.op, in, attrs, {share(transform::extract(table, joint, params, forward_results, true))});
   Vars hoisted;
   if (!kept.hoisted.empty())
-    hoisted = b.inline_graph(transform::extract(table, joint, part(joint.params, 0, s.consts), kept.hoisted, false), part(in, 0, s.consts));
+    hoisted = b.inline_graph(transform::extract(table, joint, part(joint.params, 0, s.consts), kept.hoisted, false),
+                             part(in, 0, s.consts));
 
   Vars candidates(free_vars.begin(), free_vars.begin() + static_cast<std::ptrdiff_t>(s.consts));
   append(candidates, kept.hoisted);
@@ -231,7 +253,8 @@ ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span
   Builder r = transform::builder_like(table, s.body);
   Vars args(second.params.size()), acc;
   auto take = [&](std::size_t i) { return args[i] = r.param(second.type(second.params[i])); };
-  std::size_t i_ct = s.consts + hoisted.size(), i_stored = i_ct + nct, i_xs = i_stored + kept.stored.size(), n_carry_ct = k.wrt_carry.size();
+  std::size_t i_ct = s.consts + hoisted.size(), i_stored = i_ct + nct, i_xs = i_stored + kept.stored.size(),
+              n_carry_ct = k.wrt_carry.size();
   for (std::size_t i = 0; i < i_ct; ++i)
     if (used[at(second.params[i])]) take(i), k.consts.push_back(i < s.consts ? in[i] : hoisted[i - s.consts]);
   for (std::size_t i : k.wrt_consts) {
@@ -273,7 +296,7 @@ std::vector<Mapped> batch_scan(Builder& b, const OpCall& call, std::span<const M
   auto front = transform::front_of(b, in);
   std::vector<bool> mapped = mapped_of(in, 0, in.size()), force(s.carry + s.ys, false);
   transform::Batched body;
-  while (true) {   // a carried value that becomes mapped in one turn is mapped in all
+  while (true) {  // a carried value that becomes mapped in one turn is mapped in all
     body = transform::batch(b.table(), s.body, mapped, size, force, front);
     bool changed = false;
     for (std::size_t j = 0; j < s.carry; ++j) {
@@ -293,14 +316,17 @@ std::vector<Mapped> batch_scan(Builder& b, const OpCall& call, std::span<const M
   Vars out = b.emit(call.op, operands, call.attrs, {share(std::move(body.graph))});
   std::vector<Mapped> results;
   for (std::size_t j = 0; j < out.size(); ++j)
-    results.push_back({j >= s.carry && body.mapped[j] ? swap_front(b, out[j]) : out[j], static_cast<bool>(body.mapped[j])});
+    results.push_back(
+        {j >= s.carry && body.mapped[j] ? swap_front(b, out[j]) : out[j], static_cast<bool>(body.mapped[j])});
   return results;
 }
 
 }  // namespace
 
 OpDef scan_row() {
-  OpDef row{.name = "scan", .signature = "scan(values: arrays)", .doc = "A body run once for each row of its inputs, with a carry from turn to turn."};
+  OpDef row{.name = "scan",
+            .signature = "scan(values: arrays)",
+            .doc = "A body run once for each row of its inputs, with a carry from turn to turn."};
   row.dtype = {Operands::AsIs, {}};
   row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_scan, .pull = pull_scan};
   row.kernel = ir::Structure::Scan;

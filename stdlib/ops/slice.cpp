@@ -1,5 +1,5 @@
-// Rows that cut and extend dimensions by constant amounts: slice, pad_with, and `pad` as users call it. What a dimension
-// loses or gains needs neighbours (factors of kind halo); dimensions taken whole pass.
+// Rows that cut and extend dimensions by constant amounts: slice, pad_with, and `pad` as users call it. What a
+// dimension loses or gains needs neighbours (factors of kind halo); dimensions taken whole pass.
 #include <algorithm>
 
 #include "runtime/kernels/kernels.h"
@@ -14,7 +14,9 @@ using ir::kWhole;
 
 // ---- slice
 
-struct Cut { std::int64_t start, count, step; };
+struct Cut {
+  std::int64_t start, count, step;
+};
 
 // What is cut of each dimension of an array; dimensions in front of those that the attributes cover are whole.
 std::vector<Cut> cuts(const Attrs& attrs, const Shape& shape) {
@@ -28,8 +30,8 @@ std::vector<Cut> cuts(const Attrs& attrs, const Shape& shape) {
     }
     std::size_t i = d - lead;
     if (start[i] < 0 || start[i] > limit[i] || limit[i] > shape[d] || step[i] < 1)
-      fail("shape", "slice " + std::to_string(start[i]) + ":" + std::to_string(limit[i]) + ":" + std::to_string(step[i]) + " of a dimension of size " +
-                        std::to_string(shape[d]));
+      fail("shape", "slice " + std::to_string(start[i]) + ":" + std::to_string(limit[i]) + ":" +
+                        std::to_string(step[i]) + " of a dimension of size " + std::to_string(shape[d]));
     made.push_back({start[i], (limit[i] - start[i] + step[i] - 1) / step[i], step[i]});
   }
   return made;
@@ -41,8 +43,9 @@ bool taken_whole(const Attrs& attrs, std::string_view name, std::size_t rank, st
   return d < lead || of[d - lead] == kWhole;
 }
 
-// Dimensions that change their size share a halo factor; where the whole result is single elements no layout passes to it.
-// `picks`: where one element is left of a dimension, it is the device's that has it, and zero elsewhere: a sum is pending.
+// Dimensions that change their size share a halo factor; where the whole result is single elements no layout passes to
+// it. `picks`: where one element is left of a dimension, it is the device's that has it, and zero elsewhere: a sum is
+// pending.
 FactorRule changed_sizes(const Type& x, const Shape& to, const std::vector<bool>& changes, bool picks) {
   RuleBuilder r;
   const Shape& from = x.shape;
@@ -105,7 +108,7 @@ Vars slice_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) 
     auto s = whole ? std::nullopt : split_dim(c, 0, d);
     if (s) split.push_back(*s);
     start.push_back(s || whole ? 0 : parts[d].start);
-    limit.push_back(s || whole         ? kWhole
+    limit.push_back(s || whole            ? kWhole
                     : parts[d].count == 0 ? parts[d].start
                                           : parts[d].start + (parts[d].count - 1) * parts[d].step + 1);
     step.push_back(s || whole ? 1 : parts[d].step);
@@ -129,10 +132,13 @@ Vars slice_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) 
 }
 
 void register_cut(OpTable& t) {
-  OpDef row{.name = "slice", .signature = "slice(x, start: ints, limit: ints, step: ints)", .doc = "Part of each of the last dimensions: start up to limit, every step-th."};
+  OpDef row{.name = "slice",
+            .signature = "slice(x, start: ints, limit: ints, step: ints)",
+            .doc = "Part of each of the last dimensions: start up to limit, every step-th."};
   row.factors = [](const OpCall& call) {
     const Shape& from = call.in[0].shape;
-    if (call.attrs.ints("start").size() > from.size()) fail("shape", "slice of more dimensions than " + runtime::to_string(call.in[0]) + " has");
+    if (call.attrs.ints("start").size() > from.size())
+      fail("shape", "slice of more dimensions than " + runtime::to_string(call.in[0]) + " has");
     std::vector<bool> changes;
     for (std::size_t d = 0; d < from.size(); ++d) changes.push_back(!taken_whole(call.attrs, "limit", from.size(), d));
     return changed_sizes(call.in[0], sliced_shape(call), changes, true);
@@ -153,14 +159,18 @@ void register_cut(OpTable& t) {
     return [=](void* const* i, void* const* o) { runtime::copy(shifted(at(from, i[0]), offset), at(out, o[0])); };
   };
   row.flops = 0;
-  row.explicit_refuses = [](const OpCall& call, const FactorRule&) { return size_change_refuses("slice", call.in[0], sliced_shape(call)); };
+  row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
+    return size_change_refuses("slice", call.in[0], sliced_shape(call));
+  };
   row.partition = slice_locally;
   row.internal = true;
   auto cut = [](SampleOperand x, Ints start, Ints limit, Ints step) {
-    return Sample{{std::move(x)}, {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}}};
+    return Sample{{std::move(x)},
+                  {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}}};
   };
-  row.samples = {cut(f32({8, 6}), {2, 0}, {6, kWhole}, {1, 1}), cut(f32({4, 6}), {1}, {6}, {2}), cut(f32({2, 4, 6}), {0, 1, 0}, {kWhole, 2, kWhole}, {1, 1, 1}),
-                 cut(i32({8}), {3}, {4}, {1}), cut(f32({8}), {4}, {4}, {1})};
+  row.samples = {cut(f32({8, 6}), {2, 0}, {6, kWhole}, {1, 1}), cut(f32({4, 6}), {1}, {6}, {2}),
+                 cut(f32({2, 4, 6}), {0, 1, 0}, {kWhole, 2, kWhole}, {1, 1, 1}), cut(i32({8}), {3}, {4}, {1}),
+                 cut(f32({8}), {4}, {4}, {1})};
   t.add(std::move(row));
 }
 
@@ -195,7 +205,10 @@ Var pad_transpose(Builder& b, const NodeView& n, int operand, std::span<const Va
   }
   Var inner = b.call("slice", {ct[0]}, {{"start", start}, {"limit", limit}, {"step", step}});
   if (operand == 0) return inner;
-  return ir::unbroadcast(b, ir::sub(b, ir::reduce_sum(b, ct[0], last(b.type(ct[0]).rank())), ir::reduce_sum(b, inner, last(b.type(inner).rank()))), want);
+  return ir::unbroadcast(b,
+                         ir::sub(b, ir::reduce_sum(b, ct[0], last(b.type(ct[0]).rank())),
+                                 ir::reduce_sum(b, inner, last(b.type(inner).rank()))),
+                         want);
 }
 
 // A mapped value to pad with is filled in afterwards, where the padding is.
@@ -223,7 +236,7 @@ Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
     auto s = split_dim(c, 0, lead + i);
     const bool between = interior && (*interior)[i] != 0;
     if (!s || (widths[i] == std::pair<std::int64_t, std::int64_t>{0, 0} && !between)) continue;
-    if (between) {                            // gaps between elements: done whole
+    if (between) {  // gaps between elements: done whole
       x = gathered(b, x, *s);
       back.push_back(*s);
     } else {
@@ -248,7 +261,8 @@ Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
 }
 
 void register_pad(OpTable& t) {
-  OpDef row{.name = "pad_with", .signature = "pad_with(x, value, widths: pairs, interior: ints? = none)",
+  OpDef row{.name = "pad_with",
+            .signature = "pad_with(x, value, widths: pairs, interior: ints? = none)",
             .doc = "A value before, behind and (interior) between the elements of the last dimensions."};
   row.factors = [](const OpCall& call) {
     const Shape& from = call.in[0].shape;
@@ -256,7 +270,8 @@ void register_pad(OpTable& t) {
     auto interior = ints_if(call.attrs, "interior");
     if (widths.size() > from.size())
       fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " + runtime::to_string(call.in[0]));
-    if (!call.in[1].shape.empty()) fail("shape", "pad takes one number to fill with, got " + runtime::to_string(call.in[1]));
+    if (!call.in[1].shape.empty())
+      fail("shape", "pad takes one number to fill with, got " + runtime::to_string(call.in[1]));
     for (auto& [low, high] : widths)
       if (low < 0 || high < 0) fail("shape", "pad: widths cannot be negative; slice the array");
     std::vector<bool> changes(from.size(), false);
@@ -280,7 +295,7 @@ void register_pad(OpTable& t) {
       if (interior) inner.strides[lead + i] *= (*interior)[i] + 1;
     }
     inner.shape = from.shape;
-    View everywhere = value;   // the value over all of the result, of the same blocks
+    View everywhere = value;  // the value over all of the result, of the same blocks
     everywhere.shape = out.shape;
     everywhere.strides.resize(out.shape.size(), 0);
     for (std::size_t d = static_cast<std::size_t>(c.batch); d < out.shape.size(); ++d) everywhere.strides[d] = 0;
@@ -297,26 +312,34 @@ void register_pad(OpTable& t) {
   row.batch = pad_batch;
   row.partition = pad_locally;
   row.internal = true;
-  auto pad = [](SampleOperand x, Pairs widths) { return Sample{{std::move(x), f32({})}, {{"widths", std::move(widths)}}}; };
-  row.samples = {pad(f32({4, 6}), {{2, 2}, {0, 0}}), pad(f32({2, 4}), {{1, 0}}), pad(f32({4}), {{3, 1}}),
+  auto pad = [](SampleOperand x, Pairs widths) {
+    return Sample{{std::move(x), f32({})}, {{"widths", std::move(widths)}}};
+  };
+  row.samples = {pad(f32({4, 6}), {{2, 2}, {0, 0}}),
+                 pad(f32({2, 4}), {{1, 0}}),
+                 pad(f32({4}), {{3, 1}}),
                  {{f32({4, 2}), f32({})}, {{"widths", Pairs{{1, 1}, {0, 1}}}, {"interior", Ints{1, 0}}}}};
   t.add(std::move(row));
-  t.add(composite_row("pad", "pad(x, widths: pairs, value: number = 0)", "A value before and behind the elements of each dimension: [(before, behind), ...].",
+  t.add(composite_row("pad", "pad(x, widths: pairs, value: number = 0)",
+                      "A value before and behind the elements of each dimension: [(before, behind), ...].",
                       [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
                         const Type& type = b.type(in[0]);
                         Pairs widths = attrs.pairs("widths");
                         if (widths.size() == 1) widths.resize(type.shape.size(), widths[0]);
                         if (widths.size() != type.shape.size())
-                          fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " + runtime::to_string(type));
+                          fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " +
+                                            runtime::to_string(type));
                         if (widths.empty()) return {in[0]};
                         const double filler = number_if(attrs, "value").value_or(0);
-                        if (filler != 0 && !type.sharding.unreduced.empty())   // zeros add nothing to a sum
-                          fail("layout", "pad of " + runtime::to_string(type) + ": a value other than 0 would be counted once a device; finish "
-                                         "the sum first: `shard x as P(...)`");
+                        if (filler != 0 && !type.sharding.unreduced.empty())  // zeros add nothing to a sum
+                          fail("layout", "pad of " + runtime::to_string(type) +
+                                             ": a value other than 0 would be counted once a device; finish "
+                                             "the sum first: `shard x as P(...)`");
                         Var value = ir::constant(b, filler, type.dtype, type.weak);
                         return {b.call("pad_with", {in[0], value}, {{"widths", widths}})};
                       },
-                      {{{f32({4})}, {{"widths", Pairs{{2, 1}}}}}, {{f32({2, 4})}, {{"widths", Pairs{{1, 0}, {0, 1}}}, {"value", 0.5}}}}));
+                      {{{f32({4})}, {{"widths", Pairs{{2, 1}}}}},
+                       {{f32({2, 4})}, {{"widths", Pairs{{1, 0}, {0, 1}}}, {"value", 0.5}}}}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Reductions as users call them, `axis` (an integer, a list, none for all) and `keepdims`: made of those in reduce.cpp.
-// Element types are JAX's: sums of small integers are i32 or u32, means and norms of integers are f32, f16 and bf16 are averaged in f32.
+// Element types are JAX's: sums of small integers are i32 or u32, means and norms of integers are f32, f16 and bf16 are
+// averaged in f32.
 #include <cmath>
 
 #include "stdlib/ops/elementwise.h"
@@ -44,7 +45,8 @@ struct Reduction {
 };
 
 void need_elements(const Reduction& r, std::string_view op) {
-  if (r.count() == 0) fail("shape", std::string(op) + " of no elements is not defined: the shape is " + runtime::to_string(r.full));
+  if (r.count() == 0)
+    fail("shape", std::string(op) + " of no elements is not defined: the shape is " + runtime::to_string(r.full));
 }
 
 Expr as_float(Builder& b, Var x) {
@@ -96,7 +98,7 @@ Expr variance(const Reduction& r, const Expr& x) {
   Expr squares = call("square", {w - centre});
   const std::int64_t left = r.count() - integer_or(r.attrs, "ddof", 0);
   Expr sum = r.run("reduce_sum", squares);
-  return left > 0 ? sum / static_cast<double>(left) : sum * 0.0 / 0.0;   // nan, as JAX has it
+  return left > 0 ? sum / static_cast<double>(left) : sum * 0.0 / 0.0;  // nan, as JAX has it
 }
 
 Vars spread_of(Builder& b, std::span<const Var> in, const Attrs& attrs, bool root) {
@@ -110,8 +112,10 @@ Vars norm(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Reduction r{b, in[0], attrs, "norm"};
   Expr x = as_float(b, in[0]);
   const std::optional<double> ord = number_if(attrs, "ord");
-  if (ord && *ord != 2) {                        // of vectors: the largest, the smallest, how many are not 0, or a root of powers
-    if (r.axes.size() != 1) fail("shape", "norm: `ord:` is for vectors, so `axis:` must name one dimension of " + runtime::to_string(b.type(in[0])));
+  if (ord && *ord != 2) {  // of vectors: the largest, the smallest, how many are not 0, or a root of powers
+    if (r.axes.size() != 1)
+      fail("shape",
+           "norm: `ord:` is for vectors, so `axis:` must name one dimension of " + runtime::to_string(b.type(in[0])));
     Expr size = call("abs", {x});
     if (std::isinf(*ord)) return {r.finish(r.run(*ord > 0 ? "reduce_max" : "reduce_min", size))};
     if (*ord == 0) return {r.finish(r.run("reduce_sum", cast_to(call("ne", {x, x.number(0)}), x.type().dtype)))};
@@ -131,7 +135,7 @@ Expr safe_peak(const Reduction& r, const Expr& x) {
 Vars logsumexp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Reduction r{b, in[0], attrs, "logsumexp"};
   Expr x = as_float(b, in[0]);
-  if (r.count() == 0) return {r.finish(call("log", {r.run("reduce_sum", x)}))};   // -inf, of nothing
+  if (r.count() == 0) return {r.finish(call("log", {r.run("reduce_sum", x)}))};  // -inf, of nothing
   Expr peak = safe_peak(r, x);
   Expr sum = r.kept("reduce_sum", call("exp", {x - peak}));
   Expr y = call("log", {sum}) + peak;
@@ -162,7 +166,8 @@ Vars arg_extreme(Builder& b, std::span<const Var> in, const Attrs& attrs, std::s
 }
 
 std::vector<Sample> axis_samples(double low, double high, bool one_axis = false) {
-  std::vector<Sample> made = {{{f32({4, 6}, low, high)}, {}}, {{f32({4, 6}, low, high)}, {{"axis", Ints{0}}}},
+  std::vector<Sample> made = {{{f32({4, 6}, low, high)}, {}},
+                              {{f32({4, 6}, low, high)}, {{"axis", Ints{0}}}},
                               {{f32({2, 4, 6}, low, high)}, {{"axis", Ints{-2}}, {"keepdims", true}}}};
   if (!one_axis) made.push_back({{f32({2, 4, 6}, low, high)}, {{"axis", Ints{0, 2}}}});
   made.push_back({{i32({4, 2}, 1, 5)}, {}});
@@ -172,38 +177,61 @@ std::vector<Sample> axis_samples(double low, double high, bool one_axis = false)
 }  // namespace
 
 void register_statistics(OpTable& t) {
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose, std::vector<Sample> samples) {
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
+                 std::vector<Sample> samples) {
     t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
   };
-  add("sum", "sum(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)", "The sum of all elements, or along axes.",
-      plain("sum", "reduce_sum", true, false), axis_samples(-2, 2));
+  add("sum", "sum(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
+      "The sum of all elements, or along axes.", plain("sum", "reduce_sum", true, false), axis_samples(-2, 2));
   add("prod", "prod(x, axis: ints? = none, keepdims: bool = false)", "The product of all elements, or along axes.",
       plain("prod", "reduce_prod", true, false), axis_samples(0.5, 2));
-  add("max", "max(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)", "The largest element, or along axes; ties share the derivative.",
-      plain("max", "reduce_max", false, true), axis_samples(-2, 2));
-  add("min", "min(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)", "The smallest element, or along axes; ties share the derivative.",
-      plain("min", "reduce_min", false, true), axis_samples(-2, 2));
-  add("mean", "mean(x, axis: ints? = none, keepdims: bool = false)", "The mean of all elements, or along axes.", mean, axis_samples(-2, 2));
-  add("var", "var(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)",
+  add("max", "max(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
+      "The largest element, or along axes; ties share the derivative.", plain("max", "reduce_max", false, true),
+      axis_samples(-2, 2));
+  add("min", "min(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
+      "The smallest element, or along axes; ties share the derivative.", plain("min", "reduce_min", false, true),
+      axis_samples(-2, 2));
+  add("mean", "mean(x, axis: ints? = none, keepdims: bool = false)", "The mean of all elements, or along axes.", mean,
+      axis_samples(-2, 2));
+  add(
+      "var", "var(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)",
       "The mean squared distance from the mean; ddof: how many degrees of freedom are given up.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return spread_of(b, in, a, false); }, axis_samples(-2, 2));
-  add("std", "std(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)", "The root of the variance.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return spread_of(b, in, a, true); }, axis_samples(-2, 2));
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return spread_of(b, in, a, false); },
+      axis_samples(-2, 2));
+  add(
+      "std", "std(x, axis: ints? = none, keepdims: bool = false, ddof: int = 0)", "The root of the variance.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return spread_of(b, in, a, true); },
+      axis_samples(-2, 2));
   add("norm", "norm(x, axis: ints? = none, keepdims: bool = false, ord: number? = none)",
-      "The root of the sum of squares; of vectors also the norm of another order (1, 3, inf).", norm, axis_samples(-2, 2));
-  add("logsumexp", "logsumexp(x, axis: ints? = none, keepdims: bool = false)", "log(sum(exp(x))) without overflow.", logsumexp, axis_samples(-2, 2));
-  add("softmax", "softmax(x, axis: ints = -1)", "exp(x) divided by its sum along an axis.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return softmax(b, in, a, false); }, axis_samples(-2, 2));
-  add("log_softmax", "log_softmax(x, axis: ints = -1)", "The logarithm of softmax.",
+      "The root of the sum of squares; of vectors also the norm of another order (1, 3, inf).", norm,
+      axis_samples(-2, 2));
+  add("logsumexp", "logsumexp(x, axis: ints? = none, keepdims: bool = false)", "log(sum(exp(x))) without overflow.",
+      logsumexp, axis_samples(-2, 2));
+  add(
+      "softmax", "softmax(x, axis: ints = -1)", "exp(x) divided by its sum along an axis.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return softmax(b, in, a, false); },
+      axis_samples(-2, 2));
+  add(
+      "log_softmax", "log_softmax(x, axis: ints = -1)", "The logarithm of softmax.",
       [](Builder& b, std::span<const Var> in, const Attrs& a) { return softmax(b, in, a, true); }, axis_samples(-2, 2));
-  add("any", "any(x, axis: ints? = none, keepdims: bool = false)", "Whether one element is true (not 0).",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return truth(b, in, a, "any", "reduce_or"); }, axis_samples(-2, 2));
-  add("all", "all(x, axis: ints? = none, keepdims: bool = false)", "Whether all elements are true (not 0).",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return truth(b, in, a, "all", "reduce_and"); }, axis_samples(-2, 2));
-  add("argmax", "argmax(x, axis: int? = none, keepdims: bool = false)", "The position of the largest element, of equals the first.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return arg_extreme(b, in, a, "argmax", "arg_max"); }, axis_samples(-2, 2, true));
-  add("argmin", "argmin(x, axis: int? = none, keepdims: bool = false)", "The position of the smallest element, of equals the first.",
-      [](Builder& b, std::span<const Var> in, const Attrs& a) { return arg_extreme(b, in, a, "argmin", "arg_min"); }, axis_samples(-2, 2, true));
+  add(
+      "any", "any(x, axis: ints? = none, keepdims: bool = false)", "Whether one element is true (not 0).",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return truth(b, in, a, "any", "reduce_or"); },
+      axis_samples(-2, 2));
+  add(
+      "all", "all(x, axis: ints? = none, keepdims: bool = false)", "Whether all elements are true (not 0).",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return truth(b, in, a, "all", "reduce_and"); },
+      axis_samples(-2, 2));
+  add(
+      "argmax", "argmax(x, axis: int? = none, keepdims: bool = false)",
+      "The position of the largest element, of equals the first.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return arg_extreme(b, in, a, "argmax", "arg_max"); },
+      axis_samples(-2, 2, true));
+  add(
+      "argmin", "argmin(x, axis: int? = none, keepdims: bool = false)",
+      "The position of the smallest element, of equals the first.",
+      [](Builder& b, std::span<const Var> in, const Attrs& a) { return arg_extreme(b, in, a, "argmin", "arg_min"); },
+      axis_samples(-2, 2, true));
 }
 
 }  // namespace shard::stdlib

@@ -1,6 +1,7 @@
-// `while_loop`: a body run as long as a condition of the carry holds. Forward mode carries tangents along; reverse mode would have to
-// keep a number of values that only the run knows, and is refused with the way out. Mapped over a condition that differs from element
-// to element, the loop runs until all are done, and those that are keep their carry.
+// `while_loop`: a body run as long as a condition of the carry holds. Forward mode carries tangents along; reverse mode
+// would have to keep a number of values that only the run knows, and is refused with the way out. Mapped over a
+// condition that differs from element to element, the loop runs until all are done, and those that are keep their
+// carry.
 #include "grammar/diagnostic.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/cotangent.h"
@@ -12,12 +13,15 @@ namespace {
 
 using transform::fit;
 
-struct Parts {              // one use of while_loop, read
+struct Parts {  // one use of while_loop, read
   std::size_t cond_consts, body_consts, carry;
   const Graph &cond, &body;
   explicit Parts(const OpCall& call)
-      : cond_consts(count(call.attrs, "cond_consts")), body_consts(count(call.attrs, "body_consts")),
-        carry(call.in.size() - cond_consts - body_consts), cond(*call.regions[0]), body(*call.regions[1]) {}
+      : cond_consts(count(call.attrs, "cond_consts")),
+        body_consts(count(call.attrs, "body_consts")),
+        carry(call.in.size() - cond_consts - body_consts),
+        cond(*call.regions[0]),
+        body(*call.regions[1]) {}
   std::size_t first_carry() const { return cond_consts + body_consts; }
 };
 
@@ -70,10 +74,12 @@ ir::Pushed push_while(Builder& b, const OpCall& call, const Vars& in, std::span<
   Graph both = transform::jvp(b.table(), w.body, wrt);
 
   Builder c = transform::builder_like(b.table(), w.cond), r = transform::builder_like(b.table(), w.body);
-  Vars cond_args, body_args(both.params.size()), operands(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(w.cond_consts));
+  Vars cond_args, body_args(both.params.size()),
+      operands(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(w.cond_consts));
   for (Var p : w.cond.params) cond_args.push_back(c.param(w.cond.type(p)));
-  auto pass = [&](std::size_t begin, std::size_t end) {   // values of a kind, then their tangents
-    for (std::size_t i = begin; i < end; ++i) body_args[i] = r.param(both.type(both.params[i])), operands.push_back(in[w.cond_consts + i]);
+  auto pass = [&](std::size_t begin, std::size_t end) {  // values of a kind, then their tangents
+    for (std::size_t i = begin; i < end; ++i)
+      body_args[i] = r.param(both.type(both.params[i])), operands.push_back(in[w.cond_consts + i]);
     for (std::size_t k = 0; k < wrt.size(); ++k) {
       auto i = static_cast<std::size_t>(wrt[k]);
       if (i < begin || i >= end) continue;
@@ -86,15 +92,17 @@ ir::Pushed push_while(Builder& b, const OpCall& call, const Vars& in, std::span<
   pass(0, nb);
   std::size_t body_consts = operands.size() - w.cond_consts;
   pass(nb, nb + w.carry);
-  Vars values = r.inline_graph(both, body_args), results(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(w.carry));
+  Vars values = r.inline_graph(both, body_args),
+       results(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(w.carry));
   for (std::size_t j = 0; j < w.carry; ++j)
     if (carried[j]) results.push_back(fit(r, values[w.carry + j], call.in[first + j]));
   Vars condition = c.inline_graph(w.cond, cond_args);
   Attrs attrs = call.attrs;
   attrs.erase("names");
   attrs.set("body_consts", static_cast<std::int64_t>(body_consts));
-  Vars out = b.emit(call.op, operands, std::move(attrs),
-                    {share(c.finish(condition)), share(transform::without_dead_code(b.table(), r.finish(std::move(results))))});
+  Vars out = b.emit(
+      call.op, operands, std::move(attrs),
+      {share(c.finish(condition)), share(transform::without_dead_code(b.table(), r.finish(std::move(results))))});
   ir::Pushed pushed{Vars(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(w.carry)), Vars(w.carry)};
   for (std::size_t j = 0, t = w.carry; j < w.carry; ++j)
     if (carried[j]) pushed.tangents[j] = out[t++];
@@ -110,14 +118,18 @@ ir::Pullback pull_while(Builder& b, const OpCall& call, const Vars&, std::span<c
 }
 
 // The condition, which differs from element to element, becomes part of the carry, so that it is computed once a turn.
-std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size, const Graph& cond, const Graph& body,
-                                    const std::vector<bool>& cond_mapped, const transform::Front& front) {
+std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size,
+                                    const Graph& cond, const Graph& body, const std::vector<bool>& cond_mapped,
+                                    const transform::Front& front) {
   Parts w(call);
   Vars cond_consts, body_consts, carry;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    if (i < w.cond_consts) cond_consts.push_back(cond_mapped[i] ? mapped_var(b, in[i], size, front) : in[i].var);
-    else if (i < w.first_carry()) body_consts.push_back(in[i].var);
-    else carry.push_back(mapped_var(b, in[i], size, front));
+    if (i < w.cond_consts)
+      cond_consts.push_back(cond_mapped[i] ? mapped_var(b, in[i], size, front) : in[i].var);
+    else if (i < w.first_carry())
+      body_consts.push_back(in[i].var);
+    else
+      carry.push_back(mapped_var(b, in[i], size, front));
   }
   auto condition_of = [&](Builder& to, std::span<const Var> consts, std::span<const Var> values) {
     Vars args(consts.begin(), consts.end());
@@ -142,7 +154,7 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
   append(args, old);
   Vars fresh = turn.inline_graph(body, args), next;
   for (std::size_t j = 0; j < old.size(); ++j) {
-    const Type kept = turn.type(old[j]);   // a copy: types move when the graph grows
+    const Type kept = turn.type(old[j]);  // a copy: types move when the graph grows
     runtime::Shape shape(kept.shape.size(), 1);
     shape[0] = size;
     next.push_back(fit(turn, ir::select(turn, ir::reshape(turn, going, shape), fresh[j], old[j]), kept));
@@ -158,7 +170,8 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
   attrs.erase("names");
   attrs.set("cond_consts", std::int64_t{0});
   attrs.set("body_consts", static_cast<std::int64_t>(cond_consts.size() + body_consts.size()));
-  Vars out = b.emit(call.op, operands, std::move(attrs), {share(any.finish({some})), share(turn.finish(std::move(next)))});
+  Vars out =
+      b.emit(call.op, operands, std::move(attrs), {share(any.finish({some})), share(turn.finish(std::move(next)))});
   std::vector<Mapped> results;
   for (std::size_t j = 0; j < carry.size(); ++j) results.push_back({out[j], true});
   return results;
@@ -188,10 +201,10 @@ std::vector<Mapped> batch_while(Builder& b, const OpCall& call, std::span<const 
   }
   if (divergent) {
     if (transform::has_effects(w.body) || transform::has_effects(w.cond))
-      throw grammar::Error("vmap", b.span(),
-                           "`print` and `assert` in a `" + written(call.attrs) +
-                               "` loop whose condition vmap maps over are not defined",
-                           {"take them out of the loop"});
+      throw grammar::Error(
+          "vmap", b.span(),
+          "`print` and `assert` in a `" + written(call.attrs) + "` loop whose condition vmap maps over are not defined",
+          {"take them out of the loop"});
     return batch_divergent(b, call, in, size, cond.graph, body.graph, mapped_of(in, 0, w.cond_consts), front);
   }
   Vars operands;
@@ -208,7 +221,9 @@ std::vector<Mapped> batch_while(Builder& b, const OpCall& call, std::span<const 
 }  // namespace
 
 OpDef while_row() {
-  OpDef row{.name = "while_loop", .signature = "while_loop(values: arrays)", .doc = "A body run as long as a condition of its carry holds."};
+  OpDef row{.name = "while_loop",
+            .signature = "while_loop(values: arrays)",
+            .doc = "A body run as long as a condition of its carry holds."};
   row.dtype = {Operands::AsIs, {}};
   row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_while, .pull = pull_while};
   row.kernel = ir::Structure::While;

@@ -71,7 +71,7 @@ ArrayRef placed(const ArrayRef& x, const runtime::MeshRef& m, bool split) {
   return a;
 }
 
-struct Step {                      // a function of state and data, compiled; the state comes out first
+struct Step {  // a function of state and data, compiled; the state comes out first
   std::shared_ptr<const exec::Executable> plan;
   std::vector<ArrayRef> state, data;
   void run() {

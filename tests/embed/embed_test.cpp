@@ -31,7 +31,7 @@ TEST_CASE("arrays go in and come out", "[embed]") {
   auto out = y.elements<float>();
   REQUIRE(out.size() == 8);
   for (std::size_t i = 0; i < 8; ++i) CHECK(out[i] == 2.0f * static_cast<float>(i));
-  CHECK(y.elements<float>().data() == out.data());   // the same memory when asked again
+  CHECK(y.elements<float>().data() == out.data());  // the same memory when asked again
 }
 
 TEST_CASE("a whole array is read without a copy", "[embed]") {
@@ -73,9 +73,7 @@ TEST_CASE("scripts call functions of the host", "[embed]") {
   try {
     engine.run("broken()");
     FAIL("no error");
-  } catch (const shard::Error& e) {
-    CHECK(std::string(e.what()).find("out of paper") != std::string::npos);
-  }
+  } catch (const shard::Error& e) { CHECK(std::string(e.what()).find("out of paper") != std::string::npos); }
 }
 
 TEST_CASE("errors are values with places", "[embed]") {
@@ -95,7 +93,7 @@ TEST_CASE("errors are values with places", "[embed]") {
     CHECK(d.code == "shape");
   }
   CHECK(told.size() == 1);
-  CHECK(engine.run("1 + 1").as_number() == 2);   // the engine goes on
+  CHECK(engine.run("1 + 1").as_number() == 2);  // the engine goes on
 }
 
 TEST_CASE("output goes where the host wants it", "[embed]") {
@@ -145,8 +143,8 @@ TEST_CASE("nothing is written unless the host allows it", "[embed]") {
 TEST_CASE("every element type goes in and out as bytes", "[embed]") {
   Engine engine;
   using shard::Type;
-  for (Type type : {Type::boolean, Type::i8, Type::i16, Type::i32, Type::i64, Type::u8, Type::u16, Type::u32, Type::u64, Type::f16,
-                    Type::bf16, Type::f32, Type::f64}) {
+  for (Type type : {Type::boolean, Type::i8, Type::i16, Type::i32, Type::i64, Type::u8, Type::u16, Type::u32, Type::u64,
+                    Type::f16, Type::bf16, Type::f32, Type::f64}) {
     INFO(shard::name(type));
     std::vector<std::byte> bytes(6 * shard::size_of(type), std::byte{1});
     engine.set("x", Value::array(type, {2, 3}, bytes));
@@ -205,11 +203,11 @@ TEST_CASE("scripts run later see what the host has set", "[embed]") {
   engine.set("rate", Value::number(0.25));
   engine.run("let own = 1\nfn f() = rate + own");
   CHECK(engine.call("f", {}).as_number() == 1.25);
-  engine.set("rate", Value::number(4.0));            // seen by the functions of the last script too
+  engine.set("rate", Value::number(4.0));  // seen by the functions of the last script too
   engine.set("own", Value::number(2.0));
   CHECK(engine.call("f", {}).as_number() == 6);
   CHECK(engine.run("rate").as_number() == 4);
-  CHECK(engine.run("let rate = 7\nrate").as_number() == 7);   // a script may have its own
+  CHECK(engine.run("let rate = 7\nrate").as_number() == 7);  // a script may have its own
   CHECK(engine.run("rate").as_number() == 4);
 }
 
@@ -240,8 +238,6 @@ TEST_CASE("a running script can be stopped", "[embed]") {
   try {
     engine.run("let n = 0\nwhile true { n += 1; if n == 100 { stop() } }");
     FAIL("no error");
-  } catch (const shard::Error& e) {
-    CHECK(e.diagnostics[0].code == "interrupt");
-  }
+  } catch (const shard::Error& e) { CHECK(e.diagnostics[0].code == "interrupt"); }
   CHECK(engine.run("1").as_number() == 1);
 }

@@ -12,10 +12,12 @@ int main() {
     jit fn step(w, x: P(@data), y: P(@data)) {
       let (l, g) = value_and_grad(loss)(w, x, y)
       (w - 0.1 * g, l)
-    })", "model");
+    })",
+             "model");
   std::vector<float> xs(64 * 2), ys(64), zero(2);
   for (int i = 0; i < 64; ++i) ys[i] = 3 * (xs[2 * i] = float(i % 8) / 8) - 2 * (xs[2 * i + 1] = float(i / 8) / 8);
-  auto x = shard::Value::array<float>(shard::Type::f32, {64, 2}, xs), y = shard::Value::array<float>(shard::Type::f32, {64}, ys);
+  auto x = shard::Value::array<float>(shard::Type::f32, {64, 2}, xs),
+       y = shard::Value::array<float>(shard::Type::f32, {64}, ys);
   auto w = shard::Value::array<float>(shard::Type::f32, {2}, zero);
   double loss = 0;
   for (int i = 0; i < 400; ++i) {

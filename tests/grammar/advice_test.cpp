@@ -1,4 +1,5 @@
-// Forms of other languages: each gets the form to write instead, and where the text can be mended mechanically, the mended text parses.
+// Forms of other languages: each gets the form to write instead, and where the text can be mended mechanically, the
+// mended text parses.
 #include <catch2/catch.hpp>
 
 #include "tests/grammar/tree.h"
@@ -26,7 +27,8 @@ TEST_CASE("advice: arguments, strings, numbers") {
   advises("f(a=g(1, 2), b)", "an argument is named with a colon: `a: g(1, 2)`");
   advises("let s = 'abc'", "a string stands in double quotes: \"abc\"", "let s = \"abc\"");
   advises("f('say \"hi\"', 1)", "a string stands in double quotes: \"say \\\"hi\\\"\"", "f(\"say \\\"hi\\\"\", 1)");
-  advises("let s = f\"x {x}\"", "a string has no prefix: `\"loss {loss:.4f}\"` interpolates as it is", "let s = \"x {x}\"");
+  advises("let s = f\"x {x}\"", "a string has no prefix: `\"loss {loss:.4f}\"` interpolates as it is",
+          "let s = \"x {x}\"");
   advises("let f = 1.", "a float has a digit on both sides of the dot: `1.0`", "let f = 1.0");
   advises("let f = .5 + x", "a float has a digit on both sides of the dot: `0.5`", "let f = 0.5 + x");
   advises("f(1., 2)", "a float has a digit on both sides of the dot: `1.0`", "f(1.0, 2)");
@@ -43,7 +45,8 @@ TEST_CASE("advice: functions and words") {
   advises("if a { 1 } elif b { 2 }", "`elif` is written `else if` here", "if a { 1 } else if b { 2 }");
   advises("print x", "a call has parentheses: `print(x)`", "print(x)");
   advises("let t = x is none", "`is` is written `==` here", "let t = x == none");
-  advises("let g = fn f(x) = x", "a function within an expression has no name: write `fn(...)`, and name it with `let` or in a statement");
+  advises("let g = fn f(x) = x",
+          "a function within an expression has no name: write `fn(...)`, and name it with `let` or in a statement");
   advises("let f = x => x + 1", "a function is written `fn(x) = ...`");
 }
 
@@ -51,23 +54,32 @@ TEST_CASE("advice: None, True, False") {
   advises("let a = None", "`None` is written `none` here", "let a = none");
   advises("f(x, keepdims: True)", "`True` is written `true` here", "f(x, keepdims: true)");
   advises("while False {}", "`False` is written `false` here", "while false {}");
-  CHECK(tree("let None = 1\nlet b = None") == "(let None 1)\n(let b None)");   // a name like any other where it is declared
+  CHECK(tree("let None = 1\nlet b = None") ==
+        "(let None 1)\n(let b None)");  // a name like any other where it is declared
 }
 
 TEST_CASE("advice: conditions, loops, comprehensions") {
   advises("let x = 1 if c else 2", "a condition comes first: `if c { 1 } else { 2 }`", "let x = if c { 1 } else { 2 }");
-  advises("f(a, b + 1 if x > 0 else g(y), z)", "a condition comes first: `if x > 0 { b + 1 } else { g(y) }`", "f(a, if x > 0 { b + 1 } else { g(y) }, z)");
+  advises("f(a, b + 1 if x > 0 else g(y), z)", "a condition comes first: `if x > 0 { b + 1 } else { g(y) }`",
+          "f(a, if x > 0 { b + 1 } else { g(y) }, z)");
   advises("let x = c ? 1 : 2", "a condition comes first: `if c { 1 } else { 2 }`", "let x = if c { 1 } else { 2 }");
-  advises("let sq = [i * i for i in xs]", "a list made of another is written with map: `map(fn(i) = i * i, xs)`", "let sq = map(fn(i) = i * i, xs)");
-  advises("[a + b for a, b in zip(x, y) if a > 0]",
-          "a list made of another is written with map: `map(fn((a, b)) = a + b, filter(fn((a, b)) = a > 0, zip(x, y)))`",
-          "map(fn((a, b)) = a + b, filter(fn((a, b)) = a > 0, zip(x, y)))");
-  advises("sum(x for x in xs)", "a list made of another is written with map: `map(fn(x) = x, xs)`", "sum(map(fn(x) = x, xs))");
-  advises("for (i = 0; i < n; i++) { f(i) }", "a loop goes over a range: `for i in 0..n { ... }`", "for i in 0..n { f(i) }");
-  advises("for (let i = 1; i <= n; i += 1) { f(i) }", "a loop goes over a range: `for i in 1..n + 1 { ... }`", "for i in 1..n + 1 { f(i) }");
-  advises("for (int i = 0; i < 4; ++i) { f(i) }", "a loop goes over a range: `for i in 0..4 { ... }`", "for i in 0..4 { f(i) }");
+  advises("let sq = [i * i for i in xs]", "a list made of another is written with map: `map(fn(i) = i * i, xs)`",
+          "let sq = map(fn(i) = i * i, xs)");
+  advises(
+      "[a + b for a, b in zip(x, y) if a > 0]",
+      "a list made of another is written with map: `map(fn((a, b)) = a + b, filter(fn((a, b)) = a > 0, zip(x, y)))`",
+      "map(fn((a, b)) = a + b, filter(fn((a, b)) = a > 0, zip(x, y)))");
+  advises("sum(x for x in xs)", "a list made of another is written with map: `map(fn(x) = x, xs)`",
+          "sum(map(fn(x) = x, xs))");
+  advises("for (i = 0; i < n; i++) { f(i) }", "a loop goes over a range: `for i in 0..n { ... }`",
+          "for i in 0..n { f(i) }");
+  advises("for (let i = 1; i <= n; i += 1) { f(i) }", "a loop goes over a range: `for i in 1..n + 1 { ... }`",
+          "for i in 1..n + 1 { f(i) }");
+  advises("for (int i = 0; i < 4; ++i) { f(i) }", "a loop goes over a range: `for i in 0..4 { ... }`",
+          "for i in 0..4 { f(i) }");
   advises("let t = a < b < c", "comparisons do not chain: write `a < b and b < c`", "let t = a < b and b < c");
-  advises("f(0 <= x + 1 < n - 1, 2)", "comparisons do not chain: write `0 <= x + 1 and x + 1 < n - 1`", "f(0 <= x + 1 and x + 1 < n - 1, 2)");
+  advises("f(0 <= x + 1 < n - 1, 2)", "comparisons do not chain: write `0 <= x + 1 and x + 1 < n - 1`",
+          "f(0 <= x + 1 and x + 1 < n - 1, 2)");
   advises("a == b == c and d", "comparisons do not chain: write `a == b and b == c`", "a == b and b == c and d");
   advises("let r = 0..1..2", "a range has two ends: `0..1` cannot go on with `..`");
   advises("a == not b", "`not` binds loosest here, so it needs parentheses: `(not b)`", "a == (not b)");
@@ -99,7 +111,8 @@ TEST_CASE("advice: blocks and records") {
   advises("fn f(x)\n{\n  x\n}", "a block's `{` stands on the line of its header", "fn f(x) {\n  x\n}");
   advises("if c  # why\n\n{ f() }", "a block's `{` stands on the line of its header");
   advises("let p = {w, b}", "a record names each of its fields: `{w: w, b: b}`", "let p = {w: w, b: b}");
-  advises("f({a = 1, b = g(2, 3)})", "a record names each of its fields: `{a: 1, b: g(2, 3)}`", "f({a: 1, b: g(2, 3)})");
+  advises("f({a = 1, b = g(2, 3)})", "a record names each of its fields: `{a: 1, b: g(2, 3)}`",
+          "f({a: 1, b: g(2, 3)})");
   advises("let s = {1, 2}", "braces hold a record or a block; a list is `[1, 2]`", "let s = [1, 2]");
   advises("fn f() { a, b }", "several values make a tuple: `(a, b)`");
   advises("let x = 1\nelse { 2 }", "this `else` belongs to no `if`: it follows the `}` of the `if`'s block");
@@ -132,7 +145,8 @@ TEST_CASE("advice: statements of other languages") {
   advises("raise E(1)", "an error is raised by a call: `error(\"words\")`");
   advises("assert a == b", "a call has parentheses: `assert(a == b)`", "assert(a == b)");
   advises("jit f(x) = x", "a function is declared with `fn`: `jit fn f(x) = x`", "jit fn f(x) = x");
-  advises("@jit\nfn f(x) = x", "nothing decorates a function: `jit` stands before `fn`: `jit fn f(x)`", "jit fn f(x) = x");
+  advises("@jit\nfn f(x) = x", "nothing decorates a function: `jit` stands before `fn`: `jit fn f(x)`",
+          "jit fn f(x) = x");
   advises("let a, b = f()", "several names stand in parentheses: `let (a, b) = ...`", "let (a, b) = f()");
   advises("let a = 1, 2", "several values make a tuple: `(1, 2)`", "let a = (1, 2)");
   advises("let mut a = 1", "every variable can be assigned: drop the `mut`", "let a = 1");
@@ -142,15 +156,16 @@ TEST_CASE("advice: statements of other languages") {
   advises("let p = {w = 1}", "a record names its fields with a colon: `{w: 1}`", "let p = {w: 1}");
   advises("f({w = g(1)})", "a record names its fields with a colon: `{w: g(1)}`", "f({w: g(1)})");
   advises("a := 1", "`:=` is written `=`, with a `let` in front where the variable is new", "a = 1");
-  advises("for i, x in e(xs) { }", "several names stand in parentheses: `for (i, x) in ...`", "for (i, x) in e(xs) { }");
+  advises("for i, x in e(xs) { }", "several names stand in parentheses: `for (i, x) in ...`",
+          "for (i, x) in e(xs) { }");
   advises("for i in 0...n { }", "a range has two dots, and ends before its last number: `0..10`", "for i in 0..n { }");
   advises("f(x in xs)",
           "`in` belongs to `for`; what a list holds is looked up with `len(filter(fn(y) = y == x, xs)) > 0`");
   advises("let t = x is not none", "`is not` is written `!=` here", "let t = x != none");
-  advises("fn f(*xs) = 1",
-          "a function takes a fixed number of arguments: take a list, or a record, as one of them");
+  advises("fn f(*xs) = 1", "a function takes a fixed number of arguments: take a list, or a record, as one of them");
   advises("fn f x = x", "parameters stand in parentheses: `fn f(x, y) = ...`, `fn(x) = ...`");
-  advises("fn f(x): f32[3] = x", "what a function returns is annotated with `->`: `-> f32[3]`", "fn f(x) -> f32[3] = x");
+  advises("fn f(x): f32[3] = x", "what a function returns is annotated with `->`: `-> f32[3]`",
+          "fn f(x) -> f32[3] = x");
   advises("mesh m = (@X = 8)", "the size of an axis follows a colon: `@X: 8`", "mesh m = (@X :  8)");
   advises("mesh m = [@X: 8]", "the axes of a mesh stand in parentheses: `mesh m = (@X: 8)`");
   advises("use mesh m", "`use` takes the mesh alone: `use m`", "use m");
@@ -158,8 +173,7 @@ TEST_CASE("advice: statements of other languages") {
   advises("import nn, optim", "one `import` brings in one module: write another one");
   advises("test { }", "a test has a title: `test \"what holds\" { ... }`");
   advises("f([1, 2; 3, 4])", "the rows of a matrix are lists: `array([[1, 2], [3, 4]])`");
-  advises("let s = \"{}\"",
-          "braces in a string hold what is shown, such as `{loss:.4f}`; a brace itself is `{{`");
+  advises("let s = \"{}\"", "braces in a string hold what is shown, such as `{loss:.4f}`; a brace itself is `{{`");
 }
 
 TEST_CASE("advice: functions with arrows and without a sign") {
@@ -187,15 +201,19 @@ TEST_CASE("advice: declarations and comments of other languages") {
 }
 
 TEST_CASE("advice: ranges, statements, layouts, imports") {
-  advises("for i in 0..10 step 2 { f(i) }", "numbers with a step between them are `range(0, 10, 2)`", "for i in range(0, 10, 2) { f(i) }");
-  advises("for i in 0 to n - 1 { f(i) }", "a range is written with two dots, and ends before its last number: `0..n - 1`",
+  advises("for i in 0..10 step 2 { f(i) }", "numbers with a step between them are `range(0, 10, 2)`",
+          "for i in range(0, 10, 2) { f(i) }");
+  advises("for i in 0 to n - 1 { f(i) }",
+          "a range is written with two dots, and ends before its last number: `0..n - 1`",
           "for i in 0..n - 1 { f(i) }");
   advises("let a = 1 let b = 2", "a newline or `;` stands between two statements", "let a = 1; let b = 2");
   advises("for i in xs { f(i) } g(x)", "a newline or `;` stands between two statements", "for i in xs { f(i) }; g(x)");
-  advises("fn f(x) { if x > 0 { g(x) } x }", "a newline or `;` stands between two statements", "fn f(x) { if x > 0 { g(x) }; x }");
+  advises("fn f(x) { if x > 0 { g(x) } x }", "a newline or `;` stands between two statements",
+          "fn f(x) { if x > 0 { g(x) }; x }");
   advises("let y = ones([8]) as P(@X)", "a layout is given by `shard ... as ...`", "let y = shard ones([8]) as P(@X)");
   advises("mesh (@X: 8)", "a mesh has a name: `mesh m = (@X: 8)`", "mesh m = (@X: 8)");
-  const std::string prefix = "arrays and their functions need no import and no prefix: `zeros([3])`, `grad(f)`, `normal(key(0), [3])`";
+  const std::string prefix =
+      "arrays and their functions need no import and no prefix: `zeros([3])`, `grad(f)`, `normal(key(0), [3])`";
   advises("import jax.numpy as jnp", prefix);
   advises("from jax import grad", prefix);
   advises("import flax.linen as nn", "layers are the module nn: `import nn`, then `nn.linear(784, 10)`");
@@ -218,7 +236,8 @@ TEST_CASE("advice: numbers and signs") {
 TEST_CASE("advice: lines that begin with an operator") {
   for (const char* sign : {"*", "/", "==", "and"}) {
     const std::string s(sign);
-    advises("let y = (1 + 2)\n  " + s + " 3", "a line that begins with `" + s + "` does not go on from the line above: put it at the end of that line");
+    advises("let y = (1 + 2)\n  " + s + " 3",
+            "a line that begins with `" + s + "` does not go on from the line above: put it at the end of that line");
   }
   for (const char* sign : {"+", "-"}) {
     const std::string said = std::string("a line that begins with `") + sign + "` does not go on from the line above";
@@ -226,7 +245,7 @@ TEST_CASE("advice: lines that begin with an operator") {
     advises(std::string("let y = a\n") + sign + " b\nf(y)", said);
     advises(std::string("let y = a\n  ") + sign + " b", said);
     advises(std::string("fn f(a) {\n  let y = a\n    ") + sign + " b\n}", said);
-    CHECK(message(std::string("let y = a\n") + sign + "y") == "");                       // the value of the text
+    CHECK(message(std::string("let y = a\n") + sign + "y") == "");  // the value of the text
     CHECK(message(std::string("fn f(a) {\n  let y = a\n  ") + sign + "y\n}") == "");
     CHECK(message(std::string("let y = a ") + sign + "\n  b") == "");
     CHECK(message(std::string("let y = (a\n  ") + sign + " b)") == "");

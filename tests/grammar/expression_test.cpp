@@ -14,7 +14,7 @@ TEST_CASE("literals") {
   CHECK(tree("1.5") == "0x1.8p+0");
   CHECK(tree("1e-3") == tree("0.001"));
   CHECK(tree("2E+2") == tree("200.0"));
-  CHECK(tree("0.1") == "0x1.999999999999ap-4");      // correctly rounded: 0.1 is 0x1.999999999999ap-4 in IEEE 754
+  CHECK(tree("0.1") == "0x1.999999999999ap-4");        // correctly rounded: 0.1 is 0x1.999999999999ap-4 in IEEE 754
   CHECK(tree("5e-324") == "0x0.0000000000001p-1022");  // the smallest denormal
   CHECK(tree("true") == "true");
   CHECK(tree("false") == "false");
@@ -85,7 +85,7 @@ TEST_CASE("longer tokens come first") {
   CHECK(tree("a!=b") == "(!= a b)");
   CHECK(tree("0..10") == "(.. 0 10)");
   CHECK(tree("3.f()") == "(call (field 3 f))");
-  CHECK(tree("order") == "order");      // no `or`
+  CHECK(tree("order") == "order");  // no `or`
   CHECK(tree("notes and index") == "(and notes index)");
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("calls, indices, fields") {
   CHECK(tree("f32(x)") == "(call dtype:f32 x)");
   CHECK(tree("jit(f)(x)") == "(call (call jit f) x)");
   CHECK(tree("psum(x, @X)") == "(call psum x @X)");
-  CHECK(tree("psum(x @X)") == "(call psum (@ x X))");   // the forgotten comma is the resolver's matter
+  CHECK(tree("psum(x @X)") == "(call psum (@ x X))");  // the forgotten comma is the resolver's matter
   CHECK(tree("x[0]") == "(index x [0])");
   CHECK(tree("x[1:3, :]") == "(index x [1:3:-] [-:-:-])");
   CHECK(tree("x[..., -1]") == "(index x [...] [(neg 1)])");
@@ -130,7 +130,8 @@ TEST_CASE("trees of values") {
 
 TEST_CASE("if, use, pipes, shard, lambdas") {
   CHECK(tree("let s = if x > 0 { 1 } else { -1 }") == "(let s (if (> x 0) (block 1) (block (neg 1))))");
-  CHECK(tree("if a { } else if b { } else if c { } else { }") == "(if a (block) (if b (block) (if c (block) (block))))");
+  CHECK(tree("if a { } else if b { } else if c { } else { }") ==
+        "(if a (block) (if b (block) (if c (block) (block))))");
   CHECK(tree("1 + if a { 1 } else { 2 } * 3") == "(+ 1 (* (if a (block 1) (block 2)) 3))");
   CHECK(tree("let y = use m { f(x) }") == "(let y (use m (block (call f x))))");
   CHECK(tree("x |> f(2) |> g") == "(pipe (pipe x (call f 2)) g)");
@@ -140,7 +141,8 @@ TEST_CASE("if, use, pipes, shard, lambdas") {
   CHECK(tree("shard x as P() |> f") == "(pipe (shard x (P) -) f)");
   CHECK(tree("shard shard x as P() as P(@X)") == "(shard (shard x (P) -) (P @X) -)");
   CHECK(tree("(shard x as P(@X)).sum()") == "(call (field (shard x (P @X) -) sum))");
-  CHECK(tree("shard p as {w: P(_, @model), b: P(@(data, model))}") == "(shard p (record w:(P _ @model) b:(P @(data model))) -)");
+  CHECK(tree("shard p as {w: P(_, @model), b: P(@(data, model))}") ==
+        "(shard p (record w:(P _ @model) b:(P @(data model))) -)");
   CHECK(tree("P(?, unreduced: @X)") == "(P ? unreduced:@X)");
   CHECK(tree("let s = P(@X)") == "(let s (P @X))");
   CHECK(tree("fn(x) = x |> f") == "(fn (x) (pipe x f))");
@@ -199,5 +201,6 @@ TEST_CASE("ids are unique and below the module's count") {
   CHECK(p.result.module->ids > 10);
   CHECK(p.result.module->ids < 40);
   CHECK(std::get<MeshStmt>(p.result.module->body[2]->node).id < p.result.module->ids);
-  CHECK(std::get<MeshStmt>(p.result.module->body[2]->node).id != std::get<ImportStmt>(p.result.module->body[3]->node).id);
+  CHECK(std::get<MeshStmt>(p.result.module->body[2]->node).id !=
+        std::get<ImportStmt>(p.result.module->body[3]->node).id);
 }

@@ -1,5 +1,5 @@
-// Texts that mean harm: no crash, no hang, one clear diagnostic. The limits: 200 brackets, 300 expressions within each other, a tree
-// 1,000 high. What is long but flat has no limit.
+// Texts that mean harm: no crash, no hang, one clear diagnostic. The limits: 200 brackets, 300 expressions within each
+// other, a tree 1,000 high. What is long but flat has no limit.
 #include <catch2/catch.hpp>
 
 #include "tests/grammar/tree.h"
@@ -16,7 +16,8 @@ std::string times(int n, const std::string& s) {
   return out;
 }
 
-const std::string deep = "this nests more than 300 deep", high = "this expression is built of more than 1000 steps, one within the other",
+const std::string deep = "this nests more than 300 deep",
+                  high = "this expression is built of more than 1000 steps, one within the other",
                   brackets = "brackets nest more than 200 deep";
 
 // A hundred thousand; under sanitizers a tenth of it, which is as deep for the limits.
@@ -29,17 +30,65 @@ constexpr int many = 100000;
 }  // namespace
 
 TEST_CASE("a hundred thousand of anything is refused or parsed") {
-  for (const std::string s : {"-", "~", "not ", "2**", "fn(x) = ", "shard ", "(", "[", "{", "{a: ", "f(", "if a { ", "if a {} else ", "\"{", "x |> ",
-                              "x.", "f(x) = ", "@(", "P(", "f32[", "let (", "1+", "1..", "a and ", "use m {", "fn f(x: (", "fn f() {", "x[", "let {a: ",
-                              "[...", "@", "1 < ", "manual(", "jit ", "not -", "fn(x = ", "shard x as ", "x[:", "\"", "'", "\\", "\xff", "\"{{", "0.",
-                              "1e", "a\n.b", "a ? b : ", "a if ", "lambda x: ", "[a for ", "{w, "}) {
+  for (const std::string s : {"-",
+                              "~",
+                              "not ",
+                              "2**",
+                              "fn(x) = ",
+                              "shard ",
+                              "(",
+                              "[",
+                              "{",
+                              "{a: ",
+                              "f(",
+                              "if a { ",
+                              "if a {} else ",
+                              "\"{",
+                              "x |> ",
+                              "x.",
+                              "f(x) = ",
+                              "@(",
+                              "P(",
+                              "f32[",
+                              "let (",
+                              "1+",
+                              "1..",
+                              "a and ",
+                              "use m {",
+                              "fn f(x: (",
+                              "fn f() {",
+                              "x[",
+                              "let {a: ",
+                              "[...",
+                              "@",
+                              "1 < ",
+                              "manual(",
+                              "jit ",
+                              "not -",
+                              "fn(x = ",
+                              "shard x as ",
+                              "x[:",
+                              "\"",
+                              "'",
+                              "\\",
+                              "\xff",
+                              "\"{{",
+                              "0.",
+                              "1e",
+                              "a\n.b",
+                              "a ? b : ",
+                              "a if ",
+                              "lambda x: ",
+                              "[a for ",
+                              "{w, "}) {
     INFO(s);
     const Parsed p(times(many, s));
     CHECK_FALSE(p.result.module);
     REQUIRE_FALSE(p.result.diagnostics.empty());
     CHECK(p.message().size() < 500);
   }
-  for (const std::string s : {"#", "\n", ";", "# a\n", "## a\n", "a\n", " "}) CHECK(Parsed(times(many, s)).result.module);
+  for (const std::string s : {"#", "\n", ";", "# a\n", "## a\n", "a\n", " "})
+    CHECK(Parsed(times(many, s)).result.module);
 }
 
 TEST_CASE("brackets nest 200 deep") {
@@ -77,7 +126,8 @@ TEST_CASE("chains without brackets") {
 
 TEST_CASE("brackets and chains together stay within the tree's height") {
   const std::string sum = times(300, "1+");
-  CHECK(message(times(100, sum + "(") + "1" + times(100, ")")) == "");   // to the right: a sum's last term adds one level
+  CHECK(message(times(100, sum + "(") + "1" + times(100, ")")) ==
+        "");  // to the right: a sum's last term adds one level
   std::string left = "1";
   for (int i = 0; i < 100; ++i) left = "(" + left + times(20, "+1") + ")";
   CHECK(message(left) == high);
@@ -96,13 +146,17 @@ TEST_CASE("mistakes deep within do not multiply") {  // an alternative tried aga
   CHECK(message(times(190, "{a: ") + "1 1" + times(190, "}")) == "expected `,` or `}`, found `1`");
   CHECK(message(times(190, "f(a: ") + "1 1" + times(190, ")")) == "expected `,` or `)`, found `1`");
   CHECK(message(times(190, "(") + "1 1" + times(190, ")")) == "expected `,` or `)`, found `1`");
-  CHECK(message("fn f(x: " + times(190, "(") + "P() P()" + times(190, ")") + ") = x") == "expected `,` or `)`, found the keyword `P`");
+  CHECK(message("fn f(x: " + times(190, "(") + "P() P()" + times(190, ")") + ") = x") ==
+        "expected `,` or `)`, found the keyword `P`");
 }
 
-TEST_CASE("every prefix of a program, and the program with any one byte gone or changed, gives a tree or a diagnostic") {
+TEST_CASE(
+    "every prefix of a program, and the program with any one byte gone or changed, gives a tree or a diagnostic") {
   const std::string program =
-      "## doc\njit fn f(x: f32[B@X, ...], (a, b) = g(1)) -> P(@X) {\n  let s = \"v {x[1:2, ...]:.3f} {{}}\"  # note\n  for i in 0..3 { y += i }\n"
-      "  if a < b { shard x as P(@(X, Y), _) on m } else if not b { {...p, w: 1} } else { x |> g }\n}\nmesh m = (@X: 2, @Y: _) explicit\nuse m { f(1) }\n";
+      "## doc\njit fn f(x: f32[B@X, ...], (a, b) = g(1)) -> P(@X) {\n  let s = \"v {x[1:2, ...]:.3f} {{}}\"  # note\n  "
+      "for i in 0..3 { y += i }\n"
+      "  if a < b { shard x as P(@(X, Y), _) on m } else if not b { {...p, w: 1} } else { x |> g }\n}\nmesh m = (@X: "
+      "2, @Y: _) explicit\nuse m { f(1) }\n";
   REQUIRE(message(program) == "");
   auto sound = [](const std::string& text) {
     const Parsed p(text);

@@ -21,8 +21,9 @@ TEST_CASE("newlines and semicolons end statements") {
   CHECK(tree("\n\n# only a comment") == "");
   CHECK(tree("a # one\n# two\nb") == "a\nb");
   CHECK(tree("a\r\nb\r\n") == "a\nb");
-  CHECK(tree("\xEF\xBB\xBF" "a") == "a");   // a byte order mark
-  CHECK(tree("f\n(x)") == "f\nx");          // no newline before a call's parenthesis
+  CHECK(tree("\xEF\xBB\xBF"
+             "a") == "a");          // a byte order mark
+  CHECK(tree("f\n(x)") == "f\nx");  // no newline before a call's parenthesis
   CHECK(tree("f\n[x]") == "f\n(list x)");
   CHECK(tree("a\n-b") == "a\n(neg b)");
 }
@@ -41,7 +42,8 @@ TEST_CASE("newlines count again in a block within brackets") {
 }
 
 TEST_CASE("a statement goes on after an operator and the like") {
-  for (const std::string op : {"+", "-", "*", "/", "//", "%", "@", "**", "==", "!=", "<", "<=", ">", ">=", "..", "|", "&", "<<", ">>", "and", "or"}) {
+  for (const std::string op : {"+",  "-", "*",  "/",  "//", "%", "@",  "**", "==",  "!=", "<",
+                               "<=", ">", ">=", "..", "|",  "&", "<<", ">>", "and", "or"}) {
     CHECK(tree("a " + op + " # go on\n\n  b") == tree("a " + op + " b"));
   }
   CHECK(tree("let a =\n  1") == "(let a 1)");
@@ -52,7 +54,8 @@ TEST_CASE("a statement goes on after an operator and the like") {
   CHECK(tree("for i in\n xs {}") == "(for i xs (block))");
   CHECK(tree("fn f(x) ->\n P() =\n x") == "(fn f (x) -> spec (P) x)");
   CHECK(tree("~\nx") == "(~ x)");
-  CHECK(tree("let x = p.in\nlet y = p.as") == "(let x (field p in))\n(let y (field p as))");  // fields are no such words
+  CHECK(tree("let x = p.in\nlet y = p.as") ==
+        "(let x (field p in))\n(let y (field p as))");  // fields are no such words
   CHECK(tree("x[...]\ny") == "(index x [...])\ny");
 }
 

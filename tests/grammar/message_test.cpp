@@ -1,4 +1,5 @@
-// What is said where no advice fits: the expected sets, the place, errors of form, and whether more text could complete the text.
+// What is said where no advice fits: the expected sets, the place, errors of form, and whether more text could complete
+// the text.
 #include <catch2/catch.hpp>
 
 #include "tests/grammar/tree.h"
@@ -23,7 +24,7 @@ TEST_CASE("expected sets are in the user's words, at the place where the parse c
   says("let a = ", "expected an expression, but the text ends here", "");
   says("let a = \nlet b = 1", "expected an expression, found the keyword `let`", "let");
   says("let a = 1 +  # and?", "expected an expression, but the text ends here", "");
-  CHECK(Parsed("let a = 1 +  # and?").result.diagnostics[0].span.begin == 11);   // right after the last token
+  CHECK(Parsed("let a = 1 +  # and?").result.diagnostics[0].span.begin == 11);  // right after the last token
   says("let a\nb", "expected `=`, but the line ends here", "");
   says("let 3 = a", "expected a name, found `3`", "3");
   says("f(a b)", "expected `,` or `)`, found `b`", "b");
@@ -106,9 +107,9 @@ TEST_CASE("a value that nothing uses") {
   says("fn f(x) { x == 1; x }", unused, "x == 1");
   CHECK(Parsed("fn f(x) { x == 1; x }").fixed() == "fn f(x) { x = 1; x }");
   CHECK(message("fn f(x) { g(x); x |> g; if a { b }; { g(x) }; use m { g(x) }; x }") == "");
-  CHECK(message("x + 1\nx") == "");                      // the REPL shows it
+  CHECK(message("x + 1\nx") == "");  // the REPL shows it
   CHECK(message("fn f(x) { fn(y) = y }") == "");
-  CHECK(message("if a { b } else { c }") == "");         // its value may be the file's last
+  CHECK(message("if a { b } else { c }") == "");  // its value may be the file's last
   CHECK(message("for i in xs { f(i) }") == "");
 }
 
@@ -120,12 +121,14 @@ TEST_CASE("several errors of form are told at once, in the order of the text") {
 }
 
 TEST_CASE("more text could complete it: the REPL asks on") {
-  for (const std::string text : {"f(", "[1,", "fn f(x) {", "fn f(x) {\n  let a = 1\n", "let p = {a: 1", "let a =", "a +", "a |>", "x and\n", "shard x as", "fn f(x) =\n\n"}) {
+  for (const std::string text : {"f(", "[1,", "fn f(x) {", "fn f(x) {\n  let a = 1\n", "let p = {a: 1",
+                                 "let a =", "a +", "a |>", "x and\n", "shard x as", "fn f(x) =\n\n"}) {
     INFO(text);
     CHECK(Parsed(text).result.incomplete);
     CHECK_FALSE(Parsed(text).result.module);
   }
-  for (const std::string text : {"let", "f)", "a b", "fn f(x)", "\"abc", "\"{a", "'", "if a", "(]", "let a = 1 +\n)", "mesh m ="}) {
+  for (const std::string text :
+       {"let", "f)", "a b", "fn f(x)", "\"abc", "\"{a", "'", "if a", "(]", "let a = 1 +\n)", "mesh m ="}) {
     INFO(text);
     CHECK(Parsed(text).result.incomplete == (text == "mesh m ="));
     CHECK_FALSE(Parsed(text).result.module);

@@ -1,5 +1,5 @@
-// Canonical text. That every text parsed in these tests goes round the printer is seen to in tree.h; here is how it looks, and the
-// scripts of the repository go round.
+// Canonical text. That every text parsed in these tests goes round the printer is seen to in tree.h; here is how it
+// looks, and the scripts of the repository go round.
 #include <catch2/catch.hpp>
 
 #include <filesystem>
@@ -34,7 +34,8 @@ TEST_CASE("canonical text") {
   CHECK(printed("1_000; 0x10; 1.50; 1e100; 2.0") == "1000\n16\n1.5\n1e+100\n2.0\n");
   CHECK(printed("\"a\\n{ x : .2f}{{\"") == "\"a\\n{x: .2f}{{\"\n");
   CHECK(printed("let p={...q,w:1,\"a b\":2}") == "let p = {...q, w: 1, \"a b\": 2}\n");
-  CHECK(printed("(shard x as P(@X)).sum() ; shard x as P(@X)|>f") == "(shard x as P(@X)).sum()\nshard x as P(@X) |> f\n");
+  CHECK(printed("(shard x as P(@X)).sum() ; shard x as P(@X)|>f") ==
+        "(shard x as P(@X)).sum()\nshard x as P(@X) |> f\n");
 }
 
 TEST_CASE("one expression") {
@@ -44,10 +45,35 @@ TEST_CASE("one expression") {
 }
 
 TEST_CASE("parentheses come back where they mean something") {
-  for (const std::string text : {"(f32)[8]", "~(f32[8])", "(fn(x) = x)(3)", "(a |> f).x", "-(a + b)", "(-a)**2", "(a..b)..c == d", "a - (b - c)", "not (a and b)",
-                                 "(a == b) == c", "f32[(a @ b)@X]", "f32[(a | b),(2)]", "x[(a..b)]", "shard x as (P(@X).y)", "(use m { a })(1)", "(if a {} else {})[0]",
-                                 "(a, b).c", "{a: 1}.a", "\"{ {a: fn(x) = x}.a }\"", "fn() = {}", "(fn(x) = x) |> f", "shard (a |> f) as P() |> g", "(x,)", "3.f", "1.5.f",
-                                 "2**(3**4)", "(2**3)**4", "a if_", "[...a..b, ...(shard x as P())]"}) {
+  for (const std::string text : {"(f32)[8]",
+                                 "~(f32[8])",
+                                 "(fn(x) = x)(3)",
+                                 "(a |> f).x",
+                                 "-(a + b)",
+                                 "(-a)**2",
+                                 "(a..b)..c == d",
+                                 "a - (b - c)",
+                                 "not (a and b)",
+                                 "(a == b) == c",
+                                 "f32[(a @ b)@X]",
+                                 "f32[(a | b),(2)]",
+                                 "x[(a..b)]",
+                                 "shard x as (P(@X).y)",
+                                 "(use m { a })(1)",
+                                 "(if a {} else {})[0]",
+                                 "(a, b).c",
+                                 "{a: 1}.a",
+                                 "\"{ {a: fn(x) = x}.a }\"",
+                                 "fn() = {}",
+                                 "(fn(x) = x) |> f",
+                                 "shard (a |> f) as P() |> g",
+                                 "(x,)",
+                                 "3.f",
+                                 "1.5.f",
+                                 "2**(3**4)",
+                                 "(2**3)**4",
+                                 "a if_",
+                                 "[...a..b, ...(shard x as P())]"}) {
     INFO(text);
     CHECK(tree(text).substr(0, 7) != "printed");
   }

@@ -8,10 +8,15 @@
 using namespace shard::grammar;
 
 TEST_CASE("positions count lines and code points from one") {
-  const Source s("a.shard", "ab\nc\xC3\xA9" "d\n\nlast");  // the second line is c, e with an acute accent (two bytes), d
-  auto at = [&](std::uint32_t offset) { const Position p = s.position(offset); return std::pair(p.line, p.column); };
+  const Source s("a.shard",
+                 "ab\nc\xC3\xA9"
+                 "d\n\nlast");  // the second line is c, e with an acute accent (two bytes), d
+  auto at = [&](std::uint32_t offset) {
+    const Position p = s.position(offset);
+    return std::pair(p.line, p.column);
+  };
   CHECK(at(0) == std::pair(1, 1));
-  CHECK(at(2) == std::pair(1, 3));   // the newline belongs to its line
+  CHECK(at(2) == std::pair(1, 3));  // the newline belongs to its line
   CHECK(at(3) == std::pair(2, 1));
   CHECK(at(6) == std::pair(2, 3));
   CHECK(at(8) == std::pair(3, 1));

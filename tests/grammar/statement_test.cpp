@@ -29,7 +29,7 @@ TEST_CASE("functions") {
   CHECK(tree("manual(@data) fn f(x) { x }") == "(fn manual(@data) f (x) (block x))");
   CHECK(tree("jit auto(@X, @Y) fn f(x) -> P(@X) = x") == "(fn jit auto(@X@Y) f (x) -> spec (P @X) x)");
   CHECK(tree("explicit fn f(x) = x") == "(fn explicit f (x) x)");
-  CHECK(tree("auto(x)") == "(call auto x)");       // a word only before `fn`
+  CHECK(tree("auto(x)") == "(call auto x)");  // a word only before `fn`
   CHECK(tree("let explicit = 1") == "(let explicit 1)");
   CHECK(tree("fn f() {}") == "(fn f () (block))");
   CHECK(tree("fn f() = {}") == "(fn f () (record))");
@@ -39,7 +39,8 @@ TEST_CASE("functions") {
 
 TEST_CASE("annotations") {
   CHECK(tree("fn f(x: f32[B@X, D]) -> f32[B] = x") == "(fn f (x:(type f32 [B@X] [D])) -> (type f32 [B]) x)");
-  CHECK(tree("fn f(p: {w: P(), b: [P(@X), s]}, q: specs.q) = p") == "(fn f (p:(record w:spec (P) b:(list spec (P @X) spec s)) q:spec (field specs q)) p)");
+  CHECK(tree("fn f(p: {w: P(), b: [P(@X), s]}, q: specs.q) = p") ==
+        "(fn f (p:(record w:spec (P) b:(list spec (P @X) spec s)) q:spec (field specs q)) p)");
   CHECK(tree("fn f(x) -> (P(), f32[2]) { x }") == "(fn f (x) -> (tuple spec (P) (type f32 [2])) (block x))");
   CHECK(tree("fn f(x) -> {w: P()} { x }") == "(fn f (x) -> (record w:spec (P)) (block x))");
   CHECK(tree("fn f(k: key[], n: i32[] = 3) = n") == "(fn f (k:(type key) n:(type i32)=3) n)");
@@ -53,7 +54,8 @@ TEST_CASE("documentation stands directly above a definition") {
   CHECK(tree("# no\nfn f(x) = x") == "(fn f (x) x)");
   CHECK(tree("let a = 1 ## no\nfn f(x) = x") == "(let a 1)\n(fn f (x) x)");
   CHECK(tree("## yes\njit manual fn f(x) = x") == "(fn jit manual f doc\"yes\" (x) x)");
-  CHECK(tree("fn g() {\n  ## inner\n  ##\n  ## more\n  fn f(x) = x\n  f\n}") == "(fn g () (block (fn f doc\"inner\n\nmore\" (x) x) f))");
+  CHECK(tree("fn g() {\n  ## inner\n  ##\n  ## more\n  fn f(x) = x\n  f\n}") ==
+        "(fn g () (block (fn f doc\"inner\n\nmore\" (x) x) f))");
   CHECK(tree("## a\nfn f() = 1\n## b\nfn g() = 2") == "(fn f doc\"a\" () 1)\n(fn g doc\"b\" () 2)");
 }
 

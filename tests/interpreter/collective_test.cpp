@@ -9,7 +9,7 @@ using namespace shard::testing;
 
 namespace {
 
-struct Local {                              // a local graph under construction, with types worked out by hand
+struct Local {  // a local graph under construction, with types worked out by hand
   explicit Local(MeshRef mesh_) : m(std::move(mesh_)), b(rows()) { b.set_local(m); }
   MeshRef m;
   Builder b;
@@ -31,8 +31,10 @@ struct Local {                              // a local graph under construction,
   Var gather(Var x, const Axes& axes, std::int64_t dim, bool tiled) {
     Type t = b.type(x);
     auto rank = static_cast<std::int64_t>(t.shape.size()) + (tiled ? 0 : 1);
-    if (tiled) t.shape[static_cast<std::size_t>(dim)] *= size(axes);
-    else t.shape.insert(t.shape.begin() + dim, size(axes));
+    if (tiled)
+      t.shape[static_cast<std::size_t>(dim)] *= size(axes);
+    else
+      t.shape.insert(t.shape.begin() + dim, size(axes));
     auto a = attrs(axes);
     a.set("axis", dim - rank);
     a.set("tiled", tiled);
@@ -41,8 +43,10 @@ struct Local {                              // a local graph under construction,
   Var part(const ir::OpDef* op, Var x, const Axes& axes, std::int64_t dim, bool tiled = true) {
     Type t = b.type(x);
     auto rank = static_cast<std::int64_t>(t.shape.size());
-    if (tiled) t.shape[static_cast<std::size_t>(dim)] /= size(axes);
-    else t.shape.erase(t.shape.begin() + dim);
+    if (tiled)
+      t.shape[static_cast<std::size_t>(dim)] /= size(axes);
+    else
+      t.shape.erase(t.shape.begin() + dim);
     auto a = attrs(axes);
     a.set("axis", dim - rank);
     a.set("tiled", tiled);
@@ -118,7 +122,7 @@ AxisSet set(const Axes& axes) {
   return s;
 }
 
-#ifdef __SANITIZE_ADDRESS__   // a share of the layouts: what it looks for does not hang on the numbers
+#ifdef __SANITIZE_ADDRESS__  // a share of the layouts: what it looks for does not hang on the numbers
 const std::vector<Axes> kAxes = {{1}, {2, 0}, {2, 0, 1}};
 const std::vector<Axes> kDiffer = {{}, {1}, {0, 2}, {0, 1, 2}};
 #else

@@ -1,5 +1,5 @@
-// The rows of collectives: types, what they compute and batching. Values by their definitions (jax.lax under shard_map). Their
-// transposes are in transpose_test.cpp.
+// The rows of collectives: types, what they compute and batching. Values by their definitions (jax.lax under
+// shard_map). Their transposes are in transpose_test.cpp.
 #include "tests/interpreter/per_device.h"
 
 using namespace shard;
@@ -28,7 +28,8 @@ TEST_CASE("types of collectives") {
   CHECK(type("pmax", with({0, 1})) == "f32[4,8]");
   CHECK(type("all_gather", with({0}, {{"axis", kLast}, {"tiled", true}})) == "f32[4,32]{V:X}");
   CHECK(type("all_gather", with({0}, {{"axis", std::int64_t{-3}}})) == "f32[4,4,8]{V:X}");
-  CHECK(type("all_gather", with({0, 1}, {{"axis", kFirst}, {"tiled", true}, {"to", std::string("same")}})) == "f32[32,8]");
+  CHECK(type("all_gather", with({0, 1}, {{"axis", kFirst}, {"tiled", true}, {"to", std::string("same")}})) ==
+        "f32[32,8]");
   CHECK(type("psum_scatter", with({0}, {{"axis", kLast}, {"tiled", true}})) == "f32[4,2]{V:X}");
   CHECK(type("psum_scatter", with({0}, {{"axis", kFirst}})) == "f32[8]{V:X}");
   CHECK(type("all_to_all", with({0}, {{"split", kLast}, {"concat", kFirst}, {"tiled", true}})) == "f32[16,2]{V:X}");
@@ -42,7 +43,8 @@ TEST_CASE("what does not fit a collective is said") {
   MeshRef m = mesh({{"X", 4}});
   Type x = varying(m, {6, 3}, {0});
   auto fails = [&](std::string_view op, ir::Attrs attrs, const std::string& words) {
-    CHECK_THROWS_WITH(local(m, {x}, [&](Builder& b, const Vars& p) { return Vars{b.call(op, {p[0]}, attrs)}; }), Catch::Contains(words));
+    CHECK_THROWS_WITH(local(m, {x}, [&](Builder& b, const Vars& p) { return Vars{b.call(op, {p[0]}, attrs)}; }),
+                      Catch::Contains(words));
   };
   fails("psum_scatter", with({0}, {{"axis", kFirst}, {"tiled", true}}), "size 6, which does not divide by 4");
   fails("psum_scatter", with({0}, {{"axis", kLast}}), "size 3, which must be 4");
@@ -56,7 +58,11 @@ TEST_CASE("a layout that does not fit is said") {
   auto fails = [&](const MeshRef& on, const Sharding& s, const std::string& words) {
     Type x = f32({8, 6});
     x.mesh = m;
-    CHECK_THROWS_WITH(graph({x}, [&](Builder& b, const Vars& p) { return Vars{b.emit1(*b.core().shard, {p[0]}, {{"layout", ir::Layout{on, s}}})}; }), Catch::Contains(words));
+    CHECK_THROWS_WITH(graph({x},
+                            [&](Builder& b, const Vars& p) {
+                              return Vars{b.emit1(*b.core().shard, {p[0]}, {{"layout", ir::Layout{on, s}}})};
+                            }),
+                      Catch::Contains(words));
   };
   fails(m, spec({{1}, {0}}), "dimension 1");
   fails(m, spec({{1}, {0}}), "@X");
@@ -64,7 +70,7 @@ TEST_CASE("a layout that does not fit is said") {
   fails(other, spec({{0}, {}}), "lives on");
 }
 
-TEST_CASE("the gradient of an extreme is shared among ties") {   // 2 of 4 devices have the largest value: half each
+TEST_CASE("the gradient of an extreme is shared among ties") {  // 2 of 4 devices have the largest value: half each
   MeshRef m = mesh({{"X", 4}});
   Type v = varying(m, {}, {0});
   Graph f = local(m, {v}, [&](Builder& b, const Vars& p) { return Vars{b.call("pmax", {p[0]}, with({0}))}; });
@@ -81,10 +87,16 @@ TEST_CASE("the gradient of an extreme is shared among ties") {   // 2 of 4 devic
 TEST_CASE("collectives map over a leading dimension") {
   MeshRef m = mesh({{"X", 2}});
   Type v = varying(m, {4, 2}, {0});
-  struct Case { const char* op; ir::Attrs attrs; };
-  for (const Case& c : {Case{"psum", with({0})}, Case{"pmax", with({0})}, Case{"all_gather", with({0}, {{"axis", kLast}, {"tiled", true}})},
-                        Case{"all_gather", with({0}, {{"axis", std::int64_t{-3}}})}, Case{"psum_scatter", with({0}, {{"axis", kLast}})},
-                        Case{"all_to_all", with({0}, {{"split", kLast}, {"concat", kFirst}})}, Case{"ppermute", with({0}, {{"pairs", ir::Pairs{{0, 1}, {1, 0}}}})}}) {
+  struct Case {
+    const char* op;
+    ir::Attrs attrs;
+  };
+  for (const Case& c :
+       {Case{"psum", with({0})}, Case{"pmax", with({0})},
+        Case{"all_gather", with({0}, {{"axis", kLast}, {"tiled", true}})},
+        Case{"all_gather", with({0}, {{"axis", std::int64_t{-3}}})}, Case{"psum_scatter", with({0}, {{"axis", kLast}})},
+        Case{"all_to_all", with({0}, {{"split", kLast}, {"concat", kFirst}})},
+        Case{"ppermute", with({0}, {{"pairs", ir::Pairs{{0, 1}, {1, 0}}}})}}) {
     INFO(c.op << "(" << ir::to_string(c.attrs) << ")");
     Graph f = local(m, {v}, [&](Builder& b, const Vars& p) { return Vars{b.call(c.op, {p[0]}, c.attrs)}; });
     transform::Batched g = transform::batch(rows(), f, {true}, 3, true);
@@ -123,7 +135,8 @@ TEST_CASE("per-device code becomes part of the program, and what it leaves alone
   }();
   Graph g = graph({f32({4, 8})}, [&](Builder& b, const Vars& p) {
     return b.emit(*rows().find("per_device"), {p[0]},
-                  {{"axes", ir::Ints{0}}, {"in0", ir::Layout{m, spec({{0}, {}})}}, {"out0", ir::Layout{m, spec({{}})}}}, {body});
+                  {{"axes", ir::Ints{0}}, {"in0", ir::Layout{m, spec({{0}, {}})}}, {"out0", ir::Layout{m, spec({{}})}}},
+                  {body});
   });
   for (const Sharding& s : {spec({{0}, {1}}), spec({{}, {}}), spec({{1}, {}}), spec({{0}, {}})}) {
     auto p = transform::lower(rows(), g, m, std::vector<Sharding>{s});
@@ -136,6 +149,6 @@ TEST_CASE("per-device code becomes part of the program, and what it leaves alone
     }
   }
   auto p = transform::lower(rows(), g, m, std::vector<Sharding>{spec({{0}, {1}})});
-  CHECK(talk(p.local) == std::vector<std::string>{"psum(8)"});        // the columns stay split over @model
+  CHECK(talk(p.local) == std::vector<std::string>{"psum(8)"});  // the columns stay split over @model
   CHECK(p.results[0] == spec({{1}}));
 }

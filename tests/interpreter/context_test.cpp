@@ -1,8 +1,8 @@
 // The context: operations at once and through the cache, traces and what they capture, host numbers whose value a trace
 // needed.
+#include "interpreter/trace/context.h"
 #include "grammar/diagnostic.h"
 #include "tests/interpreter/execute.h"
-#include "interpreter/trace/context.h"
 
 using namespace shard;
 using namespace shard::testing;
@@ -110,11 +110,14 @@ TEST_CASE_METHOD(Fixture, "values of an outer trace are captured at each level")
 TEST_CASE_METHOD(Fixture, "a host number that a trace needs guards the arguments it came from") {
   std::vector<Type> params = {Type::of(DType::I32, {}, true), Type::of(DType::F32, {}, true), f32({2})};
   std::vector<std::optional<HostNumber>> known = {HostNumber{std::int64_t{5}}, HostNumber{2.5}, std::nullopt};
-  auto traced = ctx.trace(params, [&](std::span<const Tensor> in) {
-    CHECK(std::get<std::int64_t>(ctx.need(in[0])) == 5);
-    CHECK_THROWS_AS(ctx.need(in[2]), grammar::Error);
-    return std::vector<Tensor>{in[2]};
-  }, known);
+  auto traced = ctx.trace(
+      params,
+      [&](std::span<const Tensor> in) {
+        CHECK(std::get<std::int64_t>(ctx.need(in[0])) == 5);
+        CHECK_THROWS_AS(ctx.need(in[2]), grammar::Error);
+        return std::vector<Tensor>{in[2]};
+      },
+      known);
   CHECK(traced.guards == std::vector<int>{0});
 }
 

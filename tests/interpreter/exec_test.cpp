@@ -86,7 +86,7 @@ TEST_CASE("pending sums of arguments are added up") {
 }
 
 TEST_CASE("loops run: scan forwards and backwards, while, branch") {
-  auto body = region({f32({3}), f32({3}), f32({3})}, [](Builder& b, const Vars& in) {   // const, carry, row
+  auto body = region({f32({3}), f32({3}), f32({3})}, [](Builder& b, const Vars& in) {  // const, carry, row
     Var c = ir::add(b, ir::mul(b, in[1], in[0]), in[2]);
     return Vars{c, ir::sub(b, c, in[1])};
   });

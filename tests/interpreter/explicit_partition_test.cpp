@@ -1,5 +1,6 @@
-// Explicit layouts through the partitioner: types say the layouts, nothing moves unless `shard` or `out:` says so, pending sums stay
-// pending until they are asked for. Cases from JAX's sharding in types (documentation of sharding and of its gradients).
+// Explicit layouts through the partitioner: types say the layouts, nothing moves unless `shard` or `out:` says so,
+// pending sums stay pending until they are asked for. Cases from JAX's sharding in types (documentation of sharding and
+// of its gradients).
 #include "tests/interpreter/lockstep.h"
 
 using namespace shard;
@@ -19,7 +20,9 @@ Sharding reduced(std::size_t rank, AxisId a) {
   s.reduced.add(a);
   return s;
 }
-Var laid(Builder& b, Var x, const MeshRef& m, const Sharding& s) { return b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{m, s}}}); }
+Var laid(Builder& b, Var x, const MeshRef& m, const Sharding& s) {
+  return b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{m, s}}});
+}
 Var mm(Builder& b, Var x, Var w, const ir::AttrValue& out = {}) {
   ir::Attrs attrs{{"spec", std::string("mk,kn->mn")}};
   if (!std::holds_alternative<std::monostate>(out)) attrs.set("out", out);
@@ -32,9 +35,10 @@ std::string type(const Graph& g, std::size_t r) { return runtime::to_string(g.ty
 TEST_CASE("explicit layouts move nothing by themselves") {
   MeshRef m = mesh({{"X", 2}, {"Y", 4}}, runtime::AxisKind::Explicit);
   Sharding s = spec({{0}, {1}}), w = spec({{}, {}});
-  Graph g = graph({laid_out(m, {8, 8}, s), laid_out(m, {8, 8}, spec({{0}, {}})), laid_out(m, {8, 4}, w)}, [&](Builder& b, const Vars& p) {
-    return Vars{b.call("tanh", {p[0]}), mm(b, p[1], p[2]), ir::transpose(b, p[0], {1, 0})};
-  });
+  Graph g = graph({laid_out(m, {8, 8}, s), laid_out(m, {8, 8}, spec({{0}, {}})), laid_out(m, {8, 4}, w)},
+                  [&](Builder& b, const Vars& p) {
+                    return Vars{b.call("tanh", {p[0]}), mm(b, p[1], p[2]), ir::transpose(b, p[0], {1, 0})};
+                  });
   auto p = check_partitioned(g, m, {s, spec({{0}, {}}), w});
   CHECK(talk(p.local).empty());
   CHECK(type(g, 0) == "f32[8@X,8@Y]");
@@ -47,7 +51,9 @@ TEST_CASE("a product summed over a split dimension: whole, scattered or pending,
   MeshRef m = mesh({{"X", 4}}, runtime::AxisKind::Explicit);
   Sharding x = spec({{}, {0}}), w = spec({{0}, {}});
   auto product = [&](const Sharding& out) {
-    return graph({laid_out(m, {4, 8}, x), laid_out(m, {8, 4}, w)}, [&](Builder& b, const Vars& p) { return Vars{mm(b, p[0], p[1], ir::Layout{m, out})}; });
+    return graph({laid_out(m, {4, 8}, x), laid_out(m, {8, 4}, w)}, [&](Builder& b, const Vars& p) {
+      return Vars{mm(b, p[0], p[1], ir::Layout{m, out})};
+    });
   };
   CHECK(talk(check_partitioned(product(spec({{}, {}})), m, {x, w}).local) == S{"psum(64)"});
   CHECK(talk(check_partitioned(product(spec({{0}, {}})), m, {x, w}).local) == S{"psum_scatter(64)"});
@@ -75,12 +81,13 @@ TEST_CASE("there and back through a pending sum keeps the value") {
     return Vars{laid(b, u, m, spec({{}, {0}})), laid(b, v, m, x), u, v};
   });
   auto p = check_partitioned(g, m, {x});
-  CHECK(talk(p.local).size() == 2);                     // the ways back; the ways there are free
+  CHECK(talk(p.local).size() == 2);  // the ways back; the ways there are free
 }
 
 TEST_CASE("gradients of micro-batches are summed once a step") {
   MeshRef m = mesh({{"X", 4}}, runtime::AxisKind::Explicit);
-  Type w = laid_out(m, {2, 2}, reduced(2, 0)), x = laid_out(m, {4, 2}, spec({{0}, {}})), u = laid_out(m, {2, 2}, spec({{}, {}}, {0}));
+  Type w = laid_out(m, {2, 2}, reduced(2, 0)), x = laid_out(m, {4, 2}, spec({{0}, {}})),
+       u = laid_out(m, {2, 2}, spec({{}, {}}, {0}));
   Graph loss = graph({w, x}, [&](Builder& b, const Vars& p) {
     Var y = mm(b, p[1], p[0]);
     return Vars{ir::reduce_sum(b, ir::mul(b, y, y), {0, 1})};
@@ -106,9 +113,12 @@ TEST_CASE("explicit and automatic axes in one mesh") {
   both->axes[0].kind = runtime::AxisKind::Explicit;
   MeshRef m = both;
   Type x = laid_out(m, {8, 4}, spec({{0}, {}})), w = laid_out(m, {4, 8}, spec({{}, {}}));
-  Graph g = graph({x, w}, [&](Builder& b, const Vars& p) { return Vars{mm(b, p[0], p[1]), ir::reduce_sum(b, p[0], {1})}; });
+  Graph g = graph({x, w}, [&](Builder& b, const Vars& p) {
+    return Vars{mm(b, p[0], p[1]), ir::reduce_sum(b, p[0], {1})};
+  });
   CHECK(type(g, 0) == "f32[8@data,8]");
-  auto p = check_partitioned(g, m, {spec({{0}, {1}}), spec({{1}, {}})});   // @model splits the summed dimension, unseen by types
+  auto p = check_partitioned(
+      g, m, {spec({{0}, {1}}), spec({{1}, {}})});  // @model splits the summed dimension, unseen by types
   CHECK(p.results[0].dims[0].axes == Axes{0});
   CHECK(p.results[1].dims[0].axes == Axes{0});
 }

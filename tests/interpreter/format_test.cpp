@@ -1,4 +1,5 @@
-// Python's format mini-language against goldens of Python 3.11's format() (make_format_goldens.py), and how values print.
+// Python's format mini-language against goldens of Python 3.11's format() (make_format_goldens.py), and how values
+// print.
 #include "interpreter/lang/format.h"
 
 #include <catch2/catch.hpp>
@@ -62,7 +63,8 @@ TEST_CASE("values print as Python's str, containers as they are written") {
   CHECK(s(Value(0.1 + 0.2)) == "0.30000000000000004");
   CHECK(s(Value::string("a\"b")) == "a\"b");
   const Value inner = Value::record({{"z", Value(std::int64_t{2})}});
-  CHECK(s(Value::record({{"x", Value(std::int64_t{5})}, {"y", inner}, {"t", Value::string("new")}})) == "{x: 5, y: {z: 2}, t: new}");
+  CHECK(s(Value::record({{"x", Value(std::int64_t{5})}, {"y", inner}, {"t", Value::string("new")}})) ==
+        "{x: 5, y: {z: 2}, t: new}");
   CHECK(lang::repr(Value::list({Value::string("a\n{b}"), Value(2.0)}), pool) == "[\"a\\n{{b}}\", 2.0]");
   CHECK(s(Value::tuple({Value(std::int64_t{1}), Value::list({})})) == "(1, [])");
   CHECK(s(Value(lang::Range{0, 4})) == "0..4");
@@ -87,7 +89,7 @@ TEST_CASE("truth values and arrays of rank 0 take formats") {
   const Value scalar(trace::Tensor(runtime::from_host(pool, runtime::DType::F32, {}, &x)));
   CHECK(lang::format_value(scalar, "", pool) == "0.1");
   CHECK(lang::format_value(scalar, ">6", pool) == "   0.1");
-  CHECK(lang::format_value(scalar, ".10f", pool) == "0.1000000015");   // the f32 nearest to 0.1
+  CHECK(lang::format_value(scalar, ".10f", pool) == "0.1000000015");  // the f32 nearest to 0.1
   const float row[2] = {1, 2};
   const Value two(trace::Tensor(runtime::from_host(pool, runtime::DType::F32, {2}, row)));
   CHECK(lang::format_value(two, "", pool) == "[1. 2.]");

@@ -1,7 +1,7 @@
 // Fusion: what becomes one instruction and what must not, and random graphs of chains, broadcasts, sums and
 // rearrangements that give the same as one operation after another does, on one device and on meshes.
-#include "interpreter/exec/distinct.h"
 #include "interpreter/exec/fuse.h"
+#include "interpreter/exec/distinct.h"
 #include "tests/interpreter/execute.h"
 
 using namespace shard;
@@ -45,7 +45,7 @@ Graph random_graph(Random& r, int nodes) {
   return graph({f32({4, 6}), f32({4, 6}), f32({6}), f32({4, 1})}, [&](Builder& b, const Vars& in) {
     Vars have = in;
     auto any = [&] { return have[r.below(have.size())]; };
-    auto like = [&](Var x) {                    // another value of that shape, or x
+    auto like = [&](Var x) {  // another value of that shape, or x
       Vars same;
       for (Var v : have)
         if (b.type(v).shape == b.type(x).shape) same.push_back(v);
@@ -75,11 +75,13 @@ Graph random_graph(Random& r, int nodes) {
           if (s.size() == 2) have.push_back(ir::transpose(b, x, {1, 0}));
           break;
         case 9:
-          if (s == runtime::Shape{4, 6}) have.push_back(ir::reshape(b, x, {6, 4}));
-          else if (s == runtime::Shape{6, 4}) have.push_back(ir::reshape(b, x, {4, 6}));
+          if (s == runtime::Shape{4, 6})
+            have.push_back(ir::reshape(b, x, {6, 4}));
+          else if (s == runtime::Shape{6, 4})
+            have.push_back(ir::reshape(b, x, {4, 6}));
           break;
         case 10:
-          if (s == runtime::Shape{4, 6} || s == runtime::Shape{6, 4}) {   // the two halves change places
+          if (s == runtime::Shape{4, 6} || s == runtime::Shape{6, 4}) {  // the two halves change places
             auto n = s[1];
             auto part = [&](std::int64_t from, std::int64_t to) {
               return b.emit1(*b.core().slice, {x},

@@ -1,4 +1,5 @@
-// Small graphs for tests of passes: a table with every row, a maker of graphs, and comparison of what two graphs compute.
+// Small graphs for tests of passes: a table with every row, a maker of graphs, and comparison of what two graphs
+// compute.
 #pragma once
 #include <catch2/catch.hpp>
 
@@ -36,14 +37,20 @@ inline Graph graph(const std::vector<Type>& params, const Body& body) {
   ir::verify(g);
   return g;
 }
-inline GraphRef region(const std::vector<Type>& params, const Body& body) { return std::make_shared<const Graph>(graph(params, body)); }
+inline GraphRef region(const std::vector<Type>& params, const Body& body) {
+  return std::make_shared<const Graph>(graph(params, body));
+}
 
-inline Vars scan(Builder& b, const GraphRef& body, const Vars& consts, const Vars& carry, const Vars& xs, std::int64_t length, bool reverse = false) {
+inline Vars scan(Builder& b, const GraphRef& body, const Vars& consts, const Vars& carry, const Vars& xs,
+                 std::int64_t length, bool reverse = false) {
   Vars in = consts;
   in.insert(in.end(), carry.begin(), carry.end());
   in.insert(in.end(), xs.begin(), xs.end());
   return b.emit(*b.core().scan, in,
-                {{"consts", static_cast<std::int64_t>(consts.size())}, {"carry", static_cast<std::int64_t>(carry.size())}, {"length", length}, {"reverse", reverse}},
+                {{"consts", static_cast<std::int64_t>(consts.size())},
+                 {"carry", static_cast<std::int64_t>(carry.size())},
+                 {"length", length},
+                 {"reverse", reverse}},
                 {body});
 }
 
@@ -81,8 +88,8 @@ inline Array numbers(const Type& t, unsigned seed) {
   return a;
 }
 
-// <J t, c> = <t, J' c> for the forward and the reverse derivative with respect to all float parameters, and both equal the central
-// difference along t. Graphs in f64.
+// <J t, c> = <t, J' c> for the forward and the reverse derivative with respect to all float parameters, and both equal
+// the central difference along t. Graphs in f64.
 inline void check_derivatives(const Graph& f, unsigned seed = 1) {
   std::vector<int> wrt;
   Arrays args, forward, reverse, plus, minus;
@@ -137,19 +144,22 @@ inline void check_batched(const Graph& f, const std::vector<bool>& mapped, std::
   ir::verify(g.graph);
   Arrays args;
   for (std::size_t i = 0; i < f.params.size(); ++i)
-    args.push_back(numbers(mapped[i] ? transform::with_front(f.type(f.params[i]), size) : f.type(f.params[i]), seed + static_cast<unsigned>(i)));
+    args.push_back(numbers(mapped[i] ? transform::with_front(f.type(f.params[i]), size) : f.type(f.params[i]),
+                           seed + static_cast<unsigned>(i)));
   Arrays together = Reference().run(g.graph, args);
   for (std::int64_t row = 0; row < size; ++row) {
     Arrays mine = args;
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (!mapped[i]) continue;
       mine[i] = Array(args[i].dtype, f.type(f.params[i]).shape);
-      for (std::size_t k = 0; k < mine[i].size(); ++k) mine[i].set(k, args[i].get(static_cast<std::size_t>(row) * mine[i].size() + k));
+      for (std::size_t k = 0; k < mine[i].size(); ++k)
+        mine[i].set(k, args[i].get(static_cast<std::size_t>(row) * mine[i].size() + k));
     }
     Arrays alone = Reference().run(f, mine);
     for (std::size_t r = 0; r < alone.size(); ++r) {
       std::vector<double> part;
-      for (std::size_t k = 0; k < alone[r].size(); ++k) part.push_back(together[r].get(static_cast<std::size_t>(row) * alone[r].size() + k));
+      for (std::size_t k = 0; k < alone[r].size(); ++k)
+        part.push_back(together[r].get(static_cast<std::size_t>(row) * alone[r].size() + k));
       INFO("row " << row << ", result " << r);
       check_close(part, alone[r].values(), 1e-6);
     }

@@ -1,6 +1,6 @@
-// Indexing of arrays against NumPy. The goldens are x[items] and x[items] op= v computed by NumPy 2 for x = arange(60) of shape
-// (3, 4, 5), items drawn at random (seed 7; updates through np.add.at where an index array may repeat): shape and the sum of
-// elements times 1, 2, 3, ... in row-major order.
+// Indexing of arrays against NumPy. The goldens are x[items] and x[items] op= v computed by NumPy 2 for x = arange(60)
+// of shape (3, 4, 5), items drawn at random (seed 7; updates through np.add.at where an index array may repeat): shape
+// and the sum of elements times 1, 2, 3, ... in row-major order.
 #include <catch2/catch.hpp>
 
 #include "tests/stdlib/script.h"
@@ -11,8 +11,13 @@ using shard::test::run;
 
 namespace {
 
-struct Read { const char *items, *result; };
-struct Update { const char *items, *assign; long long sum; };
+struct Read {
+  const char *items, *result;
+};
+struct Update {
+  const char *items, *assign;
+  long long sum;
+};
 
 constexpr Read kReads[] = {
     {"-3, 1", "(5,) 115"},
@@ -168,7 +173,9 @@ std::string line_of(const std::string& text, std::size_t number) {
 }  // namespace
 
 TEST_CASE("arrays are read as NumPy reads them, at once and in jit") {
-  std::string script = "let x = arange(60).reshape([3, 4, 5])\nfn show(r) { print(r.shape, sum(r.reshape([r.size]) * (arange(r.size) + 1))) }\n";
+  std::string script =
+      "let x = arange(60).reshape([3, 4, 5])\nfn show(r) { print(r.shape, sum(r.reshape([r.size]) * (arange(r.size) + "
+      "1))) }\n";
   for (const Read& r : kReads) {
     script += "show(x[" + std::string(r.items) + "])\n";
     script += "show(jit(fn(x) = x[" + std::string(r.items) + "])(x))\n";
@@ -199,15 +206,19 @@ TEST_CASE("arrays are updated as NumPy updates them, at once and in jit") {
 }
 
 TEST_CASE("positions that only a run knows are clamped when read and dropped when written (JAX)") {
-  CHECK(run("jit fn f(x, i) = x[i]\nlet x = arange(5)\nprint(f(x, array(1)), f(x, array(-1)), f(x, array(9)), f(x, array(-9)))") == "1 4 4 0\n");
-  CHECK(run("jit fn f(x, i) { x[i] = 7; x }\nlet x = arange(4)\nprint(f(x, array(1)), f(x, array(-1)), f(x, array(9)))") ==
-        "[0 7 2 3] [0 1 2 7] [0 1 2 3]\n");
-  CHECK(run("jit fn f(x, i, j) { x[i, j] += 5; x }\nlet x = zeros([2, 2], i32)\nprint(f(x, array([0, 0, 9]), array([1, 1, 0])))") == "[[ 0 10]\n [ 0  0]]\n");
+  CHECK(run("jit fn f(x, i) = x[i]\nlet x = arange(5)\nprint(f(x, array(1)), f(x, array(-1)), f(x, array(9)), f(x, "
+            "array(-9)))") == "1 4 4 0\n");
+  CHECK(run("jit fn f(x, i) { x[i] = 7; x }\nlet x = arange(4)\nprint(f(x, array(1)), f(x, array(-1)), f(x, "
+            "array(9)))") == "[0 7 2 3] [0 1 2 7] [0 1 2 3]\n");
+  CHECK(run("jit fn f(x, i, j) { x[i, j] += 5; x }\nlet x = zeros([2, 2], i32)\nprint(f(x, array([0, 0, 9]), array([1, "
+            "1, 0])))") == "[[ 0 10]\n [ 0  0]]\n");
 }
 
 TEST_CASE("a loop over i reuses one plan") {
   shard::test::Script s;
-  s.in().run("a.shard", "let x = arange(100)\nlet total = 0\nfor i in 0..100 { total = total + x[i] }\nfor i in 0..90 { total = total + x[i:i + 10].sum() }\nprint(total)");
+  s.in().run("a.shard",
+             "let x = arange(100)\nlet total = 0\nfor i in 0..100 { total = total + x[i] }\nfor i in 0..90 { total = "
+             "total + x[i:i + 10].sum() }\nprint(total)");
   // 4950 + sum over i of the ten numbers from i
   CHECK(s.printed == "49050\n");
   CHECK(s.in().context().plans().compiled() < 12);
@@ -230,8 +241,11 @@ TEST_CASE("an update copies only where somebody else holds the array") {
 }
 
 TEST_CASE("masks") {
-  CHECK(run("let x = arange(6).reshape([2, 3])\nprint(x[x > 3], x[array([false, true])], x[array([true, true]), 1])") == "[4 5] [[3 4 5]] [1 4]\n");
-  CHECK(run("let x = arange(6).reshape([2, 3])\nx[array([true, false])] = array([7, 8, 9])\nx[x < 5] *= 10\nprint(x)") == "[[ 7  8  9]\n [30 40  5]]\n");
+  CHECK(run("let x = arange(6).reshape([2, 3])\nprint(x[x > 3], x[array([false, true])], x[array([true, true]), 1])") ==
+        "[4 5] [[3 4 5]] [1 4]\n");
+  CHECK(
+      run("let x = arange(6).reshape([2, 3])\nx[array([true, false])] = array([7, 8, 9])\nx[x < 5] *= 10\nprint(x)") ==
+      "[[ 7  8  9]\n [30 40  5]]\n");
   CHECK(run("let x = arange(6)\nx[x > 3] = array([10, 20])\nprint(x)") == "[ 0  1  2  3 10 20]\n");
   CHECK(run("jit fn f(x) { x[x > 2] = 0; x }\nprint(f(arange(5)))") == "[0 1 2 0 0]\n");
   CHECK_THAT(error("jit fn f(x) = x[x > 2]\nf(arange(5))"), Contains("mask") && Contains("where"));
@@ -239,7 +253,8 @@ TEST_CASE("masks") {
 }
 
 TEST_CASE("an index that does not fit says which dimension and which size") {
-  CHECK_THAT(error("let x = zeros([2, 3])\nx[0, 3]"), Contains("index 3") && Contains("dimension 1") && Contains("size 3") && Contains("f32[2,3]"));
+  CHECK_THAT(error("let x = zeros([2, 3])\nx[0, 3]"),
+             Contains("index 3") && Contains("dimension 1") && Contains("size 3") && Contains("f32[2,3]"));
   CHECK_THAT(error("let x = zeros([2, 3])\nx[-3]"), Contains("index -3") && Contains("dimension 0"));
   CHECK_THAT(error("let x = zeros([2, 3])\nx[0, 0, 0]"), Contains("2 dimensions") && Contains("3 indices"));
   CHECK_THAT(error("let x = zeros([2, 3])\nx[1.5]"), Contains("float"));

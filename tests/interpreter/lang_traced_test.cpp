@@ -1,5 +1,5 @@
-// Control flow on conditions that only a run knows, host numbers under trace, strings made when the program runs, and layouts: meshes,
-// specs, rules, annotations. Values: by hand, and as jax.lax.cond and while_loop give them.
+// Control flow on conditions that only a run knows, host numbers under trace, strings made when the program runs, and
+// layouts: meshes, specs, rules, annotations. Values: by hand, and as jax.lax.cond and while_loop give them.
 #include <catch2/catch.hpp>
 
 #include "tests/stdlib/script.h"
@@ -12,100 +12,130 @@ TEST_CASE("if on a traced condition") {
   CHECK(run("jit fn f(x) = if x > 0 { x * 2 } else { -x }\nprint(f(array(3.0)), f(array(-4.0)))") == "6.0 4.0\n");
   CHECK(run("jit fn f(x) { let y = 0; let s = \"a\"; if x > 0 { y = x; s = \"a\" }; if x > 2 { y += 1 }; (y, s) }\n"
             "print(f(array(1.5)), f(array(-1.0)), f(array(3.0)))") == "(1.5, a) (0.0, a) (4.0, a)\n");
-  CHECK(run("jit fn f(x) { let p = {a: 1, b: [x, 2]}; if x > 0 { p.a = 5; p.b[1] = x } else if x < -5 { p.a = 7 }; p }\n"
-            "print(f(array(1.0)), f(array(-1.0)), f(array(-9.0)))") ==
-        "{a: 5, b: [1.0, 1.0]} {a: 1, b: [-1.0, 2.0]} {a: 7, b: [-9.0, 2.0]}\n");
-  CHECK(run("let w = array([1.0, 2.0])\njit fn f(x) = if x.sum() > 0 { if x[0] > 1 { x * w } else { w } } else { zeros([2]) }\n"
+  CHECK(
+      run("jit fn f(x) { let p = {a: 1, b: [x, 2]}; if x > 0 { p.a = 5; p.b[1] = x } else if x < -5 { p.a = 7 }; p }\n"
+          "print(f(array(1.0)), f(array(-1.0)), f(array(-9.0)))") ==
+      "{a: 5, b: [1.0, 1.0]} {a: 1, b: [-1.0, 2.0]} {a: 7, b: [-9.0, 2.0]}\n");
+  CHECK(run("let w = array([1.0, 2.0])\njit fn f(x) = if x.sum() > 0 { if x[0] > 1 { x * w } else { w } } else { "
+            "zeros([2]) }\n"
             "print(f(array([2.0, 0.0])), f(array([1.0, 0.0])), f(array([-1.0, 0.0])))") == "[2. 0.] [1. 2.] [0. 0.]\n");
-  CHECK(run("jit fn f(x) = if x > 0 { 1 } else { 2.5 }\nprint(f(array(1)), f(array(-1)), typeof(f(array(1))))") == "1.0 2.5 f32[]\n");
-  CHECK(run("jit fn f(x) = if x > 0 and not (x > 5) or x == -1 { 1 } else { 0 }\nprint(f(array(3)), f(array(7)), f(array(-1)))") == "1 0 1\n");
-  CHECK(run("print(grad(fn(x) = if x > 0 { x * x } else { 3 * x })(array(2.0)), grad(fn(x) = if x > 0 { x * x } else { 3 * x })(array(-2.0)))") == "4.0 3.0\n");
+  CHECK(run("jit fn f(x) = if x > 0 { 1 } else { 2.5 }\nprint(f(array(1)), f(array(-1)), typeof(f(array(1))))") ==
+        "1.0 2.5 f32[]\n");
+  CHECK(run("jit fn f(x) = if x > 0 and not (x > 5) or x == -1 { 1 } else { 0 }\nprint(f(array(3)), f(array(7)), "
+            "f(array(-1)))") == "1 0 1\n");
+  CHECK(run("print(grad(fn(x) = if x > 0 { x * x } else { 3 * x })(array(2.0)), grad(fn(x) = if x > 0 { x * x } else { "
+            "3 * x })(array(-2.0)))") == "4.0 3.0\n");
 }
 
 TEST_CASE("branches that disagree") {
-  CHECK_THAT(error("jit fn f(x) = if x > 0 { [x, x] } else { [x] }\nf(array(1.0))"), Contains("[*, *]") && Contains("[*]"));
-  CHECK_THAT(error("jit fn f(x) = if x > 0 { x } else { zeros([2]) }\nf(array(1.0))"), Contains("f32[]") && Contains("f32[2]"));
-  CHECK_THAT(error("jit fn f(x) { let s = \"\"; if x > 0 { s = \"a\" } else { s = \"b\" }; s }\nf(array(1.0))"), Contains("`s`"));
+  CHECK_THAT(error("jit fn f(x) = if x > 0 { [x, x] } else { [x] }\nf(array(1.0))"),
+             Contains("[*, *]") && Contains("[*]"));
+  CHECK_THAT(error("jit fn f(x) = if x > 0 { x } else { zeros([2]) }\nf(array(1.0))"),
+             Contains("f32[]") && Contains("f32[2]"));
+  CHECK_THAT(error("jit fn f(x) { let s = \"\"; if x > 0 { s = \"a\" } else { s = \"b\" }; s }\nf(array(1.0))"),
+             Contains("`s`"));
   CHECK_THAT(error("jit fn f(x) { if x > 0 { x } }\nf(array(1.0))"), Contains("else"));
-  CHECK_THAT(error("jit fn f(x) { if x > 0 { return x }; x + 1 }\nf(array(1.0))"), Contains("return") && Contains("where"));
+  CHECK_THAT(error("jit fn f(x) { if x > 0 { return x }; x + 1 }\nf(array(1.0))"),
+             Contains("return") && Contains("where"));
   CHECK_THAT(error("jit fn f(x) { for i in 0..3 { if x > i { break } }; x }\nf(array(1.0))"), Contains("break"));
-  CHECK_THAT(error("jit fn f(x) { let n = 0; let inc = fn() { n += 1 }; if x > 0 { inc() }; n }\nf(array(1.0))"), Contains("return the value"));
+  CHECK_THAT(error("jit fn f(x) { let n = 0; let inc = fn() { n += 1 }; if x > 0 { inc() }; n }\nf(array(1.0))"),
+             Contains("return the value"));
 }
 
 TEST_CASE("while on a traced condition") {
-  CHECK(run("jit fn f(x) { let s = {n: 0, y: x}; while s.y < 100.0 and s.n < 50 { s.y = s.y * 2; s.n += 1 }; s }\nprint(f(array(1.0)), f(array(0.0)))") ==
-        "{n: 7, y: 128.0} {n: 50, y: 0.0}\n");
+  CHECK(run("jit fn f(x) { let s = {n: 0, y: x}; while s.y < 100.0 and s.n < 50 { s.y = s.y * 2; s.n += 1 }; s "
+            "}\nprint(f(array(1.0)), f(array(0.0)))") == "{n: 7, y: 128.0} {n: 50, y: 0.0}\n");
   // a host number takes the type that the body gives it
-  CHECK(run("jit fn f(x) { let total = 0; let i = 0; while i < x { total += i * 0.5; i += 1 }; total }\nlet r = f(array(4))\nprint(r, typeof(r))") == "3.0 f32[]\n");
-  CHECK(run("jit fn f(x) { let done = false; let n = x; while not done { n = n - 3; done = n < 0 }; n }\nprint(f(array(10)))") == "-2\n");
-  CHECK(run("jit fn f(x) { let y = x; let k = 0; while y.sum() < 100 { let j = 0; while j < 2 { y = y + 1; j += 1 }; k += 1 }; (y, k) }\nprint(f(arange(4)))") ==
-        "([24 25 26 27], 12)\n");
-  CHECK_THAT(error("jit fn f(x) { let y = x; while y.sum() < 10 { y = concat([y, y]) }; y }\nf(zeros([2]))"), Contains("f32[2]") && Contains("f32[4]"));
+  CHECK(run("jit fn f(x) { let total = 0; let i = 0; while i < x { total += i * 0.5; i += 1 }; total }\nlet r = "
+            "f(array(4))\nprint(r, typeof(r))") == "3.0 f32[]\n");
+  CHECK(run("jit fn f(x) { let done = false; let n = x; while not done { n = n - 3; done = n < 0 }; n "
+            "}\nprint(f(array(10)))") == "-2\n");
+  CHECK(run("jit fn f(x) { let y = x; let k = 0; while y.sum() < 100 { let j = 0; while j < 2 { y = y + 1; j += 1 }; k "
+            "+= 1 }; (y, k) }\nprint(f(arange(4)))") == "([24 25 26 27], 12)\n");
+  CHECK_THAT(error("jit fn f(x) { let y = x; while y.sum() < 10 { y = concat([y, y]) }; y }\nf(zeros([2]))"),
+             Contains("f32[2]") && Contains("f32[4]"));
 }
 
 TEST_CASE("host numbers stay known under trace, and are guarded where their value is needed") {
-  CHECK(run("jit fn f(n, x) { let m = n * 2 + 1; let t = 0; for i in 0..m { t += i }; if n > 2 { x[:m] } else { x } + t }\n"
-            "print(f(2, arange(3)), f(3, arange(9)), f(2, arange(3)))") == "[10 11 12] [21 22 23 24 25 26 27] [10 11 12]\n");
+  CHECK(run("jit fn f(n, x) { let m = n * 2 + 1; let t = 0; for i in 0..m { t += i }; if n > 2 { x[:m] } else { x } + "
+            "t }\n"
+            "print(f(2, arange(3)), f(3, arange(9)), f(2, arange(3)))") ==
+        "[10 11 12] [21 22 23 24 25 26 27] [10 11 12]\n");
   CHECK(run("jit fn f(xs, i) = xs[i]\nprint(f([1, 2, 3], 1), f([1, 2, 3], -1))") == "2 3\n");
   CHECK(run("jit fn f(n) = 2 ** n\nprint(f(3), f(-1))") == "8 0.5\n");
-  CHECK(run("let lr = 1.0\njit fn f(x) = x * lr\nprint(f(array(2.0)))\nlr = 3.0\nprint(f(array(2.0)))") == "2.0\n6.0\n");
+  CHECK(run("let lr = 1.0\njit fn f(x) = x * lr\nprint(f(array(2.0)))\nlr = 3.0\nprint(f(array(2.0)))") ==
+        "2.0\n6.0\n");
 }
 
 TEST_CASE("assignments to variables outside of a trace") {
   CHECK_THAT(error("let n = 0\njit fn f(x) { n = n + 1; x }\nf(1)"), Contains("return the value"));
   CHECK_THAT(error("let n = 0.0\ngrad(fn(x) { n += 1.0; x * x })(2.0)"), Contains("return the value"));
-  CHECK_THAT(error("jit fn f(x) { let c = 0; grad(fn(p) { c += 1; p * x })(x) }\nf(2.0)"), Contains("return the value"));
-  CHECK(run("jit fn f(x) { let n = x * 2; let c = 0; let inc = fn() { c += 1; c }; inc(); (grad(fn(p) = p * n)(x), c) }\nprint(f(3.0))") == "(6.0, 1)\n");
+  CHECK_THAT(error("jit fn f(x) { let c = 0; grad(fn(p) { c += 1; p * x })(x) }\nf(2.0)"),
+             Contains("return the value"));
+  CHECK(run("jit fn f(x) { let n = x * 2; let c = 0; let inc = fn() { c += 1; c }; inc(); (grad(fn(p) = p * n)(x), c) "
+            "}\nprint(f(3.0))") == "(6.0, 1)\n");
 }
 
 TEST_CASE("strings with traced parts are made when the program runs") {
-  CHECK(run("jit fn f(x) { print(\"x is {x:.2f}, {[x, 1]}\"); let s = \"v{x}\" + \"!\"; print(\"<{s}>\"); x }\nf(array(1.5))\nf(array(2.5))") ==
-        "x is 1.50, [1.5, 1]\n<v1.5!>\nx is 2.50, [2.5, 1]\n<v2.5!>\n");
+  CHECK(run("jit fn f(x) { print(\"x is {x:.2f}, {[x, 1]}\"); let s = \"v{x}\" + \"!\"; print(\"<{s}>\"); x "
+            "}\nf(array(1.5))\nf(array(2.5))") == "x is 1.50, [1.5, 1]\n<v1.5!>\nx is 2.50, [2.5, 1]\n<v2.5!>\n");
 }
 
 TEST_CASE("meshes") {
-  CHECK(run("mesh m = (@X: 4, @Y: _)\nprint(m, m.shape, m.axes, len(m.devices), m.devices[0].id)") == "(@X: 4, @Y: 2) {X: 4, Y: 2} (@X, @Y) 8 0\n");
+  CHECK(run("mesh m = (@X: 4, @Y: _)\nprint(m, m.shape, m.axes, len(m.devices), m.devices[0].id)") ==
+        "(@X: 4, @Y: 2) {X: 4, Y: 2} (@X, @Y) 8 0\n");
   CHECK(run("mesh m = (@X: 2) on devices()[4:6]\nprint(m.devices)") == "[cpu:4, cpu:5]\n");
   CHECK_THAT(error("mesh m = (@X: 4, @Y: 4)"), Contains("16") && Contains("8"));
   CHECK_THAT(error("mesh m = (@X: 3, @Y: _)"), Contains("@Y") && Contains("3") && Contains("8"));
   CHECK_THAT(error("mesh m = (@X: 0)"), Contains("at least 1"));
   CHECK_THAT(error("mesh m = (@X: 2, @X: 2)"), Contains("two axes called @X"));
-  CHECK(run("mesh a = (@X: 2)\nmesh b = (@Y: 4)\nuse a { print(sharding(shard zeros([4]) as P(@X))) }\nprint(sharding(shard zeros([4]) as P(@Y)))\n"
+  CHECK(run("mesh a = (@X: 2)\nmesh b = (@Y: 4)\nuse a { print(sharding(shard zeros([4]) as P(@X))) "
+            "}\nprint(sharding(shard zeros([4]) as P(@Y)))\n"
             "fn f() { use a; sharding(shard zeros([4]) as P(@X)) }\nprint(f(), sharding(shard zeros([4]) as P(@Y)))\n"
             "for m in [a, b] { use m; print(axis_size(m.axes[0])) }") == "P(@X)\nP(@Y)\nP(@X) P(@Y)\n2\n4\n");
   // a function runs under its caller's mesh, and a spec keeps its names until it is used
-  CHECK(run("fn lay(x) = shard x as P(@X)\nlet s = P(@X)\nmesh a = (@X: 2)\nprint(len(shards(lay(zeros([4])))))\nmesh b = (@X: 4)\nprint(len(shards(lay(zeros([4])))), len(shards(shard zeros([4]) as s)))") ==
-        "2\n4 4\n");
+  CHECK(run("fn lay(x) = shard x as P(@X)\nlet s = P(@X)\nmesh a = (@X: 2)\nprint(len(shards(lay(zeros([4])))))\nmesh "
+            "b = (@X: 4)\nprint(len(shards(lay(zeros([4])))), len(shards(shard zeros([4]) as s)))") == "2\n4 4\n");
 }
 
 TEST_CASE("specs and rules") {
-  CHECK(run("mesh m = (@X: 2, @Y: 2)\nlet ax = @X\nprint(P(ax, _), P(@(X, Y)), P(?, @X), P(...[@X, @Y]), P(unreduced: @X))") == "P(@X) P(@(X, Y)) P(?, @X) P(@X, @Y) P(unreduced: @X)\n");
-  CHECK(run("mesh m = (@X: 2, @Y: 2)\nlet r = {batch: @X, both: [@X, @Y], embed: _}\nrules r\nprint(sharding(shard zeros([4, 4]) as P(@embed, @batch)), sharding(shard zeros([4]) as P(@both)))") ==
-        "P(_, @X) P(@(X, Y))\n");
+  CHECK(run("mesh m = (@X: 2, @Y: 2)\nlet ax = @X\nprint(P(ax, _), P(@(X, Y)), P(?, @X), P(...[@X, @Y]), P(unreduced: "
+            "@X))") == "P(@X) P(@(X, Y)) P(?, @X) P(@X, @Y) P(unreduced: @X)\n");
+  CHECK(run("mesh m = (@X: 2, @Y: 2)\nlet r = {batch: @X, both: [@X, @Y], embed: _}\nrules r\nprint(sharding(shard "
+            "zeros([4, 4]) as P(@embed, @batch)), sharding(shard zeros([4]) as P(@both)))") == "P(_, @X) P(@(X, Y))\n");
   const std::string mesh = "mesh m = (@data: 4, @model: 2)\nrules { batch: @data }\n";
-  CHECK_THAT(error(mesh + "shard zeros([4]) as P(@embed)"), Contains("embed") && Contains("@data") && Contains("@model") && Contains("batch"));
+  CHECK_THAT(error(mesh + "shard zeros([4]) as P(@embed)"),
+             Contains("embed") && Contains("@data") && Contains("@model") && Contains("batch"));
   CHECK_THAT(error(mesh + "shard zeros([4, 4]) as P(@data, @data)"), Contains("twice"));
   CHECK_THAT(error(mesh + "shard zeros([4, 4]) as P(@data, @batch)"), Contains("twice"));
   CHECK_THAT(error(mesh + "shard zeros([4]) as P(@data, @model)"), Contains("2 entries") && Contains("f32[4]"));
-  CHECK_THAT(error(mesh + "shard zeros([8, 7]) as P(@data, @model)"), Contains("dimension 1") && Contains("@model") && Contains("7") && Contains("2"));
+  CHECK_THAT(error(mesh + "shard zeros([8, 7]) as P(@data, @model)"),
+             Contains("dimension 1") && Contains("@model") && Contains("7") && Contains("2"));
   CHECK_THAT(error(mesh + "shard zeros([8]) as P(unreduced: @data)"), Contains("explicit"));
   CHECK_THAT(error("shard zeros([8]) as P(@X)"), Contains("mesh"));
   CHECK_THAT(error("mesh e = (@X: 8) explicit\nshard zeros([8]) as P(?)"), Contains("auto"));
-  CHECK_THAT(error(mesh + "rules { hidden: @nothing }\nshard zeros([8]) as P(@hidden)"), Contains("hidden") && Contains("nothing"));
+  CHECK_THAT(error(mesh + "rules { hidden: @nothing }\nshard zeros([8]) as P(@hidden)"),
+             Contains("hidden") && Contains("nothing"));
   CHECK_THAT(error(mesh + "shard {w: zeros([8]), b: 1} as {w: P()}"), Contains("{w: *, b: *}") && Contains("{w: *}"));
-  CHECK(run(mesh + "let s = shard {p: [zeros([8]), zeros([4])], n: 3, t: \"x\"} as {p: P(@data), n: P(), t: P()}\nprint(sharding(s.p[1]), s.n, s.t)") == "P(@data) 3 x\n");
+  CHECK(run(mesh + "let s = shard {p: [zeros([8]), zeros([4])], n: 3, t: \"x\"} as {p: P(@data), n: P(), t: "
+                   "P()}\nprint(sharding(s.p[1]), s.n, s.t)") == "P(@data) 3 x\n");
 }
 
 TEST_CASE("annotations bind sizes and check types") {
-  CHECK(run("fn f(x: f32[B, D], y: f32[D]) -> f32[B] { print(B * 10 + D); x @ y }\nprint(f(ones([2, 3]), ones([3])))") == "23\n[3. 3.]\n");
-  CHECK(run("fn f(x: f32[..., D], y: i32[_, 2]) = D + y.size\nprint(f(zeros([4, 5, 6]), arange(4).reshape([2, 2])))") == "10\n");
+  CHECK(
+      run("fn f(x: f32[B, D], y: f32[D]) -> f32[B] { print(B * 10 + D); x @ y }\nprint(f(ones([2, 3]), ones([3])))") ==
+      "23\n[3. 3.]\n");
+  CHECK(run("fn f(x: f32[..., D], y: i32[_, 2]) = D + y.size\nprint(f(zeros([4, 5, 6]), arange(4).reshape([2, 2])))") ==
+        "10\n");
   CHECK(run("fn f(x: f32[B]) = fn() = B\nprint(f(zeros([7]))())") == "7\n");
   CHECK(run("fn f(p: {w: f32[D, _], b: f32[D]}) = D\nprint(f({w: zeros([3, 2]), b: zeros([3]), other: 1}))") == "3\n");
   CHECK(run("fn f(n, x: f32[n]) = n\nprint(f(3, zeros([3])))") == "3\n");
   CHECK_THAT(error("fn f(n, x: f32[n]) = n\nf(3, zeros([4]))"), Contains("n is 3"));
-  CHECK_THAT(error("fn f(x: f32[B, D], y: f32[D]) = B\nf(zeros([2, 3]), zeros([4]))"), Contains("`y` of `f`") && Contains("f32[D]") && Contains("f32[4]") && Contains("D is 3"));
+  CHECK_THAT(error("fn f(x: f32[B, D], y: f32[D]) = B\nf(zeros([2, 3]), zeros([4]))"),
+             Contains("`y` of `f`") && Contains("f32[D]") && Contains("f32[4]") && Contains("D is 3"));
   CHECK_THAT(error("fn f(x: i32[_]) = x\nf(zeros([2]))"), Contains("i32[_]") && Contains("f32[2]"));
   CHECK_THAT(error("fn f(x) -> f32[3] = x\nf(zeros([2]))"), Contains("the result of `f`"));
   CHECK_THAT(error("fn f(x: f32[2]) = x\nf(\"a\")"), Contains("string"));
-  CHECK(run("mesh m = (@X: 4)\nlet specs = {w: P(@X), b: P()}\nfn f(p: specs) = tree_map(sharding, p)\nprint(f({w: zeros([4]), b: zeros([3])}))") == "{w: P(@X), b: P()}\n");
+  CHECK(run("mesh m = (@X: 4)\nlet specs = {w: P(@X), b: P()}\nfn f(p: specs) = tree_map(sharding, p)\nprint(f({w: "
+            "zeros([4]), b: zeros([3])}))") == "{w: P(@X), b: P()}\n");
 }

@@ -1,5 +1,6 @@
-// A slow, plain evaluator of local graphs: every device holds its block, one node after another is done on all devices, collectives
-// exchange the blocks. The oracle for partitioning: a partitioned graph on blocks must compute what the global graph does on the whole.
+// A slow, plain evaluator of local graphs: every device holds its block, one node after another is done on all devices,
+// collectives exchange the blocks. The oracle for partitioning: a partitioned graph on blocks must compute what the
+// global graph does on the whole.
 #pragma once
 #include "interpreter/transform/layout.h"
 #include "interpreter/transform/pipeline.h"
@@ -7,17 +8,18 @@
 
 namespace shard::testing {
 
+using ir::Comm;
 using runtime::AxisId;
 using runtime::AxisSet;
 using runtime::Mesh;
 using runtime::MeshRef;
 using runtime::Sharding;
-using ir::Comm;
 
 using Axes = std::vector<AxisId>;
-using Blocks = std::vector<Array>;                 // one a device
+using Blocks = std::vector<Array>;  // one a device
 
-inline MeshRef mesh(std::vector<std::pair<std::string, std::int64_t>> axes, runtime::AxisKind kind = runtime::AxisKind::Auto) {
+inline MeshRef mesh(std::vector<std::pair<std::string, std::int64_t>> axes,
+                    runtime::AxisKind kind = runtime::AxisKind::Auto) {
   Mesh m;
   int n = 1;
   for (auto& [name, size] : axes) m.axes.push_back({name, size, kind}), n *= static_cast<int>(size);
@@ -49,7 +51,8 @@ inline void part_of(Array& whole, const std::vector<std::int64_t>& start, Array&
   std::size_t size = runtime::size_of(whole.dtype);
   for (std::size_t i = 0; i < part.size(); ++i) {
     std::int64_t where = 0;
-    for (std::size_t d = 0; d < part.shape.size(); ++d) where += (start[d] + static_cast<std::int64_t>(i) / inner[d] % part.shape[d]) * outer[d];
+    for (std::size_t d = 0; d < part.shape.size(); ++d)
+      where += (start[d] + static_cast<std::int64_t>(i) / inner[d] % part.shape[d]) * outer[d];
     char *w = whole.bytes.data() + static_cast<std::size_t>(where) * size, *p = part.bytes.data() + i * size;
     std::memcpy(into ? w : p, into ? p : w, size);
   }
@@ -61,7 +64,8 @@ inline Array cut(Array x, const std::vector<std::int64_t>& start, const runtime:
 }
 inline void paste(Array& x, const std::vector<std::int64_t>& start, Array part) { part_of(x, start, part, true); }
 
-inline std::vector<std::int64_t> start_of(const Mesh& m, const runtime::Shape& local, const Sharding& s, std::int64_t device) {
+inline std::vector<std::int64_t> start_of(const Mesh& m, const runtime::Shape& local, const Sharding& s,
+                                          std::int64_t device) {
   auto at = coordinates(m, device);
   std::vector<std::int64_t> start;
   for (std::size_t d = 0; d < local.size(); ++d) start.push_back(position(m, s.dims[d].axes, at) * local[d]);
@@ -77,7 +81,8 @@ inline Blocks split(const Array& whole, const Mesh& m, const Sharding& s) {
     out.push_back(cut(whole, start_of(m, local, s, d), local));
     std::int64_t n = m.size_of(s.unreduced), p = position(m, pending, coordinates(m, d));
     for (std::size_t i = 0; n > 1 && i < out.back().size(); ++i) {
-      double v = out.back().get(i), term = p + 1 == n ? v - static_cast<double>((n - 1) * n / 2) : static_cast<double>(p + 1);
+      double v = out.back().get(i),
+             term = p + 1 == n ? v - static_cast<double>((n - 1) * n / 2) : static_cast<double>(p + 1);
       if (s.pending == runtime::Pending::Max) term = v - static_cast<double>((p + static_cast<std::int64_t>(i)) % n);
       if (s.pending == runtime::Pending::Min) term = v + static_cast<double>((p + static_cast<std::int64_t>(i)) % n);
       out.back().set(i, term);
@@ -133,7 +138,8 @@ class Lockstep {
       for (std::size_t k = 0; k < n.outputs.size(); ++k) {
         for (const Array& a : out[k])
           if (a.shape != types[k].shape || a.dtype != types[k].dtype)
-            throw std::logic_error("lockstep: " + std::string(n.op->name) + " gives " + runtime::to_string(a.shape) + ", is typed " + runtime::to_string(types[k]));
+            throw std::logic_error("lockstep: " + std::string(n.op->name) + " gives " + runtime::to_string(a.shape) +
+                                   ", is typed " + runtime::to_string(types[k]));
         now[at(n.outputs[k])] = out[k];
       }
     }
@@ -151,7 +157,8 @@ class Lockstep {
     if (s && *s == ir::Structure::Collective) return {collective(n, in.empty() ? Blocks(devices()) : in[0], types[0])};
     if (s && *s == ir::Structure::Scan) return scan(n, in, types);
     if (s && *s == ir::Structure::While) return while_loop(n, in);
-    if (s && *s == ir::Structure::Branch) return run(*n.regions[in[0][0].get(0) != 0 ? 0 : 1], std::vector<Blocks>(in.begin() + 1, in.end()));
+    if (s && *s == ir::Structure::Branch)
+      return run(*n.regions[in[0][0].get(0) != 0 ? 0 : 1], std::vector<Blocks>(in.begin() + 1, in.end()));
     // One device after another, as a graph of one node.
     Graph one;
     Node copy = n;
@@ -179,9 +186,12 @@ class Lockstep {
   }
 
   std::vector<Blocks> scan(const Node& n, const std::vector<Blocks>& in, const std::vector<Type>& types) {
-    auto nc = static_cast<std::size_t>(n.attrs.integer("consts")), nk = static_cast<std::size_t>(n.attrs.integer("carry"));
+    auto nc = static_cast<std::size_t>(n.attrs.integer("consts")),
+         nk = static_cast<std::size_t>(n.attrs.integer("carry"));
     std::int64_t length = n.attrs.integer("length");
-    std::vector<Blocks> carry(in.begin() + static_cast<std::ptrdiff_t>(nc), in.begin() + static_cast<std::ptrdiff_t>(nc + nk)), out;
+    std::vector<Blocks> carry(in.begin() + static_cast<std::ptrdiff_t>(nc),
+                              in.begin() + static_cast<std::ptrdiff_t>(nc + nk)),
+        out;
     for (const Type& t : types) out.emplace_back(devices(), Array(t.dtype, t.shape));
     for (std::int64_t turn = 0; turn < length; ++turn) {
       std::int64_t i = n.attrs.flag("reverse") ? length - 1 - turn : turn;
@@ -200,7 +210,8 @@ class Lockstep {
       for (std::size_t k = 0; k < nk; ++k) carry[k] = got[k];
       for (std::size_t k = nk; k < got.size(); ++k)
         for (std::size_t d = 0; d < devices(); ++d)
-          std::memcpy(out[k][d].bytes.data() + static_cast<std::size_t>(i) * got[k][d].bytes.size(), got[k][d].bytes.data(), got[k][d].bytes.size());
+          std::memcpy(out[k][d].bytes.data() + static_cast<std::size_t>(i) * got[k][d].bytes.size(),
+                      got[k][d].bytes.data(), got[k][d].bytes.size());
     }
     for (std::size_t k = 0; k < nk; ++k) out[k] = carry[k];
     return out;
@@ -208,8 +219,12 @@ class Lockstep {
 
   std::vector<Blocks> while_loop(const Node& n, const std::vector<Blocks>& in) {
     auto cc = n.attrs.integer("cond_consts"), bc = n.attrs.integer("body_consts");
-    std::vector<Blocks> cond(in.begin(), in.begin() + cc), body(in.begin() + cc, in.begin() + cc + bc), carry(in.begin() + cc + bc, in.end());
-    auto with = [&](std::vector<Blocks> a) { a.insert(a.end(), carry.begin(), carry.end()); return a; };
+    std::vector<Blocks> cond(in.begin(), in.begin() + cc), body(in.begin() + cc, in.begin() + cc + bc),
+        carry(in.begin() + cc + bc, in.end());
+    auto with = [&](std::vector<Blocks> a) {
+      a.insert(a.end(), carry.begin(), carry.end());
+      return a;
+    };
     while (run(*n.regions[0], with(cond))[0][0].get(0) != 0) carry = run(*n.regions[1], with(body));
     return carry;
   }
@@ -223,7 +238,8 @@ class Lockstep {
     for (std::int64_t i = 0; i < n; ++i) {
       auto there = me;
       std::int64_t rest = i;
-      for (std::size_t k = axes.size(); k-- > 0;) there[axes[k]] = rest % mesh_->size_of(axes[k]), rest /= mesh_->size_of(axes[k]);
+      for (std::size_t k = axes.size(); k-- > 0;)
+        there[axes[k]] = rest % mesh_->size_of(axes[k]), rest /= mesh_->size_of(axes[k]);
       std::int64_t p = 0;
       for (std::size_t k = 0; k < there.size(); ++k) p = p * mesh_->axes[k].size + there[k];
       out.push_back(static_cast<std::size_t>(p));
@@ -248,16 +264,20 @@ class Lockstep {
     for (std::size_t d = 0; d < devices(); ++d) {
       auto who = along(axes, d);
       std::int64_t me = position(*mesh_, axes, coordinates(*mesh_, static_cast<std::int64_t>(d)));
-      if (n.attrs.has("groups")) {                    // only the members of its group, in their order
+      if (n.attrs.has("groups")) {  // only the members of its group, in their order
         const ir::Ints& groups = n.attrs.ints("groups");
-        std::int64_t size = n.attrs.integer("group_size"), i = std::find(groups.begin(), groups.end(), me) - groups.begin();
+        std::int64_t size = n.attrs.integer("group_size"),
+                     i = std::find(groups.begin(), groups.end(), me) - groups.begin();
         std::vector<std::size_t> members;
-        for (std::int64_t k = 0; k < size; ++k) members.push_back(who[static_cast<std::size_t>(groups[static_cast<std::size_t>(i / size * size + k)])]);
+        for (std::int64_t k = 0; k < size; ++k)
+          members.push_back(who[static_cast<std::size_t>(groups[static_cast<std::size_t>(i / size * size + k)])]);
         who = members;
         me = i % size;
       }
       auto count = static_cast<std::int64_t>(who.size());
-      auto dim = [&](const char* name, std::size_t rank) { return static_cast<std::size_t>(n.attrs.integer(name) + static_cast<std::int64_t>(rank)); };
+      auto dim = [&](const char* name, std::size_t rank) {
+        return static_cast<std::size_t>(n.attrs.integer(name) + static_cast<std::int64_t>(rank));
+      };
       bool tiled = n.attrs.has("tiled") && n.attrs.flag("tiled");
       // Piece i of an array along a dimension, cut into as many pieces as there are devices.
       auto piece = [&](const Array& a, std::size_t k, std::int64_t i) {
@@ -268,8 +288,15 @@ class Lockstep {
         return cut(a, start, shape);
       };
       switch (n.op->comm) {
-        case Comm::Sum: case Comm::Max: case Comm::Min: out.push_back(reduced(n.op->comm, x, who)); break;
-        case Comm::Index: { Array a(DType::I32, {}); a.set(0, static_cast<double>(me)); out.push_back(a); break; }
+        case Comm::Sum:
+        case Comm::Max:
+        case Comm::Min: out.push_back(reduced(n.op->comm, x, who)); break;
+        case Comm::Index: {
+          Array a(DType::I32, {});
+          a.set(0, static_cast<double>(me));
+          out.push_back(a);
+          break;
+        }
         case Comm::Cast: out.push_back(x[d]); break;
         case Comm::Slice: out.push_back(piece(x[d], dim("axis", x[d].shape.size()), me)); break;
         case Comm::ScatterSum: {
@@ -278,7 +305,8 @@ class Lockstep {
           out.push_back(p);
           break;
         }
-        case Comm::Gather: case Comm::AllToAll: {
+        case Comm::Gather:
+        case Comm::AllToAll: {
           bool gather = n.op->comm == Comm::Gather;
           Array whole(type.dtype, type.shape);
           std::size_t k = dim(gather ? "axis" : "concat", type.shape.size());
@@ -312,7 +340,8 @@ class Lockstep {
   MeshRef mesh_;
 };
 
-// What a local graph says between devices: "psum(64)", the larger of what one device gives and gets, in order; loops once.
+// What a local graph says between devices: "psum(64)", the larger of what one device gives and gets, in order; loops
+// once.
 inline void talk_of(const Graph& g, std::vector<std::string>& out) {
   for (const Node& n : g.nodes) {
     for (const auto& r : n.regions) talk_of(*r, out);
@@ -329,9 +358,10 @@ inline std::vector<std::string> talk(const Graph& g) {
 }
 
 // Partitions `f` for these layouts, runs both on the same numbers, compares, and gives the partitioned graph.
-inline transform::Partitioned check_partitioned(const Graph& f, const MeshRef& m, const std::vector<Sharding>& layouts, unsigned seed = 1,
-                                                double tolerance = 2e-5) {
-  transform::Partitioned p = transform::lower(rows(), f, m, layouts, {[](std::string_view, const Graph& g) { ir::verify(g); }});
+inline transform::Partitioned check_partitioned(const Graph& f, const MeshRef& m, const std::vector<Sharding>& layouts,
+                                                unsigned seed = 1, double tolerance = 2e-5) {
+  transform::Partitioned p =
+      transform::lower(rows(), f, m, layouts, {[](std::string_view, const Graph& g) { ir::verify(g); }});
   Arrays args;
   std::vector<Blocks> blocks;
   for (std::size_t i = 0; i < f.params.size(); ++i) {

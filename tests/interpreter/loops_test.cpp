@@ -17,7 +17,8 @@ const ir::Node& loop_of(const Graph& g) {
 
 void check_same(const Graph& f, const Graph& g) {
   Arrays args;
-  for (std::size_t i = 0; i < f.params.size(); ++i) args.push_back(numbers(f.type(f.params[i]), 3 + static_cast<unsigned>(i)));
+  for (std::size_t i = 0; i < f.params.size(); ++i)
+    args.push_back(numbers(f.type(f.params[i]), 3 + static_cast<unsigned>(i)));
   CHECK(run(g, args) == run(f, args));
 }
 
@@ -25,9 +26,9 @@ void check_same(const Graph& f, const Graph& g) {
 
 TEST_CASE("what a scan gives and nobody uses is not computed") {
   auto body = region({f32({4, 4}), f32({4}), f32({4}), f32({4}), f32({4})}, [](Builder& b, const Vars& p) {
-    Var c = ir::add(b, p[1], p[4]);                         // wanted
-    Var d = ir::mul(b, p[2], p[2]);                         // a carry of its own, not wanted
-    Var e = ir::add(b, p[3], p[2]);                         // reads the second carry
+    Var c = ir::add(b, p[1], p[4]);  // wanted
+    Var d = ir::mul(b, p[2], p[2]);  // a carry of its own, not wanted
+    Var e = ir::add(b, p[3], p[2]);  // reads the second carry
     return Vars{c, d, e, ir::reduce_sum(b, mm(b, p[0], p[0]), {0}), b.call("sin", {c})};
   });
   auto f = [&](std::vector<int> wanted) {
@@ -37,8 +38,12 @@ TEST_CASE("what a scan gives and nobody uses is not computed") {
       return out;
     });
   };
-  struct Case { std::vector<int> wanted; std::size_t inputs, outputs; };
-  for (const Case& c : {Case{{0}, 2, 1}, Case{{4}, 2, 2}, Case{{2}, 2, 2}, Case{{0, 3}, 3, 2}, Case{{0, 1, 2, 3, 4}, 5, 5}}) {
+  struct Case {
+    std::vector<int> wanted;
+    std::size_t inputs, outputs;
+  };
+  for (const Case& c :
+       {Case{{0}, 2, 1}, Case{{4}, 2, 2}, Case{{2}, 2, 2}, Case{{0, 3}, 3, 2}, Case{{0, 1, 2, 3, 4}, 5, 5}}) {
     Graph whole = f(c.wanted), less = transform::trim_loops(rows(), whole);
     ir::verify(less);
     CHECK(loop_of(less).inputs.size() == c.inputs);
@@ -64,9 +69,13 @@ TEST_CASE("effects keep their loop") {
 }
 
 TEST_CASE("results of branches that nobody uses") {
-  auto yes = region({f32({4}), f32({4})}, [](Builder& b, const Vars& p) { return Vars{b.call("sin", {p[0]}), b.call("cos", {p[1]})}; });
+  auto yes = region({f32({4}), f32({4})}, [](Builder& b, const Vars& p) {
+    return Vars{b.call("sin", {p[0]}), b.call("cos", {p[1]})};
+  });
   auto no = region({f32({4}), f32({4})}, [](Builder& b, const Vars& p) { return Vars{ir::neg(b, p[0]), p[1]}; });
-  Graph g = graph({Type::of(DType::Bool, {}), f32({4}), f32({4})}, [&](Builder& b, const Vars& p) { return Vars{b.emit(*b.core().branch, {p[0], p[1], p[2]}, {}, {yes, no})[0]}; });
+  Graph g = graph({Type::of(DType::Bool, {}), f32({4}), f32({4})}, [&](Builder& b, const Vars& p) {
+    return Vars{b.emit(*b.core().branch, {p[0], p[1], p[2]}, {}, {yes, no})[0]};
+  });
   Graph less = transform::trim_loops(rows(), g);
   CHECK(loop_of(less).inputs.size() == 2);
   CHECK(loop_of(less).outputs.size() == 1);
@@ -76,10 +85,11 @@ TEST_CASE("results of branches that nobody uses") {
 TEST_CASE("what does not change in a loop is computed before it") {
   auto body = region({f32({4, 4}), f32({2, 4}), f32({2, 4})}, [](Builder& b, const Vars& p) {
     Var w = b.call("sin", {ir::transpose(b, mm(b, p[0], p[0]), {1, 0})});
-    Var wide = ir::broadcast_to(b, ir::reduce_sum(b, p[0], {0}), {2, 4});     // larger than what it is made of: stays
+    Var wide = ir::broadcast_to(b, ir::reduce_sum(b, p[0], {0}), {2, 4});  // larger than what it is made of: stays
     return Vars{ir::add(b, mm(b, p[1], w), wide), ir::add(b, p[2], p[1])};
   });
-  Graph g = graph({f32({4, 4}), f32({2, 4}), f32({3, 2, 4})}, [&](Builder& b, const Vars& p) { return scan(b, body, {p[0]}, {p[1]}, {p[2]}, 3); });
+  Graph g = graph({f32({4, 4}), f32({2, 4}), f32({3, 2, 4})},
+                  [&](Builder& b, const Vars& p) { return scan(b, body, {p[0]}, {p[1]}, {p[2]}, 3); });
   Graph moved = transform::hoist_invariants(rows(), g);
   ir::verify(moved);
   check_same(g, moved);
@@ -94,7 +104,8 @@ TEST_CASE("a gather of what a loop computes from its constants is outside too") 
     Var w = b.emit1(*b.core().shard, {b.call("tanh", {p[0]})}, {{"layout", ir::Layout{m, spec({{}, {}})}}});
     return Vars{mm(b, p[1], w)};
   });
-  Graph g = graph({f32({8, 8}), f32({4, 8})}, [&](Builder& b, const Vars& p) { return scan(b, body, {p[0]}, {p[1]}, {}, 5); });
+  Graph g = graph({f32({8, 8}), f32({4, 8})},
+                  [&](Builder& b, const Vars& p) { return scan(b, body, {p[0]}, {p[1]}, {}, 5); });
   auto p = check_partitioned(g, m, {spec({{0}, {}}), spec({{0}, {}})});
   CHECK(talk(p.local) == std::vector<std::string>{"all_gather(256)"});
   CHECK(talk(*loop_of(p.local).regions[0]).empty());

@@ -11,7 +11,8 @@ inline Type varying(const MeshRef& m, runtime::Shape shape, Axes axes) {
   return t;
 }
 
-inline Graph local(const MeshRef& m, const std::vector<Type>& params, const Body& body, const ir::OpTable& table = rows()) {
+inline Graph local(const MeshRef& m, const std::vector<Type>& params, const Body& body,
+                   const ir::OpTable& table = rows()) {
   Builder b(table);
   b.set_local(m);
   Vars in;

@@ -11,12 +11,12 @@ TEST_CASE("device axes stand before the dimensions that they are anchored at") {
   AxisSet both;
   both.add(x), both.add(y);
 
-  const Place dense = dense_place(0, DType::F32, both, {3, 5}, &mesh);   // [X, Y, 3, 5]
+  const Place dense = dense_place(0, DType::F32, both, {3, 5}, &mesh);  // [X, Y, 3, 5]
   CHECK(dense.device == Strides{30, 15});
   CHECK(dense.strides == Strides{5, 1});
   CHECK(is_dense(dense, &mesh));
 
-  const Anchors order{{x, 0}, {y, 1}};                                   // [X, 3, Y, 5]
+  const Anchors order{{x, 0}, {y, 1}};  // [X, 3, Y, 5]
   const Place between = anchored_place(0, DType::F32, order, {3, 5}, &mesh);
   CHECK(between.device == Strides{30, 5});
   CHECK(between.strides == Strides{10, 1});
@@ -25,7 +25,7 @@ TEST_CASE("device axes stand before the dimensions that they are anchored at") {
   CHECK(is_contiguous(view_of(between, order, &mesh)));
   CHECK(view_of(between, {y, x}, &mesh).strides == Strides{5, 30, 10, 1});
 
-  const Place after = anchored_place(0, DType::F32, {{y, 2}, {x, 2}}, {3, 5}, &mesh);   // [3, 5, Y, X]
+  const Place after = anchored_place(0, DType::F32, {{y, 2}, {x, 2}}, {3, 5}, &mesh);  // [3, 5, Y, X]
   CHECK(after.device == Strides{1, 4});
   CHECK(after.strides == Strides{40, 8});
 }
@@ -47,6 +47,6 @@ TEST_CASE("an order is read from strides, where all of the memory is seen") {
     CHECK(!anchors_of(cut, &mesh));
   }
   Place row = dense_place(0, DType::F32, {}, {3, 5}, nullptr);
-  row.shape = {1, 5};                                                     // part of it, which sizes alone do not tell
+  row.shape = {1, 5};  // part of it, which sizes alone do not tell
   CHECK(anchors_of(row, nullptr));
 }

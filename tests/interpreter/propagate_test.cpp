@@ -8,7 +8,9 @@ using namespace shard::testing;
 namespace {
 
 Var mm(Builder& b, Var x, Var w) { return b.emit1(*b.core().contract, {x, w}, {{"spec", std::string("mk,kn->mn")}}); }
-Var laid(Builder& b, Var x, const MeshRef& m, const Sharding& s) { return b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{m, s}}}); }
+Var laid(Builder& b, Var x, const MeshRef& m, const Sharding& s) {
+  return b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{m, s}}});
+}
 const Sharding& of(const transform::Layouts& l, Var v) { return l.of[static_cast<std::size_t>(v.id)]; }
 Sharding open(Sharding s) {
   for (auto& d : s.dims) d.open = true;
@@ -28,7 +30,7 @@ TEST_CASE("layouts go forward through what keeps dimensions") {
   });
   auto l = transform::propagate(g, m, std::vector<Sharding>{spec({{0}, {1}}), spec({{}, {}})});
   CHECK(of(l, t) == spec({{1}, {0}}));
-  CHECK(of(l, y) == spec({{0}, {}}));                 // the sum over @Y ends whole
+  CHECK(of(l, y) == spec({{0}, {}}));  // the sum over @Y ends whole
   CHECK(of(l, r) == spec({{1}}));
 }
 
@@ -43,7 +45,7 @@ TEST_CASE("layouts go backward from a constraint, but not into what has a layout
   auto l = transform::propagate(g, m, std::vector<Sharding>{spec({{}, {}}), spec({{}, {}})});
   CHECK(of(l, y) == spec({{0}, {1}}));
   CHECK(of(l, h) == spec({{0}, {}}));
-  CHECK(of(l, g.params[0]) == spec({{}, {}}));        // parameters are as they are
+  CHECK(of(l, g.params[0]) == spec({{}, {}}));  // parameters are as they are
   CHECK(of(l, g.params[1]) == spec({{}, {}}));
 }
 
@@ -71,8 +73,9 @@ TEST_CASE("where two layouts meet, the larger value's is kept, then the first's"
     e = ir::add(b, p[2], p[3]);
     return Vars{y, e};
   });
-  auto l = transform::propagate(g, m, std::vector<Sharding>{spec({{0}, {}}), spec({{}, {0}}), spec({{0, 1}, {}}), spec({{1, 0}, {}})});
-  CHECK(of(l, y) == spec({{0}, {}}));                 // both want @X for a dimension of the result
+  auto l = transform::propagate(
+      g, m, std::vector<Sharding>{spec({{0}, {}}), spec({{}, {0}}), spec({{0, 1}, {}}), spec({{1, 0}, {}})});
+  CHECK(of(l, y) == spec({{0}, {}}));  // both want @X for a dimension of the result
   CHECK(of(l, e) == spec({{0, 1}, {}}));
 }
 
@@ -107,7 +110,8 @@ TEST_CASE("regions are one with what is around them") {
     Var c = ir::add(b, p[0], p[1]);
     return Vars{c, b.call("tanh", {c})};
   });
-  Graph g = graph({f32({8}), f32({5, 8})}, [&](Builder& b, const Vars& p) { return scan(b, body, {}, {p[0]}, {p[1]}, 5); });
+  Graph g =
+      graph({f32({8}), f32({5, 8})}, [&](Builder& b, const Vars& p) { return scan(b, body, {}, {p[0]}, {p[1]}, 5); });
   SECTION("from the steps to the carry and out") {
     auto l = transform::propagate(g, m, std::vector<Sharding>{spec({{}}), spec({{}, {0}})});
     const transform::Layouts& inside = l.regions[0][0];

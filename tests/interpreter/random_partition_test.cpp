@@ -1,5 +1,5 @@
-// Random loops in random layouts, and their gradients: partitioned, they compute what the whole does. In f64 and tamed, because products
-// and sines in a row make much of a last bit.
+// Random loops in random layouts, and their gradients: partitioned, they compute what the whole does. In f64 and tamed,
+// because products and sines in a row make much of a last bit.
 #include "tests/interpreter/lockstep.h"
 #include "tests/share.h"
 
@@ -35,7 +35,8 @@ Vars mixed(Builder& b, Vars have, Dice& dice, const MeshRef& m) {
   for (int step = 0; step < 6; ++step) {
     Var x = have[dice(have.size())], y = have[dice(have.size())];
     switch (dice(10)) {
-      case 0: case 1: x = b.emit1(*b.core().contract, {x, y}, {{"spec", std::string("mk,kn->mn")}}); break;
+      case 0:
+      case 1: x = b.emit1(*b.core().contract, {x, y}, {{"spec", std::string("mk,kn->mn")}}); break;
       case 2: x = ir::transpose(b, x, {1, 0}); break;
       case 3: x = ir::add(b, x, y); break;
       case 4: x = ir::mul(b, x, y); break;
@@ -45,7 +46,7 @@ Vars mixed(Builder& b, Vars have, Dice& dice, const MeshRef& m) {
       case 8: x = ir::reshape(b, ir::reshape(b, x, {4, 16}), {8, 8}); break;
       default: x = ir::sub(b, ir::neg(b, x), y); break;
     }
-    Var scale = ir::broadcast_to(b, ir::constant(b, 0.125, DType::F64, true), {8, 8});   // so that gradients stay tame
+    Var scale = ir::broadcast_to(b, ir::constant(b, 0.125, DType::F64, true), {8, 8});  // so that gradients stay tame
     have.push_back(b.call("sin", {ir::mul(b, x, scale)}));
   }
   return have;
@@ -72,7 +73,9 @@ TEST_CASE("random loops and their gradients in random layouts") {
       layouts.push_back(dice.layout(steps ? 3 : 2));
     }
     Graph g = graph(types, [&](Builder& b, const Vars& p) {
-      auto part = [&](std::size_t from, std::size_t n) { return Vars(p.begin() + static_cast<std::ptrdiff_t>(from), p.begin() + static_cast<std::ptrdiff_t>(from + n)); };
+      auto part = [&](std::size_t from, std::size_t n) {
+        return Vars(p.begin() + static_cast<std::ptrdiff_t>(from), p.begin() + static_cast<std::ptrdiff_t>(from + n));
+      };
       Vars out = scan(b, body, part(0, consts), part(consts, carry), part(consts + carry, xs), 8, dice(2) == 1);
       Var sum = ir::reduce_sum(b, out.back(), {0, 1, 2});
       for (std::size_t i = 0; i < carry; ++i) sum = ir::add(b, sum, ir::reduce_sum(b, out[i], {0, 1}));

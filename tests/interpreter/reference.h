@@ -1,5 +1,6 @@
-// A slow, plain evaluator of global graphs: one whole array a value, one node after another, through the rows' own kernels (codes one
-// element at a time, in double). An oracle for passes: what a pass makes must compute what its input does. Layouts are not looked at.
+// A slow, plain evaluator of global graphs: one whole array a value, one node after another, through the rows' own
+// kernels (codes one element at a time, in double). An oracle for passes: what a pass makes must compute what its input
+// does. Layouts are not looked at.
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -20,13 +21,22 @@ struct Array {
   runtime::Shape shape;
   std::vector<char> bytes;
   Array() = default;
-  Array(DType d, runtime::Shape s) : dtype(d), shape(std::move(s)), bytes(static_cast<std::size_t>(runtime::numel(shape)) * runtime::size_of(d)) {}
+  Array(DType d, runtime::Shape s)
+      : dtype(d), shape(std::move(s)), bytes(static_cast<std::size_t>(runtime::numel(shape)) * runtime::size_of(d)) {}
   Array(runtime::Shape s, const std::vector<double>& values, DType d = DType::F32) : Array(d, std::move(s)) {
     for (std::size_t i = 0; i < values.size(); ++i) set(i, values[i]);
   }
   std::size_t size() const { return static_cast<std::size_t>(runtime::numel(shape)); }
-  template <class T> T load(std::size_t i) const { T v; std::memcpy(&v, bytes.data() + i * sizeof(T), sizeof(T)); return v; }
-  template <class T> void store(std::size_t i, T v) { std::memcpy(bytes.data() + i * sizeof(T), &v, sizeof(T)); }
+  template <class T>
+  T load(std::size_t i) const {
+    T v;
+    std::memcpy(&v, bytes.data() + i * sizeof(T), sizeof(T));
+    return v;
+  }
+  template <class T>
+  void store(std::size_t i, T v) {
+    std::memcpy(bytes.data() + i * sizeof(T), &v, sizeof(T));
+  }
   double get(std::size_t i) const {
     switch (dtype) {
       case DType::F32: return load<float>(i);
@@ -59,15 +69,16 @@ using Arrays = std::vector<Array>;
 
 class Reference {
  public:
-  int effects = 0;                                   // how many effects have acted
-  std::vector<double> printed;                       // their operands' elements, in order
+  int effects = 0;              // how many effects have acted
+  std::vector<double> printed;  // their operands' elements, in order
 
   Arrays run(const Graph& g, const Arrays& args) {
     if (args.size() != g.params.size()) throw std::logic_error("reference: arguments");
     std::vector<Array> now(g.types.size());
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (args[i].shape != g.type(g.params[i]).shape || args[i].dtype != g.type(g.params[i]).dtype)
-        throw std::logic_error("reference: argument " + std::to_string(i) + " is not " + runtime::to_string(g.type(g.params[i])));
+        throw std::logic_error("reference: argument " + std::to_string(i) + " is not " +
+                               runtime::to_string(g.type(g.params[i])));
       now[at(g.params[i])] = args[i];
     }
     for (const Node& n : g.nodes) {
@@ -111,7 +122,7 @@ class Reference {
   Arrays bound(const ir::KernelFn& kernel, const Node& n, const Arrays& in, const std::vector<Type>& types) {
     std::vector<runtime::View> iv, ov;
     std::vector<void*> ip, op;
-    std::vector<runtime::BufferRef> held;              // kernels count on the alignment of the pool's buffers
+    std::vector<runtime::BufferRef> held;  // kernels count on the alignment of the pool's buffers
     Arrays out;
     auto place = [&](const Array& a, std::vector<runtime::View>& views, std::vector<void*>& pointers) {
       held.push_back(pool_.allocate(a.bytes.size()));
@@ -145,8 +156,12 @@ class Reference {
         return {};
       case Structure::While: {
         auto cc = n.attrs.integer("cond_consts"), bc = n.attrs.integer("body_consts");
-        Arrays cond(in.begin(), in.begin() + cc), body(in.begin() + cc, in.begin() + cc + bc), carry(in.begin() + cc + bc, in.end());
-        auto with = [&](Arrays a) { a.insert(a.end(), carry.begin(), carry.end()); return a; };
+        Arrays cond(in.begin(), in.begin() + cc), body(in.begin() + cc, in.begin() + cc + bc),
+            carry(in.begin() + cc + bc, in.end());
+        auto with = [&](Arrays a) {
+          a.insert(a.end(), carry.begin(), carry.end());
+          return a;
+        };
         for (int turns = 0; run(*n.regions[0], with(cond))[0].get(0) != 0; ++turns) {
           if (turns > 100000) throw std::logic_error("reference: endless loop");
           carry = run(*n.regions[1], with(body));
@@ -159,7 +174,8 @@ class Reference {
   }
 
   Arrays scan(const Node& n, const Arrays& in, const std::vector<Type>& types) {
-    auto nc = static_cast<std::size_t>(n.attrs.integer("consts")), nk = static_cast<std::size_t>(n.attrs.integer("carry"));
+    auto nc = static_cast<std::size_t>(n.attrs.integer("consts")),
+         nk = static_cast<std::size_t>(n.attrs.integer("carry"));
     std::int64_t length = n.attrs.integer("length");
     Arrays carry(in.begin() + static_cast<std::ptrdiff_t>(nc), in.begin() + static_cast<std::ptrdiff_t>(nc + nk)), out;
     for (const Type& t : types) out.emplace_back(t.dtype, t.shape);
@@ -171,7 +187,8 @@ class Reference {
       Arrays got = run(*n.regions[0], args);
       for (std::size_t k = 0; k < nk; ++k) carry[k] = got[k];
       for (std::size_t k = nk; k < got.size(); ++k)
-        std::memcpy(out[k].bytes.data() + static_cast<std::size_t>(i) * got[k].bytes.size(), got[k].bytes.data(), got[k].bytes.size());
+        std::memcpy(out[k].bytes.data() + static_cast<std::size_t>(i) * got[k].bytes.size(), got[k].bytes.data(),
+                    got[k].bytes.size());
     }
     for (std::size_t k = 0; k < nk; ++k) out[k] = carry[k];
     return out;
@@ -221,7 +238,8 @@ class Reference {
       case C::Round: return std::nearbyint(a);
       case C::Sigmoid: return 1 / (1 + std::exp(-a));
       case C::Reciprocal: return 1 / a;
-      case C::Identity: case C::Convert: return a;
+      case C::Identity:
+      case C::Convert: return a;
       case C::Not: return a == 0;
       case C::IsNan: return std::isnan(a);
       case C::IsInf: return std::isinf(a);

@@ -97,7 +97,9 @@ TEST_CASE("JSON escapes and positions") {
   Diagnostic d = error(find(m, id, "bad"), "tab\there \x01 \xff");
   d.notes = {"line\nbreak"};
   CHECK(lang::report_json({d}, m) ==
-        "[\n {\"code\": \"test\", \"severity\": \"error\", \"message\": \"tab\\there \\u0001 \xef\xbf\xbd\", \"file\": \"a\\\"b.shard\", \"line\": 2, "
-        "\"column\": 1, \"end_line\": 2, \"end_column\": 4, \"notes\": [\"line\\nbreak\"], \"fixes\": [], \"calls\": []}\n]\n");
+        "[\n {\"code\": \"test\", \"severity\": \"error\", \"message\": \"tab\\there \\u0001 \xef\xbf\xbd\", \"file\": "
+        "\"a\\\"b.shard\", \"line\": 2, "
+        "\"column\": 1, \"end_line\": 2, \"end_column\": 4, \"notes\": [\"line\\nbreak\"], \"fixes\": [], \"calls\": "
+        "[]}\n]\n");
   CHECK(lang::report_json({}, m) == "[]\n");
 }

@@ -1,5 +1,5 @@
-// Every layout into every other on 2 x 2 x 2 devices, pending sums included: the blocks that arrive are those that cutting the whole
-// value gives, and no step holds more than it must.
+// Every layout into every other on 2 x 2 x 2 devices, pending sums included: the blocks that arrive are those that
+// cutting the whole value gives, and no step holds more than it must.
 #include "tests/interpreter/lockstep.h"
 #include "tests/share.h"
 
@@ -66,7 +66,8 @@ TEST_CASE("every layout reaches every other") {
       Graph g = moved(m, type, from, to);
       Array back = join(devices.run(g, {split(whole, *m, from)})[0], type.shape, *m, to);
       if (back.values() == whole.values()) continue;
-      if (++wrong <= 3) FAIL_CHECK(runtime::to_string(*m, from) << " to " << runtime::to_string(*m, to) << "\n" << ir::to_string(g));
+      if (++wrong <= 3)
+        FAIL_CHECK(runtime::to_string(*m, from) << " to " << runtime::to_string(*m, to) << "\n" << ir::to_string(g));
     }
   CHECK(wrong == 0);
 }
@@ -80,9 +81,11 @@ TEST_CASE("resharding never holds more than the larger of both ends where the si
     for (std::size_t j = i % kShare; j < all.size(); j += kShare) {
       const Sharding &from = all[i], &to = all[j];
       Graph g = moved(m, type, from, to);
-      std::int64_t ends = 4 * std::max(runtime::numel(runtime::local_shape(*m, type.shape, from)), runtime::numel(runtime::local_shape(*m, type.shape, to)));
+      std::int64_t ends = 4 * std::max(runtime::numel(runtime::local_shape(*m, type.shape, from)),
+                                       runtime::numel(runtime::local_shape(*m, type.shape, to)));
       if (largest(g) <= ends) continue;
-      if (++wrong <= 3) FAIL_CHECK(runtime::to_string(*m, from) << " to " << runtime::to_string(*m, to) << "\n" << ir::to_string(g));
+      if (++wrong <= 3)
+        FAIL_CHECK(runtime::to_string(*m, from) << " to " << runtime::to_string(*m, to) << "\n" << ir::to_string(g));
     }
   CHECK(wrong == 0);
 }
@@ -107,19 +110,19 @@ TEST_CASE("the steps that are known to be shortest") {
   auto steps = [&](const Sharding& from, const Sharding& to) { return talk(moved(m, type, from, to)); };
   using S = std::vector<std::string>;
   CHECK(steps(spec({{0}, {}}), spec({{0}, {}})) == S{});
-  CHECK(steps(spec({{}, {}}), spec({{0}, {1}})) == S{});                                  // a slice moves nothing
+  CHECK(steps(spec({{}, {}}), spec({{0}, {1}})) == S{});  // a slice moves nothing
   CHECK(steps(spec({{0}, {}}), spec({{}, {}})) == S{"all_gather(512)"});
-  CHECK(steps(spec({{0, 1}, {}}), spec({{}, {}})) == S{"all_gather(512)"});                // two axes, one step
+  CHECK(steps(spec({{0, 1}, {}}), spec({{}, {}})) == S{"all_gather(512)"});  // two axes, one step
   CHECK(steps(spec({{0, 1}, {}}), spec({{0}, {}})) == S{"all_gather(128)"});
   CHECK(steps(spec({{0}, {}}), spec({{}, {0}})) == S{"all_to_all(128)"});
-  CHECK(steps(spec({{0, 1}, {}}), spec({{1, 0}, {}})) == S{"ppermute(64)"});               // the order of axes
+  CHECK(steps(spec({{0, 1}, {}}), spec({{1, 0}, {}})) == S{"ppermute(64)"});  // the order of axes
   CHECK(steps(spec({{0}, {}}, {1}), spec({{0}, {}})) == S{"psum(128)"});
   CHECK(steps(spec({{}, {}}, {0}), spec({{0}, {}})) == S{"psum_scatter(512)"});
   CHECK(steps(spec({{}, {}}, {0}), spec({{}, {0}})) == S{"psum_scatter(512)"});
-  CHECK(steps(spec({{}, {}}, {0, 1}), spec({{}, {}})) == S{"psum(512)"});                  // several axes once
+  CHECK(steps(spec({{}, {}}, {0, 1}), spec({{}, {}})) == S{"psum(512)"});  // several axes once
   CHECK(steps(spec({{}, {}}, {0, 1}), spec({{0, 1}, {}})) == S{"psum_scatter(512)"});
   CHECK(steps(spec({{}, {}}, {0, 1}), spec({{0}, {}})) == S{"psum_scatter(512)", "psum(128)"});
-  CHECK(steps(spec({{}, {}}), spec({{}, {}}, {0})) == S{});                                // into a pending sum: nothing moves
+  CHECK(steps(spec({{}, {}}), spec({{}, {}}, {0})) == S{});  // into a pending sum: nothing moves
   CHECK(steps(spec({{0}, {}}), spec({{}, {}}, {0})) == S{});
 }
 

@@ -1,6 +1,7 @@
-// Every row, every sample, layouts of its operands on 2 x 2 devices: the partitioned operation computes what the whole one does.
-// Element codes and element types that the oracle does not hold are left to the table test, which runs the executor; they have the same
-// rule as those that are here. All layouts of each operand while the others are whole or laid out alike, and pairs drawn without a pattern.
+// Every row, every sample, layouts of its operands on 2 x 2 devices: the partitioned operation computes what the whole
+// one does. Element codes and element types that the oracle does not hold are left to the table test, which runs the
+// executor; they have the same rule as those that are here. All layouts of each operand while the others are whole or
+// laid out alike, and pairs drawn without a pattern.
 #include "grammar/diagnostic.h"
 #include "tests/interpreter/lockstep.h"
 #include "tests/share.h"
@@ -41,10 +42,15 @@ Array operand(const ir::SampleOperand& o, unsigned seed) {
   return a;
 }
 
-bool plain(const ir::Sample& s) {   // element types that the oracle can hold
-  for (const auto& o : s.operands)
-    switch (o.dtype) {
-      case DType::F32: case DType::F64: case DType::I32: case DType::I64: case DType::U32: case DType::Bool: case DType::Key: break;
+bool plain(const ir::Sample& s) {  // element types that the oracle can hold
+  for (const auto& o : s.operands) switch (o.dtype) {
+      case DType::F32:
+      case DType::F64:
+      case DType::I32:
+      case DType::I64:
+      case DType::U32:
+      case DType::Bool:
+      case DType::Key: break;
       default: return false;
     }
   return true;
@@ -69,7 +75,8 @@ std::optional<Arrays> reference(const Graph& f, const Arrays& args) {
   }
 }
 
-int check(const Graph& f, const MeshRef& m, const Arrays& args, const Arrays& want, const std::vector<std::vector<Sharding>>& tried) {
+int check(const Graph& f, const MeshRef& m, const Arrays& args, const Arrays& want,
+          const std::vector<std::vector<Sharding>>& tried) {
   for (const auto& layout : tried) {
     std::string told;
     std::vector<Blocks> blocks;
@@ -79,20 +86,20 @@ int check(const Graph& f, const MeshRef& m, const Arrays& args, const Arrays& wa
     }
     INFO(told << "\n" << ir::to_string(f));
     try {
-      transform::Partitioned p = transform::lower(rows(), f, m, layout, {[](std::string_view, const Graph& g) { ir::verify(g); }});
+      transform::Partitioned p =
+          transform::lower(rows(), f, m, layout, {[](std::string_view, const Graph& g) { ir::verify(g); }});
       auto got = Lockstep(m).run(p.local, blocks);
       for (std::size_t r = 0; r < want.size(); ++r) {
         INFO(ir::to_string(p.local));
         CHECK(close(join(got[r], want[r].shape, *m, p.results[r]), want[r]));
       }
-    } catch (const std::exception& e) {
-      FAIL_CHECK(e.what());
-    }
+    } catch (const std::exception& e) { FAIL_CHECK(e.what()); }
   }
   return static_cast<int>(tried.size());
 }
 
-// All layouts of each operand while the others are whole or, where they have its shape, laid out alike; and some without a pattern.
+// All layouts of each operand while the others are whole or, where they have its shape, laid out alike; and some
+// without a pattern.
 std::vector<std::vector<Sharding>> choices(const Mesh& m, const std::vector<Type>& types, unsigned seed, bool few) {
   std::vector<std::vector<Sharding>> each, out;
   for (const Type& t : types) each.push_back(layouts(m, t));
@@ -120,7 +127,13 @@ std::vector<std::vector<Sharding>> choices(const Mesh& m, const std::vector<Type
   return out;
 }
 
-struct Use { std::string name; std::vector<Type> types; Arrays args; const ir::OpDef* op; const ir::Attrs* attrs; };
+struct Use {
+  std::string name;
+  std::vector<Type> types;
+  Arrays args;
+  const ir::OpDef* op;
+  const ir::Attrs* attrs;
+};
 
 std::vector<Use> uses() {
   std::vector<Use> out;
@@ -211,7 +224,7 @@ TEST_CASE("every derivative in some layouts") {
     try {
       back = transform::vjp(rows(), f, wrt, with_ct, true);
     } catch (const shard::grammar::Error&) {
-      continue;                              // not differentiable, and says so
+      continue;  // not differentiable, and says so
     }
     if (auto want = reference(back, args)) checked += check(back, m, args, *want, choices(*m, types, 3, true));
   }

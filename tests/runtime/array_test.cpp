@@ -27,9 +27,7 @@ TEST_CASE("shape arithmetic refuses what does not fit", "[shape]") {
   try {
     checked_bytes({INT64_MAX / 8, 4}, 8);
     FAIL("not refused");
-  } catch (const RuntimeError& e) {
-    CHECK((e.code == "shape" || e.code == "memory"));
-  }
+  } catch (const RuntimeError& e) { CHECK((e.code == "shape" || e.code == "memory")); }
 }
 
 TEST_CASE("broadcasting and strides", "[shape]") {

@@ -192,7 +192,7 @@ TEST_CASE("integers at their edges", "[elementwise]") {
   CHECK(two(Code::Mul, DType::U16, {65535}, {65535}) == std::vector<double>{1});
   CHECK(two(Code::Div, DType::I32, {low, 7, -7, 5}, {-1, -2, 2, 0}) == std::vector<double>{low, -3, -3, -1});
   CHECK(two(Code::FloorDiv, DType::I32, {7, -7, 7, -7, low, 5}, {2, 2, -2, -2, -1, 0}) ==
-        std::vector<double>{3, -4, -4, 3, low, -2});   // by zero as jax.numpy has it
+        std::vector<double>{3, -4, -4, 3, low, -2});  // by zero as jax.numpy has it
   CHECK(two(Code::Mod, DType::I32, {7, -7, 7, -7, low, 5}, {2, 2, -2, -2, -1, 0}) ==
         std::vector<double>{1, 1, -1, -1, 0, 0});
   CHECK(two(Code::Div, DType::U8, {200, 200}, {3, 0}) == std::vector<double>{66, 255});

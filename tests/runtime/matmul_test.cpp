@@ -112,7 +112,8 @@ TEST_CASE("operands with other strides", "[matmul]") {
 
 TEST_CASE("batches of several dimensions, and results that lie apart", "[matmul]") {
   for (const DType t : {DType::F32, DType::F64, DType::BF16, DType::I32}) {
-    // As attention has them: x [b, rows, h, k] and y [b, columns, h, k] to [b, h, rows, columns], or [b, rows, h, columns].
+    // As attention has them: x [b, rows, h, k] and y [b, columns, h, k] to [b, h, rows, columns], or [b, rows, h,
+    // columns].
     for (const auto& [b, m, n, h, k] : std::vector<std::array<std::int64_t, 5>>{{2, 5, 6, 3, 4}, {3, 70, 40, 2, 90}}) {
       Array x = random_array(t, {b, m, h, k}, 5), y = random_array(t, {b, n, h, k}, 6), out(t, {b, m, h, n});
       const View left{t, {b, h, m, k}, {m * h * k, k, h * k, 1}, x.data()};

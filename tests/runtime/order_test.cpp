@@ -39,7 +39,7 @@ TEST_CASE("sorts of every type and layout", "[order]") {
             k.back() = i;
             return at(in, k);
           };
-          std::vector<int> sorted = want;   // descending: ascending from its end, zeros of both signs too (jnp.sort)
+          std::vector<int> sorted = want;  // descending: ascending from its end, zeros of both signs too (jnp.sort)
           std::stable_sort(sorted.begin(), sorted.end(), [&](int x, int y) { return before(value(x), value(y)); });
           if (descending) std::reverse(sorted.begin(), sorted.end());
           std::stable_sort(want.begin(), want.end(), [&](int x, int y) {

@@ -1,5 +1,5 @@
-// Documentation of the builtins: every function has an entry, every example prints what its comments say, and the page that is kept in
-// the repository is the one that the program makes.
+// Documentation of the builtins: every function has an entry, every example prints what its comments say, and the page
+// that is kept in the repository is the one that the program makes.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -52,11 +52,12 @@ TEST_CASE("every builtin has an example, every example a builtin") {
 TEST_CASE("examples of builtins print what they say") {
   lang::Options options;
   options.devices = 8;
-  const auto here = std::filesystem::current_path(), folder = std::filesystem::temp_directory_path() / ("shard_examples_" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);                      // some of them write files
+  const auto here = std::filesystem::current_path(),
+             folder = std::filesystem::temp_directory_path() / ("shard_examples_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);  // some of them write files
   std::filesystem::current_path(folder);
   for (const stdlib::Example& e : stdlib::examples()) {
-    if (e.name == "help") continue;                                 // prints another entry
+    if (e.name == "help") continue;  // prints another entry
     INFO(e.name);
     CHECK(squeezed(test::run(e.code, options)) == squeezed(promised(e.code)));
   }

@@ -1,5 +1,6 @@
-// Checks of one row on one sample, for the table test: values through the executor, so that kernels, fusion and partitioning are all in
-// it. Each check gives the first disagreement as text, or nothing; so a test can also ask that a wrong row is caught.
+// Checks of one row on one sample, for the table test: values through the executor, so that kernels, fusion and
+// partitioning are all in it. Each check gives the first disagreement as text, or nothing; so a test can also ask that
+// a wrong row is caught.
 #pragma once
 #include "grammar/diagnostic.h"
 #include "interpreter/transform/batch.h"
@@ -30,7 +31,8 @@ inline void put(Array& a, std::size_t i, double v) {
       float f = static_cast<float>(v);
       std::uint32_t word = 0;
       std::memcpy(&word, &f, 4);
-      reinterpret_cast<std::uint16_t*>(a.bytes.data())[i] = static_cast<std::uint16_t>(word >> 16);   // cut off: any number will do
+      reinterpret_cast<std::uint16_t*>(a.bytes.data())[i] =
+          static_cast<std::uint16_t>(word >> 16);  // cut off: any number will do
       return;
     }
     case DType::U8: reinterpret_cast<std::uint8_t*>(a.bytes.data())[i] = static_cast<std::uint8_t>(v); return;
@@ -54,7 +56,8 @@ inline Array sampled(const ir::SampleOperand& o, unsigned seed) {
   return a;
 }
 
-inline Use use_of(const ir::OpTable& table, const ir::OpDef& op, const ir::Sample& sample, bool in_f64 = false, std::int64_t front = 0) {
+inline Use use_of(const ir::OpTable& table, const ir::OpDef& op, const ir::Sample& sample, bool in_f64 = false,
+                  std::int64_t front = 0) {
   Use u{&table, &op, {}, {}, sample.attrs};
   for (ir::SampleOperand o : sample.operands) {
     if (in_f64 && runtime::is_float(o.dtype)) o.dtype = DType::F64;
@@ -74,7 +77,8 @@ inline Graph graph_of(const Use& u) {
   return g;
 }
 
-inline Arrays run_on(const ir::OpTable& table, const Graph& g, const Arrays& args, const MeshRef& m, const std::vector<Sharding>& layouts) {
+inline Arrays run_on(const ir::OpTable& table, const Graph& g, const Arrays& args, const MeshRef& m,
+                     const std::vector<Sharding>& layouts) {
   runtime::Pool pool;
   std::vector<ArrayRef> arrays;
   std::vector<exec::ArgInfo> infos;
@@ -86,22 +90,30 @@ inline Arrays run_on(const ir::OpTable& table, const Graph& g, const Arrays& arg
   for (const ArrayRef& r : exec::compile(table, g, infos, m, pool)->run(arrays, {}, {})) out.push_back(read(pool, r));
   return out;
 }
-inline Arrays run_alone(const ir::OpTable& table, const Graph& g, const Arrays& args) { return run_on(table, g, args, nullptr, {}); }
+inline Arrays run_alone(const ir::OpTable& table, const Graph& g, const Arrays& args) {
+  return run_on(table, g, args, nullptr, {});
+}
 
-inline double tolerance_of(DType t) { return t == DType::BF16 ? 4e-2 : t == DType::F16 ? 5e-3 : t == DType::F64 ? 1e-9 : 2e-4; }
+inline double tolerance_of(DType t) {
+  return t == DType::BF16 ? 4e-2 : t == DType::F16 ? 5e-3 : t == DType::F64 ? 1e-9 : 2e-4;
+}
 
 inline std::string differs(const Arrays& got, const Arrays& want) {
   if (got.size() != want.size()) return "another number of results";
   for (std::size_t r = 0; r < want.size(); ++r) {
-    if (got[r].shape != want[r].shape || got[r].dtype != want[r].dtype) return "result " + std::to_string(r) + " has another type";
+    if (got[r].shape != want[r].shape || got[r].dtype != want[r].dtype)
+      return "result " + std::to_string(r) + " has another type";
     if (!runtime::is_float(want[r].dtype)) {
       if (got[r].bytes != want[r].bytes) return "result " + std::to_string(r) + " has other values";
       continue;
     }
     for (std::size_t i = 0; i < want[r].size(); ++i) {
       double a = element(got[r], i), b = element(want[r], i);
-      if (a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= tolerance_of(want[r].dtype) * (1 + std::fabs(b))) continue;
-      return "result " + std::to_string(r) + ", element " + std::to_string(i) + ": " + std::to_string(a) + " and not " + std::to_string(b);
+      if (a == b || (std::isnan(a) && std::isnan(b)) ||
+          std::fabs(a - b) <= tolerance_of(want[r].dtype) * (1 + std::fabs(b)))
+        continue;
+      return "result " + std::to_string(r) + ", element " + std::to_string(i) + ": " + std::to_string(a) + " and not " +
+             std::to_string(b);
     }
   }
   return "";
@@ -109,7 +121,11 @@ inline std::string differs(const Arrays& got, const Arrays& want) {
 
 // ---- derivatives, in f64: both directions agree, and agree with central differences
 
-struct Sides { std::vector<int> wrt; std::vector<bool> with_ct; bool any = false; };
+struct Sides {
+  std::vector<int> wrt;
+  std::vector<bool> with_ct;
+  bool any = false;
+};
 
 inline Sides sides_of(const Graph& f) {
   Sides s;
@@ -131,9 +147,7 @@ inline std::string wrong_derivative(const Use& u) {
   try {
     forward = transform::jvp(*u.table, f, s.wrt);
     reverse = transform::vjp(*u.table, f, s.wrt, s.with_ct, false);
-  } catch (const grammar::Error& e) {
-    return e.diagnostic.code == "not_differentiable" ? "" : e.what();
-  }
+  } catch (const grammar::Error& e) { return e.diagnostic.code == "not_differentiable" ? "" : e.what(); }
   const double h = 1e-6;
   Arrays plus = u.args, minus = u.args, with_tangents = u.args, with_cts = u.args, tangents, cts;
   for (int w : s.wrt) {
@@ -164,7 +178,8 @@ inline std::string wrong_derivative(const Use& u) {
   }
   for (std::size_t w = 0; w < s.wrt.size(); ++w)
     for (std::size_t k = 0; k < tangents[w].size(); ++k) by_pull += tangents[w].get(k) * pulled[w].get(k);
-  if (!(std::fabs(by_push - by_pull) <= 1e-9 * size)) return "forward gives " + std::to_string(by_push) + ", reverse " + std::to_string(by_pull);
+  if (!(std::fabs(by_push - by_pull) <= 1e-9 * size))
+    return "forward gives " + std::to_string(by_push) + ", reverse " + std::to_string(by_pull);
   if (!(std::fabs(by_push - by_difference) <= 2e-5 * size))
     return "the derivative gives " + std::to_string(by_push) + ", differences " + std::to_string(by_difference);
   return "";
@@ -174,11 +189,13 @@ inline std::string wrong_derivative(const Use& u) {
 
 inline Array row_of(const Array& stacked, std::int64_t row, const runtime::Shape& shape) {
   Array out(stacked.dtype, shape);
-  std::memcpy(out.bytes.data(), stacked.bytes.data() + static_cast<std::size_t>(row) * out.bytes.size(), out.bytes.size());
+  std::memcpy(out.bytes.data(), stacked.bytes.data() + static_cast<std::size_t>(row) * out.bytes.size(),
+              out.bytes.size());
   return out;
 }
 
-inline std::string wrong_batch(const ir::OpTable& table, const ir::OpDef& op, const ir::Sample& sample, const std::vector<bool>& mapped) {
+inline std::string wrong_batch(const ir::OpTable& table, const ir::OpDef& op, const ir::Sample& sample,
+                               const std::vector<bool>& mapped) {
   const std::int64_t size = 3;
   Use one = use_of(table, op, sample), many = use_of(table, op, sample, false, size);
   Graph f = graph_of(one);
@@ -219,7 +236,8 @@ inline std::vector<Sharding> layouts_of(const Mesh& m, const runtime::Shape& sha
 }
 
 // Combinations of layouts of all operands: every one up to `most`, beyond that some drawn without a pattern.
-inline std::vector<std::vector<Sharding>> combinations(const Mesh& m, const std::vector<Type>& types, std::size_t most, unsigned seed) {
+inline std::vector<std::vector<Sharding>> combinations(const Mesh& m, const std::vector<Type>& types, std::size_t most,
+                                                       unsigned seed) {
   std::vector<std::vector<Sharding>> each, out;
   std::size_t all = 1;
   for (const Type& t : types) {
@@ -240,7 +258,8 @@ inline std::vector<std::vector<Sharding>> combinations(const Mesh& m, const std:
   return out;
 }
 
-inline std::string wrong_in_layouts(const ir::OpTable& table, const Graph& f, const Arrays& args, const Arrays& want, std::size_t most, unsigned seed, int& tried) {
+inline std::string wrong_in_layouts(const ir::OpTable& table, const Graph& f, const Arrays& args, const Arrays& want,
+                                    std::size_t most, unsigned seed, int& tried) {
   MeshRef m = mesh({{"X", 2}, {"Y", 2}});
   std::vector<Type> types;
   for (Var p : f.params) types.push_back(f.type(p));
@@ -250,9 +269,7 @@ inline std::string wrong_in_layouts(const ir::OpTable& table, const Graph& f, co
     for (const Sharding& s : layout) at += runtime::to_string(*m, s) + " ";
     try {
       why = differs(run_on(table, f, args, m, layout), want);
-    } catch (const std::exception& e) {
-      why = e.what();
-    }
+    } catch (const std::exception& e) { why = e.what(); }
     if (!why.empty()) return at + ": " + why;
   }
   return "";
@@ -271,7 +288,7 @@ inline std::string wrong_backward(const Use& u, std::size_t most, int& tried) {
   try {
     back = transform::vjp(*u.table, f, s.wrt, s.with_ct, false);
   } catch (const grammar::Error&) {
-    return "";   // not differentiable, and says so: wrong_derivative looks at the code
+    return "";  // not differentiable, and says so: wrong_derivative looks at the code
   }
   Arrays args = u.args;
   for (std::size_t r = 0; r < f.results.size(); ++r)

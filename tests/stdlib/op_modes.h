@@ -1,13 +1,13 @@
-// Checks of one row on one sample in explicit and in manual mode, as op_check.h does for automatic axes: on 2 x 2 devices, forward and
-// backward, against the same on one device.
+// Checks of one row on one sample in explicit and in manual mode, as op_check.h does for automatic axes: on 2 x 2
+// devices, forward and backward, against the same on one device.
 #pragma once
 #include "tests/stdlib/op_check.h"
 
 namespace shard::testing {
 
 // A graph on arguments of these layouts. Explicit axes: what comes out is laid out as its type says.
-inline Arrays run_typed(const ir::OpTable& table, const Graph& g, const Arrays& args, const MeshRef& m, const std::vector<Sharding>& layouts,
-                        std::string& why) {
+inline Arrays run_typed(const ir::OpTable& table, const Graph& g, const Arrays& args, const MeshRef& m,
+                        const std::vector<Sharding>& layouts, std::string& why) {
   runtime::Pool pool;
   std::vector<ArrayRef> arrays;
   std::vector<exec::ArgInfo> infos;
@@ -20,13 +20,16 @@ inline Arrays run_typed(const ir::OpTable& table, const Graph& g, const Arrays& 
     const Type& t = g.type(g.results[out.size()]);
     for (std::size_t d = 0; d < t.shape.size(); ++d)
       if (r->type.mesh && r->layout.dims[d].axes != t.sharding.dims[d].axes && why.empty())
-        why = "result " + std::to_string(out.size()) + " is laid out otherwise than its type " + runtime::to_string(t) + " says";
+        why = "result " + std::to_string(out.size()) + " is laid out otherwise than its type " + runtime::to_string(t) +
+              " says";
     out.push_back(read(pool, r));
   }
   return out;
 }
 
-struct Tally { int tried = 0, refused = 0; };
+struct Tally {
+  int tried = 0, refused = 0;
+};
 
 inline std::string wrong_explicit(const Use& u, std::size_t most, bool backward, Tally& tally) {
   MeshRef m = mesh({{"X", 2}, {"Y", 2}}, runtime::AxisKind::Explicit);
@@ -39,9 +42,7 @@ inline std::string wrong_explicit(const Use& u, std::size_t most, bool backward,
     Graph back;
     try {
       back = transform::vjp(*u.table, alone, s.wrt, s.with_ct, false);
-    } catch (const grammar::Error&) {
-      return "";
-    }
+    } catch (const grammar::Error&) { return ""; }
     for (std::size_t r = 0; r < alone.results.size(); ++r)
       if (s.with_ct[r]) args.push_back(numbers(alone.type(alone.results[r]), 40));
     want = run_alone(*u.table, back, args);
@@ -76,16 +77,15 @@ inline std::string wrong_explicit(const Use& u, std::size_t most, bool backward,
       }
       Arrays got = run_typed(*u.table, f, args, m, layouts, why);
       if (why.empty()) why = differs(got, want);
-    } catch (const std::exception& e) {
-      why = e.what();
-    }
+    } catch (const std::exception& e) { why = e.what(); }
     if (!why.empty()) return at + ": " + why;
   }
   return "";
 }
 
 // Per-device code: every one of four devices uses the row on numbers of its own.
-inline std::string wrong_manual(const ir::OpTable& table, const ir::OpDef& op, const ir::Sample& sample, bool backward, int& tried) {
+inline std::string wrong_manual(const ir::OpTable& table, const ir::OpDef& op, const ir::Sample& sample, bool backward,
+                                int& tried) {
   if (sample.operands.empty()) return "";
   MeshRef m = mesh({{"X", 2}, {"Y", 2}});
   const Use single = use_of(table, op, sample, backward), all = use_of(table, op, sample, backward, 4);
@@ -131,16 +131,15 @@ inline std::string wrong_manual(const ir::OpTable& table, const ir::OpDef& op, c
   if (backward) {
     try {
       one = transform::vjp(table, alone, s.wrt, s.with_ct, false);
-    } catch (const grammar::Error&) {
-      return "";
-    }
+    } catch (const grammar::Error&) { return ""; }
     for (std::size_t r = 0; r < g.results.size(); ++r)
       if (s.with_ct[r]) args.push_back(numbers(g.type(g.results[r]), 40));
     g = transform::vjp(table, g, s.wrt, s.with_ct, false);
   }
   ++tried;
   std::vector<Sharding> layouts;
-  for (const Array& a : args) layouts.push_back(tried % 2 ? split_first(a.shape.size()) : Sharding::replicated(a.shape.size()));
+  for (const Array& a : args)
+    layouts.push_back(tried % 2 ? split_first(a.shape.size()) : Sharding::replicated(a.shape.size()));
   Arrays together = run_on(table, g, args, m, layouts);
   for (std::int64_t device = 0; device < 4; ++device) {
     Arrays mine, part;

@@ -1,6 +1,7 @@
-// The table test: what a row says, held against itself, for every row and every sample. Derivatives against differences and against
-// each other, leading dimensions against single rows, and every layout of the operands on 2 x 2 devices against the whole operation,
-// forward and backward. Expectations are the operation itself on one device; that its values are right is ops_values_test.cpp's.
+// The table test: what a row says, held against itself, for every row and every sample. Derivatives against differences
+// and against each other, leading dimensions against single rows, and every layout of the operands on 2 x 2 devices
+// against the whole operation, forward and backward. Expectations are the operation itself on one device; that its
+// values are right is ops_values_test.cpp's.
 #include <catch2/catch.hpp>
 
 #include "stdlib/ops/elementwise.h"
@@ -21,9 +22,7 @@ void for_samples(Check check) {
       try {
         std::string why = check(op, sample);
         CHECK(why == "");
-      } catch (const std::exception& e) {
-        FAIL_CHECK(e.what());
-      }
+      } catch (const std::exception& e) { FAIL_CHECK(e.what()); }
     }
   }
 }
@@ -32,7 +31,7 @@ void for_samples(Check check) {
 
 TEST_CASE("rows: derivatives agree with differences, forward with reverse") {
   for_samples([](const ir::OpDef& op, const ir::Sample& sample) -> std::string {
-    if (op.name == "stop_gradient") return "";   // which has none, by its meaning
+    if (op.name == "stop_gradient") return "";  // which has none, by its meaning
     return wrong_derivative(use_of(rows(), op, sample, true));
   });
 }
@@ -45,7 +44,8 @@ TEST_CASE("rows: leading dimensions pass through") {
     for (std::size_t i = 0; n > 1 && i < n; ++i) {
       std::vector<bool> mapped(n, false);
       mapped[i] = true;
-      if (auto why = wrong_batch(rows(), op, sample, mapped); !why.empty()) return "operand " + std::to_string(i) + ": " + why;
+      if (auto why = wrong_batch(rows(), op, sample, mapped); !why.empty())
+        return "operand " + std::to_string(i) + ": " + why;
     }
     return "";
   });
@@ -53,33 +53,43 @@ TEST_CASE("rows: leading dimensions pass through") {
 
 TEST_CASE("rows: every layout of the operands gives the whole result") {
   int tried = 0;
-  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_forward(use_of(rows(), op, sample), 60 / kShare, tried); });
+  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) {
+    return wrong_forward(use_of(rows(), op, sample), 60 / kShare, tried);
+  });
   CHECK(tried * kShare > 4000);
 }
 
 TEST_CASE("rows: every layout of the operands gives the whole gradient") {
   int tried = 0;
-  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_backward(use_of(rows(), op, sample, true), 24 / kShare, tried); });
+  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) {
+    return wrong_backward(use_of(rows(), op, sample, true), 24 / kShare, tried);
+  });
   CHECK(tried * kShare > 2000);
 }
 
 TEST_CASE("rows on explicit axes: every typed layout gives the whole result, laid out as typed, or is refused") {
   Tally tally;
-  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_explicit(use_of(rows(), op, sample), 40 / kShare, false, tally); });
+  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) {
+    return wrong_explicit(use_of(rows(), op, sample), 40 / kShare, false, tally);
+  });
   CHECK(tally.tried * kShare > 2500);
   CHECK(tally.refused * kShare > 200);
 }
 
 TEST_CASE("rows on explicit axes: gradients are laid out as their operands") {
   Tally tally;
-  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_explicit(use_of(rows(), op, sample, true), 12 / kShare, true, tally); });
+  for_samples([&](const ir::OpDef& op, const ir::Sample& sample) {
+    return wrong_explicit(use_of(rows(), op, sample, true), 12 / kShare, true, tally);
+  });
   CHECK(tally.tried * kShare > 800);
 }
 
 TEST_CASE("rows in per-device code: each device has its own result and gradient") {
   int tried = 0;
   for (bool backward : {false, true})
-    for_samples([&](const ir::OpDef& op, const ir::Sample& sample) { return wrong_manual(rows(), op, sample, backward, tried); });
+    for_samples([&](const ir::OpDef& op, const ir::Sample& sample) {
+      return wrong_manual(rows(), op, sample, backward, tried);
+    });
   CHECK(tried > 700);
 }
 
@@ -88,18 +98,19 @@ TEST_CASE("rows: the report of samples") {
   std::string none;
   for (const ir::OpDef& op : rows().rows()) {
     INFO(op.name);
-    CHECK(!std::holds_alternative<std::monostate>(op.derivative));          // a gradient, Zero, or the word
+    CHECK(!std::holds_alternative<std::monostate>(op.derivative));  // a gradient, Zero, or the word
     core += !ir::is_composite(op);
     zero += std::holds_alternative<ir::Zero>(op.derivative);
     refused += std::holds_alternative<ir::NotDifferentiable>(op.derivative);
     samples += static_cast<int>(op.samples.size());
     with_samples += !op.samples.empty();
     if (!op.samples.empty()) continue;
-    CHECK(ir::structure_of(op));                                            // loops, branches, collectives: tests of their own
+    CHECK(ir::structure_of(op));  // loops, branches, collectives: tests of their own
     none += " " + std::string(op.name);
   }
-  WARN(rows().rows().size() << " rows (" << core << " of them core rows), " << with_samples << " with " << samples << " samples; derivative zero: " << zero
-                            << ", not differentiable: " << refused << "; structural, tested in tests/interpreter:" << none);
+  WARN(rows().rows().size() << " rows (" << core << " of them core rows), " << with_samples << " with " << samples
+                            << " samples; derivative zero: " << zero << ", not differentiable: " << refused
+                            << "; structural, tested in tests/interpreter:" << none);
   CHECK(samples > 450);
 }
 
@@ -139,11 +150,13 @@ ir::FactorFn all_pass(const ir::OpDef& row) {
 
 }  // namespace
 
-TEST_CASE("a row copied as it is passes") { CHECK(caught("permute", [](ir::OpDef&) {}) == ""); }
+TEST_CASE("a row copied as it is passes") {
+  CHECK(caught("permute", [](ir::OpDef&) {}) == "");
+}
 
 TEST_CASE("planted mistakes in rules are caught") {
   for (const char* name : {"rev", "rotate", "slice", "concatenate", "pad_with", "dynamic_update_at"})
-    CHECK(caught(name, [](ir::OpDef& row) {     // nothing is fetched from other blocks
+    CHECK(caught(name, [](ir::OpDef& row) {  // nothing is fetched from other blocks
             row.factors = all_pass(row);
             row.partition = {};
           }) != "");
@@ -157,30 +170,41 @@ TEST_CASE("planted mistakes in rules are caught") {
             return rule;
           };
         }) != "");
-#ifndef __SANITIZE_ADDRESS__   // the kernel believes the row, and reads beyond its blocks
+#ifndef __SANITIZE_ADDRESS__  // the kernel believes the row, and reads beyond its blocks
   // A square transpose that says its dimensions stay where they are: the shapes alone would not betray it.
   CHECK(caught("permute", [](ir::OpDef& row) {
           row.samples = {row.samples.back()};
           row.factors = stdlib::broadcast_factors;
         }) != "");
 #endif
-  CHECK(caught("iota", [](ir::OpDef& row) { row.partition = {}; }) == "");   // nothing splits a row without operands unless it is asked to
-  CHECK(caught("take_rows", [](ir::OpDef& row) { row.partition = [](ir::Builder& b, const ir::LocalCall& c, std::span<const ir::Var> in) { return b.emit(c.call.op, in, c.attrs); }; }) != "");
+  CHECK(caught("iota", [](ir::OpDef& row) { row.partition = {}; }) ==
+        "");  // nothing splits a row without operands unless it is asked to
+  CHECK(caught("take_rows", [](ir::OpDef& row) {
+          row.partition = [](ir::Builder& b, const ir::LocalCall& c, std::span<const ir::Var> in) {
+            return b.emit(c.call.op, in, c.attrs);
+          };
+        }) != "");
 }
 
 TEST_CASE("planted mistakes in derivatives are caught") {
   CHECK(caught("sin", [](ir::OpDef& row) {
-          row.derivative = ir::Partials{[](ir::Builder& b, const ir::NodeView& n) -> ir::Vars { return {b.call("sin", {n.in[0]})}; }};
+          row.derivative = ir::Partials{
+              [](ir::Builder& b, const ir::NodeView& n) -> ir::Vars { return {b.call("sin", {n.in[0]})}; }};
         }) != "");
   CHECK(caught("rev", [](ir::OpDef& row) {
-          row.derivative = ir::Transposes{{}, false, [](ir::Builder&, const ir::NodeView&, int, std::span<const ir::Var> ct, const ir::Type&) { return ct[0]; }};
+          row.derivative = ir::Transposes{
+              {}, false, [](ir::Builder&, const ir::NodeView&, int, std::span<const ir::Var> ct, const ir::Type&) {
+                return ct[0];
+              }};
         }) != "");
   CHECK(caught("contract", [](ir::OpDef& row) {
           row.samples = {row.samples[0]};
           auto right = std::get<ir::Transposes>(row.derivative);
-          row.derivative = ir::Transposes{{}, false, [right](ir::Builder& b, const ir::NodeView& n, int i, std::span<const ir::Var> ct, const ir::Type& want) {
-                                            return ir::neg(b, right.of(b, n, i, ct, want));
-                                          }};
+          row.derivative =
+              ir::Transposes{{},
+                             false,
+                             [right](ir::Builder& b, const ir::NodeView& n, int i, std::span<const ir::Var> ct,
+                                     const ir::Type& want) { return ir::neg(b, right.of(b, n, i, ct, want)); }};
         }) != "");
   CHECK(caught("maximum", [](ir::OpDef& row) { row.derivative = ir::Zero{}; }) != "");
 }

@@ -1,5 +1,6 @@
-// Values of operations as scripts call them, at ordinary and at odd arguments (infinities, ties, empty arrays, every element type), and
-// their derivatives. Goldens are JAX's own numbers: values_goldens.txt, written by make_values_goldens.py.
+// Values of operations as scripts call them, at ordinary and at odd arguments (infinities, ties, empty arrays, every
+// element type), and their derivatives. Goldens are JAX's own numbers: values_goldens.txt, written by
+// make_values_goldens.py.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
@@ -12,7 +13,9 @@ using namespace shard;
 
 namespace {
 
-struct Golden { std::string expression, type, numbers; };
+struct Golden {
+  std::string expression, type, numbers;
+};
 
 std::vector<Golden> goldens() {
   std::ifstream in("tests/stdlib/values_goldens.txt");
@@ -35,7 +38,8 @@ std::vector<double> numbers(std::string text) {
 }
 
 bool near(double got, double want, double tolerance) {
-  return got == want || (std::isnan(got) && std::isnan(want)) || std::fabs(got - want) <= tolerance * (0.3 + std::fabs(want));
+  return got == want || (std::isnan(got) && std::isnan(want)) ||
+         std::fabs(got - want) <= tolerance * (0.3 + std::fabs(want));
 }
 
 const char* const kBefore =

@@ -34,9 +34,7 @@ inline std::string run(const std::string& text, lang::Options options = {}) {
   Script s(std::move(options));
   try {
     s.in().run("test.shard", text);
-  } catch (const grammar::Error& e) {
-    return s.printed + lang::report(e.diagnostic, s.in().sources());
-  }
+  } catch (const grammar::Error& e) { return s.printed + lang::report(e.diagnostic, s.in().sources()); }
   return s.printed;
 }
 
@@ -45,9 +43,7 @@ inline std::string error(const std::string& text, lang::Options options = {}) {
   Script s(std::move(options));
   try {
     s.in().run("test.shard", text);
-  } catch (const grammar::Error& e) {
-    return lang::report(e.diagnostic, s.in().sources());
-  }
+  } catch (const grammar::Error& e) { return lang::report(e.diagnostic, s.in().sources()); }
   return "";
 }
 
