@@ -1,6 +1,6 @@
 // One kind of error for everything that a user can see: what is wrong, where, which facts disagree, and what to write
-// instead. A Diagnostic is a value (it is rendered by interpreter/lang/report.h, as text or JSON); Error carries one
-// through C++.
+// instead. A Diagnostic is a value (it is rendered by interpreter/lang/report/report.h, as text or JSON); Error carries
+// one through C++.
 #pragma once
 #include <exception>
 #include <optional>

@@ -1,7 +1,7 @@
 // Expressions as a whole: chains of operators, pipes, `shard ... as`, lambdas. Operands are in expression_operand.cpp.
 #include <boost/spirit/home/x3.hpp>
 
-#include "grammar/advice.h"
+#include "grammar/advice/advice.h"
 #include "grammar/rules.h"
 
 namespace shard::grammar {

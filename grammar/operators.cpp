@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "grammar/near_text.h"
+#include "grammar/advice/near_text.h"
 
 namespace shard::grammar {
 namespace {

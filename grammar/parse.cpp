@@ -6,9 +6,9 @@
 
 #include <boost/spirit/home/x3.hpp>
 
-#include "grammar/advice.h"
+#include "grammar/advice/advice.h"
+#include "grammar/advice/near_text.h"
 #include "grammar/form.h"
-#include "grammar/near_text.h"
 #include "grammar/rules.h"
 
 namespace shard::grammar {

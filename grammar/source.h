@@ -1,6 +1,6 @@
 // Where text comes from and how a place in it is named.
 // A Source is one file (or one REPL entry); a Span is a half-open byte range in one; the SourceMap owns the sources of
-// an engine. Nothing here renders: see interpreter/lang/report.h for the picture with the caret.
+// an engine. Nothing here renders: see interpreter/lang/report/report.h for the picture with the caret.
 #pragma once
 #include <cstdint>
 #include <memory>

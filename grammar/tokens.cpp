@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "grammar/advice.h"
+#include "grammar/advice/advice.h"
 #include "grammar/parse.h"
 
 namespace shard::grammar {

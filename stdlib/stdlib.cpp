@@ -1,7 +1,7 @@
 #include "stdlib/stdlib.h"
 
 #include "stdlib/host/host.h"
-#include "stdlib/host/transforms.h"
+#include "stdlib/host/transforms/transforms.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {

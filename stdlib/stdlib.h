@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "interpreter/ir/table.h"
-#include "interpreter/lang/interpreter.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::stdlib {
 

@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "interpreter/embed/machine.h"
-#include "interpreter/lang/format.h"
-#include "interpreter/lang/report.h"
+#include "interpreter/lang/report/report.h"
+#include "interpreter/lang/values/format.h"
 
 namespace shard {
 

@@ -4,7 +4,7 @@
 #pragma once
 #include <memory>
 
-#include "interpreter/lang/interpreter.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::embed {
 

@@ -115,18 +115,18 @@ using Compose =
 enum class Structure : std::uint8_t {
   Constant,  // attrs: value (number or bool), dtype, weak; a scalar
   Shard,     // the layout of a value: attrs layout; a constraint (auto axes), a reshard (explicit axes). Without the
-          // attribute: two operands, the first shall be laid out as the second where nothing else is said
-  Scan,    // regions [body]; attrs consts, carry (counts), length, reverse. in: consts, carry, xs; out: carry, ys
-  While,   // regions [cond, body]; attrs cond_consts, body_consts (counts). in: cond consts, body consts, carry; out:
-           // carry
-  Branch,  // regions [then, else]; in: a bool scalar, then what both regions take; out: results of the chosen one
-  Call,    // regions [body]; in and out are the body's (remat, custom gradients: the row's derivative says what is
-           // special)
-  Manual,  // regions [body]; per-device code: the body's types are local over the manual axes. attrs: axes (Ints, the
-           // manual axes), in0, in1, ... and out0, out1, ... (Layout: specs of operands and results over the manual
-           // axes)
-  Effect,  // print, assert, error: attrs say which; handled by a host hook in order. In a local graph operands are
-           // whole, or local where their type varies; attrs `layouts` then has the layouts that they had, as text
+             // attribute: two operands, the first shall be laid out as the second where nothing else is said
+  Scan,      // regions [body]; attrs consts, carry (counts), length, reverse. in: consts, carry, xs; out: carry, ys
+  While,     // regions [cond, body]; attrs cond_consts, body_consts (counts). in: cond consts, body consts, carry; out:
+             // carry
+  Branch,    // regions [then, else]; in: a bool scalar, then what both regions take; out: results of the chosen one
+  Call,      // regions [body]; in and out are the body's (remat, custom gradients: the row's derivative says what is
+             // special)
+  Manual,    // regions [body]; per-device code: the body's types are local over the manual axes. attrs: axes (Ints, the
+             // manual axes), in0, in1, ... and out0, out1, ... (Layout: specs of operands and results over the manual
+             // axes)
+  Effect,    // print, assert, error: attrs say which; handled by a host hook in order. In a local graph operands are
+             // whole, or local where their type varies; attrs `layouts` then has the layouts that they had, as text
   Collective,  // the `comm` column says which
 };
 using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, Alias, Compose, Structure>;

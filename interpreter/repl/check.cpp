@@ -1,13 +1,13 @@
 // shard check: what is wrong with a script, without running it. The script is evaluated on arrays that are types (see
-// interpreter/lang/check.h for what differs from a run): host code runs, operations only infer, and every error is
-// told.
+// interpreter/lang/check/check.h for what differs from a run): host code runs, operations only infer, and every error
+// is told.
 #include <algorithm>
 #include <cstdio>
 #include <map>
 
 #include "grammar/parse.h"
-#include "interpreter/lang/check.h"
-#include "interpreter/lang/report.h"
+#include "interpreter/lang/check/check.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/repl/commands.h"
 
 namespace shard::repl {

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <new>
 
-#include "interpreter/lang/report.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/repl/signals.h"
 #include "stdlib/stdlib.h"
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <set>
 
-#include "interpreter/lang/explain.h"
+#include "interpreter/lang/staging/explain.h"
 #include "interpreter/repl/commands.h"
 
 namespace shard::repl {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "grammar/parse.h"
-#include "interpreter/lang/impl.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/repl/commands.h"
 #include "interpreter/repl/editor.h"
 #include "interpreter/repl/signals.h"

@@ -2,7 +2,7 @@
 // register function defines one family in an interpreter; stdlib.cpp calls all of them. Transforms of functions are in
 // transforms.h.
 #pragma once
-#include "interpreter/lang/interpreter.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::stdlib {
 

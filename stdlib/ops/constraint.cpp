@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "interpreter/ir/explicit_law.h"
-#include "stdlib/ops/collective.h"
+#include "stdlib/ops/control/collective.h"
 
 namespace shard::stdlib {
 namespace {

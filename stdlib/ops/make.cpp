@@ -4,8 +4,8 @@
 
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/placed.h"
 #include "stdlib/ops/ops.h"
-#include "stdlib/ops/placed.h"
 
 namespace shard::stdlib {
 namespace {

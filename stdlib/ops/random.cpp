@@ -3,8 +3,8 @@
 // sample.cpp.
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/placed.h"
 #include "stdlib/ops/ops.h"
-#include "stdlib/ops/placed.h"
 
 namespace shard::stdlib {
 namespace {

@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/placed.h"
 #include "stdlib/ops/ops.h"
-#include "stdlib/ops/placed.h"
 
 namespace shard::stdlib {
 namespace {

@@ -1,6 +1,6 @@
 // Python's format mini-language against goldens of Python 3.11's format() (make_format_goldens.py), and how values
 // print.
-#include "interpreter/lang/format.h"
+#include "interpreter/lang/values/format.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <limits>
 
-#include "interpreter/lang/format_spec.h"
+#include "interpreter/lang/values/format_spec.h"
 #include "runtime/array/shape.h"
 
 using namespace shard;

@@ -2,7 +2,7 @@
 // arithmetic is Python's (checked with CPython 3.11).
 #include <catch2/catch.hpp>
 
-#include "interpreter/lang/closure.h"
+#include "interpreter/lang/values/closure.h"
 #include "tests/stdlib/script.h"
 
 using Catch::Contains;

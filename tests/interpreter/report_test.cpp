@@ -1,5 +1,5 @@
 // Diagnostics as text and JSON: marks under UTF-8, tabs and long lines, several lines, recursion, JSON escapes.
-#include "interpreter/lang/report.h"
+#include "interpreter/lang/report/report.h"
 
 #include <catch2/catch.hpp>
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "interpreter/lang/interpreter.h"
-#include "interpreter/lang/report.h"
+#include "interpreter/lang/eval/interpreter.h"
+#include "interpreter/lang/report/report.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::test {

@@ -1,0 +1,263 @@
+// Calls of operations: arguments bound by the row's signature, operands made arrays, everything else made attributes.
+#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/index/items.h"
+#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/names/aliases.h"
+
+namespace shard::lang {
+
+using grammar::Span;
+using ir::Parameter;
+using ir::ParamKind;
+using trace::Tensor;
+using Impl = Interpreter::Impl;
+
+namespace {
+
+bool is_tree(const Value& v) { return v.items() || v.fields(); }
+
+class Binder {
+ public:
+  Binder(Impl& m, const ir::OpDef& op, std::vector<CallArg>& args, Span span)
+      : m_(m), op_(op), signature_(m.ctx.table().signature(op)), args_(args), span_(span) {}
+
+  void bind() {
+    const auto& params = signature_.params;
+    std::vector<std::vector<const CallArg*>> given(params.size());
+    std::size_t next = 0, positional = 0, most = params.size();
+    bool rest = false;
+    for (const CallArg& a : args_) positional += a.name.empty();
+    for (const Parameter& p : params) rest = rest || p.rest;
+    one_list();
+    if (positional > most && !rest)
+      refuse(span_, "`" + name() + "` takes at most " + std::to_string(most) +
+                        (most == 1 ? " argument" : " arguments") + ", and " + std::to_string(positional) +
+                        " were given");
+    for (const CallArg& a : args_) {
+      std::size_t i = 0;
+      if (a.name.empty()) {
+        while (next < params.size() && !params[next].rest && !given[next].empty()) ++next;
+        i = std::min(next, params.size() - 1);
+        if (!params[i].rest) ++next;
+      } else {
+        while (i < params.size() && params[i].name != a.name) ++i;
+        if (i == params.size()) {
+          std::vector<std::string> names, notes;
+          for (const Parameter& p : params) names.push_back(p.name);
+          if (auto near = parameter_near(a.name, names)) notes.push_back("did you mean `" + *near + ":`?");
+          refuse(a.span, "`" + name() + "` has no parameter `" + a.name + "`", std::move(notes));
+        }
+        if (!given[i].empty()) refuse(a.span, "the argument `" + a.name + "` of `" + name() + "` is given twice");
+      }
+      given[i].push_back(&a);
+    }
+    for (std::size_t i = 0; i < params.size(); ++i) one(params[i], given[i]);
+  }
+
+  std::vector<Tensor> operands;
+  ir::Attrs attrs;
+
+ private:
+  std::string name() const { return std::string(op_.name); }
+  [[noreturn]] void refuse(Span where, std::string why, std::vector<std::string> notes = {}) {
+    notes.insert(notes.begin(), signature_.text);
+    m_.fail("call", where.known() ? where : span_, std::move(why), std::move(notes));
+  }
+  // zeros(3, 4): integers where one list of them is meant
+  void one_list() {
+    const auto& params = signature_.params;
+    if (!params.empty() && params[0].kind == ParamKind::Arrays && !params[0].rest && args_.size() > 1 &&
+        args_[0].name.empty() && args_[1].name.empty() && args_[0].value.is_tensor() && args_[1].value.is_tensor() &&
+        args_[1].value.tensor().type().rank() > 0)
+      refuse(span_of(args_[1]),
+             "`" + params[0].name + "` of `" + name() + "` is one argument, a list of arrays: `[a, b]`");
+    for (std::size_t i = 0; i + 1 < args_.size() && i < params.size() && args_[i + 1].name.empty(); ++i) {
+      if (params[i].kind != ParamKind::Ints || !args_[i].value.is<std::int64_t>()) continue;
+      if (i + 1 < params.size())
+        if (const ParamKind next = params[i + 1].kind;
+            next != ParamKind::DType && next != ParamKind::Spec && next != ParamKind::Bool && next != ParamKind::Str)
+          continue;
+      std::string list;
+      for (std::size_t k = i; k < args_.size() && args_[k].name.empty(); ++k) {
+        if (!args_[k].value.is<std::int64_t>()) return;
+        list += (list.empty() ? "" : ", ") + std::to_string(*args_[k].value.get<std::int64_t>());
+      }
+      refuse(span_of(args_[i + 1]),
+             "`" + params[i].name + "` of `" + name() + "` is one argument, a list: `[" + list + "]`");
+    }
+  }
+  Span span_of(const CallArg& a) const { return a.span.known() ? a.span : span_; }
+
+  void one(const Parameter& p, const std::vector<const CallArg*>& given) {
+    if (p.is_operand()) {
+      operand(p, given);
+      return;
+    }
+    if (given.empty()) {
+      if (!p.default_value) refuse(span_, "`" + name() + "` needs an argument `" + p.name + "`");
+      attrs.set(p.name, *p.default_value);
+      return;
+    }
+    const CallArg& a = *given[0];
+    if (a.value.is_none() &&
+        (p.optional || (p.default_value && std::holds_alternative<std::monostate>(*p.default_value)))) {
+      attrs.set(p.name, std::monostate{});
+      return;
+    }
+    attrs.set(p.name, attribute(p, a));
+  }
+
+  void operand(const Parameter& p, const std::vector<const CallArg*>& given) {
+    const bool none = given.empty() || (given.size() == 1 && given[0]->value.is_none());
+    if (p.optional) attrs.set("has_" + p.name, !none);
+    if (none) {
+      if (p.optional || (p.rest && given.empty())) return;
+      if (given.empty()) refuse(span_, "`" + name() + "` needs an argument `" + p.name + "`");
+    }
+    if (p.kind == ParamKind::Array && !p.rest) {
+      add(given[0]->value, *given[0], p);
+      return;
+    }
+    for (const CallArg* a : given) {
+      if (const auto* items = a->value.items()) {
+        if (given.size() > 1) {
+          add(a->value, *a, p);
+          continue;
+        }
+        for (const Value& v : *items) add(v, *a, p);
+      } else if (p.kind == ParamKind::Arrays && !p.rest && a->value.is_tensor() &&
+                 !a->value.tensor().type().shape.empty()) {
+        for (std::int64_t i = 0; i < a->value.tensor().type().shape[0]; ++i)
+          operands.push_back(row(m_.in, a->value.tensor(), i, span_of(*a)).tensor());
+      } else {
+        add(a->value, *a, p);
+      }
+    }
+  }
+  void add(const Value& v, const CallArg& a, const Parameter& p) {
+    if (!v.is_tensor() && !v.is_host_number() && !v.is<bool>() && !v.items())
+      refuse(span_of(a), "`" + name() + "` takes an array as `" + p.name + "`, and this is " + kind_name(v));
+    operands.push_back(m_.in.tensor(v, span_of(a)));
+  }
+
+  ir::AttrValue attribute(const Parameter& p, const CallArg& a) {
+    const Value& v = a.value;
+    const Span where = span_of(a);
+    const std::string what = "`" + p.name + "` of `" + name() + "`";
+    switch (p.kind) {
+      case ParamKind::Int: return m_.in.integer(v, where, what);
+      case ParamKind::Ints: return integers(v, where, what);
+      case ParamKind::Float: return m_.in.number(v, where, what);
+      case ParamKind::Bool:
+        if (auto* b = v.get<bool>()) return *b;
+        if (auto* t = v.get<Tensor>(); t && t->type().dtype == runtime::DType::Bool) return m_.in.truth(v, where);
+        refuse(where, what + " is true or false, and this is " + kind_name(v));
+      case ParamKind::Str: return m_.in.text(v, where, what);
+      case ParamKind::DType:
+        if (auto* t = v.get<runtime::DType>()) return *t;
+        if (v.is_string()) {
+          const std::string_view here = name_here(v.str());
+          const std::string dtype(here.empty() ? std::string_view(v.str()) : here);
+          if (runtime::dtype_named(dtype)) refuse(where, what + " is a dtype, written without quotes: `" + dtype + "`");
+        }
+        refuse(where, what + " is a dtype such as f32, and this is " + kind_name(v));
+      case ParamKind::Spec:
+        if (auto* s = v.get<std::shared_ptr<const Spec>>())
+          return m_.in.resolve(**s, static_cast<int>((*s)->dims.size()), where);
+        refuse(where, what + " is a spec such as P(@X), and this is " + kind_name(v));
+      case ParamKind::Pairs: return pairs(v, where, what);
+      case ParamKind::Number:
+        if (v.is<double>() || (v.is_tensor() && runtime::is_float(v.tensor().type().dtype)))
+          return m_.in.number(v, where, what);
+        return m_.in.integer(v, where, what);
+      case ParamKind::Array:
+      case ParamKind::Arrays: break;
+    }
+    throw std::logic_error("operand as attribute");
+  }
+  ir::Ints integers(const Value& v, Span where, const std::string& what) {
+    ir::Ints out;
+    if (v.is<std::shared_ptr<const Axis>>() || has_axes(v)) return axis_ids(m_, v, where);
+    if (const auto* items = v.items()) {
+      for (const Value& x : *items) out.push_back(m_.in.integer(x, where, what));
+    } else if (auto* t = v.get<Tensor>(); t && t->type().rank() == 1) {
+      runtime::ArrayRef host = m_.at(where, [&] { return runtime::to_host(m_.ctx.pool(), m_.ctx.concrete(*t, what)); });
+      if (!runtime::is_integer(t->type().dtype)) refuse(where, what + " takes integers, and this is " + kind_name(v));
+      for (std::int64_t i = 0; i < t->type().shape[0]; ++i) out.push_back(runtime::element_int(*host, i));
+    } else {
+      out.push_back(m_.in.integer(v, where, what));
+    }
+    return out;
+  }
+  static bool has_axes(const Value& v) {
+    const auto* items = v.items();
+    return items && !items->empty() && (*items)[0].is<std::shared_ptr<const Axis>>();
+  }
+  ir::Pairs pairs(const Value& v, Span where, const std::string& what) {
+    ir::Pairs out;
+    if (v.is<std::int64_t>())
+      return {{m_.in.integer(v, where, what), m_.in.integer(v, where, what)}};  // as NumPy's pad: on both sides
+    const auto* items = v.items();
+    if (!items) refuse(where, what + " is a list of pairs, and this is " + kind_name(v));
+    if (items->size() == 2 && (*items)[0].is<std::int64_t>() && (*items)[1].is<std::int64_t>())
+      return {{m_.in.integer((*items)[0], where, what), m_.in.integer((*items)[1], where, what)}};
+    for (const Value& x : *items) {
+      const auto* two = x.items();
+      if (!two || two->size() != 2)
+        refuse(where, what + " is a list of pairs such as [(0, 1)], and an element is " + kind_name(x));
+      out.emplace_back(m_.in.integer((*two)[0], where, what), m_.in.integer((*two)[1], where, what));
+    }
+    return out;
+  }
+
+  Impl& m_;
+  const ir::OpDef& op_;
+  const ir::Signature& signature_;
+  std::vector<CallArg>& args_;
+  Span span_;
+};
+
+// What `out:` says of auto axes is no part of a type: it constrains the result, as `shard` does. Dimensions of which it
+// says nothing are left to the partitioner.
+std::optional<ir::Layout> constraint(const ir::Attrs& attrs) {
+  if (!attrs.has("out")) return std::nullopt;
+  ir::Layout layout = attrs.layout("out");
+  if (!layout.mesh || (layout.sharding.used_axes() & layout.mesh->of_kind(runtime::AxisKind::Auto)).empty())
+    return std::nullopt;
+  return layout;
+}
+
+}  // namespace
+
+Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span) {
+  // Collectives map over trees.
+  if (op.comm != ir::Comm::None && !args.empty() && args[0].name.empty() && is_tree(args[0].value)) {
+    std::vector<Value> out;
+    for (Value& leaf : leaves(args[0].value)) {
+      std::vector<CallArg> one = args;
+      one[0].value = std::move(leaf);
+      out.push_back(call_row(op, one, span));
+    }
+    return with_leaves(args[0].value, std::move(out));
+  }
+  return at(span, [&]() -> Value {
+    Binder b(*this, op, args, span);
+    b.bind();
+    ctx.set_span(recorded_at(span));
+    const auto asked = constraint(b.attrs);
+    std::vector<Tensor> out = ctx.apply(op, b.operands, std::move(b.attrs));
+    for (Tensor& t : out) {
+      if (!asked) break;
+      ir::Layout layout = *asked;
+      layout.sharding.dims.resize(t.type().shape.size());
+      for (auto& d : layout.sharding.dims) d.open = d.open || d.axes.empty();
+      t = ctx.apply1(*ctx.table().core().shard, {t}, {{"layout", std::move(layout)}});
+    }
+    if (out.size() == 1) return std::move(out[0]);
+    std::vector<Value> values;
+    for (Tensor& t : out) values.emplace_back(std::move(t));
+    return Value::tuple(std::move(values));
+  });
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,101 @@
+// The evaluator of trees: one an engine. It owns the source map, the modules and the global scope, and evaluates with
+// the engine's trace::Context, so that every operation on arrays is either run or recorded. This header is what host
+// functions use.
+#pragma once
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grammar/diagnostic.h"
+#include "interpreter/lang/values/native.h"
+#include "interpreter/trace/context.h"
+
+namespace shard::lang {
+
+struct Compiled;  // jit.h: one call of a function, compiled
+
+struct Options {
+  int devices = 8;
+  std::function<void(std::string_view)> output;                                        // print; default: std::cout
+  std::vector<std::pair<std::string, std::string>> set;                                // --set name=value
+  std::function<std::optional<std::string>(const std::string& name)> embedded_module;  // stdlib/*.shard by name
+  std::function<bool(const std::string& path)> may_read;                               // files: default all
+  std::function<bool(const std::string& path)> may_write;  // files, and folders of logs: default all
+  // `test` blocks: told the name and a function that runs the block in a scope of its own (it throws the block's
+  // error). Absent: skipped.
+  std::function<void(const std::string& name, grammar::Span span, const std::function<void()>& body)> test;
+  std::function<void(const Compiled&)> compiled;  // told of every call that a jit or manual function compiles
+};
+
+// What `run` and `enter` throw for a text with several errors of form or names: the first is the Error itself.
+class Errors : public grammar::Error {
+ public:
+  explicit Errors(std::vector<grammar::Diagnostic> diagnostics)
+      : Error(diagnostics.at(0)), all(std::move(diagnostics)) {}
+  std::vector<grammar::Diagnostic> all;
+};
+
+class Interpreter {
+ public:
+  Interpreter(trace::Context& context, Options options);
+  ~Interpreter();
+
+  // ---- for the host
+  void define(Native native);                                      // a builtin, below all scopes of scripts
+  void define(std::string name, Value constant, std::string doc);  // e.g. inf
+  std::optional<Value> builtin(const std::string& name);           // a native, a constant or an operation
+  trace::Context& context() { return context_; }
+  const Options& options() const { return options_; }
+  grammar::SourceMap& sources() { return sources_; }
+  void write(std::string_view text);  // to the output
+
+  // ---- running. Errors are grammar::Error with the calls that led there.
+  Value run(std::string name, std::string text);  // a module's top level; the value of its last expression, or none
+  Value enter(std::string text);                  // one REPL entry, in a scope that stays
+  Value call(const Value& f, std::vector<CallArg> args, grammar::Span span);
+  Value call(const Value& f, std::vector<Value> args, grammar::Span span = {});
+  std::optional<Value> global(const std::string& name);  // of the last module run, or the REPL's scope
+  void set_global(const std::string& name, Value v);
+  void interrupt();  // from a signal handler or another thread: the run stops with Error("interrupt")
+
+  // ---- what host functions ask
+  // Opens a trace (Context::trace) in which variables from outside may be read but not assigned.
+  trace::Traced trace(std::span<const runtime::Type> params,
+                      const std::function<std::vector<trace::Tensor>(std::span<const trace::Tensor>)>& body,
+                      bool types_only = false);
+  trace::Tensor tensor(const Value& v,
+                       grammar::Span span);  // arrays and host numbers (weak scalars), nested lists of numbers
+  std::int64_t integer(const Value& v, grammar::Span span,
+                       std::string_view what);  // a host integer; puts a guard on a traced one
+  double number(const Value& v, grammar::Span span, std::string_view what);
+  bool truth(const Value& v, grammar::Span span);  // host conditions; concrete arrays of rank 0
+  const std::string& text(const Value& v, grammar::Span span, std::string_view what);
+  std::string show(const Value& v);  // as print shows it
+  std::string repr(const Value& v);  // as the REPL and containers show it
+  // A spec met with the current mesh and rules for a value of this rank: names looked up, errors of spec.h.
+  ir::Layout resolve(const Spec& spec, int rank, grammar::Span span, const runtime::MeshRef& mesh = nullptr);
+  [[noreturn]] void fail(std::string code, grammar::Span span, std::string message,
+                         std::vector<std::string> notes = {});
+
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  trace::Context& context_;
+  Options options_;
+  grammar::SourceMap sources_;
+  std::unique_ptr<Impl> impl_;
+};
+
+// ---- trees: leaves are what is not a list, tuple or record; none is an empty tree (tree.cpp)
+std::vector<Value> leaves(const Value& tree);
+Value with_leaves(const Value& tree, std::vector<Value> leaves);  // the same structure with new leaves
+bool same_structure(const Value& a, const Value& b);
+std::string structure(const Value& tree);  // "{w: *, b: *}" for messages and keys
+
+}  // namespace shard::lang

@@ -1,0 +1,69 @@
+// Trying an operation again with its operands in other layouts, on types alone: nothing runs, and what it accepts is
+// known from the operation itself.
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "interpreter/lang/eval/impl.h"
+
+namespace shard::lang {
+
+// The parts of an operation as they are written, with their values: operands, arguments, an indexed array and its
+// indices.
+struct Part {
+  Value value;
+  const grammar::Expr* expr = nullptr;
+};
+
+struct Attempt {
+  std::function<Value(std::vector<Value>)> with;          // the same operation on other values of its parts
+  std::function<Value(const Value& spec)> with_out = {};  // the same with `out: spec`; empty where it has none
+  std::function<grammar::Fix(const std::string& spec)> out_fix = {};  // how that is written
+};
+
+// Operand `element` of part `part` (-1: the part itself): an array that stands somewhere in the source.
+struct Operand {
+  std::size_t part;
+  std::ptrdiff_t element;
+  grammar::Span span;
+  trace::Tensor tensor;
+};
+
+// An array of the program, whose numbers are not known while tracing.
+bool is_array(const Value& v);
+
+class Trials {
+ public:
+  Trials(Interpreter::Impl& m, const std::vector<Part>& parts, const Attempt& attempt);
+
+  std::string text(const runtime::Sharding& s) const { return runtime::to_string(*mesh_, s); }
+  bool possible() const { return mesh_ && !operands_.empty(); }
+  const std::vector<Operand>& operands() const { return operands_; }
+
+  // The layout of the operation's first result where operand i is laid out so; nothing where it is refused.
+  std::optional<runtime::Sharding> with(std::size_t i, const runtime::Sharding& layout);
+  // The same where all operands are laid out whole.
+  std::optional<runtime::Sharding> with_all_whole();
+  // The same where the result's layout is said.
+  std::optional<runtime::Sharding> with_out(const runtime::Sharding& layout);
+  // The type of the operation's first result, where its parts are given so; nothing where it is refused.
+  std::optional<runtime::Type> type_of(const std::function<Value()>& operation);
+  // Layouts for operand i that are near to its own: the sum finished, one dimension whole, as another operand, nothing
+  // split.
+  std::vector<runtime::Sharding> candidates(std::size_t i) const;
+
+ private:
+  using Operation = std::function<Value(const std::vector<Value>&)>;
+  std::optional<runtime::Sharding> run(const std::vector<runtime::Type>& types, const Operation& operation);
+  std::optional<runtime::Type> result(const std::vector<runtime::Type>& types, const Operation& operation);
+
+  Interpreter::Impl& m_;
+  const std::vector<Part>& parts_;
+  const Attempt& attempt_;
+  std::vector<Operand> operands_;
+  std::vector<runtime::Type> types_;
+  runtime::MeshRef mesh_;
+};
+
+}  // namespace shard::lang

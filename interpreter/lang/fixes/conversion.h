@@ -1,0 +1,25 @@
+// Where a value has the right shape and dtype but another layout, or varies along too few axes: the text that brings it
+// to the type that is wanted, and the fixes made of it.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grammar/ast.h"
+#include "interpreter/lang/eval/impl.h"
+
+namespace shard::lang {
+
+struct Conversion {
+  std::string before, after;  // what stands around the value
+  bool call;                  // which are a call's: its argument needs no brackets
+  std::string of(const std::string& value) const { return before + value + after; }
+  std::string of(Interpreter& in, grammar::Span written) const;
+};
+// From `have` to `want`; nothing where more differs than the layout or the axes to vary along.
+std::optional<Conversion> conversion(const runtime::Type& have, const runtime::Type& want);
+
+// `(shard TEXT as SPEC)` in place of what is written at `span`.
+grammar::Fix shard_fix(Interpreter& in, std::string advice, grammar::Span span, const std::string& spec);
+
+}  // namespace shard::lang

@@ -1,0 +1,16 @@
+// A spec written in place that does not fit its array: names that are near, an axis once, as many entries as
+// dimensions, and no axis that does not divide.
+#pragma once
+#include "interpreter/lang/eval/impl.h"
+
+namespace shard::lang {
+
+// A layout for an array of this shape that is near to `written`; nothing where `written` fits, or none is near.
+std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const runtime::Shape& shape,
+                            const runtime::MeshRef& mesh, grammar::Span span);
+
+// `e`: a `shard` expression whose `spec` failed on `value`; `mesh`: the one it names, or null.
+void mend_shard(Interpreter::Impl& m, grammar::Error& error, const grammar::Expr& e, const Value& value,
+                const Value& spec, const runtime::MeshRef& mesh);
+
+}  // namespace shard::lang

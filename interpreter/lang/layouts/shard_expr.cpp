@@ -1,0 +1,229 @@
+// `shard E as SPEC on MESH`, and the literals that layouts are written with: P(...) and types.
+#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/fixes/spec_fix.h"
+#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/values/format.h"
+
+namespace shard::lang {
+
+using namespace grammar;
+using trace::Tensor;
+using Impl = Interpreter::Impl;
+
+namespace {
+
+// One array to its layout. In a trace the row is recorded (a constraint on auto axes, a reshard on explicit ones); at
+// top level it places data, also across meshes, by way of the host.
+Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, Span span) {
+  if (!layout.mesh) return t;  // P() and no mesh: there is nothing to lay out
+  check_divides(layout, t.type().shape, span);
+  if (!t.traced()) {
+    const runtime::DeviceArray& a = *t.array();
+    bool open = false;
+    for (const auto& d : layout.sharding.dims) open = open || d.open;
+    if (!open && a.type.mesh && *a.type.mesh == *layout.mesh && a.layout == layout.sharding) return t;
+    if (m.ctx.tracing() && a.type.mesh && !runtime::same_devices(*a.type.mesh, *layout.mesh))
+      m.fail("mesh", span, "a value can move to another mesh outside of traced code only",
+             {"it is on " + runtime::to_string(*a.type.mesh), "the layout is on " + runtime::to_string(*layout.mesh)});
+  }
+  m.ctx.set_span(m.recorded_at(span));
+  return m.ctx.apply1(*m.ctx.table().core().shard, {t}, {{"layout", layout}});
+}
+
+class Layer {
+ public:
+  Layer(Impl& m, runtime::MeshRef mesh, Span span) : m_(m), mesh_(std::move(mesh)), span_(span) {}
+
+  Value lay(const Value& v, const Value& specs) {
+    if (auto* s = specs.get<std::shared_ptr<const Spec>>()) return everywhere(v, **s);
+    if (specs.is_none()) return v;
+    if (auto* items = specs.items()) {
+      const auto* values = v.items();
+      if (!values || values->size() != items->size()) misfit(v, specs);
+      std::vector<Value> out;
+      for (std::size_t i = 0; i < items->size(); ++i) out.push_back(lay((*values)[i], (*items)[i]));
+      return v.is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
+    }
+    if (auto* r = specs.fields()) {
+      const Record* fields = v.fields();
+      if (!fields || fields->fields.size() != r->fields.size()) misfit(v, specs);
+      std::vector<std::pair<std::string, Value>> out;
+      for (const auto& [name, value] : fields->fields) {
+        const Value* spec = r->find(name);
+        if (!spec) misfit(v, specs);
+        out.emplace_back(name, lay(value, *spec));
+      }
+      return Value::record(std::move(out));
+    }
+    m_.fail("spec", span_, "a layout is a spec such as P(@X), or a tree of specs, and this is " + kind_name(specs));
+  }
+
+ private:
+  [[noreturn]] void misfit(const Value& v, const Value& specs) {
+    auto text = [](const Value& x) { return x.items() || x.fields() ? structure(x) : kind_name(x); };
+    m_.fail("spec", span_, "the specs do not fit the value: they must be a prefix of its tree",
+            {"the specs are " + text(specs), "the value is " + text(v)});
+  }
+  Value everywhere(const Value& v, const Spec& spec) {
+    if (v.items() || v.fields()) {
+      std::vector<Value> out;
+      for (const Value& leaf : leaves(v)) out.push_back(everywhere(leaf, spec));
+      return with_leaves(v, std::move(out));
+    }
+    auto* t = v.get<Tensor>();
+    if (!t || t->known()) return v;  // host values are everywhere anyway
+    const runtime::MeshRef& around = mesh_ ? mesh_ : m_.ctx.mesh();
+    for (const SpecEntry& entry : spec.dims)
+      for (const std::string& name : entry.axes)
+        if (const auto axis = around ? around->find(name) : std::nullopt) refuse_manual(*around, *axis, *t);
+    ir::Layout layout;
+    try {
+      layout = resolve_spec(m_, spec, t->type().rank(), span_, mesh_);
+      for (runtime::AxisId a : layout.sharding.used_axes().list()) refuse_manual(*layout.mesh, a, *t);
+    } catch (Error& e) {
+      e.diagnostic.notes.push_back("the array is " + kind_name(v));
+      throw;
+    }
+    return m_.at(span_, [&] { return Value(place(m_, *t, layout, span_)); });
+  }
+
+  // Inside per-device code its axes are taken: a value is one device's block, and only collectives move along them.
+  void refuse_manual(const runtime::Mesh& mesh, runtime::AxisId axis, const Tensor& t) {
+    if (mesh.axes[axis].kind != runtime::AxisKind::Manual) return;
+    const std::string name = "@" + mesh.axes[axis].name;
+    m_.fail("mode", span_,
+            name + " is manual here: " + runtime::to_string(t.type()) +
+                " is the block of one device, and `shard` lays out along axes that are not manual",
+            {"along " + name + " blocks move by collectives: `all_gather`, `psum_scatter`, `all_to_all`, `ppermute`"});
+  }
+
+  Impl& m_;
+  runtime::MeshRef mesh_;
+  Span span_;
+};
+
+}  // namespace
+
+Value shard_tree(Interpreter& in, const Value& tree, const Value& specs, const runtime::MeshRef& mesh, Span span) {
+  return Layer(in.impl(), mesh, span).lay(tree, specs);
+}
+
+Value Impl::eval_shard(const Expr& e, const grammar::Shard& s) {
+  Value v = eval(*s.value), spec = eval(*s.spec);
+  runtime::MeshRef mesh;
+  if (s.mesh) {
+    Value m = eval(*s.mesh);
+    auto* given = m.get<std::shared_ptr<const MeshValue>>();
+    if (!given) fail("type", s.mesh->span, "`on` takes a mesh, and this is " + kind_name(m));
+    mesh = (*given)->mesh;
+  }
+  auto* splits = spec.get<std::shared_ptr<const Spec>>();
+  auto* array = v.get<Tensor>();
+  if (splits && *splits && !(*splits)->dims.empty() && !v.items() && !v.fields() && !v.is_none() &&
+      (!array || array->known()))
+    fail("spec", e.span, lang::show(**splits) + " splits dimensions, and " + kind_name(v) + " has none",
+         {"`P()` fits every value"});
+  try {
+    return shard_tree(in, v, spec, mesh, e.span);
+  } catch (Error& error) {
+    mend_shard(*this, error, e, v, spec, mesh);
+    throw;
+  }
+}
+
+Value Impl::eval_spec(const Expr& e, const SpecLit& s) {
+  auto out = std::make_shared<Spec>();
+  auto names = [&](const Value& v, Span span, auto& self) -> std::vector<std::string> {
+    if (auto* a = v.get<std::shared_ptr<const Axis>>()) return (*a)->names;
+    if (v.is_none()) return {};
+    if (auto* items = v.items()) {
+      std::vector<std::string> all;
+      for (const Value& x : *items)
+        for (std::string& n : self(x, span, self)) all.push_back(std::move(n));
+      return all;
+    }
+    if (v.is_string())
+      fail("spec", span, "an entry of a spec is an axis such as @" + v.str() + ", and this is a string");
+    fail("spec", span, "an entry of a spec is an axis such as @X, `_` or `?`, and this is " + kind_name(v));
+  };
+  for (const Arg& a : s.args) {
+    if (a.name) {
+      Value v = eval(*a.value);
+      if (a.name->text == "unreduced") {
+        out->unreduced = names(v, a.value->span, names);
+      } else if (a.name->text == "reduced") {
+        out->reduced = names(v, a.value->span, names);
+      } else if (a.name->text == "kind") {
+        if (!v.is_string())
+          fail("spec", a.value->span, "`kind` is \"sum\", \"max\" or \"min\", and this is " + kind_name(v));
+        out->kind = v.str() == "sum" ? "" : v.str();
+      } else {
+        fail("spec", a.name->span, "a spec has no argument `" + a.name->text + "`",
+             {"it takes unreduced:, reduced: and kind:"});
+      }
+      continue;
+    }
+    if (std::holds_alternative<HoleLit>(a.value->node)) {
+      out->dims.emplace_back();
+    } else if (std::holds_alternative<OpenLit>(a.value->node)) {
+      out->dims.push_back({{}, true});
+    } else if (a.spread) {
+      Value v = eval(*a.value);
+      if (auto* spec = v.get<std::shared_ptr<const Spec>>()) {
+        out->dims.insert(out->dims.end(), (*spec)->dims.begin(), (*spec)->dims.end());
+      } else if (auto* items = v.items()) {
+        for (const Value& x : *items) out->dims.push_back({names(x, a.value->span, names), false});
+      } else {
+        fail("spec", a.value->span, "`...` in a spec spreads a list of axes, and this is " + kind_name(v));
+      }
+    } else {
+      out->dims.push_back({names(eval(*a.value), a.value->span, names), false});
+    }
+  }
+  (void)e;
+  return Value(std::shared_ptr<const Spec>(std::move(out)));
+}
+
+Value Impl::eval_type(const Expr& e, const TypeLit& t) {
+  auto out = std::make_shared<runtime::Type>();
+  out->dtype = t.dtype == "key" ? runtime::DType::Key : *runtime::dtype_named(t.dtype);
+  out->weak = t.weak;
+  const runtime::MeshRef mesh = ctx.mesh();
+  auto axes = [&](const std::vector<Word>& words, Span span) {
+    std::vector<std::string> names;
+    for (const Word& w : words) names.push_back(w.text);
+    if (!mesh)
+      fail("mesh", span, "`@" + names[0] + "` names an axis, and there is no mesh",
+           {"declare one: mesh m = (@" + names[0] + ": 8)"});
+    out->mesh = mesh;
+    return axes_named(*this, names, *mesh, span, "");
+  };
+  for (const TypeDim& d : t.dims) {
+    if (d.ellipsis || !d.size || std::holds_alternative<HoleLit>(d.size->node))
+      fail("type", d.span, "a type that is a value has every size",
+           {"`_` and `...` stand in annotations of parameters"});
+    const std::int64_t n = in.integer(eval(*d.size), d.size->span, "a size");
+    if (n < 0) fail("shape", d.size->span, "a size is not negative, and this is " + std::to_string(n));
+    out->shape.push_back(n);
+    out->sharding.dims.emplace_back();
+    if (!d.axes.empty()) out->sharding.dims.back().axes = axes(d.axes, d.span);
+  }
+  for (const TypeGroup& g : t.groups) {
+    runtime::AxisSet set;
+    for (auto a : axes(g.axes, e.span)) set.add(a);
+    if (g.tag == "V")
+      out->varying = set;
+    else if (g.tag == "R")
+      out->sharding.reduced = set;
+    else {
+      out->sharding.unreduced = set;
+      out->sharding.pending = g.tag == "U_max"   ? runtime::Pending::Max
+                              : g.tag == "U_min" ? runtime::Pending::Min
+                                                 : runtime::Pending::Sum;
+    }
+  }
+  at(e.span, [&] { return runtime::numel(out->shape); });
+  return Value(std::shared_ptr<const runtime::Type>(std::move(out)));
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,192 @@
+#include "interpreter/lang/layouts/spec.h"
+
+#include "interpreter/lang/index/items.h"
+#include "interpreter/lang/values/format.h"
+
+namespace shard::lang {
+
+using grammar::Span;
+using runtime::AxisId;
+using runtime::AxisSet;
+using Impl = Interpreter::Impl;
+
+std::string sizes_text(const runtime::Mesh& mesh) {
+  std::string out;
+  for (const auto& a : mesh.axes) out += (out.empty() ? "@" : ", @") + a.name + ": " + std::to_string(a.size);
+  return out.empty() ? "no axis" : out;
+}
+
+namespace {
+
+// The axis names of a rule's value: an axis, a list of them, or none.
+std::vector<std::string> rule_axes(Impl& m, const Value& v, const std::string& name, Span span) {
+  if (v.is_none()) return {};
+  if (auto* a = v.get<std::shared_ptr<const Axis>>()) return (*a)->names;
+  if (const auto* items = v.items()) {
+    std::vector<std::string> out;
+    for (const Value& x : *items)
+      for (std::string& n : rule_axes(m, x, name, span)) out.push_back(std::move(n));
+    return out;
+  }
+  m.fail("spec", span, "the rule for `" + name + "` must be an axis such as @data, or `_`, and is " + kind_name(v));
+}
+
+std::string rules_text(const Value& rules) {
+  const Record* r = rules.fields();
+  std::vector<std::string> names;
+  if (r)
+    for (const auto& f : r->fields) names.push_back("@" + f.first);
+  return names.empty() ? "there are no rules" : "the rules know " + joined(names);
+}
+
+}  // namespace
+
+std::vector<AxisId> axes_named(Impl& m, const std::vector<std::string>& names, const runtime::Mesh& mesh, Span span,
+                               const std::string& what) {
+  std::vector<AxisId> out;
+  for (const std::string& name : names) {
+    if (auto id = mesh.find(name)) {
+      out.push_back(*id);
+      continue;
+    }
+    const Record* rules = m.rules().fields();
+    const Value* rule = rules ? rules->find(name) : nullptr;
+    if (!rule) {
+      std::vector<std::string> candidates, notes;
+      for (const auto& a : mesh.axes) candidates.push_back(a.name);
+      if (rules)
+        for (const auto& f : rules->fields) candidates.push_back(f.first);
+      notes.push_back("the mesh has " + sizes_text(mesh) + "; " + rules_text(m.rules()));
+      if (auto near = grammar::near_miss(name, candidates)) notes.push_back("did you mean `@" + *near + "`?");
+      m.fail("spec", span,
+             "`@" + name + "`" + (what.empty() ? "" : " in " + what) +
+                 " is neither an axis of the mesh nor a name in the rules",
+             std::move(notes));
+    }
+    for (const std::string& axis : rule_axes(m, *rule, name, span)) {
+      auto id = mesh.find(axis);
+      if (!id)
+        m.fail("spec", span, "the rules lay `@" + name + "` on `@" + axis + "`, which is no axis of the mesh",
+               {"the mesh has " + sizes_text(mesh)});
+      out.push_back(*id);
+    }
+  }
+  return out;
+}
+
+ir::Ints axis_ids(Impl& m, const Value& axes, Span span) {
+  const runtime::MeshRef mesh = m.ctx.mesh();
+  std::vector<std::string> names;
+  auto collect = [&](const Value& v) {
+    auto* a = v.get<std::shared_ptr<const Axis>>();
+    if (!a) m.fail("type", span, "this is an axis such as @X, and " + kind_name(v) + " was given");
+    names.insert(names.end(), (*a)->names.begin(), (*a)->names.end());
+  };
+  if (const auto* items = axes.items()) {
+    for (const Value& v : *items) collect(v);
+  } else {
+    collect(axes);
+  }
+  if (!mesh)
+    m.fail("mesh", span, "`@" + (names.empty() ? std::string("?") : names[0]) + "` names an axis, and there is no mesh",
+           {"declare one: mesh m = (@X: 8)"});
+  ir::Ints out;
+  for (AxisId a : axes_named(m, names, *mesh, span, "")) out.push_back(a);
+  return out;
+}
+
+ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const runtime::MeshRef& given) {
+  const runtime::MeshRef mesh = given ? given : m.ctx.mesh();
+  const std::string text = lang::show(spec);
+  if (static_cast<int>(spec.dims.size()) > rank) {
+    std::size_t entries = spec.dims.size();
+    while (entries > 0 && spec.dims[entries - 1] == SpecEntry{}) --entries;
+    if (static_cast<int>(entries) > rank)
+      m.fail("spec", span,
+             text + " has " + std::to_string(entries) + (entries == 1 ? " entry" : " entries") +
+                 " for an array of rank " + std::to_string(rank),
+             {rank == 0 ? "a number is laid out as P()" : "leave out the last entries"});
+  }
+  ir::Layout out;
+  out.mesh = mesh;
+  out.sharding = runtime::Sharding::replicated(static_cast<std::size_t>(rank));
+  bool names = !spec.unreduced.empty() || !spec.reduced.empty(), open = false;
+  for (const SpecEntry& e : spec.dims) names = names || !e.axes.empty(), open = open || e.open;
+  if (!mesh) {
+    if (names || open)
+      m.fail("mesh", span, text + " needs a mesh, and none was declared", {"declare one: mesh m = (@X: 8)"});
+    return out;
+  }
+  AxisSet used;
+  auto once = [&](AxisId a) {
+    if (used.has(a))
+      m.fail("spec", span, "`@" + mesh->axes[a].name + "` appears twice in " + text,
+             {"an axis can split one dimension only"});
+    used.add(a);
+  };
+  for (std::size_t d = 0; d < spec.dims.size() && d < static_cast<std::size_t>(rank); ++d) {
+    const SpecEntry& e = spec.dims[d];
+    if (e.open && mesh->of_kind(runtime::AxisKind::Auto).empty())
+      m.fail("spec", span,
+             "`?` leaves a dimension to the compiler, which needs an auto axis, and the mesh " +
+                 runtime::to_string(*mesh) + " has none");
+    out.sharding.dims[d].open = e.open;
+    for (AxisId a : axes_named(m, e.axes, *mesh, span, text)) {
+      once(a);
+      out.sharding.dims[d].axes.push_back(a);
+    }
+  }
+  auto pending = [&](const std::vector<std::string>& axes, const char* what, AxisSet& to) {
+    for (AxisId a : axes_named(m, axes, *mesh, span, text)) {
+      once(a);
+      if (mesh->axes[a].kind == runtime::AxisKind::Auto)
+        m.fail("spec", span,
+               "`" + std::string(what) + ": @" + mesh->axes[a].name + "` in " + text +
+                   " needs an explicit axis, and @" + mesh->axes[a].name + " is auto",
+               {"declare the mesh `explicit`"});
+      to.add(a);
+    }
+  };
+  pending(spec.unreduced, "unreduced", out.sharding.unreduced);
+  pending(spec.reduced, "reduced", out.sharding.reduced);
+  if (!spec.kind.empty() && spec.unreduced.empty())
+    m.fail("spec", span,
+           "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is pending, and no axis is `unreduced`");
+  if (spec.kind == "max")
+    out.sharding.pending = runtime::Pending::Max;
+  else if (spec.kind == "min")
+    out.sharding.pending = runtime::Pending::Min;
+  else if (!spec.kind.empty() && spec.kind != "sum")
+    m.fail("spec", span, "`kind` is \"sum\", \"max\" or \"min\", and not \"" + spec.kind + "\"");
+  return out;
+}
+
+void check_divides(const ir::Layout& layout, const runtime::Shape& shape, Span span) {
+  if (!layout.mesh) return;
+  for (std::size_t d = 0; d < layout.sharding.dims.size() && d < shape.size(); ++d) {
+    const auto& dim = layout.sharding.dims[d];
+    const std::int64_t parts = runtime::parts(*layout.mesh, dim);
+    if (parts <= 1 || shape[d] % parts == 0) continue;
+    std::string axes;
+    for (AxisId a : dim.axes) axes += (axes.empty() ? "@" : ", @") + layout.mesh->axes[a].name;
+    throw grammar::Error(
+        "spec", span,
+        "dimension " + std::to_string(d) + " has size " + std::to_string(shape[d]) + ", which " + axes + " of size " +
+            std::to_string(parts) + " does not divide",
+        {"array of shape " + runtime::to_string(shape) + ", layout " +
+             runtime::to_string(*layout.mesh, layout.sharding),
+         "pad the dimension to a multiple of " + std::to_string(parts) + ", or lay it out on another axis"});
+  }
+}
+
+runtime::Sharding explicit_part(const ir::Layout& layout) {
+  runtime::Sharding out = layout.sharding;
+  if (!layout.mesh) return out;
+  for (auto& d : out.dims) {
+    std::erase_if(d.axes, [&](AxisId a) { return layout.mesh->axes[a].kind == runtime::AxisKind::Auto; });
+    d.open = false;
+  }
+  return out;
+}
+
+}  // namespace shard::lang

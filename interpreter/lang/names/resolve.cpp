@@ -1,0 +1,99 @@
+// Resolves the names of a file: how the walk begins, and where every variable lives in the end.
+#include "interpreter/lang/names/resolver.h"
+
+#include <algorithm>
+
+namespace shard::lang {
+
+using namespace grammar;
+
+Resolver::Resolver(ModuleEnv& module, const ResolveHost& host, std::vector<Diagnostic>& errors, Unit& unit)
+    : module_(module), host_(host), errors_(errors), unit_(unit), scopes_(top_) {
+  top_.is_function = false;
+  const auto n = static_cast<std::size_t>(unit.tree->ids);
+  unit_.slots.resize(n);
+  unit_.extra.assign(n, -1);
+  unit_.flags.assign(n, 0);
+}
+
+void Resolver::error(std::string code, Span span, std::string message, std::vector<std::string> notes,
+                     std::vector<Fix> fixes) {
+  errors_.push_back({std::move(code), span, std::move(message), std::move(notes), std::move(fixes), {}});
+}
+
+void Resolver::run() {
+  for (std::size_t i = 0; i < module_.variables.size(); ++i) {  // what earlier entries of the REPL declared
+    Variable* v = scopes_.add(module_.variables[i].name, {}, module_.variables[i].is_function);
+    v->global = static_cast<int>(i);
+    v->captured = module_.variables[i].in_function;
+    scopes_.declare(v);
+  }
+  announce(unit_.tree->body);
+  for (Variable* v : scopes_.inner().variables) {
+    if (v->global >= 0) continue;
+    v->global = module_.replaces ? module_.find(v->name) : -1;
+    if (v->global >= 0) continue;
+    v->global = static_cast<int>(module_.variables.size());
+    module_.variables.push_back({v->name, nullptr, false, v->is_function});
+  }
+  for (const StmtPtr& s : unit_.tree->body) {  // the last one's value is the file's
+    const auto* e = std::get_if<ExprStmt>(&s->node);
+    statement(*s,
+              module_.replaces || s == unit_.tree->body.back() || !e || !std::holds_alternative<Call>(e->value->node));
+  }
+  finish();
+}
+
+void Resolver::finish() {
+  auto number = [](FunctionState& f, FunctionInfo& info) {
+    for (Variable* v : f.variables) v->index = v->captured ? info.cells++ : info.locals++;
+  };
+  number(top_, unit_.top);
+  for (auto& [index, state] : functions_) number(*state, unit_.functions[index]);
+  for (auto& [index, state] : functions_)
+    for (Variable* v : state->captures) unit_.functions[index].captures.push_back(Scopes::slot(*v, *state->parent));
+  for (Variable& v : scopes_.variables())
+    if (v.global >= 0 && v.captured) module_.variables[static_cast<std::size_t>(v.global)].in_function = true;
+  for (const Use& u : uses_) {
+    Slot s = Scopes::slot(*u.variable, *u.user);
+    if (u.method >= 0)
+      unit_.methods[static_cast<std::size_t>(u.method)].push_back(s);
+    else
+      slot(u.id) = s;
+  }
+  for (auto [m, b] : builtin_methods_) unit_.methods[static_cast<std::size_t>(m)].push_back({Where::Builtin, b});
+  for (auto& [node, list] : assigned_)
+    for (auto& [v, f] : list) unit_.assigned[node].push_back({Scopes::slot(*v, *f), v->name});
+  for (auto& [id, v] : moved_) {
+    bool shared = v->captured;
+    if (v->global >= 0) shared = module_.variables[static_cast<std::size_t>(v->global)].in_function;
+    if (!shared) flags(id) |= kMove;
+  }
+  for (const PendingBlock& p : blocks_) {
+    BlockInfo& info = unit_.blocks[p.index];
+    bool any = false;
+    for (std::size_t i = p.first; i < p.end; ++i) {
+      const Variable& v = *p.function->variables[i];
+      if (v.captured) continue;
+      if (!any) info.first_local = v.index;
+      info.end_local = v.index + 1;
+      any = true;
+    }
+    for (Variable* v : p.own)
+      if (v->captured) info.cells.push_back(v->index);
+  }
+}
+
+std::shared_ptr<const Unit> resolve_names(std::shared_ptr<const Module> tree, ModuleEnv& module,
+                                          const ResolveHost& host, std::vector<Diagnostic>& errors) {
+  auto unit = std::make_shared<Unit>();
+  unit->tree = std::move(tree);
+  const std::size_t before = module.variables.size(), errors_before = errors.size();
+  Resolver(module, host, errors, *unit).run();
+  if (errors.size() > errors_before) module.variables.resize(before);
+  std::sort(errors.begin() + static_cast<std::ptrdiff_t>(errors_before), errors.end(),
+            [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+  return unit;
+}
+
+}  // namespace shard::lang

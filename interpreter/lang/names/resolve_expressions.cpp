@@ -1,0 +1,229 @@
+// Names in expressions, blocks and functions.
+#include "interpreter/lang/names/resolver.h"
+
+#include <algorithm>
+
+namespace shard::lang {
+
+using namespace grammar;
+
+void Resolver::items(const Index& x) {
+  for (auto& i : x.items)
+    for (const ExprPtr* e : {&i.value, &i.start, &i.stop, &i.step})
+      if (*e) expr(**e);
+}
+
+void Resolver::arguments(const std::vector<Arg>& args) {
+  for (auto& a : args) expr(*a.value);
+}
+
+void Resolver::expr(const Expr& e, bool used) {
+  std::visit(overloaded{[&](const NameRef& n) { reference(n.name, e.id, e.span); },
+                        [&](const StringLit& x) {
+                          for (auto& p : x.pieces)
+                            if (p.value) expr(*p.value);
+                        },
+                        [&](const SpecLit& x) { arguments(x.args); },
+                        [&](const TypeLit& x) {
+                          for (auto& d : x.dims)
+                            if (d.size) expr(*d.size);
+                        },
+                        [&](const TupleLit& x) {
+                          for (auto& i : x.elements) expr(*i.value);
+                        },
+                        [&](const ListLit& x) {
+                          for (auto& i : x.elements) expr(*i.value);
+                        },
+                        [&](const RecordLit& x) {
+                          for (auto& i : x.entries) expr(*i.value);
+                        },
+                        [&](const Block& x) { block(e, x, used); },
+                        [&](const IfExpr& x) {
+                          if (!used) flags(e.id) |= kUnused;
+                          expr(*x.condition);
+                          collectors_.push_back({&x, &scopes_.function(), scopes_.now()});
+                          expr(*x.then, used);
+                          if (x.otherwise) expr(*x.otherwise, used);
+                          collectors_.pop_back();
+                        },
+                        [&](const UseExpr& x) {
+                          expr(*x.mesh);
+                          expr(*x.body, used);
+                        },
+                        [&](const FunctionLit& x) {
+                          annotations(*x.function);
+                          function(*x.function, nullptr);
+                        },
+                        [&](const Unary& x) { expr(*x.operand); },
+                        [&](const Binary& x) {
+                          expr(*x.left);
+                          auto* before = product_with_;
+                          if (x.op == BinaryOp::MatMul && std::holds_alternative<NameRef>(x.right->node)) {
+                            product_with_ = &x.right->span;
+                            product_op_ = x.op_span;
+                          }
+                          expr(*x.right);
+                          product_with_ = before;
+                        },
+                        [&](const Call& x) {
+                          if (!used) flags(e.id) |= kUnused;
+                          call(x);
+                        },
+                        [&](const Index& x) {
+                          expr(*x.object);
+                          items(x);
+                        },
+                        [&](const Field& x) { expr(*x.object); },
+                        [&](const Pipe& x) {
+                          expr(*x.value);
+                          expr(*x.target);
+                        },
+                        [&](const grammar::Shard& x) {
+                          expr(*x.value);
+                          expr(*x.spec);
+                          if (x.mesh) expr(*x.mesh);
+                        },
+                        [&](const auto&) {}},
+             e.node);
+}
+
+void Resolver::call(const Call& x) {
+  if (auto* f = std::get_if<Field>(&x.callee->node)) {  // x.f(): the nearest f that is a function, found when it runs
+    expr(*f->object);
+    const int m = static_cast<int>(unit_.methods.size());
+    unit_.methods.emplace_back();
+    extra(x.callee->id) = m;
+    for (Variable* v : scopes_.all(f->name.text)) {
+      if (v->declared_at < 0 || being_declared_ == v) cyclic_ = true;
+      scopes_.use(v);
+      uses_.push_back({v, &scopes_.function(), -1, m, false});
+    }
+    if (int b = host_.builtin(f->name.text); b >= 0) builtin_methods_.push_back({m, b});
+  } else {
+    expr(*x.callee);
+  }
+  arguments(x.args);
+}
+
+void Resolver::block(const Expr& e, const Block& b, bool used) {
+  FunctionState& f = scopes_.function();
+  scopes_.enter(f, false);
+  announce(b.body);
+  const std::size_t index = unit_.blocks.size();
+  unit_.blocks.emplace_back();
+  extra(e.id) = static_cast<std::int32_t>(index);
+  PendingBlock pending{index, f.variables.size() - scopes_.inner().variables.size(), 0, &f, scopes_.inner().variables};
+  const bool cyclic = cyclic_;
+  cyclic_ = false;
+  for (std::size_t i = 0; i < b.body.size(); ++i) {
+    const Stmt& s = *b.body[i];
+    const bool last = i + 1 == b.body.size();
+    if (std::holds_alternative<MeshStmt>(s.node) || std::holds_alternative<UseStmt>(s.node) ||
+        std::holds_alternative<RulesStmt>(s.node))
+      unit_.blocks[index].surroundings = true;
+    statement(s, last && used);
+  }
+  unit_.blocks[index].cyclic = cyclic_;
+  cyclic_ = cyclic || cyclic_;
+  pending.end = f.variables.size();
+  blocks_.push_back(std::move(pending));
+  scopes_.leave();
+}
+
+// Annotations that are specs or variables belong to the surrounding scope: they are evaluated where the fn is.
+void Resolver::annotations(const Function& f) {
+  for (auto& m : f.modifiers)
+    for (auto& a : m.axes) expr(*a);
+  for (auto& p : f.params)
+    if (p.annot) spec_annotation(*p.annot);
+  if (f.result) spec_annotation(*f.result);
+}
+
+void Resolver::spec_annotation(const Annot& a) {
+  std::visit(overloaded{[&](const TypeAnnot&) {}, [&](const SpecAnnot& x) { expr(*x.spec); },
+                        [&](const TupleAnnot& x) {
+                          for (auto& e : x.elements) spec_annotation(*e);
+                        },
+                        [&](const ListAnnot& x) {
+                          for (auto& e : x.elements) spec_annotation(*e);
+                        },
+                        [&](const RecordAnnot& x) {
+                          for (auto& e : x.fields) spec_annotation(*e.annot);
+                        }},
+             a.node);
+}
+
+void Resolver::type_annotation(const Annot& a) {
+  std::visit(overloaded{[&](const TypeAnnot& x) {
+                          auto* type = std::get_if<TypeLit>(&x.type->node);
+                          if (!type) {
+                            expr(*x.type);
+                            return;
+                          }
+                          for (auto& d : type->dims)
+                            if (d.size) size_name(*d.size);
+                        },
+                        [&](const SpecAnnot&) {},
+                        [&](const TupleAnnot& x) {
+                          for (auto& e : x.elements) type_annotation(*e);
+                        },
+                        [&](const ListAnnot& x) {
+                          for (auto& e : x.elements) type_annotation(*e);
+                        },
+                        [&](const RecordAnnot& x) {
+                          for (auto& e : x.fields) type_annotation(*e.annot);
+                        }},
+             a.node);
+}
+
+void Resolver::size_name(const Expr& size) {
+  auto* n = std::get_if<NameRef>(&size.node);
+  if (!n) {
+    expr(size);
+    return;
+  }
+  Variable* v = nullptr;
+  for (Variable* w : scopes_.inner().variables)
+    if (w->name == n->name) v = w;
+  const bool bound =
+      v && std::find(sizes_.begin(), sizes_.end(), v) == sizes_.end();  // an earlier parameter: compared with
+  if (!v) {
+    v = scopes_.add(n->name, size.span, false);
+    scopes_.declare(v);
+    sizes_.push_back(v);
+  }
+  if (!bound) flags(size.id) |= kBindsSize;
+  record(v, size.id);
+}
+
+void Resolver::function(const Function& f, Variable* self) {
+  const std::size_t index = unit_.functions.size();
+  unit_.functions.emplace_back();
+  extra(f.id) = static_cast<std::int32_t>(index);
+  states_.emplace_back();
+  FunctionState& state = states_.back();
+  state.parent = &scopes_.function();
+  scopes_.enter(state, false);
+  Variable* outer_self = being_declared_;
+  if (self) being_declared_ = self;
+  auto outer_sizes = std::move(sizes_);
+  sizes_.clear();
+  bool simple = !f.result;
+  for (auto& p : f.params) {
+    if (p.default_value) expr(*p.default_value);
+    if (p.annot) type_annotation(*p.annot);
+    declare_pattern(*p.pattern, false);
+    simple = simple && std::holds_alternative<NamePattern>(p.pattern->node) && !p.annot && !p.default_value;
+  }
+  scopes_.enter(state, false);
+  expr(*f.body);
+  scopes_.leave();
+  if (f.result) type_annotation(*f.result);
+  scopes_.leave();
+  being_declared_ = outer_self;
+  sizes_ = std::move(outer_sizes);
+  unit_.functions[index].simple = simple;
+  functions_.push_back({index, &state});
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,156 @@
+// Names in statements: loops, `let`, and which arguments an assignment lets move.
+#include "interpreter/lang/names/resolver.h"
+
+#include <algorithm>
+#include <set>
+
+namespace shard::lang {
+
+using namespace grammar;
+
+namespace {
+
+std::uint32_t let_begin(const LetStmt& x) {  // `let` stands before the pattern
+  return x.pattern->span.begin >= 4 ? x.pattern->span.begin - 4 : 0;
+}
+
+}  // namespace
+
+template <class F>
+void Resolver::loop(F body) {
+  scopes_.enter(scopes_.function(), true);
+  ++scopes_.function().loops;
+  body();
+  --scopes_.function().loops;
+  scopes_.leave();
+}
+
+void Resolver::statement(const Stmt& s, bool used) {
+  std::visit(overloaded{[&](const LetStmt& x) { let(x); },
+                        [&](const FnStmt& x) {
+                          annotations(*x.function);
+                          Variable* v = declare(x.function->name, x.function->id);
+                          function(*x.function, v);
+                        },
+                        [&](const MeshStmt& x) {
+                          for (auto& a : x.axes)
+                            if (a.size) expr(*a.size);
+                          if (x.devices) expr(*x.devices);
+                          declare(x.name.text, x.id);
+                        },
+                        [&](const UseStmt& x) { expr(*x.mesh); }, [&](const RulesStmt& x) { expr(*x.rules); },
+                        [&](const TestStmt& x) { expr(*x.body, false); },
+                        [&](const ImportStmt& x) { declare(x.name.text, x.id); },
+                        [&](const ForStmt& x) {
+                          expr(*x.sequence);
+                          collectors_.push_back({&x, &scopes_.function(), scopes_.now()});
+                          loop([&] {
+                            declare_pattern(*x.pattern, false);
+                            expr(*x.body, false);
+                          });
+                          collectors_.pop_back();
+                        },
+                        [&](const WhileStmt& x) {
+                          collectors_.push_back({&x, &scopes_.function(), scopes_.now()});
+                          loop([&] {
+                            expr(*x.condition);
+                            expr(*x.body, false);
+                          });
+                          collectors_.pop_back();
+                        },
+                        [](const BreakStmt&) {}, [](const ContinueStmt&) {},
+                        [&](const ReturnStmt& x) {
+                          if (x.value) expr(*x.value);
+                        },
+                        [&](const AssignStmt& x) { assign(x); }, [&](const ExprStmt& x) { expr(*x.value, used); }},
+             s.node);
+}
+
+void Resolver::let(const LetStmt& x) {
+  const std::size_t first = uses_.size();
+  expr(*x.value);
+  if (scopes_.function().loops) {
+    Names names;
+    pattern_names(*x.pattern, names);
+    for (const auto& [name, span] : names)
+      for (std::size_t i = first; i < uses_.size(); ++i) {
+        const Use& u = uses_[i];
+        if (u.variable->name != name || !u.outside_loop || u.method >= 0) continue;
+        error("loop", x.pattern->span,
+              "`let " + name + "` in a loop makes a new `" + name + "` in each turn, from the one outside",
+              {"drop the `let` to assign the variable outside the loop"},
+              {{"drop the `let`", Span{x.pattern->span.source, let_begin(x), x.pattern->span.begin}, ""}});
+        break;
+      }
+  }
+  declare_pattern(*x.pattern, true);
+}
+
+void Resolver::assign(const AssignStmt& x) {
+  const std::size_t first = uses_.size();
+  if (x.op == AssignOp::Set) collect_moves(*x.value);
+  expr(*x.value);
+  const std::size_t end = uses_.size();
+  target(*x.target, x.op == AssignOp::Set);
+  if (x.op != AssignOp::Set) {
+    moves_.clear();
+    return;
+  }
+  std::set<Variable*> targets;
+  auto add_target = [&](const Expr& e) {
+    if (!std::holds_alternative<NameRef>(e.node)) return;
+    for (std::size_t i = end; i < uses_.size(); ++i)
+      if (uses_[i].id == e.id) targets.insert(uses_[i].variable);
+  };
+  if (auto* t = std::get_if<TupleLit>(&x.target->node)) {
+    for (auto& e : t->elements) add_target(*e.value);
+  } else if (auto* l = std::get_if<ListLit>(&x.target->node)) {
+    for (auto& e : l->elements) add_target(*e.value);
+  } else
+    add_target(*x.target);
+  for (Variable* v : targets) {
+    std::int32_t id = -1;
+    int count = 0;
+    for (std::size_t i = first; i < end; ++i)
+      if (uses_[i].variable == v) {
+        ++count;
+        id = uses_[i].id;
+      }
+    if (count == 1 && id >= 0 && std::find(moves_.begin(), moves_.end(), id) != moves_.end()) moved_.push_back({id, v});
+  }
+  moves_.clear();
+}
+
+// Arguments that are evaluated exactly once where the value is: only through calls and operators, not into blocks.
+void Resolver::collect_moves(const Expr& e) {
+  std::visit(
+      overloaded{[&](const Call& c) {
+                   for (auto& a : c.args) {
+                     if (std::holds_alternative<NameRef>(a.value->node) && !a.spread)
+                       moves_.push_back(a.value->id);
+                     else
+                       collect_moves(*a.value);
+                   }
+                   if (auto* f = std::get_if<Field>(&c.callee->node)) {
+                     if (std::holds_alternative<NameRef>(f->object->node))
+                       moves_.push_back(f->object->id);
+                     else
+                       collect_moves(*f->object);
+                   }
+                 },
+                 [&](const Pipe& p) {
+                   if (std::holds_alternative<NameRef>(p.value->node))
+                     moves_.push_back(p.value->id);
+                   else
+                     collect_moves(*p.value);
+                   collect_moves(*p.target);
+                 },
+                 [&](const TupleLit& t) {
+                   for (auto& x : t.elements) collect_moves(*x.value);
+                 },
+                 [&](const Unary& u) { collect_moves(*u.operand); }, [&](const Index& i) { collect_moves(*i.object); },
+                 [&](const Field& f) { collect_moves(*f.object); }, [&](const auto&) {}},
+      e.node);
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,179 @@
+// Names while they are resolved: declarations, uses with their near misses, and targets of assignments.
+#include "interpreter/lang/names/resolver.h"
+
+#include <algorithm>
+
+#include "interpreter/lang/names/aliases.h"
+
+namespace shard::lang {
+
+using namespace grammar;
+
+void Resolver::announce_pattern(const Pattern& p) {
+  std::visit(overloaded{[&](const NamePattern& n) { scopes_.add(n.name, p.span, false); },
+                        [&](const TuplePattern& t) {
+                          for (auto& e : t.elements) announce_pattern(*e);
+                        },
+                        [&](const ListPattern& t) {
+                          for (auto& e : t.elements) announce_pattern(*e);
+                        },
+                        [&](const RecordPattern& r) {
+                          for (auto& f : r.fields) announce_pattern(*f.target);
+                        }},
+             p.node);
+}
+
+// A block's variables are known from its start, so that its functions can refer to functions declared later.
+void Resolver::announce(const std::vector<StmtPtr>& body) {
+  for (const StmtPtr& s : body) {
+    if (auto* l = std::get_if<LetStmt>(&s->node))
+      announce_pattern(*l->pattern);
+    else if (auto* f = std::get_if<FnStmt>(&s->node))
+      scopes_.add(f->function->name, f->function->name_span, true);
+    else if (auto* m = std::get_if<MeshStmt>(&s->node))
+      scopes_.add(m->name.text, m->name.span, false);
+    else if (auto* i = std::get_if<ImportStmt>(&s->node))
+      scopes_.add(i->name.text, i->name.span, false);
+  }
+}
+
+Variable* Resolver::declare(const std::string& name, std::int32_t id) {
+  Variable* v = scopes_.pending(name);
+  if (!v) v = scopes_.add(name, {}, false);
+  scopes_.declare(v);
+  record(v, id);
+  return v;
+}
+
+void Resolver::declare_pattern(const Pattern& p, bool announced) {
+  std::visit(overloaded{[&](const NamePattern& n) {
+                          if (!announced) scopes_.add(n.name, p.span, false);
+                          declare(n.name, p.id);
+                        },
+                        [&](const TuplePattern& t) {
+                          for (auto& e : t.elements) declare_pattern(*e, announced);
+                        },
+                        [&](const ListPattern& t) {
+                          for (auto& e : t.elements) declare_pattern(*e, announced);
+                        },
+                        [&](const RecordPattern& r) {
+                          for (auto& f : r.fields) declare_pattern(*f.target, announced);
+                        }},
+             p.node);
+}
+
+void Resolver::pattern_names(const Pattern& p, Names& out) {
+  std::visit(overloaded{[&](const NamePattern& n) {
+                          out.push_back({n.name, p.span});
+                        },
+                        [&](const TuplePattern& t) {
+                          for (auto& e : t.elements) pattern_names(*e, out);
+                        },
+                        [&](const ListPattern& t) {
+                          for (auto& e : t.elements) pattern_names(*e, out);
+                        },
+                        [&](const RecordPattern& r) {
+                          for (auto& f : r.fields) pattern_names(*f.target, out);
+                        }},
+             p.node);
+}
+
+void Resolver::record(Variable* v, std::int32_t id, bool outside_loop) {
+  uses_.push_back({v, &scopes_.function(), id, -1, outside_loop});
+}
+
+bool Resolver::reference(const std::string& name, std::int32_t id, Span span) {
+  auto found = scopes_.find(name);
+  if (!found.variable) {
+    if (int b = host_.builtin(name); b >= 0) {
+      slot(id) = {Where::Builtin, b};
+      return true;
+    }
+    found.variable = scopes_.later(name);
+  }
+  if (found.variable) {
+    if (found.variable->declared_at < 0 || being_declared_ == found.variable) cyclic_ = true;
+    scopes_.use(found.variable);
+    record(found.variable, id, found.outside_loop);
+    return true;
+  }
+  if (scopes_.same_function_later(name)) {
+    const Variable* v = scopes_.same_function_later(name);
+    const bool itself = v->span.known() && v->span.source == span.source && v->span.begin < span.begin;
+    error("name", span, "`" + name + "` is used before its declaration",
+          {itself ? "this is the value that it is declared with: it has none before" : "it is declared further down"});
+  } else {
+    unknown(name, span);
+  }
+  return false;
+}
+
+void Resolver::unknown(const std::string& name, Span span) {
+  std::vector<std::string> names = scopes_.names(), builtins = host_.builtin_names();
+  names.insert(names.end(), builtins.begin(), builtins.end());
+  for (std::string_view w : {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
+                             "true", "false", "none"})
+    names.emplace_back(w);
+  std::vector<std::string> notes;
+  std::vector<Fix> fixes;
+  if (product_with_ && *product_with_ == span) {  // psum(x @X): the comma was forgotten
+    notes.push_back("did you mean \", @" + name + "\"?");
+    fixes.push_back(
+        {"name the axis as an argument of its own", Span{span.source, product_op_.begin, span.end}, ", @" + name});
+  } else if (auto here = name_here(name); !here.empty()) {
+    notes.push_back("it is called `" + std::string(here) + "` here");
+    fixes.push_back({"write `" + std::string(here) + "`", span, std::string(here)});
+  } else if (auto say = way_here(name); !say.empty()) {
+    notes.emplace_back(say);
+  } else if (auto near = near_miss(name, names)) {
+    notes.push_back("did you mean `" + *near + "`?");
+    fixes.push_back({"`" + *near + "` is near", span, *near});
+  }
+  std::string message = "unknown name `";
+  message.append(name, 0, 60);
+  message += name.size() > 60 ? "...`" : "`";
+  error("name", span, std::move(message), std::move(notes), std::move(fixes));
+}
+
+void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bool set) {
+  auto found = scopes_.find(name);
+  if (!found.variable) found.variable = scopes_.later(name);
+  if (!found.variable) {
+    std::vector<std::string> notes;
+    if (auto near = near_miss(name, scopes_.names())) notes.push_back("did you mean `" + *near + "`?");
+    std::vector<Fix> fixes;
+    if (set) fixes.push_back({"declare it", Span{span.source, span.begin, span.begin}, "let "});
+    error("name", span,
+          host_.builtin(name) >= 0 ? "`" + name + "` is a builtin and cannot be assigned"
+                                   : "`" + name + "` is assigned but not declared",
+          std::move(notes), std::move(fixes));
+    return;
+  }
+  scopes_.use(found.variable);
+  record(found.variable, id, found.outside_loop);
+  for (const Collector& c : collectors_) {
+    if (c.function != &scopes_.function()) continue;
+    if (found.variable->owner == c.function && found.variable->declared_at >= c.since) continue;
+    auto& list = assigned_[c.node];
+    if (std::find_if(list.begin(), list.end(), [&](auto& e) { return e.first == found.variable; }) == list.end())
+      list.push_back({found.variable, c.function});
+  }
+}
+
+void Resolver::target(const Expr& e, bool set) {
+  std::visit(overloaded{[&](const NameRef& n) { assign_to(n.name, e.id, e.span, set); },
+                        [&](const TupleLit& t) {
+                          for (auto& x : t.elements) target(*x.value, set);
+                        },
+                        [&](const ListLit& t) {
+                          for (auto& x : t.elements) target(*x.value, set);
+                        },
+                        [&](const Index& x) {
+                          target(*x.object, false);
+                          items(x);
+                        },
+                        [&](const Field& f) { target(*f.object, false); }, [](const auto&) {}},
+             e.node);
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,111 @@
+// The walk that resolves the names of one tree (resolve.h says what for); its form is checked already (grammar/form.h).
+// Its parts: resolve.cpp begins and ends it, resolve_uses.cpp declares, refers and assigns, resolve_statements.cpp and
+// resolve_expressions.cpp go through the tree.
+#pragma once
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "interpreter/lang/names/resolve.h"
+#include "interpreter/lang/names/scopes.h"
+#include "interpreter/lang/values/closure.h"
+
+namespace shard::lang {
+
+template <class... F>
+struct overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+overloaded(F...) -> overloaded<F...>;
+
+class Resolver {
+ public:
+  Resolver(ModuleEnv& module, const ResolveHost& host, std::vector<grammar::Diagnostic>& errors, Unit& unit);
+  void run();
+
+ private:
+  struct Use {
+    Variable* variable;
+    FunctionState* user;
+    std::int32_t id;
+    int method = -1;
+    bool outside_loop = false;
+  };
+  struct Collector {
+    const void* node;
+    FunctionState* function;
+    int since;
+  };
+  struct PendingBlock {
+    std::size_t index;
+    std::size_t first, end;
+    FunctionState* function;
+    std::vector<Variable*> own;
+  };
+  using Names = std::vector<std::pair<std::string, grammar::Span>>;
+
+  Slot& slot(std::int32_t id) { return unit_.slots[static_cast<std::size_t>(id)]; }
+  std::int32_t& extra(std::int32_t id) { return unit_.extra[static_cast<std::size_t>(id)]; }
+  std::uint8_t& flags(std::int32_t id) { return unit_.flags[static_cast<std::size_t>(id)]; }
+  void error(std::string code, grammar::Span span, std::string message, std::vector<std::string> notes = {},
+             std::vector<grammar::Fix> fixes = {});
+  void finish();  // where everything lives
+
+  // Declarations, uses, assignments.
+  void announce(const std::vector<grammar::StmtPtr>& body);
+  void announce_pattern(const grammar::Pattern& p);
+  Variable* declare(const std::string& name, std::int32_t id);
+  void declare_pattern(const grammar::Pattern& p, bool announced);
+  static void pattern_names(const grammar::Pattern& p, Names& out);
+  void record(Variable* v, std::int32_t id, bool outside_loop = false);
+  bool reference(const std::string& name, std::int32_t id, grammar::Span span);
+  void unknown(const std::string& name, grammar::Span span);
+  void assign_to(const std::string& name, std::int32_t id, grammar::Span span, bool set);
+  void target(const grammar::Expr& e, bool set);
+
+  // Statements.
+  void statement(const grammar::Stmt& s, bool used);
+  template <class F>
+  void loop(F body);
+  void let(const grammar::LetStmt& x);
+  void assign(const grammar::AssignStmt& x);
+  void collect_moves(const grammar::Expr& e);
+
+  // Expressions and functions.
+  void expr(const grammar::Expr& e, bool used = true);
+  void items(const grammar::Index& x);
+  void arguments(const std::vector<grammar::Arg>& args);
+  void call(const grammar::Call& x);
+  void block(const grammar::Expr& e, const grammar::Block& b, bool used);
+  void annotations(const grammar::Function& f);
+  void spec_annotation(const grammar::Annot& a);
+  void type_annotation(const grammar::Annot& a);
+  void size_name(const grammar::Expr& size);
+  void function(const grammar::Function& f, Variable* self);
+
+  ModuleEnv& module_;
+  const ResolveHost& host_;
+  std::vector<grammar::Diagnostic>& errors_;
+  Unit& unit_;
+  FunctionState top_;
+  std::deque<FunctionState> states_;
+  Scopes scopes_;
+  std::vector<Use> uses_;
+  std::vector<std::pair<int, int>> builtin_methods_;
+  std::vector<Collector> collectors_;
+  std::unordered_map<const void*, std::vector<std::pair<Variable*, FunctionState*>>> assigned_;
+  std::vector<std::int32_t> moves_;  // arguments of the statement that could be moved
+  std::vector<std::pair<std::int32_t, Variable*>> moved_;
+  std::vector<PendingBlock> blocks_;
+  std::vector<std::pair<std::size_t, FunctionState*>> functions_;
+  std::vector<Variable*> sizes_;        // names that annotations of the function at hand bind
+  Variable* being_declared_ = nullptr;  // the `fn` whose body is walked
+  bool cyclic_ = false;
+  const grammar::Span* product_with_ = nullptr;
+  grammar::Span product_op_;
+};
+
+}  // namespace shard::lang

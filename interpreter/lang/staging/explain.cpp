@@ -1,0 +1,157 @@
+#include "interpreter/lang/staging/explain.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shard::lang {
+namespace {
+
+using exec::CommRecord;
+
+constexpr std::size_t kWidth = 80;
+
+std::string counted(std::int64_t n) {  // 1,048,576
+  std::string digits = std::to_string(n), out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string bytes(std::int64_t n) { return counted(n) + (n == 1 ? " byte" : " bytes"); }
+
+std::string padded(std::string s, std::size_t width, bool right = false) {
+  if (s.size() >= width) return s;
+  return right ? std::string(width - s.size(), ' ') + s : s + std::string(width - s.size(), ' ');
+}
+
+std::string cut(std::string s, std::size_t width = kWidth) {  // not within a character
+  std::size_t columns = 0, at = 0;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    if ((static_cast<unsigned char>(s[i]) & 0xc0) == 0x80) continue;
+    if (++columns == width - 2) at = i;
+  }
+  return columns <= width ? s : s.substr(0, at) + "...";
+}
+
+std::string axes_of(const CommRecord& r) {
+  if (r.axes.size() == 1) return "@" + r.axes[0];
+  std::string out = "@(";
+  for (std::size_t i = 0; i < r.axes.size(); ++i) out += (i ? ", " : "") + r.axes[i];
+  return out + ")";
+}
+
+struct Entry {
+  std::string kind, axes;
+  bool written;
+  std::int64_t count, bytes;
+};
+
+void add(std::vector<Entry>& to, Entry e, bool with_place) {
+  for (Entry& known : to)
+    if (known.kind == e.kind && (!with_place || (known.axes == e.axes && known.written == e.written))) {
+      known.count += e.count;
+      known.bytes += e.bytes;
+      return;
+    }
+  to.push_back(std::move(e));
+}
+
+struct Place {
+  std::uint32_t source;
+  int line;
+  auto operator<=>(const Place&) const = default;
+};
+
+// Lines of the function's own file first, then those of others in order of reading.
+std::string lines(const Compiled& call, const grammar::SourceMap& sources) {
+  std::map<Place, std::vector<Entry>> places;
+  std::size_t kinds = 0, axes = 0, amounts = 0, times = 0;
+  for (const CommRecord& r : call.plan->comm()) {
+    const bool known = sources.has(r.span.source);
+    const Place at = known ? Place{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : Place{0, 0};
+    add(places[at], {r.kind, axes_of(r), r.written, r.count, r.bytes}, true);
+  }
+  const auto times_of = [](const Entry& e) { return e.count == 1 ? std::string() : counted(e.count) + " times"; };
+  for (const auto& [place, entries] : places)
+    for (const Entry& e : entries) {
+      kinds = std::max(kinds, e.kind.size());
+      axes = std::max(axes, e.axes.size());
+      times = std::max(times, times_of(e).size());
+      amounts = std::max(amounts, bytes(e.bytes).size());
+    }
+  std::vector<Place> order;
+  for (const auto& [place, entries] : places) order.push_back(place);
+  std::stable_partition(order.begin(), order.end(), [&](const Place& p) { return p.source == call.where.source; });
+  std::string out;
+  std::uint32_t file = call.where.source;
+  for (const Place& place : order) {
+    if (place.source != file && place.source) out += "in " + cut(sources.at(place.source).name(), kWidth - 4) + ":\n";
+    file = place.source;
+    if (place.source) {
+      std::string text(sources.at(place.source).line(place.line));
+      text.erase(0, std::min(text.find_first_not_of(" \t"), text.size()));
+      out += cut(padded(std::to_string(place.line), 4, true) + " | " + text) + "\n";
+    } else {
+      out += "     | (no line of a file)\n";
+    }
+    for (const Entry& e : places[place]) {
+      out += "     |   " + padded(e.kind, kinds) + "  " + padded(e.axes, axes);
+      if (times) out += "  " + padded(times_of(e), times, true);
+      out += "  " + padded(bytes(e.bytes), amounts, true) + (e.written ? "  written\n" : "  inserted\n");
+    }
+  }
+  return out;
+}
+
+// The parts of a list, as many on a line as fit, those behind the first under it.
+std::string wrapped(const std::string& head, const std::vector<std::string>& parts, const std::string& tail) {
+  std::string out, line = head;
+  const std::string indent(std::min<std::size_t>(head.size(), 8), ' ');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::string part = parts[i] + (i + 1 < parts.size() ? "," : tail);
+    if (i && line.size() + 1 + part.size() > kWidth) {
+      out += line + "\n";
+      line = indent;
+    } else if (i) {
+      line += " ";
+    }
+    line += cut(std::move(part), kWidth - std::min(line.size(), kWidth / 2));
+  }
+  return out + line + (parts.empty() ? tail : "") + "\n";
+}
+
+std::string heading(const Compiled& call, const grammar::SourceMap& sources) {
+  std::string out = wrapped(call.name + "(", call.arguments, ")");
+  std::string where;
+  if (sources.has(call.where.source)) {
+    const grammar::Source& source = sources.at(call.where.source);
+    where = "at " + source.name() + ":" + std::to_string(source.position(call.where.begin).line);
+  }
+  if (call.mesh)
+    where += (where.empty() ? "" : ", ") + std::string("on ") + counted(call.mesh->size()) +
+             (call.mesh->size() == 1 ? " device " : " devices ") + runtime::to_string(*call.mesh);
+  return where.empty() ? out : out + "  " + where + "\n";
+}
+
+}  // namespace
+
+std::string explained(const Compiled& call, const grammar::SourceMap& sources) {
+  std::string out = heading(call, sources) + lines(call, sources);
+  std::vector<Entry> sums;
+  for (const CommRecord& r : call.plan->comm()) add(sums, {r.kind, "", false, r.count, r.bytes}, false);
+  std::vector<std::string> parts;
+  for (const Entry& e : sums) parts.push_back(counted(e.count) + " " + e.kind + " of " + bytes(e.bytes));
+  out += sums.empty() ? "  communicates  nothing\n" : wrapped("  communicates  ", parts, "");
+  const exec::MemoryUse& m = call.plan->memory();
+  out += wrapped("  a device holds  ",
+                 {bytes(m.arguments) + " of arguments", counted(m.results) + " of results",
+                  counted(m.temporaries) + " of temporaries"},
+                 "");
+  const std::int64_t devices = call.mesh ? call.mesh->size() : 1;
+  out += "  computes  " + counted(call.plan->flops()) + " floating point operations";
+  return out + (devices > 1 ? " on all devices together\n" : "\n");
+}
+
+}  // namespace shard::lang

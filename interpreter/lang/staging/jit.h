@@ -1,0 +1,30 @@
+// jit: a function of the script compiled once a key and then run as one plan.
+// The key: structure, types and layouts of the arguments; the current mesh and rules; host values that are not numbers;
+// the guards on host numbers whose value the trace needed; and what the body read from variables outside, which is
+// treated as an argument.
+#pragma once
+#include <memory>
+
+#include "interpreter/lang/eval/interpreter.h"
+
+namespace shard::lang {
+
+// `in` and `out`: specs (trees, prefixes) for arguments and results, or none.
+Value make_jit(Interpreter& in, Value function, Value in_specs, Value out_specs, grammar::Span span);
+
+// A call that was compiled, as people know it.
+struct Compiled {
+  std::string name;                    // of the function
+  grammar::Span where;                 // where it is written; of no source for functions of the host
+  std::vector<std::string> arguments;  // their types with layouts: "f32[64@data,16]"
+  runtime::MeshRef mesh;               // null: no mesh
+  std::shared_ptr<const exec::Executable> plan;
+};
+
+// What a call of `f` with these arguments compiles to (f need not be a jit function); shares the trace with jit.
+// Nothing runs.
+std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, std::vector<CallArg> args,
+                                                 grammar::Span span);
+Compiled compiled_call(Interpreter& in, const Value& f, std::vector<CallArg> args, grammar::Span span);
+
+}  // namespace shard::lang

@@ -1,0 +1,22 @@
+// Functions that are the program of one device: `manual fn` (modes.h) and `shard_map` (stdlib/host) make them.
+#pragma once
+#include "interpreter/lang/staging/modes.h"
+
+namespace shard::lang {
+
+struct ManualSpecs {
+  std::vector<Value> in;     // a spec, a tree of specs or none for each argument
+  bool in_unknown = false;   // no specs were given: they come from the types of the arguments
+  bool one_for_all = false;  // the first one is for every argument
+  Value out;
+  std::vector<std::string> axes;  // those that become manual
+  bool all_axes = true;
+  runtime::MeshRef mesh;  // null: the current one at the call
+  bool check = true;      // whether results may vary along axes that their specs leave out
+};
+// The specs of an annotation, a tree like the annotation's; those that are values stand in `values`, in order of
+// writing.
+Value annotation_specs(const grammar::Annot& a, const std::vector<Value>& values, std::size_t& at);
+Value manual_function(Interpreter& in, Value function, std::string name, ManualSpecs specs, grammar::Span span);
+
+}  // namespace shard::lang

@@ -1,0 +1,39 @@
+#include "interpreter/lang/staging/modes.h"
+
+#include "interpreter/lang/staging/jit.h"
+
+namespace shard::lang {
+
+using grammar::ModifierKind;
+
+Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure) {
+  const grammar::FunctionPtr f = closure->function;
+  for (const auto& m : f->modifiers) closure->bare = closure->bare || m.kind == ModifierKind::Manual;
+  Value out{std::shared_ptr<const Closure>(closure)};
+  for (std::size_t i = f->modifiers.size(); i-- > 0;) {
+    const grammar::Modifier& m = f->modifiers[i];
+    std::vector<std::string> axes;
+    for (const auto& a : m.axes)
+      if (auto* axis = std::get_if<grammar::AxisLit>(&a->node))
+        for (const auto& w : axis->names) axes.push_back(w.text);
+    switch (m.kind) {
+      case ModifierKind::Jit:
+        out = make_jit(in, std::move(out), {}, {}, f->name_span.known() ? f->name_span : f->span);
+        break;
+      case ModifierKind::Manual:
+        if (!out.is<std::shared_ptr<const Closure>>())
+          in.fail("form", m.span, "`manual` stands next to `fn`, the other words before it", {"write `jit manual fn`"});
+        out = make_manual(in, closure, std::move(axes), m.all_axes, m.span);
+        break;
+      case ModifierKind::Auto:
+        out = make_region(in, std::move(out), runtime::AxisKind::Auto, std::move(axes), m.all_axes, m.span);
+        break;
+      case ModifierKind::Explicit:
+        out = make_region(in, std::move(out), runtime::AxisKind::Explicit, std::move(axes), m.all_axes, m.span);
+        break;
+    }
+  }
+  return out;
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,116 @@
+#include "interpreter/lang/staging/pattern.h"
+
+namespace shard::lang {
+namespace {
+
+bool is_array(const Value& v) { return v.is_tensor() && v.tensor().valid() && !v.tensor().traced(); }
+
+void push_number(const Value& v, Gathered& out) {
+  out.arrays.emplace_back();
+  if (auto* i = v.get<std::int64_t>())
+    out.numbers.emplace_back(*i);
+  else
+    out.numbers.emplace_back(*v.get<double>());
+}
+
+bool same_info(const exec::ArgInfo& info, const runtime::DeviceArray& a) {
+  if (!(info.layout == a.layout) || !(info.distinct == a.distinct) || !(info.type == a.type)) return false;
+  if (info.mesh == a.type.mesh) return true;
+  exec::ArgInfo other = exec::arg_info(a);
+  return info == other;
+}
+
+}  // namespace
+
+Pattern Pattern::of(const Value& v) {
+  Pattern p;
+  if (is_array(v)) {
+    p.kind_ = Kind::Array;
+    p.info_ = exec::arg_info(*v.tensor().array());
+  } else if (v.is<std::int64_t>()) {
+    p.kind_ = Kind::Integer;
+  } else if (v.is<double>()) {
+    p.kind_ = Kind::Real;
+  } else if (auto* items = v.items()) {
+    p.kind_ = v.is<std::shared_ptr<List>>() ? Kind::List : Kind::Tuple;
+    for (const Value& x : *items) p.children_.push_back(of(x));
+  } else if (auto* record = v.fields()) {
+    p.kind_ = Kind::Record;
+    for (const auto& [name, x] : record->fields) {
+      p.names_.push_back(name);
+      p.children_.push_back(of(x));
+    }
+  } else {
+    p.constant_ = v;
+  }
+  return p;
+}
+
+bool Pattern::match(const Value& v, Gathered& out) const {
+  switch (kind_) {
+    case Kind::Array: {
+      if (!is_array(v)) return false;
+      const runtime::ArrayRef& a = v.tensor().array();
+      if (!same_info(info_, *a)) return false;
+      out.arrays.push_back(a);
+      out.numbers.emplace_back();
+      return true;
+    }
+    case Kind::Integer:
+      if (!v.is<std::int64_t>()) return false;
+      push_number(v, out);
+      return true;
+    case Kind::Real:
+      if (!v.is<double>()) return false;
+      push_number(v, out);
+      return true;
+    case Kind::List:
+    case Kind::Tuple: {
+      if (kind_ == Kind::List ? !v.is<std::shared_ptr<List>>() : !v.is<std::shared_ptr<Tuple>>()) return false;
+      const auto& items = *v.items();
+      if (items.size() != children_.size()) return false;
+      for (std::size_t i = 0; i < items.size(); ++i)
+        if (!children_[i].match(items[i], out)) return false;
+      return true;
+    }
+    case Kind::Record: {
+      const Record* r = v.fields();
+      if (!r || r->fields.size() != children_.size()) return false;
+      for (std::size_t i = 0; i < children_.size(); ++i)
+        if (r->fields[i].first != names_[i] || !children_[i].match(r->fields[i].second, out)) return false;
+      return true;
+    }
+    case Kind::Static: return !v.is_tensor() && !v.is_host_number() && !v.items() && !v.fields() && equal(constant_, v);
+  }
+  return false;
+}
+
+void Pattern::gather(const Value& v, Gathered& out) {
+  if (is_array(v)) {
+    out.arrays.push_back(v.tensor().array());
+    out.numbers.emplace_back();
+  } else if (v.is_host_number()) {
+    push_number(v, out);
+  } else if (auto* items = v.items()) {
+    for (const Value& x : *items) gather(x, out);
+  } else if (auto* record = v.fields()) {
+    for (const auto& f : record->fields) gather(f.second, out);
+  }
+}
+
+Value Pattern::replace(const Value& v, std::vector<Value>& leaves, std::size_t& at) {
+  if (is_array(v) || v.is_host_number()) return leaves[at++];
+  if (auto* items = v.items()) {
+    std::vector<Value> out;
+    for (const Value& x : *items) out.push_back(replace(x, leaves, at));
+    return v.is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
+  }
+  if (auto* record = v.fields()) {
+    std::vector<std::pair<std::string, Value>> out;
+    for (const auto& [name, x] : record->fields) out.emplace_back(name, replace(x, leaves, at));
+    return Value::record(std::move(out));
+  }
+  return v;
+}
+
+}  // namespace shard::lang

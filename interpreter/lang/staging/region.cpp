@@ -1,0 +1,146 @@
+// Regions of another mode: `auto(@X) fn` hands explicit code to the partitioner, `explicit(@X) fn` types a region of
+// automatic code. The function runs under the same mesh with these axes of the other kind; a `shard` on each border
+// carries values over: its layout stays, and only what the type shows of it changes (JAX's auto_axes and
+// explicit_axes).
+#include <algorithm>
+
+#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/staging/manual.h"
+
+namespace shard::lang {
+namespace {
+
+using runtime::AxisId;
+using runtime::AxisKind;
+using runtime::MeshRef;
+using trace::Tensor;
+
+struct Region {
+  Value function;
+  AxisKind kind;
+  std::vector<std::string> axes;
+  bool all_axes;
+  std::vector<Value> in;  // specs of the parameters, none where there is no annotation
+  Value out;
+  grammar::FunctionPtr written;  // null where it is no function of the script
+};
+
+// Whether an annotation says layouts alone, no type.
+bool only_specs(const grammar::Annot& a) {
+  auto all = [](const std::vector<grammar::AnnotPtr>& parts) {
+    return std::all_of(parts.begin(), parts.end(), [](const grammar::AnnotPtr& p) { return only_specs(*p); });
+  };
+  if (auto* t = std::get_if<grammar::TupleAnnot>(&a.node)) return all(t->elements);
+  if (auto* l = std::get_if<grammar::ListAnnot>(&a.node)) return all(l->elements);
+  if (auto* r = std::get_if<grammar::RecordAnnot>(&a.node))
+    return std::all_of(r->fields.begin(), r->fields.end(), [](const auto& f) { return only_specs(*f.annot); });
+  return std::holds_alternative<grammar::SpecAnnot>(a.node);
+}
+
+// `-> P()` behind the parameters.
+std::vector<grammar::Fix> result_fix(Interpreter& in, const Region& r) {
+  if (!r.written) return {};
+  const grammar::Span header = r.written->header;
+  const std::size_t end = in.sources().text(header).rfind(')');
+  if (end == std::string_view::npos) return {};
+  const auto at = header.begin + static_cast<std::uint32_t>(end) + 1;
+  return {{"say the result's layout", grammar::Span{header.source, at, at}, " -> P()"}};
+}
+
+MeshRef inner_mesh(Interpreter& in, const Region& r, const runtime::Mesh& outer, grammar::Span span) {
+  runtime::Mesh mesh = outer;
+  if (r.all_axes) {
+    if (std::all_of(mesh.axes.begin(), mesh.axes.end(), [](const auto& a) { return a.kind == AxisKind::Manual; }))
+      in.fail("mode", span,
+              "every axis of the mesh is manual here: per-device code cannot become automatic or explicit");
+    for (auto& axis : mesh.axes)
+      if (axis.kind != AxisKind::Manual) axis.kind = r.kind;
+  }
+  for (const std::string& name : r.axes) {
+    auto id = mesh.find(name);
+    if (!id) in.fail("spec", span, "@" + name + " is no axis of the mesh " + runtime::to_string(outer));
+    if (mesh.axes[*id].kind == AxisKind::Manual)
+      in.fail("mode", span, "@" + name + " is manual here: per-device code cannot become automatic or explicit");
+    mesh.axes[*id].kind = r.kind;
+  }
+  return std::make_shared<const runtime::Mesh>(std::move(mesh));
+}
+
+// Every array of a tree with the layout that its type shows, typed by `mesh`.
+Value carried(Interpreter& in, const Value& tree, const MeshRef& mesh) {
+  auto& ctx = in.context();
+  std::vector<Value> all = leaves(tree);
+  for (Value& leaf : all) {
+    if (!leaf.is_tensor() || leaf.tensor().known()) continue;
+    const Tensor& t = leaf.tensor();
+    runtime::Type type = t.traced() ? t.type() : ctx.type_of(*t.array());
+    if (type.sharding.used_axes().empty()) continue;
+    leaf = ctx.apply1(*ctx.table().core().shard, {t}, {{"layout", ir::Layout{mesh, type.sharding}}});
+  }
+  return with_leaves(tree, std::move(all));
+}
+
+Value run(Interpreter& in, const Region& r, std::vector<CallArg> args, grammar::Span span) {
+  auto& ctx = in.context();
+  MeshRef outer = ctx.mesh();
+  if (!outer)
+    in.fail("mesh", span, "a region of another mode needs a mesh, and there is none",
+            {"declare one: mesh m = (@X: 8)"});
+  MeshRef inner = inner_mesh(in, r, *outer, span);
+  bool explicit_inside = r.kind == AxisKind::Explicit;
+  if (!explicit_inside && r.out.is_none())
+    throw grammar::Error(grammar::Diagnostic{"form",
+                                             span,
+                                             "`auto fn` declares the layout of its result, and this one does not",
+                                             {"write `auto fn f(x) -> P(@" + outer->axes[0].name + ")`"},
+                                             result_fix(in, r),
+                                             {}});
+  Value result;
+  {
+    Surroundings surroundings(in.impl());
+    ctx.set_mesh(inner);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      bool specified = explicit_inside && i < r.in.size() && !r.in[i].is_none();
+      args[i].value =
+          specified ? shard_tree(in, args[i].value, r.in[i], inner, span) : carried(in, args[i].value, inner);
+    }
+    result = in.call(r.function, std::move(args), span);
+    if (explicit_inside) result = carried(in, result, outer);
+  }
+  return explicit_inside ? result : shard_tree(in, result, r.out, outer, span);
+}
+
+}  // namespace
+
+Value make_region(Interpreter& in, Value f, AxisKind kind, std::vector<std::string> axes, bool all_axes,
+                  grammar::Span) {
+  (void)in;
+  Region region{f, kind, std::move(axes), all_axes, {}, {}, nullptr};
+  std::string name = "a region";
+  if (auto* closure = f.get<std::shared_ptr<const Closure>>()) {
+    const grammar::Function& written = *(*closure)->function;
+    std::size_t at = 0;
+    for (const auto& p : written.params)
+      region.in.push_back(p.annot ? annotation_specs(*p.annot, (*closure)->annotations, at) : Value());
+    if (written.result) region.out = annotation_specs(*written.result, (*closure)->annotations, at);
+    if (!written.name.empty()) name = written.name;
+    region.written = (*closure)->function;
+    if (kind == AxisKind::Auto && written.result && only_specs(*written.result)) {
+      // What comes out is laid out so on the way out of the region; inside there is nothing to check.
+      grammar::Function body = written;
+      body.result = nullptr;
+      auto inside = std::make_shared<Closure>(**closure);
+      inside->function = std::make_shared<const grammar::Function>(std::move(body));
+      region.function = Value(std::shared_ptr<const Closure>(std::move(inside)));
+    }
+  }
+  auto shared = std::make_shared<const Region>(std::move(region));
+  auto native = std::make_shared<Native>();
+  native->name = name;
+  native->signature = name + "(xs...)";
+  native->doc = "A function that runs in another mode.";
+  native->call = [shared](Interpreter& i, BoundArgs& a) { return run(i, *shared, std::move(a.rest), a.span); };
+  return Value(std::shared_ptr<const Native>(native));
+}
+
+}  // namespace shard::lang

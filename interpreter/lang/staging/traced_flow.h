@@ -1,0 +1,13 @@
+// `for` over a range whose ends only a run knows: one loop of the program instead of one copy of the body for each
+// turn.
+#pragma once
+#include "interpreter/lang/eval/impl.h"
+
+namespace shard::lang {
+
+// `begin`, `end` and `step` (not 0) are those of the statement's range. False, and nothing done, where both ends are
+// known.
+bool traced_for(Interpreter::Impl& m, const grammar::ForStmt& s, const Value& begin, const Value& end,
+                std::int64_t step, grammar::Span span);
+
+}  // namespace shard::lang

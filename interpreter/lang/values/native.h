@@ -1,0 +1,61 @@
+// Functions that the host gives to scripts: how they are declared and what they see of a call. The host functions of
+// the language (print, map, grad, ...) are registered in stdlib/host; programs that embed Shard register theirs through
+// shard.h.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/lang/values/value.h"
+
+namespace shard::lang {
+
+class Interpreter;  // interpreter.h: the evaluator of an engine
+
+struct CallArg {
+  std::string name;
+  Value value;
+  grammar::Span span;
+};  // name "" where positional
+struct CallArgs {
+  std::vector<CallArg> items;
+  grammar::Span span;  // of the whole call
+};
+
+// Arguments bound to the parameters of a native's signature, in order. Left-out ones have `given` false and their
+// default (or none). A trailing `xs...` takes further positional arguments and all named ones that no parameter has.
+struct BoundArg {
+  Value value;
+  bool given = false;
+  grammar::Span span;
+};
+struct BoundArgs {
+  std::vector<BoundArg> args;
+  std::vector<CallArg> rest;  // of a trailing `xs...`
+  grammar::Span span;
+  Value& operator[](std::size_t i) { return args[i].value; }
+  bool given(std::size_t i) const { return args[i].given; }
+};
+
+struct NativeSignature;  // bind_native.cpp: `signature`, parsed
+
+struct Native {
+  std::string name;
+  std::string signature;  // "grad(f, wrt = 0, aux = false)": names, `= literal` defaults, a last `xs...`
+  std::string doc;
+  std::function<Value(Interpreter&, BoundArgs&)> call;
+  bool compiled = false;  // made by make_jit (jit.cpp), which knows what is behind it
+  mutable std::shared_ptr<const NativeSignature> parsed = {};  // filled at the first call
+};
+
+struct Loader {  // something a `for` can walk that is not in memory
+  virtual ~Loader() = default;
+  virtual std::optional<Value> next(Interpreter&) = 0;
+  virtual std::optional<std::int64_t> length() const { return std::nullopt; }
+  virtual void restart() = 0;  // a `for` begins at the front
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace shard::lang

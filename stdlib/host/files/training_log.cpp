@@ -1,0 +1,141 @@
+// log_scalars: figures of a training run, a line a step, to a csv file or to the event file that TensorBoard reads.
+// Source of the event format: TensorFlow's event.proto and summary.proto (protobuf wire format) in TFRecord frames,
+// whose checksums are masked CRC-32C.
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+#include "stdlib/host/files/file_bytes.h"
+#include "stdlib/host/host.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::BoundArgs;
+using lang::Interpreter;
+using lang::Value;
+
+using Scalars = std::vector<std::pair<std::string, double>>;
+
+// Numbers of a record, by name; a record within it is a folder: "train/loss".
+void collect(Interpreter& in, const Value& v, const std::string& name, grammar::Span span, Scalars& out) {
+  if (const lang::Record* r = v.fields()) {
+    for (const auto& [field, x] : r->fields) collect(in, x, name.empty() ? field : name + "/" + field, span, out);
+    return;
+  }
+  if (v.is_tensor() && runtime::numel(v.tensor().type().shape) == 1 && v.tensor().type().dtype != runtime::DType::Key) {
+    const runtime::ArrayRef host =
+        runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "log_scalars"));
+    out.emplace_back(name, runtime::element_double(*host, 0));
+  } else if (v.is_host_number() && !name.empty()) {
+    out.emplace_back(name, in.number(v, span, "a figure"));
+  } else {
+    in.fail("type", span,
+            "log_scalars takes a record of numbers: {loss: 0.5}" +
+                (name.empty() ? ", this is " + lang::kind_name(v) : "; `" + name + "` is " + lang::kind_name(v)));
+  }
+}
+
+// ---- csv
+void to_csv(Interpreter& in, const std::string& path, std::int64_t step, const Scalars& scalars, grammar::Span span) {
+  std::string names = "step", line = std::to_string(step);
+  for (const auto& [name, x] : scalars) {
+    char text[40];
+    names += "," + name;
+    line += "," + std::string(text, std::to_chars(text, text + sizeof text, static_cast<float>(x)).ptr);
+  }
+  std::string first;
+  std::ifstream there(path);
+  if (std::getline(there, first)) {
+    if (first != names) in.fail("io", span, "'" + path + "' has the columns " + first + ", these figures are " + names);
+    append_bytes(in, path, line + "\n", span);
+  } else {
+    append_bytes(in, path, names + "\n" + line + "\n", span);
+  }
+}
+
+// ---- TensorBoard
+std::uint32_t masked_crc(std::string_view bytes) {
+  static const std::array<std::uint32_t, 256> kTable = [] {
+    std::array<std::uint32_t, 256> t{};
+    for (std::uint32_t i = 0; i < 256; ++i) {
+      std::uint32_t c = i;
+      for (int k = 0; k < 8; ++k) c = c & 1 ? (c >> 1) ^ 0x82f63b78u : c >> 1;  // Castagnoli's polynomial, reflected
+      t[i] = c;
+    }
+    return t;
+  }();
+  std::uint32_t c = 0xffffffffu;
+  for (const char b : bytes) c = kTable[(c ^ static_cast<unsigned char>(b)) & 255] ^ (c >> 8);
+  c = ~c;
+  return ((c >> 15) | (c << 17)) + 0xa282ead8u;
+}
+
+template <class T>
+std::string little(T x) {
+  std::string s(sizeof x, '\0');
+  std::memcpy(s.data(), &x, sizeof x);
+  return s;
+}
+
+std::string varint(std::uint64_t x) {
+  std::string s;
+  for (; x > 127; x >>= 7) s += static_cast<char>((x & 127) | 128);
+  return s + static_cast<char>(x);
+}
+
+// A field of a protobuf message: 0 varint, 1 eight bytes, 2 bytes with their length, 5 four bytes.
+std::string field(int number, int wire, const std::string& payload) {
+  return varint(static_cast<std::uint64_t>((number << 3) | wire)) + (wire == 2 ? varint(payload.size()) : "") + payload;
+}
+
+std::string record(const std::string& event) {
+  const std::string length = little<std::uint64_t>(event.size());
+  return length + little(masked_crc(length)) + event + little(masked_crc(event));
+}
+
+void to_events(Interpreter& in, const std::string& folder, std::int64_t step, const Scalars& scalars,
+               grammar::Span span) {
+  check_may_write(in, folder, span);
+  if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+    in.fail("io", span, "cannot write '" + folder + "': " + std::strerror(errno));
+  const std::string path = folder + "/events.out.tfevents.0.shard";
+  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::string time = field(1, 1, little(now));
+  std::string out, summary;
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0 || info.st_size == 0) out = record(time + field(3, 2, "brain.Event:2"));
+  for (const auto& [name, x] : scalars)
+    summary += field(1, 2, field(1, 2, name) + field(2, 5, little(static_cast<float>(x))));
+  out += record(time + field(2, 0, varint(static_cast<std::uint64_t>(step))) + field(5, 2, summary));
+  append_bytes(in, path, out, span);
+}
+
+Value log_scalars(Interpreter& in, BoundArgs& a) {
+  const std::string path = in.text(a[0], a.args[0].span, "the path of a log");
+  const std::int64_t step = in.integer(a[1], a.args[1].span, "a step");
+  if (in.context().types_only()) return {};  // a program that is checked writes nothing
+  Scalars scalars;
+  collect(in, a[2], "", a.args[2].span, scalars);
+  if (ends_with_lower(path, ".csv"))
+    to_csv(in, path, step, scalars, a.span);
+  else
+    to_events(in, path, step, scalars, a.span);
+  return {};
+}
+
+}  // namespace
+
+void register_training_log(Interpreter& in) {
+  in.define({"log_scalars", "log_scalars(path, step, figures)",
+             "Adds a record of numbers to a log: a row where the path ends in .csv, else an event that TensorBoard "
+             "shows for the folder.",
+             log_scalars});
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,140 @@
+// jit, comm, explain and memory_stats: compiled functions, what a call of one says between the devices, and what it
+// holds on each.
+#include "grammar/parse.h"
+#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/jit.h"
+
+#include <map>
+
+#include "stdlib/host/transforms/transforms.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::BoundArgs;
+using lang::Interpreter;
+using lang::Value;
+
+Value jit(Interpreter& in, BoundArgs& a) {
+  if (!a[0].callable()) in.fail("type", a.span, "jit takes a function, and this is " + lang::kind_name(a[0]));
+  return lang::make_jit(in, a[0], a[1], a[2], a.span);
+}
+
+// Kinds that do not occur read as {count: 0, bytes: 0} and are not shown.
+Value totals(const std::vector<exec::CommRecord>& records) {
+  std::vector<std::string> order;
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
+  for (const auto& r : records) {
+    auto [it, fresh] = sums.try_emplace(r.kind);
+    if (fresh) order.push_back(r.kind);
+    it->second.first += r.count;
+    it->second.second += r.bytes;
+  }
+  std::vector<std::pair<std::string, Value>> fields;
+  for (const auto& kind : order)
+    fields.emplace_back(kind, Value::record({{"count", Value(sums[kind].first)}, {"bytes", Value(sums[kind].second)}}));
+  auto out = std::make_shared<lang::Record>(lang::Record{std::move(fields), nullptr});
+  auto zeros = std::make_shared<lang::Record>();
+  for (const std::string& kind : grammar::collective_names())
+    zeros->fields.emplace_back(kind,
+                               Value::record({{"count", Value(std::int64_t{0})}, {"bytes", Value(std::int64_t{0})}}));
+  out->unshown = std::move(zeros);
+  return Value(std::move(out));
+}
+
+Value by_line(Interpreter& in, const std::vector<exec::CommRecord>& records) {
+  std::vector<Value> out;
+  for (const auto& r : records) {
+    std::int64_t line =
+        in.sources().has(r.span.source) ? in.sources().at(r.span.source).position(r.span.begin).line : 0;
+    std::vector<Value> axes;
+    for (const auto& name : r.axes) axes.push_back(std::make_shared<const lang::Axis>(lang::Axis{{name}}));
+    auto record = std::make_shared<lang::Record>();
+    record->fields = {{"kind", Value::string(r.kind)},        {"bytes", Value(r.bytes)},
+                      {"axes", Value::list(std::move(axes))}, {"line", Value(line)},
+                      {"written", Value(r.written)},          {"count", Value(r.count)}};
+    auto more = std::make_shared<lang::Record>();  // a program may be several files
+    more->fields = {
+        {"file", Value::string(in.sources().has(r.span.source) ? in.sources().at(r.span.source).name() : "")}};
+    record->unshown = std::move(more);
+    out.emplace_back(std::move(record));
+  }
+  return Value::list(std::move(out));
+}
+
+Value comm(Interpreter& in, BoundArgs& a) {
+  bool lines = false;
+  std::vector<lang::CallArg> args;
+  for (lang::CallArg& x : a.rest) {
+    if (x.name != "by") {
+      args.push_back(std::move(x));
+      continue;
+    }
+    if (!x.value.is_string() || x.value.str() != "line") in.fail("call", x.span, "comm knows `by: \"line\"` only");
+    lines = true;
+  }
+  if (!a[0].callable()) in.fail("type", a.span, "comm takes a function and its arguments: comm(f, x, y)");
+  if (in.context().tracing())
+    in.fail("trace", a.span, "comm needs a call that could be run, and here a function is being traced",
+            {"ask outside of that function: comm(f, x)"});
+  auto plan = lang::compiled(in, a[0], std::move(args), a.span);
+  return lines ? by_line(in, plan->comm()) : totals(plan->comm());
+}
+
+Value explain(Interpreter& in, BoundArgs& a) {
+  if (!a[0].callable()) in.fail("type", a.span, "explain takes a function and its arguments: explain(f, x, y)");
+  if (in.context().tracing())
+    in.fail("trace", a.span, "explain needs a call that could be run, and here a function is being traced",
+            {"ask outside of that function: explain(f, x)"});
+  const lang::Compiled call = lang::compiled_call(in, a[0], std::move(a.rest), a.span);
+  if (!in.context().types_only()) in.write(lang::explained(call, in.sources()));
+  return Value();
+}
+
+Value memory_stats(Interpreter& in, BoundArgs& a) {
+  if (a[0].is_none()) {
+    if (in.context().types_only())
+      throw runtime::RuntimeError("unknown", "nothing is held where only types are computed");
+    const runtime::PoolStats s = in.context().pool().stats();
+    return Value::record(
+        {{"bytes_in_use", Value(s.live)}, {"peak_bytes_in_use", Value(s.peak)}, {"bytes_cached", Value(s.cached)}});
+  }
+  if (!a[0].callable())
+    in.fail("type", a.span, "memory_stats takes nothing, or a function and its arguments: memory_stats(f, x, y)");
+  if (in.context().tracing())
+    in.fail("trace", a.span, "memory_stats needs a call that could be run, and here a function is being traced",
+            {"ask outside of that function: memory_stats(f, x)"});
+  const auto plan = lang::compiled(in, a[0], std::move(a.rest), a.span);
+  const exec::MemoryUse& m = plan->memory();
+  return Value::record(
+      {{"arguments", Value(m.arguments)}, {"results", Value(m.results)}, {"temporaries", Value(m.temporaries)}});
+}
+
+}  // namespace
+
+void register_compilation(Interpreter& in) {
+  in.define({"jit", "jit(f, in = none, out = none)",
+             "f compiled: traced once for each kind of arguments, laid out by the partitioner, run as one plan. `in:`, "
+             "`out:`: layouts of arguments "
+             "and result (a spec for all of them, or a tuple with an entry for each argument).",
+             jit});
+  in.define({"comm", "comm(f, xs...)",
+             "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `by: "
+             "\"line\"` gives a list with kind, bytes, axes, "
+             "line, and whether it was written. Nothing is run.",
+             comm});
+  in.define({"explain", "explain(f, xs...)",
+             "Prints what a call f(xs...) does: each line of the source that makes devices talk, with its collectives, "
+             "their axes and bytes, "
+             "and whether they were written or inserted; then what the call sends in all, what one device holds, and "
+             "how much is computed. "
+             "Nothing is run.",
+             explain});
+  in.define({"memory_stats", "memory_stats(f = none, xs...)",
+             "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse. Of a call f(xs...): what "
+             "one device holds, as "
+             "{arguments, results, temporaries}; nothing is run.",
+             memory_stats});
+}
+
+}  // namespace shard::stdlib

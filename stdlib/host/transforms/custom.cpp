@@ -1,0 +1,354 @@
+// remat, checkpoint_name, custom_vjp and custom_jvp: functions that say how they are differentiated. The function is
+// traced into a region of a `call` or `custom_vjp_call` node (stdlib/ops/call.cpp, custom_rule.cpp), whose derivative
+// does the rest. Arrays among the arguments become operands; everything else that the functions use comes in from
+// outside or stays as it is.
+#include "interpreter/transform/cotangent.h"
+#include "stdlib/host/transforms/traced_call.h"
+#include "stdlib/host/transforms/transforms.h"
+
+namespace shard::stdlib {
+namespace {
+
+using ir::Graph;
+using lang::BoundArgs;
+using lang::CallArg;
+using lang::Interpreter;
+using lang::Native;
+using lang::Value;
+using runtime::Type;
+using trace::Tensor;
+
+Value native(const char* name, const char* signature, const char* doc,
+             std::function<Value(Interpreter&, BoundArgs&)> call) {
+  return Value(std::make_shared<const Native>(Native{name, signature, doc, std::move(call)}));
+}
+
+// The arguments of one call: their leaves, and which of them are arrays, floats first.
+struct Arguments {
+  std::vector<CallArg> call;
+  Value tree;  // of the arguments' values
+  std::vector<Value> leaves;
+  std::vector<std::size_t> where;  // leaves that are arrays: those of floating point first
+  std::size_t floats = 0;
+  std::vector<Tensor> tensors;  // by `where`
+  explicit Arguments(std::vector<CallArg> args) : call(std::move(args)) {
+    std::vector<Value> values;
+    for (const CallArg& a : call) values.push_back(a.value);
+    tree = Value::tuple(std::move(values));
+    leaves = lang::leaves(tree);
+    for (bool wants_float : {true, false})
+      for (std::size_t i = 0; i < leaves.size(); ++i)
+        if (leaves[i].is_tensor() && runtime::is_float(leaves[i].tensor().type().dtype) == wants_float) {
+          where.push_back(i);
+          tensors.push_back(leaves[i].tensor());
+          floats += wants_float;
+        }
+  }
+  std::vector<CallArg> with(std::span<const Tensor> given) const {
+    std::vector<Value> now = leaves;
+    for (std::size_t k = 0; k < where.size(); ++k) now[where[k]] = given[k];
+    Value rebuilt = lang::with_leaves(tree, std::move(now));
+    std::vector<CallArg> out = call;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].value = (*rebuilt.items())[i];
+    return out;
+  }
+};
+
+// ---- remat
+
+// `policy:` is a word, or a list of names that checkpoint_name gave.
+ir::Attrs remat_attrs(Interpreter& in, const Value& policy, grammar::Span span) {
+  if (policy.is_string())
+    return {{"remat", true}, {"policy", policy.str() == "nothing" ? std::string("none") : policy.str()}};
+  std::vector<std::string> names;
+  const auto* items = policy.items();
+  if (!items)
+    in.fail("type", span,
+            "`policy:` of remat is \"none\", \"dots\", \"all\" or a list of names; this is " + lang::kind_name(policy));
+  for (const Value& name : *items) names.push_back(in.text(name, span, "a name to keep"));
+  return {{"remat", true}, {"policy", std::string("names")}, {"keep", std::move(names)}};
+}
+
+Value remat(Interpreter& outer, BoundArgs& a) {
+  need_function(outer, a, "remat");
+  Value f = a[0];
+  const ir::Attrs attrs = remat_attrs(outer, a[1], a.span);
+  return native(
+      "remat(...)", "recomputed(xs...)", "A function whose values are computed again for its gradient.",
+      [f, attrs](Interpreter& in, BoundArgs& b) {
+        Arguments args(std::move(b.rest));
+        TracedCall t = trace_call(in, types_of(args.tensors), false, b.span,
+                                  [&](std::span<const Tensor> given) { return in.call(f, args.with(given), b.span); });
+        std::vector<Tensor> operands = args.tensors;
+        operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
+        return t.result.rebuild(in.context().apply(in.context().table().at("call"), operands, attrs, {t.traced.graph}));
+      });
+}
+
+Value checkpoint_name(Interpreter& in, BoundArgs& a) {
+  const std::string name = in.text(a[1], a.args[1].span, "the name of a value");
+  std::vector<Value> leaves = lang::leaves(a[0]);
+  for (Value& leaf : leaves)
+    if (leaf.is_tensor())
+      leaf = in.context().apply1(in.context().table().at("named_value"), {leaf.tensor()}, {{"name", name}});
+  return lang::with_leaves(a[0], std::move(leaves));
+}
+
+// ---- custom_vjp
+
+struct Rule {  // the three functions, traced for one call
+  TracedCall body;
+  trace::Traced forward, backward;
+  ResultTree residual;
+  std::vector<int> gradients;  // by float argument: a result of backward, or -1 for none
+};
+
+// (value, residual) of fwd, checked against the function's own value.
+void trace_forward(Interpreter& in, Rule& rule, const Value& fwd, const Arguments& args, grammar::Span span) {
+  rule.forward = in.context().trace(types_of(args.tensors), [&](std::span<const Tensor> given) {
+    Value result = in.call(fwd, args.with(given), span);
+    auto* pair = result.items();
+    if (!pair || pair->size() != 2)
+      in.fail("type", span, "`fwd` of custom_vjp returns (value, residual); this returned " + lang::kind_name(result));
+    if (!lang::same_structure((*pair)[0], rule.body.result.tree))
+      in.fail("type", span,
+              "`fwd` of custom_vjp must return the function's own value first: it returned " +
+                  lang::structure((*pair)[0]) + ", the function " + lang::structure(rule.body.result.tree));
+    ResultTree value;
+    std::vector<Tensor> out = value.take(in, (*pair)[0], true, span);
+    for (const Tensor& t : rule.residual.take(in, (*pair)[1], false, span)) out.push_back(t);
+    return out;
+  });
+}
+
+void trace_backward(Interpreter& in, Rule& rule, const Value& bwd, const Arguments& args, grammar::Span span) {
+  const Graph &f = *rule.body.traced.graph, &forward = *rule.forward.graph;
+  std::vector<Type> types;
+  const std::size_t kept = forward.results.size() - f.results.size();
+  for (std::size_t r = f.results.size(); r < forward.results.size(); ++r)
+    types.push_back(forward.type(forward.results[r]));
+  for (ir::Var r : f.results) types.push_back(transform::cotangent_type(f.type(r)));
+  rule.backward = in.context().trace(types, [&](std::span<const Tensor> given) {
+    Value result =
+        in.call(bwd, {rule.residual.rebuild(given.first(kept)), rule.body.result.rebuild(given.subspan(kept))}, span);
+    auto* each = result.items();
+    if (!each || each->size() != args.call.size())
+      in.fail("type", span,
+              "`bwd` of custom_vjp returns a tuple with a gradient for each of " + std::to_string(args.call.size()) +
+                  " arguments; this returned " +
+                  (each ? std::to_string(each->size()) + (each->size() == 1 ? " value" : " values")
+                        : lang::kind_name(result)),
+              args.call.size() == 1 && !each ? std::vector<std::string>{"a tuple of one is written `(g,)`"}
+                                             : std::vector<std::string>{});
+    std::vector<Tensor> out;
+    std::vector<int> by_leaf;
+    for (std::size_t i = 0; i < args.call.size(); ++i) {
+      const Value &gradient = (*each)[i], &argument = args.call[i].value;
+      std::size_t n = lang::leaves(argument).size();
+      if (gradient.is_none()) {
+        by_leaf.insert(by_leaf.end(), n, -1);
+        continue;
+      }
+      if (!lang::same_structure(gradient, argument))
+        in.fail("type", span,
+                "`bwd` of custom_vjp must return gradients with the structure of the arguments: argument " +
+                    std::to_string(i + 1) + " is " + lang::structure(argument) + ", its gradient " +
+                    lang::structure(gradient));
+      for (const Value& leaf : lang::leaves(gradient)) {
+        bool number = leaf.is_tensor() || leaf.is_host_number();
+        by_leaf.push_back(number ? static_cast<int>(out.size()) : -1);
+        if (number) out.push_back(in.tensor(leaf, span));
+      }
+    }
+    for (std::size_t k = 0; k < args.floats; ++k) {
+      int r = by_leaf.at(args.where[k]);
+      rule.gradients.push_back(r);
+      if (r < 0) continue;
+      Tensor& g = out[static_cast<std::size_t>(r)];
+      const Type& want = args.tensors[k].type();
+      if (g.type().weak != want.weak && (g.type().weak || g.type().dtype == want.dtype))
+        g = in.context().apply1(*in.context().table().core().convert, {g},
+                                {{"dtype", want.dtype}, {"weak", want.weak}});
+    }
+    return out;
+  });
+}
+
+Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value& bwd, std::vector<CallArg> given,
+                  grammar::Span span) {
+  Arguments args(std::move(given));
+  if (args.floats == 0) return in.call(f, std::move(args.call), span);  // nothing to differentiate
+  for (const CallArg& a : args.call)
+    if (!a.name.empty())
+      in.fail("call", a.span,
+              "a function made by custom_vjp takes positional arguments only, `" + a.name + ":` was given");
+  Rule rule;
+  rule.body = trace_call(in, types_of(args.tensors), true, span,
+                         [&](std::span<const Tensor> t) { return in.call(f, args.with(t), span); });
+  trace_forward(in, rule, fwd, args, span);
+  trace_backward(in, rule, bwd, args, span);
+
+  // One list of operands for all three: arguments, then what each captured.
+  auto& ctx = in.context();
+  const ir::OpTable& table = ctx.table();
+  std::vector<Tensor> operands = args.tensors;
+  const std::size_t n = operands.size();
+  std::size_t first[3], from = n;
+  const trace::Traced* traced[] = {&rule.body.traced, &rule.forward, &rule.backward};
+  for (int k = 0; k < 3; ++k) {
+    first[k] = from;
+    from += traced[k]->captured.size();
+    operands.insert(operands.end(), traced[k]->captured.begin(), traced[k]->captured.end());
+  }
+  const std::vector<Type> types = types_of(operands);
+  auto region = [&](int k) {  // a forward region: takes all operands
+    ir::Builder b(table);
+    ir::Vars all, mine;
+    for (const Type& t : types) all.push_back(b.param(t));
+    mine.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
+    for (std::size_t i = 0; i < traced[k]->captured.size(); ++i) mine.push_back(all[first[k] + i]);
+    return std::make_shared<const Graph>(b.finish(b.inline_graph(*traced[k]->graph, mine)));
+  };
+  const Graph& g = *rule.backward.graph;
+  ir::Builder b(table);
+  ir::Vars mine, outside, results;
+  for (std::size_t i = 0; i + rule.backward.captured.size() < g.params.size(); ++i)
+    mine.push_back(b.param(g.type(g.params[i])));
+  for (std::size_t i = args.floats; i < types.size(); ++i) outside.push_back(b.param(types[i]));
+  for (std::size_t i = 0; i < rule.backward.captured.size(); ++i) mine.push_back(outside[first[2] + i - args.floats]);
+  ir::Vars found = b.inline_graph(g, mine);
+  for (std::size_t k = 0; k < args.floats; ++k)
+    results.push_back(rule.gradients[k] < 0 ? transform::typed_zeros(b, transform::cotangent_type(types[k]))
+                                            : found[static_cast<std::size_t>(rule.gradients[k])]);
+  auto backward = std::make_shared<const Graph>(b.finish(std::move(results)));
+  return rule.body.result.rebuild(ctx.apply(table.at("custom_vjp_call"), operands,
+                                            {{"args", static_cast<std::int64_t>(args.floats)}},
+                                            {region(0), region(1), backward}));
+}
+
+Value custom_vjp(Interpreter& in, BoundArgs& a) {
+  for (int k = 0; k < 3; ++k)
+    if (!a[static_cast<std::size_t>(k)].callable())
+      in.fail("type", a.span,
+              "custom_vjp takes three functions, f, fwd and bwd; this is " +
+                  lang::kind_name(a[static_cast<std::size_t>(k)]));
+  Value f = a[0], fwd = a[1], bwd = a[2];
+  return native(
+      "custom_vjp(...)", "custom(xs...)", "A function with a backward rule of its own.",
+      [f, fwd, bwd](Interpreter& i, BoundArgs& b) { return call_custom(i, f, fwd, bwd, std::move(b.rest), b.span); });
+}
+
+// ---- custom_jvp
+
+// The rule on arguments and their tangents: (value, tangent), each as the function gives it. Results: values, then
+// tangents.
+trace::Traced trace_rule(Interpreter& in, const Value& rule, const Arguments& args, const TracedCall& body,
+                         grammar::Span span) {
+  std::vector<Type> types = types_of(args.tensors);
+  const std::size_t n = types.size();
+  for (std::size_t k = 0; k < args.floats; ++k) types.push_back(types[k]);
+  const Graph& f = *body.traced.graph;
+  return in.context().trace(types, [&](std::span<const Tensor> given) {
+    std::vector<Value> tangents(args.leaves.size(), Value(std::int64_t{0}));  // of what is no float: 0
+    for (std::size_t k = 0; k < args.floats; ++k) tangents[args.where[k]] = given[n + k];
+    std::vector<CallArg> now = args.with(given.first(n));
+    std::vector<Value> values;
+    for (CallArg& c : now) values.push_back(std::move(c.value));
+    Value moved = lang::with_leaves(args.tree, std::move(tangents));
+    const bool one = values.size() == 1;
+    Value result = in.call(rule, {one ? values[0] : Value::tuple(values), one ? (*moved.items())[0] : moved}, span);
+    const auto* pair = result.items();
+    if (!pair || pair->size() != 2)
+      in.fail("type", span,
+              "the rule of custom_jvp returns (value, tangent); this returned " + lang::kind_name(result));
+    std::vector<Tensor> out;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const char* what = k == 0 ? "the value" : "a tangent of the same structure";
+      if (!lang::same_structure((*pair)[k], body.result.tree))
+        in.fail("type", span,
+                std::string("the rule of custom_jvp must return ") + what + ": it returned " +
+                    lang::structure((*pair)[k]) + ", the function " + lang::structure(body.result.tree));
+      ResultTree taken;
+      std::vector<Tensor> found = taken.take(in, (*pair)[k], true, span);
+      if (found.size() != f.results.size())
+        in.fail("type", span, "the rule of custom_jvp must give an array or a number where the function gives one");
+      for (std::size_t r = 0; r < found.size(); ++r) {
+        const Type &got = found[r].type(), &want = f.type(f.results[r]);
+        if (got.shape != want.shape || (got.dtype != want.dtype && !got.weak))
+          in.fail("type", span,
+                  std::string("the rule of custom_jvp gives ") + (k == 0 ? "a value" : "a tangent") + " of type " +
+                      runtime::to_string(got) + ", the function's value is " + runtime::to_string(want));
+        if (got.dtype != want.dtype || got.weak != want.weak)
+          found[r] = in.context().apply1(*in.context().table().core().convert, {found[r]},
+                                         {{"dtype", want.dtype}, {"weak", want.weak}});
+        out.push_back(found[r]);
+      }
+    }
+    return out;
+  });
+}
+
+Value call_with_rule(Interpreter& in, const Value& f, const Value& rule, std::vector<CallArg> given,
+                     grammar::Span span) {
+  Arguments args(std::move(given));
+  if (args.floats == 0) return in.call(f, std::move(args.call), span);  // nothing to differentiate
+  for (const CallArg& a : args.call)
+    if (!a.name.empty())
+      in.fail("call", a.span,
+              "a function made by custom_jvp takes positional arguments only, `" + a.name + ":` was given");
+  TracedCall body = trace_call(in, types_of(args.tensors), true, span,
+                               [&](std::span<const Tensor> t) { return in.call(f, args.with(t), span); });
+  trace::Traced derivative = trace_rule(in, rule, args, body, span);
+  auto& ctx = in.context();
+  const std::size_t n = args.tensors.size(), of_body = body.traced.captured.size();
+  std::vector<Tensor> operands = args.tensors;
+  for (const trace::Traced* t : {&body.traced, &derivative})
+    operands.insert(operands.end(), t->captured.begin(), t->captured.end());
+  const std::vector<Type> types = types_of(operands);
+  // A region takes all operands, the rule a tangent for each float argument too; each uses what it captured itself.
+  auto region = [&](const trace::Traced& t, std::size_t tangents, std::size_t first) {
+    ir::Builder b(ctx.table());
+    ir::Vars all, mine;
+    for (const Type& type : types) all.push_back(b.param(type));
+    for (std::size_t k = 0; k < tangents; ++k) all.push_back(b.param(types[k]));
+    mine.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
+    for (std::size_t k = 0; k < tangents; ++k) mine.push_back(all[types.size() + k]);
+    for (std::size_t i = 0; i < t.captured.size(); ++i) mine.push_back(all[first + i]);
+    return std::make_shared<const Graph>(b.finish(b.inline_graph(*t.graph, mine)));
+  };
+  return body.result.rebuild(ctx.apply(ctx.table().at("custom_jvp_call"), operands,
+                                       {{"args", static_cast<std::int64_t>(args.floats)}},
+                                       {region(body.traced, 0, n), region(derivative, args.floats, n + of_body)}));
+}
+
+Value custom_jvp(Interpreter& in, BoundArgs& a) {
+  for (std::size_t k = 0; k < 2; ++k)
+    if (!a[k].callable())
+      in.fail("type", a.span, "custom_jvp takes two functions, f and its rule; this is " + lang::kind_name(a[k]));
+  Value f = a[0], rule = a[1];
+  return native(
+      "custom_jvp(...)", "custom(xs...)", "A function with a forward rule of its own.",
+      [f, rule](Interpreter& i, BoundArgs& b) { return call_with_rule(i, f, rule, std::move(b.rest), b.span); });
+}
+
+}  // namespace
+
+void register_custom(Interpreter& in) {
+  in.define({"remat", "remat(f, policy = \"none\")",
+             "f, but its gradient computes the values inside again instead of keeping them. `policy:` \"none\" keeps "
+             "the arguments only, \"dots\" the results of "
+             "matrix products too, a list of names what `checkpoint_name` gave them to, \"all\" everything.",
+             remat});
+  in.define({"checkpoint_name", "checkpoint_name(x, name)",
+             "x (a tree too), with a name by which a policy of `remat` may keep it.", checkpoint_name});
+  in.define({"custom_jvp", "custom_jvp(f, rule)",
+             "f with a derivative of its own: rule(x, dx) gives (value, tangent), where dx is the tangent of the "
+             "argument; tuples for several arguments.",
+             custom_jvp});
+  in.define({"custom_vjp", "custom_vjp(f, fwd, bwd)",
+             "f with a gradient of its own: fwd(xs...) gives (value, residual), bwd(residual, g) a tuple with a "
+             "gradient for each argument.",
+             custom_vjp});
+}
+
+}  // namespace shard::stdlib

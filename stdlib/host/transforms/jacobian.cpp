@@ -1,0 +1,124 @@
+// jacobian and hessian: the pullback of a function, mapped over a basis of cotangents. For each array of the result and
+// each array of the arguments there is one array of shape [result..., argument...]; so a tree of results holds trees of
+// arguments.
+#include <numeric>
+
+#include "interpreter/ir/builder.h"
+#include "interpreter/transform/batch.h"
+#include "interpreter/transform/differentiate.h"
+#include "stdlib/host/transforms/derivatives.h"
+#include "stdlib/host/transforms/transforms.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::BoundArgs;
+using lang::CallArg;
+using lang::Interpreter;
+using lang::Native;
+using lang::Value;
+using runtime::Shape;
+using trace::Tensor;
+
+// [n, y...]: the n elements of y, each 1 once.
+ir::Var basis(ir::Builder& b, const runtime::Type& y) {
+  const std::int64_t n = runtime::numel(y.shape);
+  auto positions = [&](std::int64_t axis) {
+    return b.emit1(*b.core().iota, {}, {{"shape", Shape{n, n}}, {"axis", axis}, {"dtype", runtime::DType::I32}});
+  };
+  Shape shape = y.shape;
+  shape.insert(shape.begin(), n);
+  return ir::reshape(b, ir::convert(b, b.emit1(*b.core().eq, {positions(-2), positions(-1)}), y.dtype, y.weak), shape);
+}
+
+// The derivatives of result `r` of g with respect to its first `wrt` parameters, each [y..., x...].
+ir::Vars derivatives_of(ir::Builder& b, const ir::Graph& g, std::size_t r, std::size_t wrt, const ir::Vars& params) {
+  const runtime::Type& y = g.type(g.results[r]);
+  std::vector<bool> with_ct(g.results.size(), false);
+  with_ct[r] = true;
+  std::vector<int> places(wrt);
+  std::iota(places.begin(), places.end(), 0);
+  ir::Graph pull = transform::vjp(b.table(), g, places, with_ct, false);
+  std::vector<bool> mapped(pull.params.size(), false);
+  mapped.back() = true;
+  auto batched = transform::batch(b.table(), pull, mapped, runtime::numel(y.shape), true);
+  ir::Vars arguments = params;
+  arguments.push_back(basis(b, y));
+  ir::Vars out = b.inline_graph(batched.graph, arguments);
+  for (std::size_t i = 0; i < wrt; ++i) {
+    Shape shape = y.shape;
+    const Shape& x = g.type(g.params[i]).shape;
+    shape.insert(shape.end(), x.begin(), x.end());
+    out[i] = ir::reshape(b, out[i], shape);
+  }
+  return out;
+}
+
+Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<CallArg> args, const char* who,
+                  grammar::Span span) {
+  const Chosen chosen(in, wrt, std::move(args), who, span);
+  TracedCall t = trace_call(in, types_of(chosen.params), true, span,
+                            [&](std::span<const Tensor> given) { return in.call(f, chosen.with(given), span); });
+  const ir::Graph& g = *t.traced.graph;
+  ir::Builder b(in.context().table());
+  ir::Vars params, results;
+  for (ir::Var p : g.params) params.push_back(b.param(g.type(p)));
+  for (std::size_t r = 0; r < g.results.size(); ++r) {
+    const runtime::Type& y = g.type(g.results[r]);
+    if (!runtime::is_float(y.dtype))
+      in.fail("type", span,
+              std::string(who) + " needs a function whose results are of floating point; this one returned " +
+                  runtime::to_string(y));
+    for (ir::Var v : derivatives_of(b, g, r, chosen.params.size(), params)) results.push_back(v);
+  }
+  std::vector<Tensor> operands = chosen.params;
+  operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
+  std::vector<Tensor> found =
+      in.context().run(std::make_shared<const ir::Graph>(b.finish(std::move(results))), std::move(operands));
+  std::vector<Value> leaves = lang::leaves(t.result.tree);
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (t.result.index[i] < 0)
+      in.fail("type", span, std::string(who) + " needs a function that returns arrays and numbers");
+    const std::size_t from = static_cast<std::size_t>(t.result.index[i]) * chosen.params.size();
+    leaves[i] = chosen.like(std::span<const Tensor>(found).subspan(from, chosen.params.size()));
+  }
+  return lang::with_leaves(t.result.tree, std::move(leaves));
+}
+
+Value make_jacobian(Interpreter& in, BoundArgs& a) {
+  need_function(in, a, "jacobian");
+  Value f = a[0];
+  Wrt wrt = read_wrt(in, a[1], a.span);
+  return Value(
+      std::make_shared<const Native>(Native{"jacobian(...)", "jacobian(xs...)", "The partial derivatives at a point.",
+                                            [f, wrt](Interpreter& i, BoundArgs& b) {
+                                              return jacobian_of(i, f, wrt, std::move(b.rest), "jacobian", b.span);
+                                            }}));
+}
+
+Value make_hessian(Interpreter& in, BoundArgs& a) {
+  need_function(in, a, "hessian");
+  Value f = a[0];
+  Wrt wrt = read_wrt(in, a[1], a.span);
+  Value slope = gradient_function(f, wrt, false, false);
+  return Value(
+      std::make_shared<const Native>(Native{"hessian(...)", "hessian(xs...)", "The second derivatives at a point.",
+                                            [slope, wrt](Interpreter& i, BoundArgs& b) {
+                                              return jacobian_of(i, slope, wrt, std::move(b.rest), "hessian", b.span);
+                                            }}));
+}
+
+}  // namespace
+
+void register_jacobians(Interpreter& in) {
+  in.define({"jacobian", "jacobian(f, wrt = 0)",
+             "A function that gives the partial derivatives of f, shape [result..., x...]; of a tree of results a tree "
+             "of trees.",
+             make_jacobian});
+  in.define({"hessian", "hessian(f, wrt = 0)",
+             "A function that gives the second derivatives of f, which returns one number; for a tree of arguments a "
+             "tree of trees.",
+             make_hessian});
+}
+
+}  // namespace shard::stdlib

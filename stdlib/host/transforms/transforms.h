@@ -1,0 +1,17 @@
+// Transforms of functions as scripts call them: grad, vjp, jvp, vmap, scan, remat, jit, ... They trace the function
+// into a graph, change the graph (interpreter/transform) and run it: recorded into the surrounding trace, or compiled
+// and executed.
+#pragma once
+#include "interpreter/lang/eval/interpreter.h"
+
+namespace shard::stdlib {
+
+void register_derivatives(lang::Interpreter& in);  // grad value_and_grad vjp jvp linearize jacobian hessian
+void register_mapping(lang::Interpreter& in);      // vmap scan eval_shape
+void register_custom(lang::Interpreter& in);       // remat custom_vjp
+void register_compilation(lang::Interpreter& in);  // jit comm
+
+// An error of the transform `who` where its first argument is no function.
+void need_function(lang::Interpreter& in, lang::BoundArgs& a, const char* who);  // derivatives.cpp
+
+}  // namespace shard::stdlib

@@ -1,0 +1,208 @@
+// `branch`: one of two regions, chosen by a truth value. Its derivatives are branches over the regions' derivatives;
+// what the forward region keeps for the backward one comes out in slots that both regions fill, by type. Mapped over
+// the condition, both regions are computed and the results selected.
+#include "grammar/diagnostic.h"
+#include "interpreter/transform/batch.h"
+#include "interpreter/transform/cotangent.h"
+#include "interpreter/transform/differentiate.h"
+#include "stdlib/ops/control/control.h"
+
+namespace shard::stdlib {
+namespace {
+
+using transform::differentiable;
+using transform::fit;
+
+std::vector<Type> infer_branch(const OpCall& call) {
+  const Type& condition = call.in[0];
+  if (condition.dtype != DType::Bool || !condition.shape.empty())
+    fail("condition", "a condition must be one truth value, and it is " + runtime::to_string(condition));
+  check_params(call, 0, call.in.subspan(1));
+  check_params(call, 1, call.in.subspan(1));
+  check_quiet(call, condition, "`if`");
+  const Graph &yes = *call.regions[0], &no = *call.regions[1];
+  if (yes.results.size() != no.results.size())
+    fail("branch", "the branches give " + std::to_string(yes.results.size()) + " and " +
+                       std::to_string(no.results.size()) + " values");
+  auto* named = call.attrs.find("names");
+  auto* names = named ? std::get_if<std::vector<std::string>>(named) : nullptr;
+  std::vector<Type> out;
+  for (std::size_t i = 0; i < yes.results.size(); ++i) {
+    Type a = yes.type(yes.results[i]), c = no.type(no.results[i]);
+    if (!same_type(a, c)) {
+      std::string which = names && i < names->size() && !(*names)[i].empty() ? " `" + (*names)[i] + "`"
+                          : yes.results.size() > 1                           ? " " + std::to_string(i + 1)
+                                                                             : "";
+      bool first_varies = (c.varying - a.varying).empty();
+      fail("branch",
+           "both branches of an `if` must give the same type: result" + which + " is " + runtime::to_string(a) +
+               " in the first and " + runtime::to_string(c) + " in the second; " +
+               (first_varies ? way_out(c, a, "the second one's result") : way_out(a, c, "the first one's result")));
+    }
+    if (!a.mesh) a.mesh = c.mesh;
+    a.weak = a.weak && c.weak;
+    a.varying |= condition.varying;
+    if (!condition.varying.empty() && !a.mesh) a.mesh = condition.mesh;
+    out.push_back(std::move(a));
+  }
+  return out;
+}
+
+ir::Pushed push_branch(Builder& b, const OpCall& call, const Vars& in, std::span<const Var> tangents) {
+  std::vector<int> wrt;
+  Vars operands = in;
+  for (std::size_t i = 1; i < in.size(); ++i)
+    if (tangents[i].valid()) wrt.push_back(static_cast<int>(i - 1)), operands.push_back(tangents[i]);
+  const std::size_t n = call.regions[0]->results.size();
+  std::vector<char> live(n);
+  for (const GraphRef& g : call.regions) {
+    Vars from;
+    for (int w : wrt) from.push_back(g->params[static_cast<std::size_t>(w)]);
+    Marks m = transform::active(*g, from);
+    for (std::size_t j = 0; j < n; ++j) live[j] |= m[at(g->results[j])];
+  }
+  std::vector<GraphRef> regions;
+  for (const GraphRef& g : call.regions) {
+    Graph both = transform::jvp(b.table(), *g, wrt);
+    Vars results = both.results;
+    results.resize(n);
+    for (std::size_t j = 0; j < n; ++j)
+      if (live[j]) results.push_back(both.results[n + j]);
+    regions.push_back(share(transform::extract(b.table(), both, both.params, results, true)));
+  }
+  Vars out = b.emit(call.op, operands, {}, std::move(regions));
+  ir::Pushed pushed{Vars(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(n)), Vars(n)};
+  for (std::size_t j = 0, t = n; j < n; ++j)
+    if (live[j]) pushed.tangents[j] = out[t++];
+  return pushed;
+}
+
+ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted,
+                         std::span<const char> given) {
+  const ir::OpTable& table = b.table();
+  const std::size_t np = in.size() - 1, n = call.regions[0]->results.size();
+  std::vector<int> wrt;
+  for (std::size_t i = 1; i < in.size(); ++i)
+    if (wanted[i]) wrt.push_back(static_cast<int>(i - 1));
+  std::vector<bool> with_ct;
+  std::vector<Type> ct_types;
+  for (std::size_t j = 0; j < n; ++j) {
+    const Type& t = call.regions[0]->type(call.regions[0]->results[j]);
+    with_ct.push_back(given[j] && differentiable(t));
+    if (with_ct.back()) ct_types.push_back(transform::cotangent_type(t));
+  }
+  // Slots for what is kept: a value takes the first slot of its type that its region has not filled.
+  std::vector<Type> slots;
+  std::vector<Graph> joint;
+  std::vector<Vars> stored;
+  std::vector<std::vector<std::size_t>> slot_of;
+  for (const GraphRef& g : call.regions) {
+    Graph j = transform::vjp(table, *g, wrt, with_ct, true);
+    auto cts = part(j.params, np, j.params.size() - np), grads = part(j.results, n, wrt.size());
+    auto kept = transform::keep(table, j, transform::reached(j, cts), grads, marks_of(j, part(j.params, 0, np)), {});
+    std::vector<char> filled(slots.size(), 0);
+    std::vector<std::size_t> mine;
+    for (Var v : kept.stored) {
+      std::size_t s = 0;
+      while (s < slots.size() && (filled[s] || !(slots[s] == j.type(v)))) ++s;
+      if (s == slots.size()) slots.push_back(j.type(v)), filled.push_back(0);
+      filled[s] = 1;
+      mine.push_back(s);
+    }
+    stored.push_back(kept.stored);
+    slot_of.push_back(std::move(mine));
+    joint.push_back(std::move(j));
+  }
+  std::vector<GraphRef> forward, backward;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Graph& j = joint[k];
+    Vars first_results(j.results.begin(), j.results.begin() + static_cast<std::ptrdiff_t>(n)),
+        second_params(j.params.begin(), j.params.begin() + static_cast<std::ptrdiff_t>(np));
+    append(first_results, stored[k]);
+    append(second_params, stored[k]);
+    append(second_params, part(j.params, np, j.params.size() - np));
+    Graph first = transform::extract(table, j, part(j.params, 0, np), first_results, true);
+    Graph second = transform::extract(table, j, second_params, part(j.results, n, wrt.size()), false);
+
+    Builder f = transform::builder_like(table, first);
+    Vars args;
+    for (Var p : first.params) args.push_back(f.param(first.type(p)));
+    Vars values = f.inline_graph(first, args), results(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n)),
+         slot(slots.size());
+    for (std::size_t i = 0; i < stored[k].size(); ++i) slot[slot_of[k][i]] = values[n + i];
+    for (std::size_t s = 0; s < slots.size(); ++s) results.push_back(zeros_or(f, slot[s], slots[s]));
+    forward.push_back(share(f.finish(std::move(results))));
+
+    Builder r = transform::builder_like(table, second);
+    args.clear();
+    Vars slot_params;
+    for (std::size_t i = 0; i < np; ++i) args.push_back(r.param(second.type(second.params[i])));
+    for (const Type& t : slots) slot_params.push_back(r.param(t));
+    for (std::size_t s : slot_of[k]) args.push_back(slot_params[s]);
+    for (const Type& t : ct_types) args.push_back(r.param(t));
+    backward.push_back(share(r.finish(r.inline_graph(second, args))));
+  }
+  Vars out = b.emit(call.op, in, call.attrs, std::move(forward));
+  Vars kept(in);
+  append(kept, part(out, n, slots.size()));
+  out.resize(n);
+  const ir::OpDef* op = &call.op;
+  std::size_t inputs = in.size();
+  return {out, [=](Builder& outer, std::span<const Var> ct) {
+            Vars operands = kept, found(inputs);
+            for (std::size_t j = 0, t = 0; j < with_ct.size(); ++j)
+              if (with_ct[j]) operands.push_back(zeros_or(outer, ct[j], ct_types[t++]));
+            Vars grads = outer.emit(*op, operands, {}, backward);
+            for (std::size_t w = 0; w < wrt.size(); ++w) found[static_cast<std::size_t>(wrt[w]) + 1] = grads[w];
+            return found;
+          }};
+}
+
+std::vector<Mapped> batch_branch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
+  auto front = transform::front_of(b, in);
+  const std::size_t n = call.regions[0]->results.size();
+  std::vector<bool> mapped = mapped_of(in, 1, in.size() - 1), force(n, in[0].mapped);
+  std::vector<transform::Batched> regions;
+  for (const GraphRef& g : call.regions) regions.push_back(transform::batch(b.table(), *g, mapped, size, force, front));
+  for (std::size_t j = 0; j < n; ++j) force[j] = regions[0].mapped[j] || regions[1].mapped[j];
+  for (std::size_t k = 0; k < 2; ++k)
+    if (regions[k].mapped != force)
+      regions[k] = transform::batch(b.table(), *call.regions[k], mapped, size, force, front);
+  Vars operands;
+  for (const Mapped& m : in) operands.push_back(m.var);
+  std::vector<Mapped> results;
+  if (!in[0].mapped) {
+    Vars out =
+        b.emit(call.op, operands, call.attrs, {share(std::move(regions[0].graph)), share(std::move(regions[1].graph))});
+    for (std::size_t j = 0; j < n; ++j) results.push_back({out[j], static_cast<bool>(force[j])});
+    return results;
+  }
+  if (transform::has_effects(*call.regions[0]) || transform::has_effects(*call.regions[1]))
+    throw grammar::Error("vmap", b.span(),
+                         "`print` and `assert` in an `if` whose condition vmap maps over are not defined",
+                         {"take them out of the `if`"});
+  Vars yes = b.inline_graph(regions[0].graph, part(operands, 1, operands.size() - 1)),
+       no = b.inline_graph(regions[1].graph, part(operands, 1, operands.size() - 1));
+  for (std::size_t j = 0; j < n; ++j) {
+    runtime::Shape shape(b.type(yes[j]).shape.size(), 1);
+    shape[0] = size;
+    results.push_back({ir::select(b, ir::reshape(b, in[0].var, shape), yes[j], no[j]), true});
+  }
+  return results;
+}
+
+}  // namespace
+
+OpDef branch_row() {
+  OpDef row{
+      .name = "branch", .signature = "branch(values: arrays)", .doc = "One of two regions, chosen by a truth value."};
+  row.dtype = {Operands::AsIs, {}};
+  row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_branch, .pull = pull_branch};
+  row.kernel = ir::Structure::Branch;
+  row.batch = batch_branch;
+  row.internal = true;
+  row.infer = infer_branch;
+  return row;
+}
+
+}  // namespace shard::stdlib

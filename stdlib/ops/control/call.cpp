@@ -1,0 +1,155 @@
+// `call` keeps a function together. With `remat` its backward part computes the values anew instead of keeping them,
+// inside a region of its own, so that they are not merged with those of the forward part: whoever inlines such a region
+// must not look for common subexpressions across its border.
+//   call         regions [body]; attrs remat, policy ("none": keep arguments only, "dots": and contractions, "names":
+//   and what
+//                carries one of the names in `keep`, "all": everything)
+//   named_value  a value with a name, for that policy
+// Functions with a derivative of their own are in custom_rule.cpp.
+#include <algorithm>
+
+#include "interpreter/transform/differentiate.h"
+#include "stdlib/ops/control/control.h"
+#include "stdlib/ops/elementwise.h"
+
+namespace shard::stdlib {
+namespace {
+
+constexpr std::string_view kNamed = "named_value";
+
+std::vector<int> indices(std::span<const char> marks) {
+  std::vector<int> out;
+  for (std::size_t i = 0; i < marks.size(); ++i)
+    if (marks[i]) out.push_back(static_cast<int>(i));
+  return out;
+}
+
+std::vector<Type> infer_call(const OpCall& call) {
+  check_params(call, 0, call.in);
+  std::string policy = text_or(call.attrs, "policy", "none");
+  if (policy != "none" && policy != "dots" && policy != "names" && policy != "all")
+    fail("argument", "there is no remat policy \"" + policy +
+                         "\": \"none\" keeps nothing, \"dots\" the results of matrix products, \"all\" everything, and "
+                         "a list of names, such as "
+                         "[\"" +
+                         policy + "\"], what `checkpoint_name` gave them to");
+  return result_types(*call.regions[0]);
+}
+
+ir::Pushed push_call(Builder& b, const OpCall& call, const Vars& in, std::span<const Var> tangents) {
+  std::vector<int> wrt;
+  Vars operands = in;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (tangents[i].valid()) wrt.push_back(static_cast<int>(i)), operands.push_back(tangents[i]);
+  Vars out = b.emit(call.op, operands, call.attrs, {share(transform::jvp(b.table(), *call.regions[0], wrt))});
+  auto half = static_cast<std::ptrdiff_t>(out.size() / 2);
+  return {Vars(out.begin(), out.begin() + half), Vars(out.begin() + half, out.end())};
+}
+
+bool kept_by(const std::string& policy, const Attrs& attrs, const ir::OpTable& table, const ir::Node& n) {
+  if (policy == "dots") return n.op == table.core().contract;
+  if (n.op->name != kNamed) return false;
+  const auto& names = std::get<std::vector<std::string>>(*attrs.find("keep"));
+  return std::find(names.begin(), names.end(), n.attrs.text("name")) != names.end();
+}
+
+ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted,
+                       std::span<const char> given) {
+  const ir::OpTable& table = b.table();
+  const Graph& body = *call.regions[0];
+  const std::vector<int> wrt = indices(wanted);
+  const std::vector<Type> results = result_types(body);
+  const std::vector<bool> with_ct = with_cotangents(results, given);
+  const std::size_t inputs = in.size();
+  const bool remat = flag_or(call.attrs, "remat", false);
+  const std::string policy = text_or(call.attrs, "policy", "none");
+
+  if (!remat || policy == "all") {  // nothing special: the parts go into the graph around
+    Graph joint = transform::vjp(table, body, wrt, with_ct, true);
+    transform::Halves h = transform::cut(table, joint, inputs, results.size());
+    Vars out = b.inline_graph(h.first, in), kept(out.begin() + static_cast<std::ptrdiff_t>(results.size()), out.end());
+    out.resize(results.size());
+    auto second = share(std::move(h.second));
+    return {out, [=](Builder& outer, std::span<const Var> ct) {
+              Vars operands = kept;
+              append_cotangents(outer, operands, results, with_ct, ct);
+              return scatter_to(wrt, inputs, outer.inline_graph(*second, operands));
+            }};
+  }
+  Vars saved;
+  GraphRef forward = call.regions[0], backward;
+  if (policy != "none") {
+    Graph joint = transform::vjp(table, body, wrt, with_ct, true);
+    Vars cts(joint.params.begin() + static_cast<std::ptrdiff_t>(inputs), joint.params.end());
+    Marks late = transform::reached(joint, cts);
+    Vars first_results(joint.results.begin(), joint.results.begin() + static_cast<std::ptrdiff_t>(results.size()));
+    Vars second_params(joint.params.begin(), joint.params.begin() + static_cast<std::ptrdiff_t>(inputs));
+    for (const ir::Node& n : joint.nodes)
+      if (kept_by(policy, call.attrs, table, n) && !late[at(n.outputs[0])]) saved.push_back(n.outputs[0]);
+    append(first_results, saved);
+    append(second_params, saved);
+    append(second_params, cts);
+    forward = share(transform::extract(table, joint, part(joint.params, 0, inputs), first_results, true));
+    backward =
+        share(transform::extract(table, joint, second_params, part(joint.results, results.size(), wrt.size()), false));
+  } else {
+    backward = share(transform::vjp(table, body, wrt, with_ct, false));
+  }
+  Vars out = b.emit(call.op, in, call.attrs, {forward}), operands = in;
+  append(operands, part(out, results.size(), saved.size()));
+  out.resize(results.size());
+  const ir::OpDef* op = &call.op;
+  const Attrs attrs = call.attrs;
+  return {out, [=](Builder& outer, std::span<const Var> ct) {
+            Vars args = operands;
+            append_cotangents(outer, args, results, with_ct, ct);
+            return scatter_to(wrt, inputs, outer.emit(*op, args, attrs, {backward}));
+          }};
+}
+
+std::vector<Mapped> batch_call(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
+  const std::vector<bool> none(call.regions[0]->results.size(), false);
+  transform::Batched body = transform::batch(b.table(), *call.regions[0], mapped_of(in, 0, in.size()), size, none,
+                                             transform::front_of(b, in));
+  Vars operands;
+  for (const Mapped& m : in) operands.push_back(m.var);
+  Vars out = b.emit(call.op, operands, call.attrs, {share(std::move(body.graph))});
+  std::vector<Mapped> results;
+  for (std::size_t j = 0; j < out.size(); ++j) results.push_back({out[j], static_cast<bool>(body.mapped[j])});
+  return results;
+}
+
+}  // namespace
+
+OpDef call_like(std::string_view name, std::string_view signature, std::string_view doc) {
+  OpDef row{.name = name, .signature = signature, .doc = doc};
+  row.dtype = {Operands::AsIs, {}};
+  row.kernel = ir::Structure::Call;
+  row.internal = true;
+  return row;
+}
+
+OpDef named_value_row() {
+  OpDef row{.name = kNamed,
+            .signature = "named_value(x, name: str)",
+            .doc = "The value itself, which `remat` may keep by its name."};
+  row.factors = broadcast_factors;
+  row.dtype = {Operands::AsIs, {}};
+  row.derivative = ir::Custom{[](Builder&, const ir::NodeView&, std::span<const Var> t) -> Vars { return {t[0]}; },
+                              [](Builder&, const ir::NodeView&, std::span<const Var> ct) -> Vars { return {ct[0]}; }};
+  row.kernel = runtime::Code::Identity;
+  row.internal = true;
+  row.samples = {{{f32({4, 6})}, {{"name", std::string("a")}}}, {{i32({4})}, {{"name", std::string("b")}}}};
+  return row;
+}
+
+OpDef call_row() {
+  OpDef row = call_like("call", "call(values: arrays)",
+                        "A function kept together; with `remat`, computed again for the backward pass.");
+  row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_call, .pull = pull_call};
+  row.batch = batch_call;
+  row.infer = infer_call;
+  return row;
+}
+
+}  // namespace shard::stdlib

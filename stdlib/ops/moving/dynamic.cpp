@@ -1,0 +1,455 @@
+// Windows whose start is known when the program runs: dynamic_slice_at and dynamic_update_at (internal), dynamic_slice
+// and dynamic_update_slice as users call them. `axes` counts from the end; starts are scalars, one an axis, and are
+// clamped so that the window lies inside (JAX). Split dimensions: an update writes where its window falls, a window of
+// one element is taken where it is; longer windows need them whole.
+#include <algorithm>
+
+#include "runtime/kernels/kernels.h"
+#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/halo.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace {
+
+Shape window_shape(const OpCall& call) {
+  Shape made = call.in[0].shape;
+  const Ints &axes = call.attrs.ints("axes"), &sizes = call.attrs.ints("sizes");
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    made.at(static_cast<std::size_t>(from_front(axes[i], call.in[0].rank()))) = sizes[i];
+  return made;
+}
+
+void check_window(const OpCall& call, const Shape& window, std::size_t first_start) {
+  const Type& x = call.in[0];
+  std::size_t count = call.attrs.ints("axes").size();
+  if (call.in.size() != first_start + count)
+    fail("shape", std::to_string(call.in.size() - first_start) + " starts for " + std::to_string(count) +
+                      " dimensions of " + runtime::to_string(x));
+  for (std::size_t d = 0; d < x.shape.size(); ++d)
+    if (window[d] < 0 || window[d] > x.shape[d])
+      fail("shape", "a window of shape " + runtime::to_string(window) + " does not fit into " + runtime::to_string(x));
+  for (std::size_t i = first_start; i < call.in.size(); ++i)
+    if (!call.in[i].shape.empty() || !runtime::is_integer(call.in[i].dtype))
+      fail("type", "a start is one integer, got " + runtime::to_string(call.in[i]));
+}
+
+ir::KindFn kind_of_array(std::size_t first_start) {
+  return [first_start](const OpCall& call) {
+    if (first_start == 2 && call.in[1].dtype != call.in[0].dtype)
+      fail("type",
+           "a window of " + runtime::to_string(call.in[1]) + " does not go into " + runtime::to_string(call.in[0]));
+    for (std::size_t i = first_start; i < call.in.size(); ++i)
+      if (call.in[i].dtype != DType::I32 && call.in[i].dtype != DType::I64)
+        fail("type", "a start is i32 or i64, got " + runtime::to_string(call.in[i]));
+    return std::vector<Kind>{call.in[0].kind()};
+  };
+}
+
+// What both kernels need: for each block of the devices, where the window begins in the array.
+struct Window {
+  View array, part;                // of one block
+  std::vector<View> starts;        // with the blocks' dimensions
+  std::vector<std::size_t> dims;   // windowed dimensions of a block
+  std::vector<std::int64_t> room;  // largest start of each
+  Window(const KernelCall& c, const View& whole, const View& window, std::size_t first_start) {
+    auto lead = static_cast<std::size_t>(c.batch);
+    auto block = [&](const View& v) {
+      View made = v;
+      made.shape.erase(made.shape.begin(), made.shape.begin() + c.batch);
+      made.strides.erase(made.strides.begin(), made.strides.begin() + c.batch);
+      return made;
+    };
+    array = block(whole);
+    part = block(window);
+    starts.assign(c.in.begin() + static_cast<std::ptrdiff_t>(first_start), c.in.end());
+    for (auto a : c.attrs.ints("axes")) {
+      dims.push_back(static_cast<std::size_t>(from_front(a, whole.rank())) - lead);
+      room.push_back(array.shape[dims.back()] - part.shape[dims.back()]);
+    }
+  }
+  std::int64_t offset(void* const* in, std::size_t first_start, const std::vector<std::int64_t>& at_block,
+                      std::size_t first_offset) const {
+    std::int64_t made = 0;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      std::int64_t o = at_block[first_offset + i];
+      std::int64_t s = starts[i].dtype == DType::I64 ? static_cast<const std::int64_t*>(in[first_start + i])[o]
+                                                     : static_cast<const std::int32_t*>(in[first_start + i])[o];
+      made += std::clamp<std::int64_t>(s, 0, room[i]) * array.strides[dims[i]];
+    }
+    return made;
+  }
+};
+
+Shape front(const Shape& s, int count) { return {s.begin(), s.begin() + count}; }
+
+BoundKernel bind_slice(const KernelCall& c) {
+  View x = c.in[0], out = c.out[0];
+  Window w(c, x, out, 1);
+  Shape blocks = front(out.shape, c.batch);
+  std::vector<runtime::Strides> strides = {front(x.strides, c.batch), front(out.strides, c.batch)};
+  for (auto& s : w.starts) strides.push_back(s.strides);
+  View from = w.array, to = w.part;
+  from.shape = to.shape;
+  if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+  return [=](void* const* in, void* const* o) {
+    for_each_block(blocks, strides, [&](const std::vector<std::int64_t>& at_block) {
+      runtime::copy(shifted(at(from, in[0]), at_block[0] + w.offset(in, 1, at_block, 2)),
+                    shifted(at(to, o[0]), at_block[1]));
+    });
+  };
+}
+
+BoundKernel bind_update(const KernelCall& c) {
+  View x = c.in[0], v = c.in[1], out = c.out[0];
+  Window w(c, out, v, 2);
+  Shape blocks = front(out.shape, c.batch);
+  std::vector<runtime::Strides> strides = {front(v.strides, c.batch), front(out.strides, c.batch)};
+  for (auto& s : w.starts) strides.push_back(s.strides);
+  View from = w.part, to = w.array;
+  to.shape = from.shape;
+  if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+  bool nothing = runtime::numel(v.shape) == 0;
+  return [=](void* const* in, void* const* o) {
+    if (in[0] != o[0]) runtime::copy(at(x, in[0]), at(out, o[0]));
+    if (nothing) return;
+    for_each_block(blocks, strides, [&](const std::vector<std::int64_t>& at_block) {
+      runtime::copy(shifted(at(from, in[1]), at_block[0]),
+                    shifted(at(to, o[0]), at_block[1] + w.offset(in, 2, at_block, 2)));
+    });
+  };
+}
+
+// With starts of its own for each mapped entry: rows are taken one axis after the other.
+std::vector<Mapped> slice_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
+  bool starts = std::any_of(in.begin() + 1, in.end(), [](auto& m) { return m.mapped; });
+  if (!starts) {
+    Vars operands;
+    for (auto& m : in) operands.push_back(m.var);
+    return {{b.emit(call.op, operands, call.attrs).at(0), true}};
+  }
+  Var x = in[0].var;
+  if (!in[0].mapped) {
+    Shape shape = b.type(x).shape;
+    shape.insert(shape.begin(), size);
+    x = ir::broadcast_to(b, x, shape);
+  }
+  const Ints &axes = call.attrs.ints("axes"), &sizes = call.attrs.ints("sizes");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    std::int64_t n = call.in[0].shape[static_cast<std::size_t>(from_front(axes[i], call.in[0].rank()))];
+    Expr start{b, in[1 + i].var};
+    start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(n - sizes[i])));
+    Var first = in[1 + i].mapped ? expand(b, start, {size, 1}) : start.var();
+    Var steps =
+        b.call("iota", {}, {{"shape", Shape{1, sizes[i]}}, {"axis", std::int64_t{-1}}, {"dtype", start.type().dtype}});
+    Var index = ir::broadcast_to(b, ir::add(b, first, steps), {size, sizes[i]});
+    x = b.call("take_rows", {x, index},
+               {{"axis", axes[i]}, {"batch", std::int64_t{1}}, {"bounds", std::string("clamp")}});
+  }
+  return {{x, true}};
+}
+
+// The same for updates: every element of the window is written at its flat position.
+std::vector<Mapped> update_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
+  auto fronted = [&](const Mapped& m) {
+    if (m.mapped) return m.var;
+    Shape shape = b.type(m.var).shape;
+    shape.insert(shape.begin(), size);
+    return ir::broadcast_to(b, m.var, shape);
+  };
+  Var x = fronted(in[0]), v = fronted(in[1]);
+  bool starts = std::any_of(in.begin() + 2, in.end(), [](auto& m) { return m.mapped; });
+  if (!starts) {
+    Vars operands = {x, v};
+    for (auto& m : in.subspan(2)) operands.push_back(m.var);
+    return {{b.emit(call.op, operands, call.attrs).at(0), true}};
+  }
+  const Shape whole = call.in[0].shape, part = call.in[1].shape;
+  const Ints& axes = call.attrs.ints("axes");
+  Shape grid = part;
+  grid.insert(grid.begin(), size);
+  Var flat = ir::broadcast_to(b, scalar_i32(b, 0), grid);
+  auto strides = runtime::row_major(whole);
+  auto rank = static_cast<std::int64_t>(whole.size());
+  for (std::int64_t d = 0; d < rank; ++d) {
+    auto at_d = static_cast<std::size_t>(d);
+    Shape line(grid.size(), 1);
+    line[at_d + 1] = part[at_d];
+    Expr position{b, b.call("iota", {}, {{"shape", line}, {"axis", d - rank}, {"dtype", DType::I32}})};
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] != d - rank) continue;
+      Expr start{b, ir::convert(b, in[2 + i].var, DType::I32)};
+      start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(whole[at_d] - part[at_d])));
+      Shape one(grid.size(), 1);
+      one[0] = size;
+      position = position + (in[2 + i].mapped ? Expr{b, expand(b, start, one)} : start);
+    }
+    flat = ir::add(b, flat, position * static_cast<double>(strides[at_d]));
+  }
+  std::int64_t n = runtime::numel(whole), m = runtime::numel(part);
+  Var made = b.call("scatter_rows", {expand(b, x, {size, n}), expand(b, flat, {size, m}), expand(b, v, {size, m})},
+                    {{"axis", std::int64_t{-1}}, {"batch", std::int64_t{1}}, {"op", std::string("set")}});
+  Shape shape = whole;
+  shape.insert(shape.begin(), size);
+  return {{expand(b, made, shape), true}};
+}
+
+// Windows of one element along a split dimension: taken where it is, zero on the other devices.
+Vars slice_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  Vars now(in.begin(), in.end());
+  const Ints& axes = c.call.attrs.ints("axes");
+  const Shape whole = c.call.in[0].shape, block = b.type(in[0]).shape;
+  std::optional<Expr> here;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<std::size_t>(from_front(axes[i], c.call.in[0].rank()));
+    const auto s = split_dim(c, 0, d);
+    if (!s) continue;
+    Expr start{b, in[1 + i]};
+    start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(whole[d] - 1)));
+    Expr first{b, ir::convert(b, device_position(b, s->axes), start.type().dtype)};
+    start = start - first * static_cast<double>(block[d]);
+    Expr inside = both(ge(start, 0.0), lt(start, static_cast<double>(block[d])));
+    here = here ? both(*here, inside) : inside;
+    now[1 + i] = start;
+  }
+  Var made = b.emit(c.call.op, now, c.attrs).at(0);
+  if (!here) return {made};
+  const Shape shape = b.type(made).shape;
+  Var zero = ir::constant(b, 0, b.type(made).dtype, b.type(made).weak);
+  return {ir::select(b, ir::broadcast_to(b, *here, shape), made, ir::broadcast_to(b, zero, shape))};
+}
+
+// Where x is split along a windowed dimension, each device writes what falls into its block. A window of one element is
+// written or not; a longer one goes into a block with room for it on both sides, which is cut off again.
+Vars update_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  Vars now(in.begin(), in.end());
+  const Ints& axes = c.call.attrs.ints("axes");
+  const Shape whole = c.call.in[0].shape, part = c.call.in[1].shape, block = b.type(in[0]).shape;
+  Pairs room(whole.size(), {0, 0});
+  std::optional<Expr> here;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto d = static_cast<std::size_t>(from_front(axes[i], c.call.in[0].rank()));
+    const auto s = split_dim(c, 0, d);
+    if (!s) continue;
+    const std::int64_t n = part[d];
+    Expr start{b, in[2 + i]};
+    start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(whole[d] - n)));
+    Expr first{b, ir::convert(b, device_position(b, s->axes), start.type().dtype)};
+    start = start - first * static_cast<double>(block[d]);
+    if (n == 1) {
+      Expr inside = both(ge(start, 0.0), lt(start, static_cast<double>(block[d])));
+      here = here ? both(*here, inside) : inside;
+    } else {
+      room[d] = {n, n};
+      start = start + static_cast<double>(n);
+    }
+    now[2 + i] = start;
+  }
+  const bool roomy = std::any_of(room.begin(), room.end(), [](auto w) { return w.first > 0; });
+  if (roomy) {
+    Var filler = ir::constant(b, 0, b.type(in[0]).dtype, b.type(in[0]).weak);
+    now[0] = b.emit1(*b.core().pad, {in[0], filler}, {{"widths", room}});
+  }
+  if (here) {
+    Ints sizes;
+    for (int a : from_front(axes, c.call.in[1].rank())) sizes.push_back(part[static_cast<std::size_t>(a)]);
+    Vars window = {now[0]};
+    window.insert(window.end(), now.begin() + 2, now.end());
+    Var old = b.emit(*b.core().dynamic_slice, window, {{"axes", axes}, {"sizes", sizes}}).at(0);
+    now[1] = ir::select(b, ir::broadcast_to(b, *here, b.type(old).shape), now[1], old);
+  }
+  Var made = b.emit(c.call.op, now, c.attrs).at(0);
+  if (!roomy) return {made};
+  Ints from, to, step(whole.size(), 1);
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    from.push_back(room[d].first);
+    to.push_back(room[d].first ? room[d].first + block[d] : ir::kWhole);
+  }
+  return {b.emit1(*b.core().slice, {made}, {{"start", from}, {"limit", to}, {"step", step}})};
+}
+
+// A value whose windowed dimensions are whole where a window of these sizes could not be split as they are.
+Var window_whole(Builder& b, Var x, const Ints& axes, const Shape& window) {
+  Type t = b.type(x);
+  if (!size_change_refuses("dynamic_slice", t, window)) return x;
+  for (int a : from_front(axes, t.rank())) t.sharding.dims[static_cast<std::size_t>(a)].axes.clear();
+  return b.emit1(*b.core().shard, {x}, {{"layout", Layout{t.mesh, t.sharding}}});
+}
+
+void register_rows(OpTable& t) {
+  OpDef cut{.name = "dynamic_slice_at",
+            .signature = "dynamic_slice_at(x, starts: arrays, axes: ints, sizes: ints)",
+            .doc = "A window of x that begins at traced positions."};
+  cut.factors = [](const OpCall& call) {
+    RuleBuilder r;
+    Shape window = window_shape(call);
+    check_window(call, window, 1);
+    auto dims = r.dims(call.in[0].shape), out = dims;
+    bool single = std::all_of(window.begin(), window.end(), [](auto n) { return n == 1; });
+    for (int a : from_front(call.attrs.ints("axes"), call.in[0].rank())) {
+      auto d = static_cast<std::size_t>(a);
+      const bool picked =
+          window[d] == 1 && call.in[0].dtype != DType::Key;  // the device's that has it: a sum is pending
+      r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = picked ? FactorKind::Masked : FactorKind::Whole;
+      if (single || picked) out[d] = {r.factor(1)};
+    }
+    r.rule.operands.assign(call.in.size(), {});
+    r.rule.operands[0] = dims;
+    r.rule.results = {out};
+    return r.rule;
+  };
+  cut.shape = [](const OpCall& call) { return std::vector<Shape>{window_shape(call)}; };
+  cut.dtype = {Operands::AsIs, kind_of_array(1)};
+  cut.derivative =
+      Transposes{{0}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+                   Vars in = {ir::zeros(b, want), ct[0]};
+                   in.insert(in.end(), n.in.begin() + 1, n.in.end());
+                   return b.emit(*b.core().dynamic_update, in, {{"axes", n.call.attrs.ints("axes")}}).at(0);
+                 }};
+  cut.kernel = ir::KernelFn(bind_slice);
+  cut.explicit_refuses = [](const OpCall& call, const FactorRule&) {
+    return size_change_refuses("dynamic_slice", call.in[0], window_shape(call));
+  };
+  cut.partition = slice_locally;
+  cut.batch = slice_batch;
+  cut.flops = 0;
+  cut.internal = true;
+  cut.samples = {{{f32({8, 4}), i32({}, 0, 9)}, {{"axes", Ints{-2}}, {"sizes", Ints{4}}}},
+                 {{f32({2, 8, 4}), i32({}, 0, 9), i32({}, -2, 3)}, {{"axes", Ints{-2, -1}}, {"sizes", Ints{2, 2}}}}};
+  t.add(std::move(cut));
+
+  OpDef update{.name = "dynamic_update_at",
+               .signature = "dynamic_update_at(x, v, starts: arrays, axes: ints)",
+               .doc = "x with the window v written at traced positions."};
+  update.factors = [](const OpCall& call) {
+    RuleBuilder r;
+    const Type &x = call.in[0], &v = call.in[1];
+    auto dims = r.dims(x.shape), part = dims;
+    bool fits = v.shape.size() == x.shape.size();
+    std::vector<bool> windowed(x.shape.size(), false);
+    for (int a : from_front(call.attrs.ints("axes"), x.rank())) windowed.at(static_cast<std::size_t>(a)) = true;
+    for (std::size_t d = 0; fits && d < x.shape.size(); ++d) {
+      if (!windowed[d]) {
+        fits = v.shape[d] == x.shape[d];
+        continue;
+      }
+      r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = halo_of(x);
+      part[d] = {r.factor(v.shape[d], FactorKind::Whole)};
+    }
+    if (!fits) fail("shape", "a window of " + runtime::to_string(v) + " does not go into " + runtime::to_string(x));
+    check_window(call, v.shape, 2);
+    r.rule.operands.assign(call.in.size(), {});
+    r.rule.operands[0] = dims;
+    r.rule.operands[1] = part;
+    r.rule.results = {dims};
+    return r.rule;
+  };
+  update.dtype = {Operands::AsIs, kind_of_array(2)};
+  update.derivative =
+      Transposes{{0, 1}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type&) {
+                   const Ints& axes = n.call.attrs.ints("axes");
+                   if (operand == 0) {
+                     Type none = n.call.in[1];  // pending where the cotangent is
+                     const Type& back = b.type(ct[0]);
+                     if (none.sharding.dims.empty()) none.sharding = runtime::Sharding::replicated(none.shape.size());
+                     if (!none.mesh) none.mesh = back.mesh;
+                     none.sharding.unreduced = back.sharding.unreduced;
+                     none.sharding.reduced = {};
+                     Vars in = {ct[0], ir::zeros(b, none)};
+                     in.insert(in.end(), n.in.begin() + 2, n.in.end());
+                     return b.emit(n.call.op, in, n.call.attrs).at(0);
+                   }
+                   Vars in = {window_whole(b, ct[0], axes, n.call.in[1].shape)};
+                   in.insert(in.end(), n.in.begin() + 2, n.in.end());
+                   Ints sizes;
+                   for (int a : from_front(axes, n.call.in[1].rank()))
+                     sizes.push_back(n.call.in[1].shape[static_cast<std::size_t>(a)]);
+                   return b.emit(*b.core().dynamic_slice, in, {{"axes", axes}, {"sizes", sizes}}).at(0);
+                 }};
+  update.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
+    const Type &x = call.in[0], &v = call.in[1];  // what is written does not decide how the array is laid out
+    for (int d = 0; d < v.rank(); ++d)
+      if (is_split(v, d) && axes_text(v, d) != axes_text(x, d))
+        return "dynamic_update_slice: the update must be laid out as the array is, got " + runtime::to_string(x) +
+               " and " + runtime::to_string(v) + "; `shard` one of them first";
+    return std::nullopt;
+  };
+  update.kernel = ir::KernelFn(bind_update);
+  update.partition = update_locally;
+  update.batch = update_batch;
+  update.flops = 0;
+  update.internal = true;
+  update.samples = {{{f32({8, 4}), f32({2, 4}), i32({}, 0, 9)}, {{"axes", Ints{-2}}}},
+                    {{f32({4, 8}), f32({2, 2}), i32({}, 0, 3), i32({}, 0, 9)}, {{"axes", Ints{-2, -1}}}}};
+  t.add(std::move(update));
+}
+
+// One scalar start a dimension, from a list of numbers or one array of them.
+Vars start_scalars(Builder& b, std::span<const Var> given, std::int64_t rank) {
+  Vars made;
+  if (given.size() == 1 && b.type(given[0]).shape.size() == 1) {
+    for (std::int64_t d = 0; d < b.type(given[0]).shape[0]; ++d)
+      made.push_back(
+          expand(b, b.call("slice", {given[0]}, {{"start", Ints{d}}, {"limit", Ints{d + 1}}, {"step", Ints{1}}}), {}));
+  } else {
+    made.assign(given.begin(), given.end());
+  }
+  if (static_cast<std::int64_t>(made.size()) != rank)
+    fail("shape", std::to_string(made.size()) + " starts for an array of rank " + std::to_string(rank));
+  for (auto& v : made) v = require_integer_index(b, v, "dynamic_slice");
+  return made;
+}
+
+}  // namespace
+
+void register_window(OpTable& t) {
+  register_rows(t);
+  t.add(composite_row("dynamic_slice", "dynamic_slice(x, start: arrays, sizes: ints)",
+                      "A window of these sizes that begins at `start`, moved inside where it would stand out.",
+                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+                        const Shape shape = b.type(in[0]).shape;
+                        Ints sizes = attrs.ints("sizes"), axes, wanted;
+                        if (sizes.size() != shape.size())
+                          fail("shape", "dynamic_slice: " + std::to_string(sizes.size()) + " sizes for " +
+                                            runtime::to_string(b.type(in[0])));
+                        Vars starts = start_scalars(b, in.subspan(1), static_cast<std::int64_t>(shape.size())),
+                             operands = {in[0]};
+                        for (std::size_t d = 0; d < shape.size(); ++d) {
+                          if (sizes[d] == shape[d]) continue;  // a whole dimension begins at 0, whatever was said
+                          axes.push_back(static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size()));
+                          wanted.push_back(sizes[d]);
+                          operands.push_back(wrap_negative(b, starts[d], shape[d]));
+                        }
+                        if (axes.empty()) return {in[0]};
+                        return b.emit(*b.core().dynamic_slice, operands, {{"axes", axes}, {"sizes", wanted}});
+                      },
+                      {{{f32({8, 4}), i32({}, 0, 9), i32({}, 0, 2)}, {{"sizes", Ints{4, 4}}}},
+                       {{f32({8}), i32({}, 0, 9)}, {{"sizes", Ints{2}}}}}));
+  t.add(composite_row(
+      "dynamic_update_slice", "dynamic_update_slice(x, v, start: arrays)",
+      "x with v written at `start`, moved inside where it would stand out.",
+      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+        const Type x = b.type(in[0]);
+        const Shape part = b.type(in[1]).shape;
+        if (part.size() != x.shape.size())
+          fail("shape", "dynamic_update_slice: " + runtime::to_string(b.type(in[1])) + " does not go into " +
+                            runtime::to_string(x));
+        if (const Type update = b.type(in[1]); laid_out(x) && laid_out(update) && !same_layout(x, update))
+          fail("layout", "dynamic_update_slice: the update must be laid out as the array is, got " +
+                             runtime::to_string(x) + " and " + runtime::to_string(update) +
+                             "; `shard` one of them first");
+        Vars starts = start_scalars(b, in.subspan(2), x.rank()),
+             operands = {in[0], ir::convert(b, in[1], x.dtype, x.weak)};
+        Ints axes;
+        for (std::size_t d = 0; d < part.size(); ++d) {
+          if (part[d] == x.shape[d]) continue;
+          axes.push_back(static_cast<std::int64_t>(d) - x.rank());
+          operands.push_back(wrap_negative(b, starts[d], x.shape[d]));
+        }
+        if (axes.empty() && !laid_out(x) && !laid_out(b.type(in[1]))) return {operands[1]};
+        return b.emit(*b.core().dynamic_update, operands, {{"axes", axes}});
+      },
+      {{{f32({8, 4}), f32({2, 4}), i32({}, 0, 9), i32({}, 0, 2)}, {}}, {{f32({8}), f32({3}), i32({}, 0, 9)}, {}}}));
+}
+
+}  // namespace shard::stdlib

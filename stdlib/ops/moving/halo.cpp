@@ -1,0 +1,218 @@
+// Windows over split dimensions. Sources send whole runs of their blocks, equal on all devices that send in one step;
+// the device that gets them cuts out its own window, at a place that depends on its position.
+#include "stdlib/ops/moving/halo.h"
+
+#include <algorithm>
+
+namespace shard::stdlib {
+namespace {
+
+using ir::kWhole;
+
+std::int64_t floor_of(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+Attrs over(Builder& b, const SplitDim& s) {
+  return {{"axes", Ints(s.axes.begin(), s.axes.end())}, {"mesh", Layout{b.graph().mesh, {}}}, {"written", false}};
+}
+
+std::int64_t from_last(const Builder& b, Var x, const SplitDim& s) {
+  return static_cast<std::int64_t>(s.dim) - b.type(x).rank();
+}
+
+std::int64_t block_of(const Builder& b, Var x, const SplitDim& s) { return b.type(x).shape[s.dim]; }
+
+Var run_of(Builder& b, Var x, const SplitDim& s, std::int64_t from, std::int64_t to) {
+  if (from == 0 && to == block_of(b, x, s)) return x;
+  auto count = static_cast<std::size_t>(-from_last(b, x, s));
+  Ints start(count, 0), limit(count, kWhole), step(count, 1);
+  start[0] = from;
+  limit[0] = to;
+  return b.emit1(*b.core().slice, {x}, {{"start", start}, {"limit", limit}, {"step", step}});
+}
+
+Var joined(Builder& b, const Vars& parts, const SplitDim& s) {
+  if (parts.size() == 1) return parts[0];
+  return b.emit(*b.core().concat, parts, {{"axis", from_last(b, parts[0], s)}}).at(0);
+}
+
+Var sent(Builder& b, Var x, const SplitDim& s, const Pairs& pairs) {
+  if (std::all_of(pairs.begin(), pairs.end(), [](auto p) { return p.first == p.second; })) return x;
+  Attrs attrs = over(b, s);
+  attrs.set("pairs", pairs);
+  return b.emit1(*b.core().ppermute, {x}, std::move(attrs));
+}
+
+// Device i's window: `count` elements from `first + i * step` on, of `devices` blocks.
+struct Windows {
+  std::int64_t devices, block, first, step, count;
+  std::int64_t begin(std::int64_t i) const { return first + i * step; }
+  std::int64_t source(std::int64_t i) const { return floor_of(begin(i), block); }            // where it begins
+  std::int64_t last(std::int64_t i) const { return floor_of(begin(i) + count - 1, block); }  // where it ends
+  std::int64_t offset(std::int64_t i) const { return begin(i) - source(i) * block; }
+  bool matters(std::int64_t i) const { return begin(i) + count > 0 && begin(i) < devices * block; }
+};
+
+// One step: who sends to whom, and which run of its block.
+struct Step {
+  Pairs pairs;
+  std::int64_t from = 0, to = 0;
+};
+
+// hops[h][t] brings block `source + h` to the devices i of i % rounds == t: one block may serve several devices, one
+// after the other. The runs of the hops, one behind the other, hold the window.
+struct Route {
+  std::vector<std::vector<Step>> hops;
+  std::int64_t rounds = 1, sent = 0;  // sent: elements along the dimension, by one device
+};
+
+Route route(const Windows& w) {
+  Route r;
+  std::int64_t hops = 0, in_a_row = 0, least = w.block, most = 0;
+  for (std::int64_t i = 0; i < w.devices; ++i) {
+    in_a_row = i > 0 && w.source(i) == w.source(i - 1) ? in_a_row + 1 : 1;
+    r.rounds = std::max(r.rounds, in_a_row);
+    if (!w.matters(i)) continue;
+    hops = std::max(hops, w.last(i) - w.source(i));
+    least = std::min(least, w.offset(i));
+  }
+  for (std::int64_t i = 0; i < w.devices; ++i)
+    if (w.matters(i) && w.last(i) - w.source(i) == hops)
+      most = std::max(most, w.begin(i) + w.count - w.last(i) * w.block);
+  for (std::int64_t h = 0; h <= hops; ++h) {
+    std::vector<Step> steps(static_cast<std::size_t>(r.rounds));
+    std::int64_t length = 0;
+    for (std::int64_t t = 0; t < r.rounds; ++t) {
+      Step& s = steps[static_cast<std::size_t>(t)];
+      s.from = h == 0 ? least : 0;
+      s.to = h == hops ? most : w.block;
+      if (hops == 0) s = {{}, w.block, 0};  // each round a run of its own
+      for (std::int64_t i = t; i < w.devices; i += r.rounds) {
+        const std::int64_t from = w.source(i) + h;
+        if (from < 0 || from >= w.devices || from > w.last(i)) continue;
+        s.pairs.emplace_back(from, i);
+        if (hops == 0) {
+          s.from = std::min(s.from, w.offset(i));
+          s.to = std::max(s.to, w.offset(i) + w.count);
+        }
+      }
+      length = std::max(length, s.to - s.from);
+    }
+    for (Step& s : steps) {
+      if (hops == 0) {  // all equally long
+        s.from = std::min(s.from, w.block - length);
+        s.to = s.from + length;
+      }
+      if (std::any_of(s.pairs.begin(), s.pairs.end(), [](auto p) { return p.first != p.second; }))
+        r.sent += s.to - s.from;
+    }
+    r.hops.push_back(std::move(steps));
+  }
+  return r;
+}
+
+// The window out of a run that holds it, `start` elements behind its beginning on device 0, 1, ...
+Var cut_out(Builder& b, Var x, const SplitDim& s, const std::vector<std::int64_t>& starts, Var start,
+            std::int64_t count) {
+  if (std::all_of(starts.begin(), starts.end(), [&](auto at) { return at == starts[0]; }))
+    return run_of(b, x, s, starts[0], starts[0] + count);
+  return b.emit1(*b.core().dynamic_slice, {x, start}, {{"axes", Ints{from_last(b, x, s)}}, {"sizes", Ints{count}}});
+}
+
+// Gathered whole, for windows that would need as much anyway.
+Var window_of_all(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count) {
+  Var all = gathered(b, x, s);
+  const std::int64_t size = block_of(b, all, s), last = first + (s.devices - 1) * step + count;
+  const std::int64_t before = std::max<std::int64_t>(-first, 0), behind = std::max<std::int64_t>(last - size, 0);
+  if (before || behind) {
+    Pairs widths(static_cast<std::size_t>(-from_last(b, all, s)), {0, 0});
+    widths[0] = {before, behind};
+    all = b.emit1(*b.core().pad, {all, ir::constant(b, 0, b.type(all).dtype, b.type(all).weak)}, {{"widths", widths}});
+  }
+  Expr at = Expr{b, device_position(b, s.axes)} * static_cast<double>(step) + static_cast<double>(first + before);
+  std::vector<std::int64_t> starts;
+  for (std::int64_t i = 0; i < s.devices; ++i) starts.push_back(first + before + i * step);
+  return cut_out(b, all, s, starts, at, count);
+}
+
+}  // namespace
+
+std::optional<SplitDim> split_dim(const ir::LocalCall& c, std::size_t operand, std::size_t dim) {
+  const ir::DimFactors& factors = c.rule.operands[operand][dim];
+  if (factors.size() != 1 || c.axes[static_cast<std::size_t>(factors[0])].empty()) return std::nullopt;
+  SplitDim s{dim, c.axes[static_cast<std::size_t>(factors[0])], 1};
+  for (auto a : s.axes) s.devices *= c.mesh.size_of(a);
+  return s;
+}
+
+Var gathered(Builder& b, Var x, const SplitDim& s) {
+  Attrs attrs = over(b, s);
+  attrs.set("axis", from_last(b, x, s));
+  attrs.set("tiled", true);
+  attrs.set("to", std::string("same"));
+  return b.emit1(*b.core().all_gather, {x}, std::move(attrs));
+}
+
+Var kept(Builder& b, Var x, const SplitDim& s) {
+  Attrs attrs = over(b, s);
+  attrs.set("axis", from_last(b, x, s));
+  return b.emit1(*b.core().own_slice, {x}, std::move(attrs));
+}
+
+Var positions_of(Builder& b, const SplitDim& s, std::size_t rank, std::int64_t block) {
+  Shape line(rank, 1);
+  line[s.dim] = block;
+  const std::int64_t axis = static_cast<std::int64_t>(s.dim) - static_cast<std::int64_t>(rank);
+  Var here = b.emit1(*b.core().iota, {}, {{"shape", line}, {"axis", axis}, {"dtype", DType::I32}});
+  Var first = ir::mul(b, device_position(b, s.axes), scalar_i32(b, block));
+  return ir::add(b, here, ir::broadcast_to(b, first, line));
+}
+
+Var window(Builder& b, Var x, const SplitDim& s, std::int64_t first, std::int64_t step, std::int64_t count) {
+  const Windows w{s.devices, block_of(b, x, s), first, step, count};
+  const Route r = route(w);
+  if (r.sent >= w.devices * w.block) return window_of_all(b, x, s, first, step, count);
+  const auto step_of = [&](std::size_t hop, std::int64_t t) -> const Step& {
+    return r.hops[hop][static_cast<std::size_t>(t)];
+  };
+  Expr me{b, device_position(b, s.axes)};
+  const auto is_round = [&](std::int64_t t) {
+    return eq(call("mod", {me, me.number(static_cast<double>(r.rounds))}), static_cast<double>(t));
+  };
+  Vars parts;
+  for (std::size_t h = 0; h < r.hops.size(); ++h) {
+    Var got;
+    for (std::int64_t t = 0; t < r.rounds; ++t) {
+      Var run = sent(b, run_of(b, x, s, step_of(h, t).from, step_of(h, t).to), s, step_of(h, t).pairs);
+      got = t == 0 ? run : ir::select(b, ir::broadcast_to(b, is_round(t), b.type(run).shape), run, got);
+    }
+    parts.push_back(got);
+  }
+  std::vector<std::int64_t> starts;
+  for (std::int64_t i = 0; i < s.devices; ++i)
+    if (w.matters(i)) starts.push_back(w.offset(i) - step_of(0, i % r.rounds).from);
+  Expr begin = me * static_cast<double>(step) + static_cast<double>(first);
+  Expr offset = call("mod", {begin, begin.number(static_cast<double>(w.block))});
+  Expr from = offset.number(static_cast<double>(step_of(0, 0).from));
+  for (std::int64_t t = 1; t < r.rounds; ++t)
+    from = select(is_round(t), from.number(static_cast<double>(step_of(0, t).from)), from);
+  return cut_out(b, joined(b, parts, s), s, starts, offset - from, count);
+}
+
+Var rolled(Builder& b, Var x, const SplitDim& s, std::int64_t by) {
+  const std::int64_t block = block_of(b, x, s), blocks = by / block, rest = by % block;
+  const auto from = [&](std::int64_t hops, std::int64_t begin, std::int64_t end) {
+    Pairs pairs;
+    for (std::int64_t i = 0; i < s.devices; ++i) pairs.emplace_back(i, (i + hops) % s.devices);
+    return sent(b, run_of(b, x, s, begin, end), s, pairs);
+  };
+  if (rest == 0) return from(blocks, 0, block);
+  return joined(b, {from(blocks + 1, block - rest, block), from(blocks, 0, block - rest)}, s);
+}
+
+Var reversed(Builder& b, Var x, const SplitDim& s) {
+  Pairs pairs;
+  for (std::int64_t i = 0; i < s.devices; ++i) pairs.emplace_back(i, s.devices - 1 - i);
+  return b.emit1(*b.core().rev, {sent(b, x, s, pairs)}, {{"axes", Ints{from_last(b, x, s)}}});
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,222 @@
+// Rows that move elements along a dimension by constant amounts and lose none: rev, rotate, concatenate. A split
+// dimension needs neighbours (factors of kind halo).
+#include <algorithm>
+
+#include "runtime/kernels/kernels.h"
+#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/halo.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace {
+
+using ir::kWhole;
+
+// ---- reverse
+
+void register_reverse(OpTable& t) {
+  OpDef row{.name = "rev", .signature = "rev(x, axes: ints)", .doc = "The elements along the axes from last to first."};
+  row.factors = [](const OpCall& call) {
+    RuleBuilder r;
+    auto dims = r.dims(call.in[0].shape);
+    for (int a : from_front(call.attrs.ints("axes"), call.in[0].rank()))
+      r.rule.factors[static_cast<std::size_t>(dims.at(static_cast<std::size_t>(a))[0])].kind = halo_of(call.in[0]);
+    r.rule.operands = {dims};
+    r.rule.results = {dims};
+    return r.rule;
+  };
+  row.dtype.operands = Operands::AsIs;
+  row.derivative = Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type&) {
+                                return b.emit1(n.call.op, {ct[0]}, n.call.attrs);
+                              }};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    View from = c.in[0], out = c.out[0];
+    std::int64_t offset = 0;
+    for (int a : from_front(c.attrs.ints("axes"), from.rank())) {
+      auto d = static_cast<std::size_t>(a);
+      if (from.shape[d] > 0) offset += (from.shape[d] - 1) * from.strides[d];
+      from.strides[d] = -from.strides[d];
+    }
+    return [=](void* const* i, void* const* o) { runtime::copy(shifted(at(from, i[0]), offset), at(out, o[0])); };
+  };
+  row.flops = 0;
+  row.partition = [](Builder& b, const ir::LocalCall& c, std::span<const Var> in) -> Vars {
+    Var x = in[0];
+    Ints local;
+    for (auto a : c.call.attrs.ints("axes")) {
+      if (auto s = split_dim(c, 0, static_cast<std::size_t>(from_front(a, c.call.in[0].rank()))))
+        x = reversed(b, x, *s);
+      else
+        local.push_back(a);
+    }
+    return {local.empty() ? x : b.emit1(c.call.op, {x}, {{"axes", local}})};
+  };
+  row.internal = true;
+  row.samples = {{{f32({4, 6})}, {{"axes", Ints{-1}}}},
+                 {{f32({2, 4, 6})}, {{"axes", Ints{-3, -2}}}},
+                 {{i32({4})}, {{"axes", Ints{-1}}}}};
+  t.add(std::move(row));
+}
+
+// ---- rotate: what falls off at the end comes in at the front
+
+void register_turn(OpTable& t) {
+  OpDef row{.name = "rotate",
+            .signature = "rotate(x, axis: int, shift: int)",
+            .doc = "The elements moved on along an axis, round its end."};
+  row.factors = [](const OpCall& call) {
+    RuleBuilder r;
+    auto dims = r.dims(call.in[0].shape);
+    auto a = static_cast<std::size_t>(from_front(call.attrs.integer("axis"), call.in[0].rank()));
+    const std::int64_t shift = call.attrs.integer("shift");
+    if (shift < 0 || shift >= std::max<std::int64_t>(call.in[0].shape.at(a), 1))
+      fail("shape", "a rotation by " + std::to_string(shift) + " of dimension " + std::to_string(a) + " of " +
+                        runtime::to_string(call.in[0]));
+    r.rule.factors[static_cast<std::size_t>(dims[a][0])].kind = halo_of(call.in[0]);
+    r.rule.operands = {dims};
+    r.rule.results = {dims};
+    return r.rule;
+  };
+  row.dtype.operands = Operands::AsIs;
+  row.derivative =
+      Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+                   const std::int64_t axis = n.call.attrs.integer("axis"), shift = n.call.attrs.integer("shift");
+                   const std::int64_t size = want.shape[static_cast<std::size_t>(from_front(axis, want.rank()))];
+                   return b.emit1(n.call.op, {ct[0]}, {{"axis", axis}, {"shift", size ? (size - shift) % size : 0}});
+                 }};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    View front = c.in[0], out = c.out[0];
+    auto a = static_cast<std::size_t>(from_front(c.attrs.integer("axis"), out.rank()));
+    const std::int64_t size = out.shape[a], shift = c.attrs.integer("shift");
+    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+    View back = front, to_front = out, to_back = out;
+    front.shape[a] = to_front.shape[a] = size - shift;  // what stays before the end
+    back.shape[a] = to_back.shape[a] = shift;
+    const std::int64_t over = (size - shift) * back.strides[a], on = shift * out.strides[a];
+    return [=](void* const* i, void* const* o) {
+      runtime::copy(at(front, i[0]), shifted(at(to_front, o[0]), on));
+      if (shift > 0) runtime::copy(shifted(at(back, i[0]), over), at(to_back, o[0]));
+    };
+  };
+  row.flops = 0;
+  row.partition = [](Builder& b, const ir::LocalCall& c, std::span<const Var> in) -> Vars {
+    const std::int64_t shift = c.call.attrs.integer("shift");
+    const auto a = static_cast<std::size_t>(from_front(c.call.attrs.integer("axis"), c.call.in[0].rank()));
+    if (auto s = split_dim(c, 0, a)) return {rolled(b, in[0], *s, shift)};
+    return b.emit(c.call.op, in, c.attrs);
+  };
+  row.internal = true;
+  auto turn = [](SampleOperand x, std::int64_t axis, std::int64_t shift) {
+    return Sample{{std::move(x)}, {{"axis", axis}, {"shift", shift}}};
+  };
+  row.samples = {turn(f32({8, 4}), -2, 3), turn(f32({4, 6}), -1, 2), turn(f32({8}), -1, 5), turn(i32({4, 2}), -2, 1)};
+  t.add(std::move(row));
+}
+
+// ---- concatenate
+
+// Along a split dimension each device fetches from every array what its block of the result shows of it.
+Vars join_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  const auto a = static_cast<std::size_t>(from_front(c.call.attrs.integer("axis"), c.call.in[0].rank()));
+  const auto s = split_dim(c, 0, a);
+  if (!s) return b.emit(c.call.op, in, c.attrs);
+  std::int64_t size = 0, first = 0;
+  for (const Type& type : c.call.in) size += type.shape[a];
+  const std::int64_t each = size / s->devices;
+  Var made;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    const std::int64_t own = c.call.in[k].shape[a];
+    if (own == 0) continue;
+    Var shown = window(b, in[k], *s, -first, each, each);
+    const Shape shape = b.type(shown).shape;
+    Expr at{b, positions_of(b, *s, shape.size(), each)};
+    made = made.valid() ? ir::select(b, ir::broadcast_to(b, ge(at, static_cast<double>(first)), shape), shown, made)
+                        : shown;
+    first += own;
+  }
+  return {made};
+}
+
+void register_concatenate(OpTable& t) {
+  OpDef row{.name = "concatenate",
+            .signature = "concatenate(xs: arrays, axis: int)",
+            .doc = "Arrays one after the other along an axis."};
+  row.factors = [](const OpCall& call) {
+    RuleBuilder r;
+    auto rank = static_cast<std::int64_t>(call.in[0].shape.size());
+    auto dims = r.dims(call.in[0].shape);
+    auto a = static_cast<std::size_t>(from_front(call.attrs.integer("axis"), rank));
+    r.rule.factors[static_cast<std::size_t>(dims.at(a)[0])].kind = halo_of(call.in[0]);
+    for (auto& type : call.in) {
+      bool fits = static_cast<std::int64_t>(type.shape.size()) == rank;
+      for (std::size_t d = 0; fits && d < type.shape.size(); ++d) fits = d == a || type.shape[d] == call.in[0].shape[d];
+      if (!fits)
+        fail("shape", "arrays to join must agree in all but dimension " + std::to_string(a) + ", got " +
+                          runtime::to_string(call.in[0]) + " and " + runtime::to_string(type));
+      r.rule.operands.push_back(dims);
+    }
+    r.rule.results = {dims};
+    return r.rule;
+  };
+  row.shape = [](const OpCall& call) {
+    Shape made = call.in[0].shape;
+    auto a = static_cast<std::size_t>(from_front(call.attrs.integer("axis"), call.in[0].rank()));
+    made[a] = 0;
+    for (auto& type : call.in)
+      if (__builtin_add_overflow(made[a], type.shape.at(a), &made[a]))
+        fail("shape", "the joined dimension is too large");
+    return std::vector<Shape>{made};
+  };
+  row.derivative =
+      Transposes{{}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
+                   auto rank = static_cast<std::int64_t>(want.shape.size());
+                   std::int64_t axis = n.call.attrs.integer("axis"), from = 0;
+                   auto a = static_cast<std::size_t>(from_front(axis, rank));
+                   for (int i = 0; i < operand; ++i) from += n.call.in[static_cast<std::size_t>(i)].shape[a];
+                   Ints start(want.shape.size(), 0), limit(want.shape.size(), kWhole), step(want.shape.size(), 1);
+                   start[a] = from;
+                   limit[a] = from + want.shape[a];
+                   return b.call("slice", {ct[0]}, {{"start", start}, {"limit", limit}, {"step", step}});
+                 }};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    std::vector<View> from(c.in.begin(), c.in.end()), to;
+    std::vector<std::int64_t> offsets;
+    View out = c.out[0];
+    auto a = static_cast<std::size_t>(from_front(c.attrs.integer("axis"), out.rank()));
+    std::int64_t offset = 0;
+    for (auto& v : from) {
+      View part = out;
+      part.shape[a] = v.shape[a];
+      to.push_back(part);
+      offsets.push_back(offset);
+      offset += v.shape[a] * out.strides[a];
+    }
+    return [=](void* const* i, void* const* o) {
+      for (std::size_t k = 0; k < from.size(); ++k)
+        if (from[k].shape[a] > 0) runtime::copy(at(from[k], i[k]), shifted(at(to[k], o[0]), offsets[k]));
+    };
+  };
+  row.flops = 0;
+  row.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
+    for (auto& type : call.in)
+      if (!same_layout(type, call.in[0]) || laid_out(type) != laid_out(call.in[0]))
+        return "arrays to join must have one layout, got " + runtime::to_string(call.in[0]) + " and " +
+               runtime::to_string(type) + ": `shard` one of them first";
+    return std::nullopt;
+  };
+  row.partition = join_locally;
+  row.internal = true;
+  auto join = [](std::vector<SampleOperand> xs, std::int64_t axis) { return Sample{std::move(xs), {{"axis", axis}}}; };
+  row.samples = {join({f32({4, 6}), f32({2, 6})}, -2), join({f32({4, 2}), f32({4, 2}), f32({4, 4})}, -1),
+                 join({f32({4})}, -1), join({i32({2, 2}), i32({2, 2})}, -1)};
+  t.add(std::move(row));
+}
+}  // namespace
+
+void register_rotate(OpTable& t) {
+  register_reverse(t);
+  register_turn(t);
+  register_concatenate(t);
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,352 @@
+// Rows that cut and extend dimensions by constant amounts: slice, pad_with, and `pad` as users call it. What a
+// dimension loses or gains needs neighbours (factors of kind halo); dimensions taken whole pass.
+#include <algorithm>
+
+#include "runtime/kernels/kernels.h"
+#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/halo.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace {
+
+using ir::kWhole;
+
+// ---- slice
+
+struct Cut {
+  std::int64_t start, count, step;
+};
+
+// What is cut of each dimension of an array; dimensions in front of those that the attributes cover are whole.
+std::vector<Cut> cuts(const Attrs& attrs, const Shape& shape) {
+  const Ints &start = attrs.ints("start"), &limit = attrs.ints("limit"), &step = attrs.ints("step");
+  std::vector<Cut> made;
+  std::size_t lead = shape.size() - std::min(shape.size(), start.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d < lead || limit[d - lead] == kWhole) {
+      made.push_back({0, shape[d], 1});
+      continue;
+    }
+    std::size_t i = d - lead;
+    if (start[i] < 0 || start[i] > limit[i] || limit[i] > shape[d] || step[i] < 1)
+      fail("shape", "slice " + std::to_string(start[i]) + ":" + std::to_string(limit[i]) + ":" +
+                        std::to_string(step[i]) + " of a dimension of size " + std::to_string(shape[d]));
+    made.push_back({start[i], (limit[i] - start[i] + step[i] - 1) / step[i], step[i]});
+  }
+  return made;
+}
+
+bool taken_whole(const Attrs& attrs, std::string_view name, std::size_t rank, std::size_t d) {
+  const Ints& of = attrs.ints(name);
+  std::size_t lead = rank - of.size();
+  return d < lead || of[d - lead] == kWhole;
+}
+
+// Dimensions that change their size share a halo factor; where the whole result is single elements no layout passes to
+// it. `picks`: where one element is left of a dimension, it is the device's that has it, and zero elsewhere: a sum is
+// pending.
+FactorRule changed_sizes(const Type& x, const Shape& to, const std::vector<bool>& changes, bool picks) {
+  RuleBuilder r;
+  const Shape& from = x.shape;
+  auto dims = r.dims(from), out = dims;
+  bool single = std::all_of(to.begin(), to.end(), [](auto n) { return n == 1; });
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    if (!changes[d]) continue;
+    ir::Factor& factor = r.rule.factors[static_cast<std::size_t>(dims[d][0])];
+    const bool picked = picks && to[d] == 1 && x.dtype != DType::Key;
+    factor.kind = picked ? FactorKind::Masked : halo_of(x);
+    if (single || picked) out[d] = {r.factor(1)};
+  }
+  r.rule.operands = {dims};
+  r.rule.results = {out};
+  return r.rule;
+}
+
+Shape sliced_shape(const OpCall& call) {
+  Shape made;
+  for (auto& c : cuts(call.attrs, call.in[0].shape)) made.push_back(c.count);
+  return made;
+}
+
+// The cotangent of a slice: zeros around it, and between its elements where it had a step.
+Var slice_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+  Pairs widths;
+  Ints interior;
+  for (auto& c : cuts(n.call.attrs, want.shape)) {
+    std::size_t d = widths.size();
+    std::int64_t reach = c.count == 0 ? 0 : c.start + (c.count - 1) * c.step + 1;
+    widths.emplace_back(c.count == 0 ? 0 : c.start, want.shape[d] - reach);
+    interior.push_back(c.step - 1);
+  }
+  Expr g{b, ct[0]};
+  return b.call("pad_with", {g, g.number(0)}, {{"widths", widths}, {"interior", interior}});
+}
+
+// The one element of a split dimension that is picked, on the device that has it; zero on the others.
+Var picked_locally(Builder& b, Var x, const SplitDim& s, std::int64_t place) {
+  const Shape block = b.type(x).shape;
+  const std::int64_t at = place % block[s.dim];
+  Ints from(block.size(), 0), to(block.size(), kWhole), by(block.size(), 1);
+  from[s.dim] = at;
+  to[s.dim] = at + 1;
+  Var mine = b.emit1(*b.core().slice, {x}, {{"start", from}, {"limit", to}, {"step", by}});
+  Expr here = eq(Expr{b, device_position(b, s.axes)}, static_cast<double>(place / block[s.dim]));
+  const Shape shape = b.type(mine).shape;
+  Var zero = ir::constant(b, 0, b.type(mine).dtype, b.type(mine).weak);
+  return ir::select(b, ir::broadcast_to(b, here, shape), mine, ir::broadcast_to(b, zero, shape));
+}
+
+// On a split dimension each device fetches what its block of the result spans, and takes every step-th of it.
+Vars slice_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  const Shape from = c.call.in[0].shape;
+  const auto parts = cuts(c.call.attrs, from);
+  std::vector<SplitDim> split;
+  Ints start, limit, step;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    const bool whole = parts[d].count == from[d] && parts[d].step == 1;
+    auto s = whole ? std::nullopt : split_dim(c, 0, d);
+    if (s) split.push_back(*s);
+    start.push_back(s || whole ? 0 : parts[d].start);
+    limit.push_back(s || whole            ? kWhole
+                    : parts[d].count == 0 ? parts[d].start
+                                          : parts[d].start + (parts[d].count - 1) * parts[d].step + 1);
+    step.push_back(s || whole ? 1 : parts[d].step);
+  }
+  Var x = b.emit1(c.call.op, {in[0]}, {{"start", start}, {"limit", limit}, {"step", step}});
+  for (const SplitDim& s : split) {
+    const Cut& cut = parts[s.dim];
+    if (cut.count == 1) {
+      x = picked_locally(b, x, s, cut.start);
+      continue;
+    }
+    const std::int64_t each = cut.count / s.devices, span = (each - 1) * cut.step + 1;
+    x = window(b, x, s, cut.start, cut.step * each, span);
+    if (cut.step == 1) continue;
+    Ints first(from.size(), 0), last(from.size(), kWhole), by(from.size(), 1);
+    last[s.dim] = span;
+    by[s.dim] = cut.step;
+    x = b.emit1(c.call.op, {x}, {{"start", first}, {"limit", last}, {"step", by}});
+  }
+  return {x};
+}
+
+void register_cut(OpTable& t) {
+  OpDef row{.name = "slice",
+            .signature = "slice(x, start: ints, limit: ints, step: ints)",
+            .doc = "Part of each of the last dimensions: start up to limit, every step-th."};
+  row.factors = [](const OpCall& call) {
+    const Shape& from = call.in[0].shape;
+    if (call.attrs.ints("start").size() > from.size())
+      fail("shape", "slice of more dimensions than " + runtime::to_string(call.in[0]) + " has");
+    std::vector<bool> changes;
+    for (std::size_t d = 0; d < from.size(); ++d) changes.push_back(!taken_whole(call.attrs, "limit", from.size(), d));
+    return changed_sizes(call.in[0], sliced_shape(call), changes, true);
+  };
+  row.shape = [](const OpCall& call) { return std::vector<Shape>{sliced_shape(call)}; };
+  row.dtype.operands = Operands::AsIs;
+  row.derivative = Transposes{{}, false, slice_transpose};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    View from = c.in[0], out = c.out[0];
+    std::int64_t offset = 0;
+    auto parts = cuts(c.attrs, from.shape);
+    for (std::size_t d = 0; d < parts.size(); ++d) {
+      offset += parts[d].start * from.strides[d];
+      from.shape[d] = parts[d].count;
+      from.strides[d] *= parts[d].step;
+    }
+    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+    return [=](void* const* i, void* const* o) { runtime::copy(shifted(at(from, i[0]), offset), at(out, o[0])); };
+  };
+  row.flops = 0;
+  row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
+    return size_change_refuses("slice", call.in[0], sliced_shape(call));
+  };
+  row.partition = slice_locally;
+  row.internal = true;
+  auto cut = [](SampleOperand x, Ints start, Ints limit, Ints step) {
+    return Sample{{std::move(x)},
+                  {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}}};
+  };
+  row.samples = {cut(f32({8, 6}), {2, 0}, {6, kWhole}, {1, 1}), cut(f32({4, 6}), {1}, {6}, {2}),
+                 cut(f32({2, 4, 6}), {0, 1, 0}, {kWhole, 2, kWhole}, {1, 1, 1}), cut(i32({8}), {3}, {4}, {1}),
+                 cut(f32({8}), {4}, {4}, {1})};
+  t.add(std::move(row));
+}
+
+// ---- pad
+
+Shape padded_shape(const Attrs& attrs, const Shape& from) {
+  const Pairs& widths = attrs.pairs("widths");
+  auto interior = ints_if(attrs, "interior");
+  Shape made = from;
+  std::size_t lead = from.size() - std::min(from.size(), widths.size());
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    std::int64_t& n = made.at(lead + i);
+    std::int64_t between = interior && n > 1 ? (n - 1) * (*interior)[i] : 0;
+    n += widths[i].first + widths[i].second + between;
+  }
+  return made;
+}
+
+Var pad_transpose(Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
+  const Attrs& attrs = n.call.attrs;
+  const Pairs& widths = attrs.pairs("widths");
+  auto interior = ints_if(attrs, "interior");
+  const Shape from = n.call.in[0].shape;
+  std::size_t lead = from.size() - widths.size();
+  Ints start, limit, step;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    std::int64_t by = interior ? (*interior)[i] + 1 : 1, count = from[lead + i];
+    bool whole = widths[i].first == 0 && widths[i].second == 0 && by == 1;
+    start.push_back(whole ? 0 : widths[i].first);
+    limit.push_back(whole ? kWhole : count == 0 ? widths[i].first : widths[i].first + (count - 1) * by + 1);
+    step.push_back(by);
+  }
+  Var inner = b.call("slice", {ct[0]}, {{"start", start}, {"limit", limit}, {"step", step}});
+  if (operand == 0) return inner;
+  return ir::unbroadcast(b,
+                         ir::sub(b, ir::reduce_sum(b, ct[0], last(b.type(ct[0]).rank())),
+                                 ir::reduce_sum(b, inner, last(b.type(inner).rank()))),
+                         want);
+}
+
+// A mapped value to pad with is filled in afterwards, where the padding is.
+std::vector<Mapped> pad_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
+  if (!in[1].mapped) return {{b.emit1(call.op, {in[0].var, in[1].var}, call.attrs), true}};
+  Expr x{b, in[0].var};
+  Var inside = b.emit1(call.op, {x, x.number(0)}, call.attrs);
+  Var yes = ir::broadcast_to(b, ir::constant(b, 1, DType::Bool), x.type().shape);
+  Var mask = b.emit1(call.op, {yes, ir::constant(b, 0, DType::Bool)}, call.attrs);
+  Shape one(b.type(inside).shape.size() + (in[0].mapped ? 0 : 1), 1);
+  one[0] = size;
+  return {{ir::select(b, mask, inside, expand(b, in[1].var, one)), true}};
+}
+
+// On a split dimension each device fetches what its block of the result shows of x, and fills up the rest.
+Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  const Shape from = c.call.in[0].shape, to = padded_shape(c.call.attrs, from);
+  const Pairs& widths = c.call.attrs.pairs("widths");
+  const auto interior = ints_if(c.call.attrs, "interior");
+  const std::size_t lead = from.size() - widths.size();
+  Var x = in[0];
+  Pairs here = widths;
+  std::vector<SplitDim> fetched, back;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    auto s = split_dim(c, 0, lead + i);
+    const bool between = interior && (*interior)[i] != 0;
+    if (!s || (widths[i] == std::pair<std::int64_t, std::int64_t>{0, 0} && !between)) continue;
+    if (between) {  // gaps between elements: done whole
+      x = gathered(b, x, *s);
+      back.push_back(*s);
+    } else {
+      here[i] = {0, 0};
+      fetched.push_back(*s);
+    }
+  }
+  Attrs attrs{{"widths", here}};
+  if (interior) attrs.set("interior", *interior);
+  x = b.emit1(c.call.op, {x, in[1]}, std::move(attrs));
+  for (const SplitDim& s : back) x = kept(b, x, s);
+  for (const SplitDim& s : fetched) {
+    const std::int64_t each = to[s.dim] / s.devices, low = widths[s.dim - lead].first;
+    x = window(b, x, s, -low, each, each);
+    const Shape shape = b.type(x).shape;
+    Expr at{b, positions_of(b, s, shape.size(), each)};
+    Expr inside = both(ge(at, static_cast<double>(low)), lt(at, static_cast<double>(low + from[s.dim])));
+    Expr filler{b, ir::convert(b, in[1], b.type(x).dtype)};
+    x = ir::select(b, ir::broadcast_to(b, inside, shape), x, ir::broadcast_to(b, filler, shape));
+  }
+  return {x};
+}
+
+void register_pad(OpTable& t) {
+  OpDef row{.name = "pad_with",
+            .signature = "pad_with(x, value, widths: pairs, interior: ints? = none)",
+            .doc = "A value before, behind and (interior) between the elements of the last dimensions."};
+  row.factors = [](const OpCall& call) {
+    const Shape& from = call.in[0].shape;
+    const Pairs& widths = call.attrs.pairs("widths");
+    auto interior = ints_if(call.attrs, "interior");
+    if (widths.size() > from.size())
+      fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " + runtime::to_string(call.in[0]));
+    if (!call.in[1].shape.empty())
+      fail("shape", "pad takes one number to fill with, got " + runtime::to_string(call.in[1]));
+    for (auto& [low, high] : widths)
+      if (low < 0 || high < 0) fail("shape", "pad: widths cannot be negative; slice the array");
+    std::vector<bool> changes(from.size(), false);
+    std::size_t lead = from.size() - widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i)
+      changes[lead + i] = widths[i].first != 0 || widths[i].second != 0 || (interior && (*interior)[i] != 0);
+    auto rule = changed_sizes(call.in[0], {2}, changes, false);
+    rule.operands.emplace_back();
+    return rule;
+  };
+  row.shape = [](const OpCall& call) { return std::vector<Shape>{padded_shape(call.attrs, call.in[0].shape)}; };
+  row.derivative = Transposes{{}, true, pad_transpose};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    View from = c.in[0], value = c.in[1], out = c.out[0], inner = out;
+    const Pairs& widths = c.attrs.pairs("widths");
+    auto interior = ints_if(c.attrs, "interior");
+    std::size_t lead = from.shape.size() - widths.size();
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      offset += widths[i].first * out.strides[lead + i];
+      if (interior) inner.strides[lead + i] *= (*interior)[i] + 1;
+    }
+    inner.shape = from.shape;
+    View everywhere = value;  // the value over all of the result, of the same blocks
+    everywhere.shape = out.shape;
+    everywhere.strides.resize(out.shape.size(), 0);
+    for (std::size_t d = static_cast<std::size_t>(c.batch); d < out.shape.size(); ++d) everywhere.strides[d] = 0;
+    bool nothing = runtime::numel(from.shape) == 0;
+    return [=](void* const* i, void* const* o) {
+      runtime::copy(at(everywhere, i[1]), at(out, o[0]));
+      if (!nothing) runtime::copy(at(from, i[0]), shifted(at(inner, o[0]), offset));
+    };
+  };
+  row.flops = 0;
+  row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
+    return size_change_refuses("pad", call.in[0], padded_shape(call.attrs, call.in[0].shape));
+  };
+  row.batch = pad_batch;
+  row.partition = pad_locally;
+  row.internal = true;
+  auto pad = [](SampleOperand x, Pairs widths) {
+    return Sample{{std::move(x), f32({})}, {{"widths", std::move(widths)}}};
+  };
+  row.samples = {pad(f32({4, 6}), {{2, 2}, {0, 0}}),
+                 pad(f32({2, 4}), {{1, 0}}),
+                 pad(f32({4}), {{3, 1}}),
+                 {{f32({4, 2}), f32({})}, {{"widths", Pairs{{1, 1}, {0, 1}}}, {"interior", Ints{1, 0}}}}};
+  t.add(std::move(row));
+  t.add(composite_row("pad", "pad(x, widths: pairs, value: number = 0)",
+                      "A value before and behind the elements of each dimension: [(before, behind), ...].",
+                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+                        const Type& type = b.type(in[0]);
+                        Pairs widths = attrs.pairs("widths");
+                        if (widths.size() == 1) widths.resize(type.shape.size(), widths[0]);
+                        if (widths.size() != type.shape.size())
+                          fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " +
+                                            runtime::to_string(type));
+                        if (widths.empty()) return {in[0]};
+                        const double filler = number_if(attrs, "value").value_or(0);
+                        if (filler != 0 && !type.sharding.unreduced.empty())  // zeros add nothing to a sum
+                          fail("layout", "pad of " + runtime::to_string(type) +
+                                             ": a value other than 0 would be counted once a device; finish "
+                                             "the sum first: `shard x as P(...)`");
+                        Var value = ir::constant(b, filler, type.dtype, type.weak);
+                        return {b.call("pad_with", {in[0], value}, {{"widths", widths}})};
+                      },
+                      {{{f32({4})}, {{"widths", Pairs{{2, 1}}}}},
+                       {{f32({2, 4})}, {{"widths", Pairs{{1, 0}, {0, 1}}}, {"value", 0.5}}}}));
+}
+
+}  // namespace
+
+void register_slice(OpTable& t) {
+  register_cut(t);
+  register_pad(t);
+}
+
+}  // namespace shard::stdlib
