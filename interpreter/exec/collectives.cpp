@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "interpreter/exec/distinct.h"
 #include "interpreter/exec/lowering.h"
+#include "interpreter/transform/distinct.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernels.h"
 
@@ -110,7 +110,7 @@ Place Lowering::assemble(const Place& from, AxisSet distinct, const Strides& dev
 }
 
 Place Lowering::index_of_device(const Node& n) {
-  std::vector<AxisId> list = axes_of(n, *mesh_, true);
+  std::vector<AxisId> list = transform::axes_of(n, *mesh_, true);
   std::int64_t count = 1;
   for (AxisId a : list) count *= mesh_->size_of(a);
   DType dtype = type(n.outputs[0]).dtype;
@@ -124,7 +124,7 @@ Place Lowering::index_of_device(const Node& n) {
 }
 
 Place Lowering::permute_devices(const Node& n, const Place& p) {
-  std::vector<AxisId> list = axes_of(n, *mesh_);
+  std::vector<AxisId> list = transform::axes_of(n, *mesh_);
   AxisSet distinct = axes(n.outputs[0]);
   bool varies = false;
   for (AxisId a : list) varies |= p.distinct.has(a) || distinct.has(a);
@@ -174,7 +174,7 @@ Place Lowering::permute_devices(const Node& n, const Place& p) {
 }
 
 void Lowering::emit_collective(const Node& n) {
-  std::vector<AxisId> list = axes_of(n, *mesh_, true);
+  std::vector<AxisId> list = transform::axes_of(n, *mesh_, true);
   for (AxisId a : list)
     if (around_.frozen.has(a) && n.op->comm != Comm::Index && n.op->comm != Comm::Slice && n.op->comm != Comm::Cast)
       throw std::logic_error("a collective in a region that runs block by block");

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "interpreter/exec/distinct.h"
+#include "interpreter/transform/distinct.h"
 
 namespace shard::exec {
 namespace {
@@ -72,7 +72,7 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
       r.kind = kind;
       r.written = !n.attrs.has("written") || n.attrs.flag("written");
       std::int64_t taking_part = 1;
-      for (auto a : axes_of(n, *mesh)) {
+      for (auto a : transform::axes_of(n, *mesh)) {
         r.axes.push_back(mesh->axes[a].name);
         taking_part *= mesh->size_of(a);
       }

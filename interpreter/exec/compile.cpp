@@ -8,7 +8,7 @@
 
 #include "interpreter/exec/comm.h"
 #include "interpreter/exec/lowering.h"
-#include "interpreter/exec/sums.h"
+#include "interpreter/transform/early_sums.h"
 #include "interpreter/transform/pipeline.h"
 
 namespace shard::exec {
@@ -154,7 +154,7 @@ std::shared_ptr<const Executable> compile_local(const ir::OpTable& table, ir::Gr
   std::vector<AxisSet> distinct;
   for (const ArgInfo& a : args) distinct.push_back(a.distinct);
   ir::Graph rewritten;
-  if (mesh) rewritten = with_early_sums(table, out->graph, distinct, *mesh, {});
+  if (mesh) rewritten = transform::with_early_sums(table, out->graph, distinct, *mesh, {});
   const ir::Graph& g = mesh ? rewritten : out->graph;
   if (args.size() != g.params.size())
     throw std::logic_error("a graph of " + std::to_string(g.params.size()) + " parameters was given " +

@@ -7,8 +7,8 @@
 #include <functional>
 #include <queue>
 
-#include "interpreter/exec/distinct.h"
 #include "interpreter/ir/op.h"
+#include "interpreter/transform/distinct.h"
 
 namespace shard::exec {
 namespace {
@@ -176,7 +176,7 @@ class Fusion {
     const Node& sum = node(users[0]);
     if (sum.op->comm != ir::Comm::Sum || sum.attrs.has("groups")) return;
     AxisSet axes;
-    for (auto a : axes_of(sum, *mesh_, true)) axes.add(a);
+    for (auto a : transform::axes_of(sum, *mesh_, true)) axes.add(a);
     if ((axes & distinct_[at(n.outputs[0])]).empty()) return;
     int home = group_[static_cast<std::size_t>(users[0])];
     merge(i, home);

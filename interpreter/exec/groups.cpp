@@ -5,8 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "interpreter/exec/distinct.h"
 #include "interpreter/exec/lowering.h"
+#include "interpreter/transform/distinct.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::exec {
@@ -33,7 +33,7 @@ struct GroupedMove {  // copies of one block each; offsets in bytes
 void Lowering::emit_grouped(const Node& n) {
   const Place p = place(n.inputs[0]);
   ir::Var out_var = n.outputs[0];
-  std::vector<AxisId> list = axes_of(n, *mesh_);
+  std::vector<AxisId> list = transform::axes_of(n, *mesh_);
   for (AxisId a : list)
     if (around_.frozen.has(a)) throw std::logic_error("a collective in a region that runs block by block");
   std::int64_t devices = 1;

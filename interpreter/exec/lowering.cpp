@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "interpreter/exec/distinct.h"
+#include "interpreter/transform/distinct.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::exec {
@@ -49,7 +49,7 @@ Lowering::Lowering(const ir::Graph& g, Surroundings around, std::vector<AxisSet>
     for (AxisSet& s : params)
       for (AxisId a : s.list())
         if (mesh_->size_of(a) == 1) s.remove(a);
-  distinct_ = distinct_axes(g, params, mesh_, around.frozen);
+  distinct_ = transform::distinct_axes(g, params, mesh_, around.frozen);
   draft_.params = g.params.size();
   for (std::size_t i = 0; i < g.params.size(); ++i) {
     Storage s;
@@ -191,7 +191,7 @@ void Lowering::emit(const Unit& unit) {
   if (unit.summed) {
     const Node& n = g_.nodes[static_cast<std::size_t>(unit.nodes.front())];
     std::vector<AxisId> summed, rest;
-    for (AxisId a : axes_of(last, *mesh_, true)) (axes(n.outputs[0]).has(a) ? summed : rest).push_back(a);
+    for (AxisId a : transform::axes_of(last, *mesh_, true)) (axes(n.outputs[0]).has(a) ? summed : rest).push_back(a);
     std::sort(summed.begin(), summed.end());
     emit_kernel(n, summed, last.outputs[0]);
     std::int64_t by = 1;

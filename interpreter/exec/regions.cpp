@@ -6,9 +6,9 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/control.h"
-#include "interpreter/exec/distinct.h"
 #include "interpreter/exec/lowering.h"
-#include "interpreter/exec/sums.h"
+#include "interpreter/transform/distinct.h"
+#include "interpreter/transform/early_sums.h"
 
 namespace shard::exec {
 
@@ -50,7 +50,7 @@ std::string names(AxisSet axes, const Mesh& mesh) {
 void refuse_talk(const Node& n, AxisSet blocks, const Mesh* mesh) {
   if (blocks.empty()) return;
   for (const auto& region : n.regions)
-    if (const Node* talker = collective_over(*region, blocks, *mesh))
+    if (const Node* talker = transform::collective_over(*region, blocks, *mesh))
       throw grammar::Error("collective", n.span,
                            "the condition differs between the devices along " + names(blocks, *mesh) +
                                ", so what it decides may not communicate there",
@@ -64,7 +64,8 @@ std::size_t count(const Node& n, const char* name) { return static_cast<std::siz
 
 Body compile_body(const BodyCall& call, const Surroundings& around) {
   ir::Graph rewritten;
-  if (around.mesh) rewritten = with_early_sums(around.table, *call.region, call.distinct, *around.mesh, around.frozen);
+  if (around.mesh)
+    rewritten = transform::with_early_sums(around.table, *call.region, call.distinct, *around.mesh, around.frozen);
   Lowering lowering(around.mesh ? rewritten : *call.region, around, call.distinct);
   for (std::size_t i = 0; i < call.params.size(); ++i) lowering.bind(i, call.params[i], call.whole[i]);
   lowering.run();
@@ -143,7 +144,7 @@ std::int64_t extra(const Body& body, const Carried& c, const std::vector<Place>&
 void Lowering::emit_scan(const Node& n) {
   std::vector<AxisSet> given;
   for (ir::Var v : n.inputs) given.push_back(axes(v));
-  LoopAxes loop = loop_axes(n, given, mesh_, around_.frozen);
+  transform::LoopAxes loop = transform::loop_axes(n, given, mesh_, around_.frozen);
   auto s = std::make_shared<ScanLoop>();
   s->consts = count(n, "consts");
   s->carry = count(n, "carry");
@@ -195,7 +196,7 @@ void Lowering::emit_scan(const Node& n) {
 void Lowering::emit_while(const Node& n) {
   std::vector<AxisSet> given;
   for (ir::Var v : n.inputs) given.push_back(axes(v));
-  LoopAxes loop = loop_axes(n, given, mesh_, around_.frozen);
+  transform::LoopAxes loop = transform::loop_axes(n, given, mesh_, around_.frozen);
   AxisSet blocks = loop.condition - around_.frozen;
   refuse_talk(n, blocks, mesh_);
   auto w = std::make_shared<WhileLoop>();

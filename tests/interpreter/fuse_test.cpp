@@ -1,7 +1,7 @@
 // Fusion: what becomes one instruction and what must not, and random graphs of chains, broadcasts, sums and
 // rearrangements that give the same as one operation after another does, on one device and on meshes.
 #include "interpreter/exec/fuse.h"
-#include "interpreter/exec/distinct.h"
+#include "interpreter/transform/distinct.h"
 #include "tests/interpreter/execute.h"
 
 using namespace shard;
@@ -11,7 +11,7 @@ namespace {
 
 std::vector<exec::Unit> units(const Graph& g) {
   std::vector<AxisSet> none(g.params.size());
-  return exec::units_of(g, exec::distinct_axes(g, none, nullptr), nullptr);
+  return exec::units_of(g, transform::distinct_axes(g, none, nullptr), nullptr);
 }
 std::size_t programs(const Graph& g) {
   std::size_t n = 0;

@@ -1,9 +1,9 @@
 // The analysis of distinct axes: unions along data flow, the few rules of collectives, fixed points of loops.
-#include "interpreter/exec/distinct.h"
+#include "interpreter/transform/distinct.h"
 
 #include "interpreter/ir/op.h"
 
-namespace shard::exec {
+namespace shard::transform {
 
 using ir::Comm;
 using ir::Node;
@@ -152,4 +152,4 @@ const Node* collective_over(const ir::Graph& g, AxisSet axes, const Mesh& mesh) 
   return nullptr;
 }
 
-}  // namespace shard::exec
+}  // namespace shard::transform

@@ -8,7 +8,7 @@
 #include "interpreter/ir/graph.h"
 #include "runtime/mesh/mesh.h"
 
-namespace shard::exec {
+namespace shard::transform {
 
 // `axes` of a collective; without those of size 1 where `real` is set.
 std::vector<runtime::AxisId> axes_of(const ir::Node& node, const runtime::Mesh& mesh, bool real = false);
@@ -30,4 +30,4 @@ LoopAxes loop_axes(const ir::Node& node, std::span<const runtime::AxisSet> in, c
 // A collective other than `axis_index`, `own_slice` and `pcast` over one of `axes` inside: the node, or null.
 const ir::Node* collective_over(const ir::Graph& g, runtime::AxisSet axes, const runtime::Mesh& mesh);
 
-}  // namespace shard::exec
+}  // namespace shard::transform

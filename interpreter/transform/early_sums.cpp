@@ -1,13 +1,13 @@
 // A sum over devices commutes with everything linear, as long as what else the operation takes is the same on all of
 // them. Which operations are linear in what is read from the derivative column.
-#include "interpreter/exec/sums.h"
+#include "interpreter/transform/early_sums.h"
 
 #include <algorithm>
 
-#include "interpreter/exec/distinct.h"
 #include "interpreter/ir/builder.h"
+#include "interpreter/transform/distinct.h"
 
-namespace shard::exec {
+namespace shard::transform {
 namespace {
 
 using ir::Comm;
@@ -158,4 +158,4 @@ ir::Graph with_early_sums(const ir::OpTable& table, const ir::Graph& g, std::spa
   return EarlySums(table, g, params, mesh, frozen).run();
 }
 
-}  // namespace shard::exec
+}  // namespace shard::transform

@@ -6,10 +6,10 @@
 #include "interpreter/ir/table.h"
 #include "runtime/mesh/mesh.h"
 
-namespace shard::exec {
+namespace shard::transform {
 
 // `params`: along which axes the parameters differ. Regions are left alone: they are rewritten when they are lowered.
 ir::Graph with_early_sums(const ir::OpTable& table, const ir::Graph& g, std::span<const runtime::AxisSet> params,
                           const runtime::Mesh& mesh, runtime::AxisSet frozen);
 
-}  // namespace shard::exec
+}  // namespace shard::transform
