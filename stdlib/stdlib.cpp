@@ -1,5 +1,6 @@
 #include "stdlib/stdlib.h"
 
+#include "interpreter/lang/fixes/fix.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms/transforms.h"
 #include "stdlib/ops/ops.h"
@@ -12,6 +13,7 @@ void install(ir::OpTable& table) {
 }
 
 void install(lang::Interpreter& in) {
+  lang::install_fixes(in);
   register_output(in);
   register_assertions(in);
   register_lists(in);

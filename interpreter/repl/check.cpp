@@ -67,14 +67,13 @@ class Checker {
     const grammar::ParseResult parsed = grammar::parse(sources, sources.add(path, text));
     errors.insert(errors.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
     lang::ModuleEnv module;
-    const lang::ResolveHost host{[&](const std::string& name) { return in.impl().builtin(name); },
-                                 [&] { return in.impl().builtin_names(); }};
+    const lang::ResolveHost host{[&](const std::string& name) { return in.impl().builtins.find(name); },
+                                 [&] { return in.impl().builtins.names(); }};
     if (parsed.module) lang::resolve_names(parsed.module, module, host, errors);
   }
 
   void types(lang::Interpreter& in, const std::string& path, const std::string& text) {
-    lang::Check found;
-    in.impl().check = &found;
+    lang::Check found(in);
     in.context().set_types_only(true);
     const auto add = [&](const Diagnostic& d) { found.errors.push_back(d); };
     try {

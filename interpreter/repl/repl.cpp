@@ -145,7 +145,7 @@ class Loop {
     std::vector<std::string> out(names_.begin(), names_.end());
     for (const char* w : kWords) out.emplace_back(w);
     for (const std::string& w : grammar::collective_names()) out.push_back(w);
-    for (const std::string& w : in().impl().builtin_names()) out.push_back(w);
+    for (const std::string& w : in().impl().builtins.names()) out.push_back(w);
     return out;
   }
 
@@ -153,7 +153,7 @@ class Loop {
     std::vector<std::string> out;
     if (const auto& mesh = in().context().mesh())
       for (const auto& a : mesh->axes) out.push_back("@" + a.name);
-    if (const lang::Record* rules = in().impl().rules().fields())
+    if (const lang::Record* rules = in().impl().surroundings.rules().fields())
       for (const auto& f : rules->fields) out.push_back("@" + f.first);
     return out;
   }
@@ -178,7 +178,7 @@ class Loop {
     if (v->is<std::shared_ptr<const lang::MeshValue>>())
       for (const char* f : {"axes", "shape", "devices"}) out.push_back(path + "." + f);
     if (v->is_tensor() || v->items())  // x.f() is f(x)
-      for (const std::string& f : in().impl().builtin_names()) out.push_back(path + "." + f);
+      for (const std::string& f : in().impl().builtins.names()) out.push_back(path + "." + f);
     return out;
   }
 

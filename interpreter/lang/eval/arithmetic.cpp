@@ -77,7 +77,7 @@ std::optional<OutsideOperand> from_outside(const Value& v) {
 std::optional<Value> computed_outside(Impl& m, std::string key, const Value& host,
                                       std::function<Value(const std::vector<Value>&)> op,
                                       std::initializer_list<const Value*> operands) {
-  if (!m.observer || host.is<bool>()) return std::nullopt;
+  if (!m.cells.observer || host.is<bool>()) return std::nullopt;
   Known known{number_of(host), {}, nullptr};
   std::vector<trace::HostFormula> formulas;
   for (const Value* v : operands) {
@@ -102,7 +102,7 @@ std::optional<Value> computed_outside(Impl& m, std::string key, const Value& hos
     return number_of(op(values));
   };
   known.formula = std::make_shared<const trace::HostFormula>(std::move(formula));
-  return m.observer->on_computed(known, key);
+  return m.cells.observer->on_computed(known, key);
 }
 
 bool is_text(const Value& v) { return v.is_string() || v.is<std::shared_ptr<const DeferredString>>(); }
@@ -143,7 +143,8 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
   }
   const auto later = [](const Value& v) { return v.is<std::shared_ptr<const DeferredString>>(); };
   if ((op == BinaryOp::Eq || op == BinaryOp::Ne) && (later(l) || later(r)))
-    fail(check && !ctx.tracing() ? "unknown" : "trace", span, "what this compares is known only when the program runs",
+    fail(checker && !ctx.tracing() ? "unknown" : "trace", span,
+         "what this compares is known only when the program runs",
          {"strings with traced parts and layouts that the partitioner chooses can be printed, not compared, while "
           "tracing"});
   if (!l.is_tensor() && !r.is_tensor()) {

@@ -1,12 +1,12 @@
 // Patterns, and assignments to variables, elements and fields. Values never change in place as far as a script can see:
 // what is assigned to is made its holder's own first (copied only where somebody else holds it too), then changed.
-#include "interpreter/lang/check/check.h"
+#include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/fixes/fix.h"
 #include "interpreter/lang/index/index.h"
 #include "interpreter/lang/index/items.h"
-#include "interpreter/lang/values/host_math.h"
+#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
 
@@ -161,16 +161,16 @@ void Impl::bind(const Pattern& p, Value v, bool fresh) {
   for (std::size_t i = 0; i < elements.size(); ++i) bind(*elements[i], std::move(parts[i]), fresh);
 }
 
-Flow Impl::exec_assign(const AssignStmt& s, Span) {
+Flow exec_assign(Impl& m, const AssignStmt& s) {
   Value v;
-  if (Flow flow = eval_flow(*s.value, v); flow != Flow::Next) return flow;
+  if (Flow flow = m.eval_flow(*s.value, v); flow != Flow::Next) return flow;
   const bool laid_out = v.is_tensor() && v.tensor().valid() && v.tensor().type().mesh;
   const Value kept =
       laid_out || std::holds_alternative<Index>(s.target->node) ? v : Value();  // for the fixes of an error
   try {
-    assign(*s.target, s.op, std::move(v));
+    m.assign(*s.target, s.op, std::move(v));
   } catch (Error& error) {
-    if (!kept.is_none()) mend_assign(*this, error, s, kept);
+    if (m.fixer && !kept.is_none()) m.fixer->assign(error, s, kept);
     throw;
   }
   return Flow::Next;
@@ -193,7 +193,7 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
         return;
       }
     }
-    if (check && Check::is_nothing(at)) Check::unknown(target.span);
+    if (checker && is_nothing(at)) only_in_a_run(target.span);
     at = binary(operator_of(op), at, v, target.span);
     return;
   }
@@ -226,7 +226,7 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
   if (!std::holds_alternative<NameRef>(root->node))
     fail("form", target.span, "only elements and fields of a variable can be assigned");
   Value& at = assignable(slot(root->id), target.span);
-  if (check && Check::is_nothing(at)) Check::unknown(target.span);
+  if (checker && is_nothing(at)) only_in_a_run(target.span);
   Assignment(*this, op, std::move(v), target.span).to(at, path);
 }
 

@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/index/items.h"
 #include "interpreter/lang/names/aliases.h"
 
 namespace shard::lang {

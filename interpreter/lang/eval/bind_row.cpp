@@ -1,6 +1,5 @@
 // Calls of operations: arguments bound by the row's signature, operands made arrays, everything else made attributes.
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/index/items.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/names/aliases.h"
 

@@ -1,10 +1,10 @@
 // What host functions ask of values: arrays, integers, numbers, truth, text. Part of Interpreter (interpreter.h).
 #include <cmath>
 
-#include "interpreter/lang/check/check.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
 
@@ -133,7 +133,7 @@ std::int64_t Interpreter::integer(const Value& v, Span span, std::string_view wh
   if (auto* t = v.get<Tensor>(); t && t->type().shape.empty() && runtime::is_integer(t->type().dtype)) {
     context_.set_span(impl_->recorded_at(span));
     if (t->known()) return std::get<std::int64_t>(context_.need(*t));
-    if (impl_->check && !t->traced() && !t->array()->buffer) return impl_->check->size_of(*t);
+    if (impl_->checker && !t->traced() && !t->array()->buffer) return impl_->checker->size_of(*t);
     return impl_->at(
         span, [&] { return runtime::element_int(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0); });
   }
@@ -163,7 +163,7 @@ bool Interpreter::truth(const Value& v, Span span) {
     case Truth::True: return true;
     case Truth::False: return false;
     case Truth::Traced: break;
-    case Truth::Unknown: Check::unknown(span);
+    case Truth::Unknown: only_in_a_run(span);
   }
   context_.set_span(impl_->recorded_at(span));
   context_.concrete(v.tensor(), "a condition on the host");
@@ -173,7 +173,7 @@ bool Interpreter::truth(const Value& v, Span span) {
 const std::string& Interpreter::text(const Value& v, Span span, std::string_view what) {
   if (v.is_string()) return v.str();
   if (v.is<std::shared_ptr<const DeferredString>>())
-    fail(impl_->check && !context_.tracing() ? "unknown" : "trace", span,
+    fail(impl_->checker && !context_.tracing() ? "unknown" : "trace", span,
          std::string(what) + " is a string with parts that only a run has",
          {"strings that print, assert and error show may hold such parts"});
   fail("type", span, std::string(what) + " must be a string, and this is " + kind_name(v));

@@ -1,30 +1,18 @@
 // Fields of values, and indexing of what is no array: lists, tuples, strings, ranges and records.
+#include <algorithm>
+
 #include "interpreter/ir/core_ops.h"
+#include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/fixes/fix.h"
 #include "interpreter/lang/index/items.h"
 #include "interpreter/lang/names/aliases.h"
-#include <algorithm>
+#include "interpreter/lang/report/lists.h"
 
 namespace shard::lang {
 
 using namespace grammar;
 using trace::Tensor;
 using Impl = Interpreter::Impl;
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& n : names) out += (out.empty() ? "" : ", ") + n;
-  return out.empty() ? "none" : out;
-}
-
-// Of many fields (a module has dozens) the first.
-std::string listed_fields(std::vector<std::string> names) {
-  constexpr std::size_t most = 24;
-  const std::size_t more = names.size() > most ? names.size() - most : 0;
-  if (more) names.resize(most);
-  return joined(names) + (more ? " and " + std::to_string(more) + " more" : "");
-}
 
 namespace {
 
@@ -172,55 +160,55 @@ std::vector<IndexItem> eval_items(Impl& m, const Index& x) {
   return out;
 }
 
-Value Impl::eval_index(const Expr& e, const Index& x) {
+Value eval_index(Impl& m, const Expr& e, const Index& x) {
   Value scratch;
   const Value* object = nullptr;
   const bool plain = x.items.size() == 1 && x.items[0].value &&
                      (std::holds_alternative<NameRef>(x.items[0].value->node) ||
                       std::holds_alternative<IntLit>(x.items[0].value->node));
-  if (plain) object = peek(*x.object);
-  if (!object) scratch = eval(*x.object), object = &scratch;
+  if (plain) object = m.peek(*x.object);
+  if (!object) scratch = m.eval(*x.object), object = &scratch;
   if (plain && object->items()) {
-    Value index = eval(*x.items[0].value);
-    if (index.is<std::int64_t>()) return (*object->items())[list_position(*this, *object, index, e.span)];
+    Value index = m.eval(*x.items[0].value);
+    if (index.is<std::int64_t>()) return (*object->items())[list_position(m, *object, index, e.span)];
   }
-  std::vector<IndexItem> items = eval_items(*this, x);
+  std::vector<IndexItem> items = eval_items(m, x);
   if (auto* t = object->get<Tensor>()) {
     try {
-      return at(e.span, [&] { return Value(index_array(in, *t, items, e.span)); });
+      return m.at(e.span, [&] { return Value(index_array(m.in, *t, items, e.span)); });
     } catch (Error& error) {
-      mend_index(*this, error, e, *object, items);
+      if (m.fixer) m.fixer->index(error, e, *object, items);
       throw;
     }
   }
   if (items.size() != 1 || items[0].ellipsis)
-    fail("type", e.span, kind_name(*object) + " takes one index, and this has " + std::to_string(items.size()),
-         object->items() ? std::vector<std::string>{"an array takes several: array(xs)[i, j]"}
-                         : std::vector<std::string>{});
+    m.fail("type", e.span, kind_name(*object) + " takes one index, and this has " + std::to_string(items.size()),
+           object->items() ? std::vector<std::string>{"an array takes several: array(xs)[i, j]"}
+                           : std::vector<std::string>{});
   const IndexItem& item = items[0];
   if (auto* list = object->items()) {
-    if (!item.slice) return (*list)[list_position(*this, *object, item.value, e.span)];
+    if (!item.slice) return (*list)[list_position(m, *object, item.value, e.span)];
     std::vector<Value> out;
-    for (std::int64_t i : sliced(*this, item, static_cast<std::int64_t>(list->size())))
+    for (std::int64_t i : sliced(m, item, static_cast<std::int64_t>(list->size())))
       out.push_back((*list)[static_cast<std::size_t>(i)]);
     return object->is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
   }
   if (object->fields()) {
-    if (!item.slice && item.value.is_string()) return field(*object, item.value.str(), e.span);
-    fail("type", e.span, "a record is indexed by the name of a field: p[\"w\"]");
+    if (!item.slice && item.value.is_string()) return m.field(*object, item.value.str(), e.span);
+    m.fail("type", e.span, "a record is indexed by the name of a field: p[\"w\"]");
   }
   if (object->is_string()) {
     std::vector<std::string> text = characters(object->str());
     const auto size = static_cast<std::int64_t>(text.size());
     if (!item.slice)
-      return Value::string(text[static_cast<std::size_t>(position(*this, size, item.value, e.span, "string"))]);
+      return Value::string(text[static_cast<std::size_t>(position(m, size, item.value, e.span, "string"))]);
     std::string out;
-    for (std::int64_t i : sliced(*this, item, size)) out += text[static_cast<std::size_t>(i)];
+    for (std::int64_t i : sliced(m, item, size)) out += text[static_cast<std::size_t>(i)];
     return Value::string(std::move(out));
   }
   if (auto* r = object->get<Range>(); r && !item.slice)
-    return r->begin + position(*this, std::max<std::int64_t>(r->end - r->begin, 0), item.value, e.span, "range");
-  fail("type", e.span, kind_name(*object) + " cannot be indexed");
+    return r->begin + position(m, std::max<std::int64_t>(r->end - r->begin, 0), item.value, e.span, "range");
+  m.fail("type", e.span, kind_name(*object) + " cannot be indexed");
 }
 
 std::optional<Value> Impl::find_field(const Value& object, const std::string& name) {
@@ -260,7 +248,7 @@ Value Impl::field(const Value& object, const std::string& name, Span span) {
     notes.push_back("it is called `" + std::string(member) + "` here");
   else if (auto near = near_miss(name, names))
     notes.push_back("did you mean `" + *near + "`?");
-  else if (builtin(name) >= 0)
+  else if (builtins.find(name) >= 0)
     notes.push_back(object.fields() ? "`" + name + "` is a builtin and stands alone: `" + name + "`"
                                     : "`" + name + "` is a function: call it with `." + name + "()`");
   else if (auto here = name_here(name); !here.empty())

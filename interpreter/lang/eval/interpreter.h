@@ -46,22 +46,22 @@ class Interpreter {
   ~Interpreter();
 
   // ---- for the host
-  void define(Native native);                                      // a builtin, below all scopes of scripts
-  void define(std::string name, Value constant, std::string doc);  // e.g. inf
-  std::optional<Value> builtin(const std::string& name);           // a native, a constant or an operation
+  void define(Native native);                             // a builtin, below all scopes of scripts
+  void define(std::string name, Value constant);          // e.g. inf
+  std::optional<Value> builtin(const std::string& name);  // a native, a constant or an operation
   trace::Context& context() { return context_; }
   const Options& options() const { return options_; }
   grammar::SourceMap& sources() { return sources_; }
   void write(std::string_view text);  // to the output
 
-  // ---- running. Errors are grammar::Error with the calls that led there.
+  // ---- running. Errors are grammar::Error with the calls that led there. A run stops with Error("interrupt") where
+  // the context's hooks say so (exec::Hooks::interrupted), asked between turns, calls and instructions.
   Value run(std::string name, std::string text);  // a module's top level; the value of its last expression, or none
   Value enter(std::string text);                  // one REPL entry, in a scope that stays
   Value call(const Value& f, std::vector<CallArg> args, grammar::Span span);
   Value call(const Value& f, std::vector<Value> args, grammar::Span span = {});
   std::optional<Value> global(const std::string& name);  // of the last module run, or the REPL's scope
   void set_global(const std::string& name, Value v);
-  void interrupt();  // from a signal handler or another thread: the run stops with Error("interrupt")
 
   // ---- what host functions ask
   // Opens a trace (Context::trace) in which variables from outside may be read but not assigned.

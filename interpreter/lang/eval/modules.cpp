@@ -6,9 +6,8 @@
 
 #include "grammar/advice/advice.h"
 #include "grammar/parse.h"
-#include "interpreter/lang/check/check.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/index/items.h"
+#include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/report/report.h"
 
 namespace shard::lang {
@@ -53,150 +52,177 @@ const NamePattern* settable(const Stmt& s) {
   return l ? std::get_if<NamePattern>(&l->pattern->node) : nullptr;
 }
 
-}  // namespace
-
-Value Impl::run_module(const std::shared_ptr<ModuleEnv>& env, std::uint32_t source, bool main) {
-  ParseResult parsed = parse(in.sources(), source);
-  if (!parsed.module || !parsed.diagnostics.empty()) {
-    if (parsed.diagnostics.empty()) fail("syntax", {}, "the text could not be read");
-    raise(std::move(parsed.diagnostics));
-  }
-  if (main) {
-    std::vector<std::string> names;
-    for (const StmtPtr& s : parsed.module->body)
-      if (auto* n = settable(*s)) names.push_back(n->name);
-    for (const auto& [name, text] : in.options().set)
-      if (std::find(names.begin(), names.end(), name) == names.end()) {
-        std::vector<std::string> notes{"its top-level variables: " + joined(names)};
-        if (auto near = near_miss(name, names)) notes.push_back("did you mean `" + *near + "`?");
-        fail("name", {}, "--set " + name + "=" + text + ": the file has no top-level `let " + name + "`",
-             std::move(notes));
-      }
-  }
-  ResolveHost host{[this](const std::string& name) { return builtin(name); }, [this] { return builtin_names(); }};
-  std::vector<Diagnostic> errors;
-  auto unit = resolve_names(parsed.module, *env, host, errors);
-  if (check)
-    check->add(*this, std::move(errors));  // and goes on
-  else if (!errors.empty())
-    raise(std::move(errors));
-  env->unit = unit;
-  for (auto& v : env->variables)
-    if (!v.cell) v.cell = new_cell();
-  return execute(env, unit, main);
+// Which top-level variable of a module --set gives which text.
+const std::string* setting_of(Impl& m, const Stmt& s) {
+  auto* n = settable(s);
+  const std::string* text = nullptr;
+  if (n)
+    for (const auto& [name, given] : m.in.options().set)
+      if (name == n->name) text = &given;
+  return text;
 }
 
-Value Impl::execute(const std::shared_ptr<ModuleEnv>& env, std::shared_ptr<const Unit> unit, bool main) {
-  FrameMemory memory(*this, unit->top);
+void refuse_unknown_settings(Impl& m, const Module& tree) {
+  std::vector<std::string> names;
+  for (const StmtPtr& s : tree.body)
+    if (auto* n = settable(*s)) names.push_back(n->name);
+  for (const auto& [name, text] : m.in.options().set) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    std::vector<std::string> notes{"its top-level variables: " + joined(names)};
+    if (auto near = near_miss(name, names)) notes.push_back("did you mean `" + *near + "`?");
+    m.fail("name", {}, "--set " + name + "=" + text + ": the file has no top-level `let " + name + "`",
+           std::move(notes));
+  }
+}
+
+std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module>& tree, ModuleEnv& env,
+                                     std::vector<Diagnostic>& errors) {
+  const ResolveHost host{[&](const std::string& name) { return m.builtins.find(name); },
+                         [&] { return m.builtins.names(); }};
+  return resolve_names(tree, env, host, errors);
+}
+
+Value execute(Impl& m, const std::shared_ptr<ModuleEnv>& env, const std::shared_ptr<const Unit>& unit, bool main);
+
+// The value of `--set name=text`, read as an expression of its own.
+Value set_value(Impl& m, const std::string& name, const std::string& text) {
+  const std::uint32_t source = m.in.sources().add("--set " + name, text);
+  ParseResult parsed = parse(m.in.sources(), source);
+  if (!parsed.module) raise(std::move(parsed.diagnostics));
+  if (parsed.module->body.size() != 1 || !std::holds_alternative<ExprStmt>(parsed.module->body[0]->node))
+    m.fail("value", Span{source, 0, static_cast<std::uint32_t>(text.size())}, "--set " + name + " takes one value");
+  const auto env = m.modules.add("--set");
+  std::vector<Diagnostic> errors;
+  const auto unit = resolved(m, parsed.module, *env, errors);
+  if (!errors.empty()) raise(std::move(errors));
+  env->unit = unit;
+  return execute(m, env, unit, false);
+}
+
+Value execute(Impl& m, const std::shared_ptr<ModuleEnv>& env, const std::shared_ptr<const Unit>& unit, bool main) {
+  FrameMemory memory(m.frames, unit->top);
   memory.frame.unit = unit.get();
   memory.frame.module = env.get();
-  FrameScope scope(*this, memory.frame);
+  FrameScope scope(m.frames, memory.frame);
   Value last;
-  const auto& body = unit->tree->body;
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    const Stmt& s = *body[i];
+  for (const StmtPtr& statement : unit->tree->body) {
+    const Stmt& s = *statement;
     last = Value();
-    if (main && !in.options().set.empty()) {
-      const std::string* text = nullptr;
-      if (auto* n = settable(s))
-        for (const auto& [name, given] : in.options().set)
-          if (name == n->name) text = &given;
-      if (text) {
-        const LetStmt& l = std::get<LetStmt>(s.node);
-        Value v = std::holds_alternative<StringLit>(l.value->node)
-                      ? Value::string(*text)
-                      : set_value(std::get<NamePattern>(l.pattern->node).name, *text);
-        bind(*l.pattern, std::move(v), false);
-        continue;
-      }
+    if (const std::string* text = main ? setting_of(m, s) : nullptr) {
+      const LetStmt& l = std::get<LetStmt>(s.node);
+      Value v = std::holds_alternative<StringLit>(l.value->node)
+                    ? Value::string(*text)
+                    : set_value(m, std::get<NamePattern>(l.pattern->node).name, *text);
+      m.bind(*l.pattern, std::move(v), false);
+    } else if (m.checker) {
+      m.checker->statement(s, nullptr);
+    } else {
+      m.exec(s, &last);
     }
-    if (check)
-      check->statement(*this, s, nullptr);
-    else
-      exec(s, &last);
   }
   return last;
 }
 
-// The value of `--set name=text`, read as an expression of its own.
-Value Impl::set_value(const std::string& name, const std::string& text) {
-  const std::uint32_t source = in.sources().add("--set " + name, text);
-  ParseResult parsed = parse(in.sources(), source);
-  if (!parsed.module) raise(std::move(parsed.diagnostics));
-  if (parsed.module->body.size() != 1 || !std::holds_alternative<ExprStmt>(parsed.module->body[0]->node))
-    fail("value", Span{source, 0, static_cast<std::uint32_t>(text.size())}, "--set " + name + " takes one value");
-  auto env = std::make_shared<ModuleEnv>();
-  env->name = "--set";
-  modules.push_back(env);
-  ResolveHost host{[this](const std::string& n) { return builtin(n); }, [this] { return builtin_names(); }};
-  std::vector<Diagnostic> errors;
-  auto unit = resolve_names(parsed.module, *env, host, errors);
-  if (!errors.empty()) raise(std::move(errors));
-  env->unit = unit;
-  return execute(env, unit, false);
+// What an import is known by: the name of a module of the library, or the whole path of a file.
+std::string key_of(Impl& m, const ImportStmt& s, Span span) {
+  namespace fs = std::filesystem;
+  if (!s.file) return s.module;
+  fs::path path(s.module);
+  if (path.is_relative() && m.in.sources().has(span.source))
+    path = fs::path(m.in.sources().at(span.source).name()).parent_path() / path;
+  std::error_code ignored;
+  const fs::path whole = fs::weakly_canonical(path, ignored);
+  return (ignored ? path : whole).string();
 }
 
-Value Impl::import_module(const ImportStmt& s, Span span) {
-  namespace fs = std::filesystem;
-  std::string key = s.module, text;
-  if (s.file) {
-    fs::path path(s.module);
-    if (path.is_relative() && in.sources().has(span.source))
-      path = fs::path(in.sources().at(span.source).name()).parent_path() / path;
-    std::error_code ignored;
-    fs::path whole = fs::weakly_canonical(path, ignored);
-    key = (ignored ? path : whole).string();
-  }
-  if (auto it = loaded.find(key); it != loaded.end()) return it->second;
-  if (auto it = std::find(loading.begin(), loading.end(), key); it != loading.end()) {
-    std::string chain;
-    for (; it != loading.end(); ++it) chain += *it + " imports ";
-    fail("import", span, "a file imports itself", {chain + key});
-  }
-  if (ctx.tracing())
-    fail("import", span, "a module cannot be imported while a function is traced",
-         {"move the `import` to the top of the file"});
-  if (s.file) {
-    if (in.options().may_read && !in.options().may_read(key))
-      fail("io", span, "reading " + key + " is not allowed here");
-    std::error_code error;
-    const auto size = fs::file_size(key, error);
-    if (error) fail("io", span, "cannot read " + key + ": " + error.message(), near_scripts(key, s.module));
-    if (size > kLargestFile) fail("io", span, key + " is larger than 64 MiB");
-    std::ifstream file(key, std::ios::binary);
-    if (!file) fail("io", span, "cannot read " + key);
-    text.assign(std::istreambuf_iterator<char>(file), {});
+std::string file_text(Impl& m, const std::string& path, const ImportStmt& s, Span span) {
+  if (m.in.options().may_read && !m.in.options().may_read(path))
+    m.fail("io", span, "reading " + path + " is not allowed here");
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) m.fail("io", span, "cannot read " + path + ": " + error.message(), near_scripts(path, s.module));
+  if (size > kLargestFile) m.fail("io", span, path + " is larger than 64 MiB");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) m.fail("io", span, "cannot read " + path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::string library_text(Impl& m, const ImportStmt& s, Span span) {
+  std::optional<std::string> found;
+  if (m.in.options().embedded_module) found = m.in.options().embedded_module(s.module);
+  if (found) return std::move(*found);
+  std::vector<std::string> notes;
+  const std::vector<std::string> known{"nn", "optim", "train"};
+  if (const std::string_view here = module_here(s.module); !here.empty()) {
+    notes.emplace_back(here);
   } else {
-    std::optional<std::string> found;
-    if (in.options().embedded_module) found = in.options().embedded_module(s.module);
-    if (!found) {
-      std::vector<std::string> notes;
-      const std::vector<std::string> known{"nn", "optim", "train"};
-      if (const std::string_view here = module_here(s.module); !here.empty()) {
-        notes.emplace_back(here);
-      } else {
-        notes.push_back("its modules are nn, optim and train; arrays and their functions need no import");
-        if (auto near = near_miss(s.module, known)) notes.push_back("did you mean `" + *near + "`?");
-        notes.push_back("a file is imported by its name in quotes: import \"" + s.module + ".shard\" as " + s.module);
-      }
-      fail("import", span, "there is no module `" + s.module + "` in the standard library", std::move(notes));
-    }
-    text = std::move(*found);
+    notes.push_back("its modules are nn, optim and train; arrays and their functions need no import");
+    if (auto near = near_miss(s.module, known)) notes.push_back("did you mean `" + *near + "`?");
+    notes.push_back("a file is imported by its name in quotes: import \"" + s.module + ".shard\" as " + s.module);
   }
-  auto env = std::make_shared<ModuleEnv>();
-  env->name = key;
-  modules.push_back(env);
-  loading.push_back(key);
+  m.fail("import", span, "there is no module `" + s.module + "` in the standard library", std::move(notes));
+}
+
+}  // namespace
+
+Modules::~Modules() {
+  for (auto& m : all)
+    for (auto& v : m->variables)
+      if (v.cell) v.cell->value = Value();
+  for (auto& w : cyclic)
+    if (auto c = w.lock()) c->value = Value();
+}
+
+std::shared_ptr<ModuleEnv> Modules::add(std::string name) {
+  all.push_back(std::make_shared<ModuleEnv>());
+  all.back()->name = std::move(name);
+  return all.back();
+}
+
+Value run_module(Impl& m, const std::shared_ptr<ModuleEnv>& env, std::uint32_t source, bool main) {
+  ParseResult parsed = parse(m.in.sources(), source);
+  if (!parsed.module || !parsed.diagnostics.empty()) {
+    if (parsed.diagnostics.empty()) m.fail("syntax", {}, "the text could not be read");
+    raise(std::move(parsed.diagnostics));
+  }
+  if (main) refuse_unknown_settings(m, *parsed.module);
+  std::vector<Diagnostic> errors;
+  const auto unit = resolved(m, parsed.module, *env, errors);
+  if (m.checker)
+    m.checker->found(std::move(errors));  // and goes on
+  else if (!errors.empty())
+    raise(std::move(errors));
+  env->unit = unit;
+  for (auto& v : env->variables)
+    if (!v.cell) v.cell = m.cells.make();
+  return execute(m, env, unit, main);
+}
+
+Value import_module(Impl& m, const ImportStmt& s, Span span) {
+  Modules& modules = m.modules;
+  const std::string key = key_of(m, s, span);
+  if (auto it = modules.loaded.find(key); it != modules.loaded.end()) return it->second;
+  if (auto it = std::find(modules.loading.begin(), modules.loading.end(), key); it != modules.loading.end()) {
+    std::string chain;
+    for (; it != modules.loading.end(); ++it) chain += *it + " imports ";
+    m.fail("import", span, "a file imports itself", {chain + key});
+  }
+  if (m.ctx.tracing())
+    m.fail("import", span, "a module cannot be imported while a function is traced",
+           {"move the `import` to the top of the file"});
+  std::string text = s.file ? file_text(m, key, s, span) : library_text(m, s, span);
+  const auto env = modules.add(key);
+  modules.loading.push_back(key);
   const std::uint32_t source =
-      in.sources().add(s.file ? key : std::string(kLibrary) + s.module + ".shard", std::move(text));
-  Surroundings restore(*this);
+      m.in.sources().add(s.file ? key : std::string(kLibrary) + s.module + ".shard", std::move(text));
+  const Surroundings::Kept kept(m.surroundings);
   struct Pop {
     std::vector<std::string>& v;
     ~Pop() { v.pop_back(); }
-  } pop{loading};
-  run_module(env, source, false);
+  } pop{modules.loading};
+  run_module(m, env, source, false);
   Value v = module_value(*env);
-  loaded.emplace(key, v);
+  modules.loaded.emplace(key, v);
   return v;
 }
 

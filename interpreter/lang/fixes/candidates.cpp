@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/lang/check/check.h"
-#include "interpreter/lang/fixes/written.h"
-#include "interpreter/lang/index/items.h"
+#include "interpreter/lang/report/written.h"
 
 namespace shard::lang {
 
@@ -37,7 +35,7 @@ std::vector<Operand> operands_of(const std::vector<Part>& parts) {
 
 }  // namespace
 
-Trials::Trials(Impl& m, const std::vector<Part>& parts, const Attempt& attempt)
+Candidates::Candidates(Impl& m, const std::vector<Part>& parts, const Attempt& attempt)
     : m_(m), parts_(parts), attempt_(attempt), operands_(operands_of(parts)) {
   for (const Operand& o : operands_) {
     types_.push_back(m.ctx.type_of(o.tensor));
@@ -45,20 +43,20 @@ Trials::Trials(Impl& m, const std::vector<Part>& parts, const Attempt& attempt)
   }
 }
 
-std::optional<Sharding> Trials::with(std::size_t i, const Sharding& layout) {
+std::optional<Sharding> Candidates::with(std::size_t i, const Sharding& layout) {
   std::vector<Type> types = types_;
   types[i].sharding = layout;
   types[i].mesh = mesh_;
   return run(types, [&](const std::vector<Value>& values) { return attempt_.with(values); });
 }
 
-std::optional<Sharding> Trials::with_all_whole() {
+std::optional<Sharding> Candidates::with_all_whole() {
   std::vector<Type> types = types_;
   for (Type& t : types) t.sharding = Sharding::replicated(t.shape.size()), t.mesh = mesh_;
   return run(types, [&](const std::vector<Value>& values) { return attempt_.with(values); });
 }
 
-std::optional<Sharding> Trials::with_out(const Sharding& layout) {
+std::optional<Sharding> Candidates::with_out(const Sharding& layout) {
   auto spec = std::make_shared<Spec>();
   auto names = [&](const std::vector<AxisId>& axes) {
     std::vector<std::string> out;
@@ -71,7 +69,7 @@ std::optional<Sharding> Trials::with_out(const Sharding& layout) {
   return run(types_, [&](const std::vector<Value>&) { return attempt_.with_out(out); });
 }
 
-std::vector<Sharding> Trials::candidates(std::size_t i) const {
+std::vector<Sharding> Candidates::near(std::size_t i) const {
   const Type& mine = types_[i];
   std::vector<Sharding> out;
   auto add = [&](Sharding s) {
@@ -115,16 +113,16 @@ std::vector<Sharding> Trials::candidates(std::size_t i) const {
   return out;
 }
 
-std::optional<Type> Trials::type_of(const std::function<Value()>& operation) {
+std::optional<Type> Candidates::type_of(const std::function<Value()>& operation) {
   return result(types_, [&](const std::vector<Value>&) { return operation(); });
 }
 
-std::optional<Sharding> Trials::run(const std::vector<Type>& types, const Operation& operation) {
+std::optional<Sharding> Candidates::run(const std::vector<Type>& types, const Operation& operation) {
   const auto type = result(types, operation);
   return type ? std::optional<Sharding>(type->sharding) : std::nullopt;
 }
 
-std::optional<Type> Trials::result(const std::vector<Type>& types, const Operation& operation) {
+std::optional<Type> Candidates::result(const std::vector<Type>& types, const Operation& operation) {
   struct Quiet {  // nothing runs and nothing is printed
     trace::Context& ctx;
     grammar::Span span;
@@ -135,7 +133,7 @@ std::optional<Type> Trials::result(const std::vector<Type>& types, const Operati
       ctx.set_span(span);
     }
   } quiet(m_.ctx);
-  const Check::Thrown thrown(m_.check);
+  const ErrorsThrown thrown(m_.checker);
   std::optional<Type> out;
   try {
     m_.in.trace(

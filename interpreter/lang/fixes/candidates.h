@@ -33,9 +33,9 @@ struct Operand {
 // An array of the program, whose numbers are not known while tracing.
 bool is_array(const Value& v);
 
-class Trials {
+class Candidates {
  public:
-  Trials(Interpreter::Impl& m, const std::vector<Part>& parts, const Attempt& attempt);
+  Candidates(Interpreter::Impl& m, const std::vector<Part>& parts, const Attempt& attempt);
 
   std::string text(const runtime::Sharding& s) const { return runtime::to_string(*mesh_, s); }
   bool possible() const { return mesh_ && !operands_.empty(); }
@@ -51,7 +51,7 @@ class Trials {
   std::optional<runtime::Type> type_of(const std::function<Value()>& operation);
   // Layouts for operand i that are near to its own: the sum finished, one dimension whole, as another operand, nothing
   // split.
-  std::vector<runtime::Sharding> candidates(std::size_t i) const;
+  std::vector<runtime::Sharding> near(std::size_t i) const;
 
  private:
   using Operation = std::function<Value(const std::vector<Value>&)>;

@@ -1,7 +1,7 @@
 #include "interpreter/lang/fixes/conversion.h"
 
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/lang/fixes/written.h"
+#include "interpreter/lang/report/written.h"
 
 namespace shard::lang {
 
@@ -19,12 +19,12 @@ std::optional<Conversion> conversion(const Type& have, const Type& want) {
   return Conversion{"pcast(", ", " + ir::axes_text(*mesh, missing.list()) + ", to: \"varying\")", true};
 }
 
-std::string Conversion::of(Interpreter& in, Span written) const {
-  return of(call ? text_at(in, written) : operand_at(in, written));
+std::string Conversion::of(const SourceMap& sources, Span written) const {
+  return of(call ? text_at(sources, written) : operand_at(sources, written));
 }
 
-Fix shard_fix(Interpreter& in, std::string advice, Span span, const std::string& spec) {
-  return {std::move(advice), span, "(shard " + operand_at(in, span) + " as " + spec + ")"};
+Fix shard_fix(const SourceMap& sources, std::string advice, Span span, const std::string& spec) {
+  return {std::move(advice), span, "(shard " + operand_at(sources, span) + " as " + spec + ")"};
 }
 
 }  // namespace shard::lang

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "grammar/ast.h"
-#include "interpreter/lang/eval/impl.h"
+#include "grammar/diagnostic.h"
+#include "runtime/mesh/type.h"
 
 namespace shard::lang {
 
@@ -14,12 +14,13 @@ struct Conversion {
   std::string before, after;  // what stands around the value
   bool call;                  // which are a call's: its argument needs no brackets
   std::string of(const std::string& value) const { return before + value + after; }
-  std::string of(Interpreter& in, grammar::Span written) const;
+  std::string of(const grammar::SourceMap& sources, grammar::Span written) const;
 };
 // From `have` to `want`; nothing where more differs than the layout or the axes to vary along.
 std::optional<Conversion> conversion(const runtime::Type& have, const runtime::Type& want);
 
 // `(shard TEXT as SPEC)` in place of what is written at `span`.
-grammar::Fix shard_fix(Interpreter& in, std::string advice, grammar::Span span, const std::string& spec);
+grammar::Fix shard_fix(const grammar::SourceMap& sources, std::string advice, grammar::Span span,
+                       const std::string& spec);
 
 }  // namespace shard::lang

@@ -1,25 +1,41 @@
 // Fixes for errors of layout, found by trying: an operand is given another layout, or the result's layout is said with
 // `out:`, and what the operation then accepts is suggested as source text. No operation is named here, and no rule is
-// written a second time.
+// written a second time. The evaluator knows the fixer by eval/hooks.h alone.
 #pragma once
-#include <vector>
-
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/index/index_plan.h"
 
 namespace shard::lang {
 
-// Called where such an expression fails; the error is thrown on with its fixes.
-void mend_binary(Interpreter::Impl& m, grammar::Error& error, const grammar::Expr& e, const Value& left,
-                 const Value& right);
-// `x += value`, `x[i] = value`: what is assigned to keeps its layout, the value may get another.
-void mend_assign(Interpreter::Impl& m, grammar::Error& error, const grammar::AssignStmt& s, const Value& value);
-void mend_index(Interpreter::Impl& m, grammar::Error& error, const grammar::Expr& e, const Value& object,
-                const std::vector<IndexItem>& items);
-// `for x in sequence`: the rows of an array.
-void mend_rows(Interpreter::Impl& m, grammar::Error& error, const grammar::Expr& sequence, const Value& value);
-// `written`: the expressions of the arguments, a method's receiver first; null where one is unknown.
-void mend_call(Interpreter::Impl& m, grammar::Error& error, const grammar::Expr& e, const Value& function,
-               const std::vector<CallArg>& args, const std::vector<const grammar::Expr*>& written);
+class Fixes final : public Fixer {
+ public:
+  explicit Fixes(Interpreter& in) : in_(in), m_(in.impl()) {}
+  // fix.cpp
+  void binary(grammar::Error& error, const grammar::Expr& e, const Value& left, const Value& right) override;
+  void assign(grammar::Error& error, const grammar::AssignStmt& s, const Value& value) override;
+  void index(grammar::Error& error, const grammar::Expr& e, const Value& object,
+             const std::vector<IndexItem>& items) override;
+  void rows(grammar::Error& error, const grammar::Expr& sequence, const Value& value) override;
+  // call_fix.cpp
+  void call(grammar::Error& error, const grammar::Expr& e, const Value& function, const std::vector<CallArg>& args,
+            const std::vector<const grammar::Expr*>& written) override;
+  // spec_fix.cpp
+  void shard(grammar::Error& error, const grammar::Expr& e, const Value& value, const Value& spec,
+             const runtime::MeshRef& mesh) override;
+  // tree_fix.cpp
+  void leaf(grammar::Error& error, grammar::Span whole, const Value& tree, const std::string& path,
+            const std::string& spec) override;
+  // region_fix.cpp
+  void branches(grammar::Error& error, const grammar::Expr& e, const grammar::IfExpr& x,
+                const std::vector<Differing>& to_first, const std::vector<Differing>& to_second) override;
+  void carry(grammar::Error& error, grammar::Span loop, const grammar::Expr& body, const std::vector<Differing>& at_end,
+             const std::vector<Differing>& before) override;
+
+ private:
+  Interpreter& in_;
+  Interpreter::Impl& m_;
+};
+
+// From here on this engine's errors carry fixes. Called where an engine is put together (stdlib::install).
+void install_fixes(Interpreter& in);
 
 }  // namespace shard::lang

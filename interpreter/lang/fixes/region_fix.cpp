@@ -1,8 +1,11 @@
-#include "interpreter/lang/fixes/region_fix.h"
+// Fixes where branches, or a loop's body and what came in, differ in layout: the text that brings every part that
+// differs to the type that is wanted, in literals, variables, and fields and elements of variables.
 
 #include <algorithm>
 
-#include "interpreter/lang/fixes/written.h"
+#include "interpreter/lang/fixes/conversion.h"
+#include "interpreter/lang/fixes/fix.h"
+#include "interpreter/lang/report/written.h"
 
 namespace shard::lang {
 
@@ -57,9 +60,9 @@ std::string names_of(const std::vector<Differing>& all) {
   return out;
 }
 
-}  // namespace
-
-std::vector<Fix> block_fixes(Interpreter& in, const Expr& block, const std::vector<Differing>& all) {
+// Brings them to their types at the end of the block; nothing where the text does not show how. Those that differ in
+// more than the layout are left out.
+std::vector<Fix> block_fixes(const SourceMap& sources, const Expr& block, const std::vector<Differing>& all) {
   std::vector<Fix> out, parts;
   const Expr* value = given_by(block);
   bool shown = value != nullptr;
@@ -68,12 +71,12 @@ std::vector<Fix> block_fixes(Interpreter& in, const Expr& block, const std::vect
     if (!how || !d.variable.empty()) continue;
     const Expr* part = shown ? leaf_at(*d.tree, value, d.leaf).written : nullptr;
     shown = part != nullptr;
-    if (part) parts.push_back({"bring the value to the other's type", part->span, how->of(in, part->span)});
+    if (part) parts.push_back({"bring the value to the other's type", part->span, how->of(sources, part->span)});
   }
   if (shown && parts.size() == 1) out = parts;
   if (shown && parts.size() > 1) {  // all of them, in one piece of text
     std::sort(parts.begin(), parts.end(), [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
-    std::string text = text_at(in, value->span);
+    std::string text = text_at(sources, value->span);
     for (const Fix& f : parts) text.replace(f.span.begin - value->span.begin, f.span.end - f.span.begin, f.replacement);
     out.push_back({"bring the values to the other's types", value->span, text});
   }
@@ -93,11 +96,29 @@ std::vector<Fix> block_fixes(Interpreter& in, const Expr& block, const std::vect
   return out;
 }
 
+// The same by what stands before the loop at `loop`, where the values that come in are to be changed.
 std::vector<Fix> entry_fixes(const Span& loop, const std::vector<Differing>& all) {
   const std::string before = assignments(all);
   if (before.empty()) return {};
   return {{"bring " + names_of(all) + " to the loop's type before it", Span{loop.source, loop.begin, loop.begin},
            before + "; "}};
+}
+
+}  // namespace
+
+void Fixes::branches(Error& error, const Expr& e, const IfExpr& x, const std::vector<Differing>& to_first,
+                     const std::vector<Differing>& to_second) {
+  std::vector<Fix>& fixes = error.diagnostic.fixes;
+  const auto add = [&](std::vector<Fix> more) { fixes.insert(fixes.end(), more.begin(), more.end()); };
+  if (x.otherwise) add(block_fixes(in_.sources(), *x.otherwise, to_first));
+  add(block_fixes(in_.sources(), *x.then, to_second));
+  if (fixes.empty() && !x.otherwise) add(entry_fixes(e.span, to_first));
+}
+
+void Fixes::carry(Error& error, Span loop, const Expr& body, const std::vector<Differing>& at_end,
+                  const std::vector<Differing>& before) {
+  error.diagnostic.fixes = block_fixes(in_.sources(), body, at_end);
+  if (error.diagnostic.fixes.empty()) error.diagnostic.fixes = entry_fixes(loop, before);
 }
 
 }  // namespace shard::lang

@@ -4,7 +4,8 @@
 
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/fixes/candidates.h"
-#include "interpreter/lang/fixes/written.h"
+#include "interpreter/lang/fixes/fix.h"
+#include "interpreter/lang/report/written.h"
 #include "interpreter/lang/values/format.h"
 
 namespace shard::lang {
@@ -13,8 +14,8 @@ using namespace grammar;
 
 std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const runtime::Shape& shape,
                             const runtime::MeshRef& mesh, Span span) {
-  Spec mended = written;
-  mended.dims.resize(std::min(mended.dims.size(), shape.size()));
+  Spec fitted = written;
+  fitted.dims.resize(std::min(fitted.dims.size(), shape.size()));
   const bool may_be_open = !mesh->of_kind(runtime::AxisKind::Auto).empty();
   std::vector<std::string> axes, used;
   for (const auto& a : mesh->axes) axes.push_back(a.name);
@@ -29,7 +30,7 @@ std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const run
   auto kept_of = [&](const std::vector<std::string>& names, std::int64_t left) {
     std::vector<std::string> kept;
     for (const std::string& name : names) {
-      const Record* rules = m.rules().fields();
+      const Record* rules = m.surroundings.rules().fields();
       auto near = mesh->find(name) ? std::optional<std::string>(name) : near_miss(name, axes);
       if (!near && free.size() == 1) near = free[0];
       if (rules && rules->find(name)) known = false;
@@ -42,28 +43,28 @@ std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const run
     }
     return kept;
   };
-  for (std::size_t d = 0; d < mended.dims.size(); ++d) {
-    mended.dims[d].axes = kept_of(mended.dims[d].axes, shape[d]);
-    mended.dims[d].open = mended.dims[d].open && may_be_open;
+  for (std::size_t d = 0; d < fitted.dims.size(); ++d) {
+    fitted.dims[d].axes = kept_of(fitted.dims[d].axes, shape[d]);
+    fitted.dims[d].open = fitted.dims[d].open && may_be_open;
   }
-  mended.unreduced = kept_of(mended.unreduced, 0);
-  mended.reduced = kept_of(mended.reduced, 0);
-  if (mended.unreduced.empty()) mended.kind.clear();
-  if (!known || mended == written) return std::nullopt;
-  while (!mended.dims.empty() && mended.dims.back() == SpecEntry{}) mended.dims.pop_back();
+  fitted.unreduced = kept_of(fitted.unreduced, 0);
+  fitted.reduced = kept_of(fitted.reduced, 0);
+  if (fitted.unreduced.empty()) fitted.kind.clear();
+  if (!known || fitted == written) return std::nullopt;
+  while (!fitted.dims.empty() && fitted.dims.back() == SpecEntry{}) fitted.dims.pop_back();
   try {
-    const ir::Layout layout = m.in.resolve(mended, static_cast<int>(shape.size()), span, mesh);
+    const ir::Layout layout = m.in.resolve(fitted, static_cast<int>(shape.size()), span, mesh);
     ir::check_layout(shape, layout);
   } catch (const std::exception&) { return std::nullopt; }
-  return mended;
+  return fitted;
 }
 
 namespace {
 
 // The spec of each leaf, as far as the text shows it: a literal for it alone, or one for a whole part of the tree.
-class Mending {
+class SpecFix {
  public:
-  Mending(Interpreter::Impl& m, runtime::MeshRef mesh, Span span) : m_(m), mesh_(std::move(mesh)), span_(span) {}
+  SpecFix(Interpreter::Impl& m, runtime::MeshRef mesh, Span span) : m_(m), mesh_(std::move(mesh)), span_(span) {}
 
   std::optional<Fix> of(const Value& value, const Value& spec, const Expr* written) {
     if (!written) return std::nullopt;
@@ -99,12 +100,11 @@ class Mending {
 
 }  // namespace
 
-void mend_shard(Interpreter::Impl& m, Error& error, const Expr& e, const Value& value, const Value& spec,
-                const runtime::MeshRef& on) {
+void Fixes::shard(Error& error, const Expr& e, const Value& value, const Value& spec, const runtime::MeshRef& on) {
   const grammar::Shard& x = std::get<grammar::Shard>(e.node);
-  const runtime::MeshRef mesh = on ? on : m.ctx.mesh();
+  const runtime::MeshRef mesh = on ? on : m_.ctx.mesh();
   if (error.diagnostic.code != "spec" || !error.diagnostic.fixes.empty() || !mesh) return;
-  if (auto fix = Mending(m, mesh, e.span).of(value, spec, x.spec.get()))
+  if (auto fix = SpecFix(m_, mesh, e.span).of(value, spec, x.spec.get()))
     error.diagnostic.fixes.push_back(std::move(*fix));
 }
 

@@ -9,8 +9,4 @@ namespace shard::lang {
 std::optional<Spec> fitting(Interpreter::Impl& m, const Spec& written, const runtime::Shape& shape,
                             const runtime::MeshRef& mesh, grammar::Span span);
 
-// `e`: a `shard` expression whose `spec` failed on `value`; `mesh`: the one it names, or null.
-void mend_shard(Interpreter::Impl& m, grammar::Error& error, const grammar::Expr& e, const Value& value,
-                const Value& spec, const runtime::MeshRef& mesh);
-
 }  // namespace shard::lang

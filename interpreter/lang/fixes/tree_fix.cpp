@@ -1,10 +1,12 @@
-#include "interpreter/lang/fixes/tree_fix.h"
+// One leaf of a tree that has to be laid out otherwise, as source text: in the literal where it stands, or by a tree
+// made anew of a variable, `{...p, w: shard p.w as P(@X)}`.
 
 #include <cctype>
 
 #include "grammar/parse.h"
 #include "interpreter/lang/fixes/conversion.h"
-#include "interpreter/lang/fixes/written.h"
+#include "interpreter/lang/fixes/fix.h"
+#include "interpreter/lang/report/written.h"
 
 namespace shard::lang {
 
@@ -63,27 +65,32 @@ bool is_path(const std::string& text) {  // a variable, or a part of one
   return true;
 }
 
-}  // namespace
-
-std::optional<Fix> tree_fix(Interpreter& in, std::string advice, Span whole, const Value& tree, const std::string& path,
-                            const std::string& spec) {
+std::optional<Fix> tree_fix(const SourceMap& all, std::string advice, Span whole, const Value& tree,
+                            const std::string& path, const std::string& spec) {
   if (!whole.known()) return std::nullopt;
-  const std::string_view source = in.sources().at(whole.source).text();
+  const std::string_view source = all.at(whole.source).text();
   if (whole.begin >= 3 && source.substr(whole.begin - 3, 3) == "...") return std::nullopt;  // one of several values
-  if (path.empty()) return shard_fix(in, std::move(advice), whole, spec);
-  const std::string text = text_at(in, whole);
+  if (path.empty()) return shard_fix(all, std::move(advice), whole, spec);
+  const std::string text = text_at(all, whole);
   SourceMap sources;
   const ParseResult parsed = parse(sources, sources.add("", text));
   const Expr* literal = nullptr;
   if (parsed.module && parsed.diagnostics.empty() && parsed.module->body.size() == 1)
     if (auto* alone = std::get_if<ExprStmt>(&parsed.module->body[0]->node)) literal = alone->value.get();
   if (const Expr* leaf = shown(literal, tree, path))
-    return shard_fix(in, std::move(advice),
+    return shard_fix(all, std::move(advice),
                      Span{whole.source, whole.begin + leaf->span.begin, whole.begin + leaf->span.end}, spec);
   if (!is_path(text)) return std::nullopt;
   const std::string anew = rebuilt(text, tree, path, spec);
   if (anew.empty()) return std::nullopt;
   return Fix{std::move(advice), whole, anew};
+}
+
+}  // namespace
+
+void Fixes::leaf(Error& error, Span whole, const Value& tree, const std::string& path, const std::string& spec) {
+  if (auto fix = tree_fix(in_.sources(), "lay it out first", whole, tree, path, spec))
+    error.diagnostic.fixes.push_back(std::move(*fix));
 }
 
 }  // namespace shard::lang

@@ -4,7 +4,6 @@
 
 #include "interpreter/ir/core_ops.h"
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/lang/check/check.h"
 
 namespace shard::lang {
 
@@ -123,8 +122,8 @@ std::vector<Tensor> positions_of(ArrayOps& ops, const Tensor& mask, Span) {
     throw runtime::RuntimeError("trace",
                                 "a mask picks as many elements as are true, and inside a traced function that is not "
                                 "known; use where(mask, x, y), or x * mask");
-  if (Check* check = ops.in().impl().check; check && !mask.array()->buffer) {
-    const runtime::Shape some{check->fresh_size()};
+  if (Checker* checker = ops.in().impl().checker; checker && !mask.array()->buffer) {
+    const runtime::Shape some{checker->fresh_size()};
     return std::vector<Tensor>(static_cast<std::size_t>(mask.type().rank()),
                                ctx.unknown(runtime::Type::of(DType::I32, some)));
   }

@@ -1,6 +1,5 @@
 // Items between brackets and positions in lists, as reading and assigning share them.
 #pragma once
-#include <string>
 #include <vector>
 
 #include "interpreter/lang/eval/impl.h"
@@ -12,7 +11,5 @@ std::vector<IndexItem> eval_items(Interpreter::Impl& m, const grammar::Index& x)
 // The position that a host integer names in a list or tuple; negative ones count from the end. Out of range is an
 // error.
 std::size_t list_position(Interpreter::Impl& m, const Value& list, const Value& index, grammar::Span span);
-std::string listed_fields(std::vector<std::string> names);
-std::string joined(const std::vector<std::string>& names);  // "a, b, c"; "none" where there is none
 
 }  // namespace shard::lang

@@ -1,11 +1,13 @@
 // Annotations of parameters and results. A spec lays the value out: on auto axes it is a constraint, on explicit axes
 // it is checked and nothing moves. A type checks dtype, shape and, on explicit axes, layout; names of sizes bind on
 // first use in a call.
+#include "interpreter/lang/layouts/annotations.h"
+
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/fixes/tree_fix.h"
-#include "interpreter/lang/fixes/written.h"
+#include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/report/written.h"
 #include "interpreter/lang/values/format.h"
 
 namespace shard::lang {
@@ -30,12 +32,12 @@ void spec_expressions(const Annot& a, std::vector<const Expr*>& out) {
   }
 }
 
-class Checker {
+class AnnotationCheck {
  public:
   // `next`: the first of the function's annotation values that belongs to this annotation.
   // `written`: the expression that gives the value, where a fix can lay it out.
-  Checker(Impl& m, const Closure& f, std::size_t next, std::string what, Span span, Span written = {},
-          bool types_only = false)
+  AnnotationCheck(Impl& m, const Closure& f, std::size_t next, std::string what, Span span, Span written = {},
+                  bool types_only = false)
       : m_(m), f_(f), next_(next), what_(std::move(what)), span_(span), written_(written), types_only_(types_only) {}
 
   Value check(const Annot& a, Value v) {
@@ -88,11 +90,10 @@ class Checker {
             {"it is " + (v.items() || v.fields() ? structure(v) : kind_name(v))});
   }
 
-  // A wrong layout, and the `shard` that mends it.
+  // A wrong layout; the fix is a `shard`.
   [[noreturn]] void misplaced(std::string why, std::vector<std::string> notes, const std::string& spec) {
     Error e("type", span_, std::move(why), std::move(notes));
-    if (auto fix = tree_fix(m_.in, "lay it out first", written_, whole_, path_, spec))
-      e.diagnostic.fixes.push_back(*fix);
+    if (m_.fixer) m_.fixer->leaf(e, written_, whole_, path_, spec);
     throw e;
   }
 
@@ -180,9 +181,9 @@ class Checker {
     const Slot s = m_.slot(id);
     Value* v = nullptr;
     if (s.where == Where::Local)
-      v = &m_.frame->locals[s.index];
-    else if (s.where == Where::Cell && m_.frame->cells[s.index] && m_.frame->cells[s.index]->set)
-      v = &m_.frame->cells[s.index]->value;
+      v = &m_.frame().locals[s.index];
+    else if (s.where == Where::Cell && m_.frame().cells[s.index] && m_.frame().cells[s.index]->set)
+      v = &m_.frame().cells[s.index]->value;
     return v ? v->get<std::int64_t>() : nullptr;
   }
 
@@ -378,7 +379,7 @@ std::size_t first_value(const Function& f, std::size_t parameter) {
 
 }  // namespace
 
-Value Impl::with_sizes(const Value& function, const std::vector<Value>& args, Span span) {
+Value with_sizes(Impl& m, const Value& function, const std::vector<Value>& args, Span span) {
   auto* f = function.get<std::shared_ptr<const Closure>>();
   if (!f || !(*f)->bare) return function;
   const Function& fn = *(*f)->function;
@@ -389,54 +390,50 @@ Value Impl::with_sizes(const Value& function, const std::vector<Value>& args, Sp
   for (const Param& p : fn.params) types = types || (p.annot && std::holds_alternative<TypeAnnot>(p.annot->node));
   if (!types) return function;
   auto call = std::make_shared<Closure>(**f);
-  FrameMemory memory(*this, call->information());
-  memory.frame.captured = call->captured.data();
-  memory.frame.unit = call->unit.get();
-  memory.frame.module = call->module.get();
-  memory.frame.closure = call.get();
-  FrameScope scope(*this, memory.frame);
+  FrameMemory memory(m.frames, *call);
+  FrameScope scope(m.frames, memory.frame);
   for (std::size_t i = 0; i < fn.params.size() && i < args.size(); ++i) {
     if (!fn.params[i].annot) continue;
     auto* name = std::get_if<NamePattern>(&fn.params[i].pattern->node);
     std::string what = name ? "`" + name->name + "`" : "argument " + std::to_string(i + 1);
     if (!fn.name.empty()) what += " of `" + fn.name + "`";
-    Checker(*this, *call, first_value(fn, i), std::move(what), span, {}, true).check(*fn.params[i].annot, args[i]);
+    AnnotationCheck(m, *call, first_value(fn, i), std::move(what), span, {}, true).check(*fn.params[i].annot, args[i]);
   }
   for (std::int32_t id : names) {
-    if (!(flags(id) & kBindsSize)) continue;
-    const Slot s = slot(id);
-    const Value* v = s.where == Where::Local ? &frame->locals[s.index]
-                     : frame->cells[s.index] ? &frame->cells[s.index]->value
-                                             : nullptr;
+    if (!(m.flags(id) & kBindsSize)) continue;
+    const Slot s = m.slot(id);
+    const Value* v = s.where == Where::Local       ? &memory.frame.locals[s.index]
+                     : memory.frame.cells[s.index] ? &memory.frame.cells[s.index]->value
+                                                   : nullptr;
     if (auto* n = v ? v->get<std::int64_t>() : nullptr) call->sizes.emplace_back(s, *n);
   }
   return Value(std::shared_ptr<const Closure>(std::move(call)));
 }
 
-std::vector<Value> Impl::annotation_values(const Function& f) {
+std::vector<Value> annotation_values(Impl& m, const Function& f) {
   std::vector<const Expr*> expressions;
   for (const Param& p : f.params)
     if (p.annot) spec_expressions(*p.annot, expressions);
   if (f.result) spec_expressions(*f.result, expressions);
   std::vector<Value> out;
-  for (const Expr* e : expressions) out.push_back(eval(*e));
+  for (const Expr* e : expressions) out.push_back(m.eval(*e));
   return out;
 }
 
-Value Impl::on_entry(const Closure& f, std::size_t parameter, Value v, Span span) {
+Value on_entry(Impl& m, const Closure& f, std::size_t parameter, Value v, Span span) {
   const Param& p = f.function->params[parameter];
   auto* name = std::get_if<NamePattern>(&p.pattern->node);
   std::string what = name ? "`" + name->name + "`" : "argument " + std::to_string(parameter + 1);
   if (!f.function->name.empty()) what += " of `" + f.function->name + "`";
-  return Checker(*this, f, first_value(*f.function, parameter), std::move(what), span, span)
+  return AnnotationCheck(m, f, first_value(*f.function, parameter), std::move(what), span, span)
       .check(*p.annot, std::move(v));
 }
 
-Value Impl::on_result(const Closure& f, Value v, Span span) {
+Value on_result(Impl& m, const Closure& f, Value v, Span span) {
   std::string what = "the result" + (f.function->name.empty() ? std::string() : " of `" + f.function->name + "`");
   const Expr* last = given_by(*f.function->body);
   const std::size_t first = first_value(*f.function, f.function->params.size());
-  return Checker(*this, f, first, std::move(what), span, last ? last->span : Span{})
+  return AnnotationCheck(m, f, first, std::move(what), span, last ? last->span : Span{})
       .check(*f.function->result, std::move(v));
 }
 

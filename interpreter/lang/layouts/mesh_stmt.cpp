@@ -1,85 +1,85 @@
-// `mesh m = (@X: 4, @Y: _ explicit) on devices`, and `rules { batch: @X }`: what they declare holds for the rest of the
-// block.
+#include "interpreter/lang/layouts/mesh_stmt.h"
+
 #include <limits>
 #include <set>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/index/items.h"
 
 namespace shard::lang {
 
 using namespace grammar;
 using Impl = Interpreter::Impl;
 
-void Impl::exec_mesh(const MeshStmt& s, Span span) {
+void exec_mesh(Impl& m, const MeshStmt& s, Span span) {
   auto mesh = std::make_shared<runtime::Mesh>();
   std::vector<int> devices;
   if (s.devices) {
-    Value v = eval(*s.devices);
+    Value v = m.eval(*s.devices);
     const auto* items = v.items();
     if (!items)
-      fail("mesh", s.devices->span, "`on` takes a list of devices such as devices()[4:8], and this is " + kind_name(v));
+      m.fail("mesh", s.devices->span,
+             "`on` takes a list of devices such as devices()[4:8], and this is " + kind_name(v));
     std::set<int> seen;
     for (const Value& x : *items) {
       auto* d = x.get<Device>();
-      if (!d) fail("mesh", s.devices->span, "`on` takes a list of devices, and an element is " + kind_name(x));
+      if (!d) m.fail("mesh", s.devices->span, "`on` takes a list of devices, and an element is " + kind_name(x));
       if (!seen.insert(d->id).second)
-        fail("mesh", s.devices->span, "device " + std::to_string(d->id) + " is in the list twice");
+        m.fail("mesh", s.devices->span, "device " + std::to_string(d->id) + " is in the list twice");
       devices.push_back(d->id);
     }
   } else {
-    for (int i = 0; i < ctx.devices(); ++i) devices.push_back(i);
+    for (int i = 0; i < m.ctx.devices(); ++i) devices.push_back(i);
   }
   const auto count = static_cast<std::int64_t>(devices.size());
   const std::string there = s.devices ? "the list has " + std::to_string(count) : "there are " + std::to_string(count);
   std::int64_t product = 1;
   std::ptrdiff_t hole = -1;
   if (s.axes.size() > runtime::kMaxAxes)
-    fail("mesh", span, "a mesh has at most " + std::to_string(runtime::kMaxAxes) + " axes");
+    m.fail("mesh", span, "a mesh has at most " + std::to_string(runtime::kMaxAxes) + " axes");
   for (const MeshAxis& a : s.axes) {
     for (const auto& other : mesh->axes)
-      if (other.name == a.name.text) fail("mesh", a.name.span, "the mesh has two axes called @" + a.name.text);
+      if (other.name == a.name.text) m.fail("mesh", a.name.span, "the mesh has two axes called @" + a.name.text);
     runtime::MeshAxis axis{a.name.text, 1,
                            a.kind == AxisKind::Explicit ? runtime::AxisKind::Explicit : runtime::AxisKind::Auto};
     if (!a.size || std::holds_alternative<HoleLit>(a.size->node)) {
       if (hole >= 0)
-        fail("mesh", a.size ? a.size->span : a.name.span, "one size of a mesh may be left out, and here are two");
+        m.fail("mesh", a.size ? a.size->span : a.name.span, "one size of a mesh may be left out, and here are two");
       hole = static_cast<std::ptrdiff_t>(mesh->axes.size());
     } else {
-      axis.size = in.integer(eval(*a.size), a.size->span, "the size of @" + a.name.text);
+      axis.size = m.in.integer(m.eval(*a.size), a.size->span, "the size of @" + a.name.text);
       if (axis.size < 1)
-        fail("mesh", a.size->span,
-             "the size of @" + a.name.text + " is at least 1, and this is " + std::to_string(axis.size));
+        m.fail("mesh", a.size->span,
+               "the size of @" + a.name.text + " is at least 1, and this is " + std::to_string(axis.size));
       if (__builtin_mul_overflow(product, axis.size, &product)) product = std::numeric_limits<std::int64_t>::max();
     }
     mesh->axes.push_back(std::move(axis));
   }
   if (hole >= 0) {
     if (count % product != 0 || count / product == 0)
-      fail("mesh", span,
-           "the size of @" + mesh->axes[static_cast<std::size_t>(hole)].name +
-               " cannot be found: the other sizes make " + std::to_string(product) + ", and " + there + " devices",
-           {"the sizes must divide the number of devices, or be given"});
+      m.fail("mesh", span,
+             "the size of @" + mesh->axes[static_cast<std::size_t>(hole)].name +
+                 " cannot be found: the other sizes make " + std::to_string(product) + ", and " + there + " devices",
+             {"the sizes must divide the number of devices, or be given"});
     mesh->axes[static_cast<std::size_t>(hole)].size = count / product;
     product = count;
   }
   if (product > count)
-    fail("mesh", span, "the mesh needs " + std::to_string(product) + " devices, and " + there,
-         {"make an axis smaller, or run with --devices " + std::to_string(product)});
+    m.fail("mesh", span, "the mesh needs " + std::to_string(product) + " devices, and " + there,
+           {"make an axis smaller, or run with --devices " + std::to_string(product)});
   devices.resize(static_cast<std::size_t>(product));
   mesh->devices = std::move(devices);
-  ctx.set_mesh(mesh);
-  declare(slot(s.id), Value(std::shared_ptr<const MeshValue>(std::make_shared<MeshValue>(MeshValue{mesh}))), false);
+  m.ctx.set_mesh(mesh);
+  m.declare(m.slot(s.id), Value(std::shared_ptr<const MeshValue>(std::make_shared<MeshValue>(MeshValue{mesh}))), false);
 }
 
-void Impl::exec_rules(const RulesStmt& s, Span) {
-  Value given = eval(*s.rules);
+void exec_rules(Impl& m, const RulesStmt& s) {
+  Value given = m.eval(*s.rules);
   const Record* more = given.fields();
   if (!more)
-    fail("spec", s.rules->span,
-         "`rules` takes a record such as { batch: @data, embed: _ }, and this is " + kind_name(given));
+    m.fail("spec", s.rules->span,
+           "`rules` takes a record such as { batch: @data, embed: _ }, and this is " + kind_name(given));
   std::vector<std::pair<std::string, Value>> all;
-  if (const Record* before = rules().fields()) all = before->fields;
+  if (const Record* before = m.surroundings.rules().fields()) all = before->fields;
   for (const auto& [name, value] : more->fields) {
     bool good = value.is_none() || value.is<std::shared_ptr<const Axis>>();
     if (const auto* items = value.items()) {
@@ -87,14 +87,14 @@ void Impl::exec_rules(const RulesStmt& s, Span) {
       for (const Value& x : *items) good = good && x.is<std::shared_ptr<const Axis>>();
     }
     if (!good)
-      fail("spec", s.rules->span,
-           "the rule for `" + name + "` is an axis such as @data, or `_`, and this is " + kind_name(value));
+      m.fail("spec", s.rules->span,
+             "the rule for `" + name + "` is an axis such as @data, or `_`, and this is " + kind_name(value));
     bool known = false;
     for (auto& f : all)
       if (f.first == name) f.second = value, known = true;
     if (!known) all.emplace_back(name, value);
   }
-  set_rules(Value::record(std::move(all)));
+  m.surroundings.set_rules(Value::record(std::move(all)));
 }
 
 }  // namespace shard::lang

@@ -1,6 +1,6 @@
-// `shard E as SPEC on MESH`, and the literals that layouts are written with: P(...) and types.
+#include "interpreter/lang/layouts/shard_expr.h"
+
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/fixes/spec_fix.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/values/format.h"
 
@@ -108,30 +108,30 @@ Value shard_tree(Interpreter& in, const Value& tree, const Value& specs, const r
   return Layer(in.impl(), mesh, span).lay(tree, specs);
 }
 
-Value Impl::eval_shard(const Expr& e, const grammar::Shard& s) {
-  Value v = eval(*s.value), spec = eval(*s.spec);
+Value eval_shard(Impl& m, const Expr& e, const grammar::Shard& s) {
+  Value v = m.eval(*s.value), spec = m.eval(*s.spec);
   runtime::MeshRef mesh;
   if (s.mesh) {
-    Value m = eval(*s.mesh);
-    auto* given = m.get<std::shared_ptr<const MeshValue>>();
-    if (!given) fail("type", s.mesh->span, "`on` takes a mesh, and this is " + kind_name(m));
+    Value on = m.eval(*s.mesh);
+    auto* given = on.get<std::shared_ptr<const MeshValue>>();
+    if (!given) m.fail("type", s.mesh->span, "`on` takes a mesh, and this is " + kind_name(on));
     mesh = (*given)->mesh;
   }
   auto* splits = spec.get<std::shared_ptr<const Spec>>();
   auto* array = v.get<Tensor>();
   if (splits && *splits && !(*splits)->dims.empty() && !v.items() && !v.fields() && !v.is_none() &&
       (!array || array->known()))
-    fail("spec", e.span, lang::show(**splits) + " splits dimensions, and " + kind_name(v) + " has none",
-         {"`P()` fits every value"});
+    m.fail("spec", e.span, lang::show(**splits) + " splits dimensions, and " + kind_name(v) + " has none",
+           {"`P()` fits every value"});
   try {
-    return shard_tree(in, v, spec, mesh, e.span);
+    return shard_tree(m.in, v, spec, mesh, e.span);
   } catch (Error& error) {
-    mend_shard(*this, error, e, v, spec, mesh);
+    if (m.fixer) m.fixer->shard(error, e, v, spec, mesh);
     throw;
   }
 }
 
-Value Impl::eval_spec(const Expr& e, const SpecLit& s) {
+Value eval_spec(Impl& m, const SpecLit& s) {
   auto out = std::make_shared<Spec>();
   auto names = [&](const Value& v, Span span, auto& self) -> std::vector<std::string> {
     if (auto* a = v.get<std::shared_ptr<const Axis>>()) return (*a)->names;
@@ -143,23 +143,23 @@ Value Impl::eval_spec(const Expr& e, const SpecLit& s) {
       return all;
     }
     if (v.is_string())
-      fail("spec", span, "an entry of a spec is an axis such as @" + v.str() + ", and this is a string");
-    fail("spec", span, "an entry of a spec is an axis such as @X, `_` or `?`, and this is " + kind_name(v));
+      m.fail("spec", span, "an entry of a spec is an axis such as @" + v.str() + ", and this is a string");
+    m.fail("spec", span, "an entry of a spec is an axis such as @X, `_` or `?`, and this is " + kind_name(v));
   };
   for (const Arg& a : s.args) {
     if (a.name) {
-      Value v = eval(*a.value);
+      Value v = m.eval(*a.value);
       if (a.name->text == "unreduced") {
         out->unreduced = names(v, a.value->span, names);
       } else if (a.name->text == "reduced") {
         out->reduced = names(v, a.value->span, names);
       } else if (a.name->text == "kind") {
         if (!v.is_string())
-          fail("spec", a.value->span, "`kind` is \"sum\", \"max\" or \"min\", and this is " + kind_name(v));
+          m.fail("spec", a.value->span, "`kind` is \"sum\", \"max\" or \"min\", and this is " + kind_name(v));
         out->kind = v.str() == "sum" ? "" : v.str();
       } else {
-        fail("spec", a.name->span, "a spec has no argument `" + a.name->text + "`",
-             {"it takes unreduced:, reduced: and kind:"});
+        m.fail("spec", a.name->span, "a spec has no argument `" + a.name->text + "`",
+               {"it takes unreduced:, reduced: and kind:"});
       }
       continue;
     }
@@ -168,42 +168,41 @@ Value Impl::eval_spec(const Expr& e, const SpecLit& s) {
     } else if (std::holds_alternative<OpenLit>(a.value->node)) {
       out->dims.push_back({{}, true});
     } else if (a.spread) {
-      Value v = eval(*a.value);
+      Value v = m.eval(*a.value);
       if (auto* spec = v.get<std::shared_ptr<const Spec>>()) {
         out->dims.insert(out->dims.end(), (*spec)->dims.begin(), (*spec)->dims.end());
       } else if (auto* items = v.items()) {
         for (const Value& x : *items) out->dims.push_back({names(x, a.value->span, names), false});
       } else {
-        fail("spec", a.value->span, "`...` in a spec spreads a list of axes, and this is " + kind_name(v));
+        m.fail("spec", a.value->span, "`...` in a spec spreads a list of axes, and this is " + kind_name(v));
       }
     } else {
-      out->dims.push_back({names(eval(*a.value), a.value->span, names), false});
+      out->dims.push_back({names(m.eval(*a.value), a.value->span, names), false});
     }
   }
-  (void)e;
   return Value(std::shared_ptr<const Spec>(std::move(out)));
 }
 
-Value Impl::eval_type(const Expr& e, const TypeLit& t) {
+Value eval_type(Impl& m, const Expr& e, const TypeLit& t) {
   auto out = std::make_shared<runtime::Type>();
   out->dtype = t.dtype == "key" ? runtime::DType::Key : *runtime::dtype_named(t.dtype);
   out->weak = t.weak;
-  const runtime::MeshRef mesh = ctx.mesh();
+  const runtime::MeshRef mesh = m.ctx.mesh();
   auto axes = [&](const std::vector<Word>& words, Span span) {
     std::vector<std::string> names;
     for (const Word& w : words) names.push_back(w.text);
     if (!mesh)
-      fail("mesh", span, "`@" + names[0] + "` names an axis, and there is no mesh",
-           {"declare one: mesh m = (@" + names[0] + ": 8)"});
+      m.fail("mesh", span, "`@" + names[0] + "` names an axis, and there is no mesh",
+             {"declare one: mesh m = (@" + names[0] + ": 8)"});
     out->mesh = mesh;
-    return axes_named(*this, names, *mesh, span, "");
+    return axes_named(m, names, *mesh, span, "");
   };
   for (const TypeDim& d : t.dims) {
     if (d.ellipsis || !d.size || std::holds_alternative<HoleLit>(d.size->node))
-      fail("type", d.span, "a type that is a value has every size",
-           {"`_` and `...` stand in annotations of parameters"});
-    const std::int64_t n = in.integer(eval(*d.size), d.size->span, "a size");
-    if (n < 0) fail("shape", d.size->span, "a size is not negative, and this is " + std::to_string(n));
+      m.fail("type", d.span, "a type that is a value has every size",
+             {"`_` and `...` stand in annotations of parameters"});
+    const std::int64_t n = m.in.integer(m.eval(*d.size), d.size->span, "a size");
+    if (n < 0) m.fail("shape", d.size->span, "a size is not negative, and this is " + std::to_string(n));
     out->shape.push_back(n);
     out->sharding.dims.emplace_back();
     if (!d.axes.empty()) out->sharding.dims.back().axes = axes(d.axes, d.span);
@@ -222,7 +221,7 @@ Value Impl::eval_type(const Expr& e, const TypeLit& t) {
                                                  : runtime::Pending::Sum;
     }
   }
-  at(e.span, [&] { return runtime::numel(out->shape); });
+  m.at(e.span, [&] { return runtime::numel(out->shape); });
   return Value(std::shared_ptr<const runtime::Type>(std::move(out)));
 }
 

@@ -1,6 +1,6 @@
 #include "interpreter/lang/layouts/spec.h"
 
-#include "interpreter/lang/index/items.h"
+#include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/values/format.h"
 
 namespace shard::lang {
@@ -49,14 +49,14 @@ std::vector<AxisId> axes_named(Impl& m, const std::vector<std::string>& names, c
       out.push_back(*id);
       continue;
     }
-    const Record* rules = m.rules().fields();
+    const Record* rules = m.surroundings.rules().fields();
     const Value* rule = rules ? rules->find(name) : nullptr;
     if (!rule) {
       std::vector<std::string> candidates, notes;
       for (const auto& a : mesh.axes) candidates.push_back(a.name);
       if (rules)
         for (const auto& f : rules->fields) candidates.push_back(f.first);
-      notes.push_back("the mesh has " + sizes_text(mesh) + "; " + rules_text(m.rules()));
+      notes.push_back("the mesh has " + sizes_text(mesh) + "; " + rules_text(m.surroundings.rules()));
       if (auto near = grammar::near_miss(name, candidates)) notes.push_back("did you mean `@" + *near + "`?");
       m.fail("spec", span,
              "`@" + name + "`" + (what.empty() ? "" : " in " + what) +

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/staging/pattern.h"
 #include "interpreter/trace/types_only.h"
 
@@ -156,17 +157,17 @@ class ReadScope {  // installs an observer, and the floor that says which cells 
  public:
   ReadScope(Interpreter::Impl& impl, ReadObserver* observer)
       : impl_(impl),
-        old_observer_(impl.observer),
-        old_floor_(impl.trace_floor),
-        old_observer_floor_(impl.observer_floor) {
-    if (observer != impl.observer) impl.observer_floor = impl.next_serial;
-    impl.observer = observer;
-    impl.trace_floor = impl.next_serial;
+        old_observer_(impl.cells.observer),
+        old_floor_(impl.cells.trace_floor),
+        old_observer_floor_(impl.cells.observer_floor) {
+    if (observer != impl.cells.observer) impl.cells.observer_floor = impl.cells.next_serial;
+    impl.cells.observer = observer;
+    impl.cells.trace_floor = impl.cells.next_serial;
   }
   ~ReadScope() {
-    impl_.observer = old_observer_;
-    impl_.trace_floor = old_floor_;
-    impl_.observer_floor = old_observer_floor_;
+    impl_.cells.observer = old_observer_;
+    impl_.cells.trace_floor = old_floor_;
+    impl_.cells.observer_floor = old_observer_floor_;
   }
   ReadScope(const ReadScope&) = delete;
 
@@ -290,7 +291,7 @@ class JitFunction {
   static bool fits(Interpreter& in, const Entry& e, const Value& tree, Gathered& leaves) {
     leaves.arrays.clear();
     leaves.numbers.clear();
-    if (!same_mesh(e.mesh, in.context().mesh()) || !equal(e.rules, in.impl().rules())) return false;
+    if (!same_mesh(e.mesh, in.context().mesh()) || !equal(e.rules, in.impl().surroundings.rules())) return false;
     if (!e.arguments.match(tree, leaves)) return false;
     for (const Outside& o : e.outside)
       if (!o.pattern.match(o.cell->value, leaves)) return false;
@@ -304,7 +305,7 @@ class JitFunction {
     Entry e;
     e.arguments = Pattern::of(tree);
     e.mesh = ctx.mesh();
-    e.rules = in.impl().rules();
+    e.rules = in.impl().surroundings.rules();
     Gathered leaves;
     Pattern::gather(tree, leaves);
     for (const auto& a : leaves.arrays) check_devices(ctx, a, span);
@@ -429,7 +430,7 @@ trace::Traced Interpreter::trace(std::span<const runtime::Type> params,
   return context_.trace(
       params,
       [&](std::span<const Tensor> given) {
-        ReadScope scope(impl(), impl().observer);
+        ReadScope scope(impl(), impl().cells.observer);
         return body(given);
       },
       {}, types_only);

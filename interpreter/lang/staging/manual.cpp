@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/lang/fixes/conversion.h"
-#include "interpreter/lang/fixes/written.h"
+#include "interpreter/lang/layouts/annotations.h"
 #include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/report/written.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/staging/manual.h"
 
@@ -60,7 +60,7 @@ class Call {
     std::vector<Value> leading;  // without a gap before them
     for (const CallArg& a : args)
       if (a.name.empty()) leading.push_back(a.value);
-    const Value function = impl_.with_sizes(body_.function, leading, span_);
+    const Value function = with_sizes(impl_, body_.function, leading, span_);
     Value result_tree;
     std::vector<ir::Layout> out_layouts;
     std::vector<int> index;
@@ -251,8 +251,7 @@ class Call {
     grammar::Error e("layout", span,
                      subject("argument", position) + " is " + runtime::to_string(type) + ", its spec is " + spec,
                      {"`shard` it first: `shard x as " + spec + "`"});
-    if (leaf_argument_ && !(span == span_))
-      e.diagnostic.fixes.push_back(shard_fix(impl_.in, "lay it out first", span, spec));
+    if (impl_.fixer && leaf_argument_ && !(span == span_)) impl_.fixer->leaf(e, span, Value(), "", spec);
     throw e;
   }
 
@@ -356,7 +355,7 @@ class Call {
     const AxisSet extra = (type.varying & taken_) - layout.sharding.split_axes() - layout.sharding.unreduced;
     if (extra.empty()) return;
     const std::string axes = ir::axes_text(*inner_, extra.list());
-    const std::string value = written.value ? text_at(in_, written.value->span) : "x";
+    const std::string value = written.value ? text_at(in_.sources(), written.value->span) : "x";
     const std::string sum = "psum(" + value + ", " + axes + ")";
     const bool short_enough = sum.size() < 60 && sum.find('\n') == std::string::npos;
     grammar::Diagnostic d{

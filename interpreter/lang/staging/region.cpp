@@ -4,6 +4,7 @@
 // explicit_axes).
 #include <algorithm>
 
+#include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/staging/manual.h"
 
@@ -97,7 +98,7 @@ Value run(Interpreter& in, const Region& r, std::vector<CallArg> args, grammar::
                                              {}});
   Value result;
   {
-    Surroundings surroundings(in.impl());
+    Surroundings::Kept surroundings(in.impl().surroundings);
     ctx.set_mesh(inner);
     for (std::size_t i = 0; i < args.size(); ++i) {
       bool specified = explicit_inside && i < r.in.size() && !r.in[i].is_none();

@@ -1,14 +1,11 @@
-// `if`, `while` and `for` on conditions and ranges that only a run knows. Branches and bodies are traced as regions of
-// the core operations `branch` and `while_loop`; the variables that they assign are their results (and, for loops,
-// their carry). Host numbers among them become arrays.
-#include <map>
+// Branches and bodies are traced as regions of the core operations `branch` and `while_loop`; the variables that they
+// assign are their results (and, for loops, their carry). Host numbers among them become arrays.
+#include "interpreter/lang/staging/traced_flow.h"
 
 #include "interpreter/ir/builder.h"
-#include "interpreter/lang/check/check.h"
-#include "interpreter/lang/fixes/region_fix.h"
-#include "interpreter/lang/fixes/written.h"
-#include "interpreter/lang/staging/traced_flow.h"
+#include "interpreter/lang/report/written.h"
 #include "interpreter/lang/values/traced_range.h"
+#include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
 
@@ -30,7 +27,7 @@ struct Result {
 Result take(Impl& m, const Value& v, std::vector<Tensor>& results, Span span) {
   Result out{v, {}};
   for (const Value& leaf : leaves(v)) {
-    if (m.check && Check::is_nothing(leaf)) Check::unknown(span);  // an error took it away
+    if (m.checker && is_nothing(leaf)) only_in_a_run(span);  // an error took it away
     const bool array = leaf.is_tensor() || leaf.is_host_number() || leaf.is<bool>();
     out.index.push_back(array ? static_cast<int>(results.size()) : -1);
     if (array) results.push_back(m.in.tensor(leaf, span));
@@ -56,7 +53,7 @@ class Variables {
   const std::string& name(std::size_t i) const { return list_[i].name; }
   Value& at(std::size_t i) {
     CellRef c = m_.cell_of(list_[i].slot);
-    return c ? c->value : m_.frame->locals[list_[i].slot.index];
+    return c ? c->value : m_.frame().locals[list_[i].slot.index];
   }
   const Value& before(std::size_t i) const { return before_[i]; }
   void restore() {
@@ -65,17 +62,17 @@ class Variables {
 
   class Inside {
    public:
-    Inside(Impl& m, Variables& v) : m_(m), floor_(m.trace_floor) {
-      m.trace_floor = m.next_serial;
+    Inside(Impl& m, Variables& v) : m_(m), floor_(m.cells.trace_floor) {
+      m.cells.trace_floor = m.cells.next_serial;
       for (const Assigned& a : v.list_)
         if (CellRef c = m.cell_of(a.slot)) {
           cells_.emplace_back(c, c->serial);
-          c->serial = m.next_serial++;
+          c->serial = m.cells.next_serial++;
         }
     }
     ~Inside() {
       for (auto& [c, serial] : cells_) c->serial = serial;
-      m_.trace_floor = floor_;
+      m_.cells.trace_floor = floor_;
     }
     Inside(const Inside&) = delete;
 
@@ -94,8 +91,8 @@ class Variables {
 
 const std::vector<Assigned>& assigned_by(const Impl& m, const void* node) {
   static const std::vector<Assigned> none;
-  auto it = m.frame->unit->assigned.find(node);
-  return it == m.frame->unit->assigned.end() ? none : it->second;
+  auto it = m.frame().unit->assigned.find(node);
+  return it == m.frame().unit->assigned.end() ? none : it->second;
 }
 
 Value run_region(Impl& m, const Expr& body, const char* what) {
@@ -190,9 +187,9 @@ void add_names(const std::string& name, const Result& r, std::vector<std::string
 
 }  // namespace
 
-Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
-  const bool wanted = !(flags(e.id) & kUnused);
-  Variables vars(*this, assigned_by(*this, &x), e.span);
+Value traced_if(Impl& m, const Expr& e, const IfExpr& x, const Tensor& condition) {
+  const bool wanted = !(m.flags(e.id) & kUnused);
+  Variables vars(m, assigned_by(m, &x), e.span);
   struct Branch {
     Traced traced;
     std::vector<Result> results;
@@ -200,13 +197,13 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
   auto run = [&](const Expr* body) {
     Branch out;
     vars.restore();
-    out.traced = ctx.trace({}, [&](std::span<const Tensor>) {
-      Variables::Inside inside(*this, vars);
+    out.traced = m.ctx.trace({}, [&](std::span<const Tensor>) {
+      Variables::Inside inside(m, vars);
       Value v;
-      if (body) v = run_region(*this, *body, "branch");
+      if (body) v = run_region(m, *body, "branch");
       std::vector<Tensor> results;
-      out.results.push_back(take(*this, wanted ? v : Value(), results, body ? body->span : e.span));
-      for (std::size_t i = 0; i < vars.size(); ++i) out.results.push_back(take(*this, vars.at(i), results, e.span));
+      out.results.push_back(take(m, wanted ? v : Value(), results, body ? body->span : e.span));
+      for (std::size_t i = 0; i < vars.size(); ++i) out.results.push_back(take(m, vars.at(i), results, e.span));
       return results;
     });
     return out;
@@ -225,18 +222,18 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
     const std::string what = k == 0 ? "the value" : "`" + vars.name(k - 1) + "`";
     bool fits = same_structure(a.tree, b.tree) && a.index.size() == b.index.size();
     if (!fits)
-      fail("branch", e.span,
-           "both branches of an `if` that is traced must give values of one structure: " + what + " is " +
-               structure(a.tree) + " in the first and " + structure(b.tree) + " in the second",
-           {x.otherwise ? "the condition is only known when the program runs"
-                        : "without an `else` the second gives none"});
+      m.fail("branch", e.span,
+             "both branches of an `if` that is traced must give values of one structure: " + what + " is " +
+                 structure(a.tree) + " in the first and " + structure(b.tree) + " in the second",
+             {x.otherwise ? "the condition is only known when the program runs"
+                          : "without an `else` the second gives none"});
     std::vector<Value> left = leaves(a.tree), right = leaves(b.tree);
     for (std::size_t i = 0; i < left.size(); ++i)
       if ((a.index[i] < 0) != (b.index[i] < 0) || (a.index[i] < 0 && !equal(left[i], right[i])))
-        fail("branch", e.span,
-             "both branches of an `if` that is traced must agree in what is no array: " + what + " has " +
-                 kind_name(left[i]) + " in the first and " + kind_name(right[i]) + " in the second",
-             {"the condition is only known when the program runs; arrays and numbers may differ"});
+        m.fail("branch", e.span,
+               "both branches of an `if` that is traced must agree in what is no array: " + what + " has " +
+                   kind_name(left[i]) + " in the first and " + kind_name(right[i]) + " in the second",
+               {"the condition is only known when the program runs; arrays and numbers may differ"});
   }
   const ir::Graph &first = *yes.traced.graph, &second = *no.traced.graph;
   std::vector<runtime::Kind> kinds_first, kinds_second;
@@ -254,27 +251,23 @@ Value Impl::traced_if(const Expr& e, const IfExpr& x, const Tensor& condition) {
   operands.insert(operands.end(), captures.all.begin(), captures.all.end());
   std::vector<Tensor> out;
   try {
-    out = at(e.span, [&] {
-      return ctx.apply(*ctx.table().core().branch, operands, {{"names", names}},
-                       {rearranged(*this, first, 0, consts, where_first, kinds_first),
-                        rearranged(*this, second, 0, consts, where_second, kinds_second)});
+    out = m.at(e.span, [&] {
+      return m.ctx.apply(*m.ctx.table().core().branch, operands, {{"names", names}},
+                         {rearranged(m, first, 0, consts, where_first, kinds_first),
+                          rearranged(m, second, 0, consts, where_second, kinds_second)});
     });
   } catch (Error& error) {
     std::vector<std::string> owned{""};
     for (std::size_t i = 0; i < vars.size(); ++i) owned.push_back(vars.name(i));
     const auto of = owners(yes.results, owned);
-    if (error.diagnostic.code != "branch" || !error.diagnostic.fixes.empty()) throw;
+    if (!m.fixer || error.diagnostic.code != "branch" || !error.diagnostic.fixes.empty()) throw;
     std::vector<Differing> to_first, to_second;
     for (std::size_t i = 0; i < of.size(); ++i) {
       const runtime::Type a = first.type(first.results[i]), b = second.type(second.results[i]);
       to_first.push_back({a, b, of[i].variable, of[i].tree, of[i].leaf});
       to_second.push_back({b, a, of[i].variable, of[i].tree, of[i].leaf});
     }
-    std::vector<Fix>& fixes = error.diagnostic.fixes;
-    const auto add = [&](std::vector<Fix> more) { fixes.insert(fixes.end(), more.begin(), more.end()); };
-    if (x.otherwise) add(block_fixes(in, *x.otherwise, to_first));
-    add(block_fixes(in, *x.then, to_second));
-    if (fixes.empty() && !x.otherwise) add(entry_fixes(e.span, to_first));
+    m.fixer->branches(error, e, x, to_first, to_second);
     throw;
   }
   for (std::size_t i = 0; i < vars.size(); ++i) vars.at(i) = rebuild(yes.results[i + 1], out);
@@ -379,15 +372,14 @@ void trace_loop(Impl& m, const TracedLoop& loop) {
     std::vector<std::string> owned;
     for (std::size_t i = 0; i < vars.size(); ++i) owned.push_back(vars.name(i));
     const auto of = owners(results, owned);
-    if (error.diagnostic.code != "carry" || !error.diagnostic.fixes.empty()) throw;
+    if (!m.fixer || error.diagnostic.code != "carry" || !error.diagnostic.fixes.empty()) throw;
     std::vector<Differing> at_end, before;
     for (std::size_t i = 0; i < of.size(); ++i) {
       const runtime::Type &given = body.graph->type(body.graph->results[first + i]), &came = types[first + i];
       at_end.push_back({came, given, of[i].variable, of[i].tree, of[i].leaf});
       before.push_back({given, came, of[i].variable, of[i].tree, of[i].leaf});
     }
-    error.diagnostic.fixes = block_fixes(m.in, *loop.body, at_end);
-    if (error.diagnostic.fixes.empty()) error.diagnostic.fixes = entry_fixes(loop.span, before);
+    m.fixer->carry(error, loop.span, *loop.body, at_end, before);
     throw;
   }
   out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(first));
@@ -396,18 +388,18 @@ void trace_loop(Impl& m, const TracedLoop& loop) {
 
 }  // namespace
 
-void Impl::traced_while(const WhileStmt& s, const Tensor&, Span span) {
-  trace_loop(*this, {&s, s.body.get(), "while", span, std::nullopt,
-                     [&](const Tensor*) {
-                       run_region(*this, *s.body, "loop");
-                       return std::optional<Tensor>();
-                     },
-                     [&](const Tensor*) {
-                       Value v = eval(*s.condition);
-                       condition(v, s.condition->span);  // must be one truth value
-                       return in.tensor(v, s.condition->span);
-                     },
-                     "the condition is only known when the program runs"});
+void traced_while(Impl& m, const WhileStmt& s, Span span) {
+  trace_loop(m, {&s, s.body.get(), "while", span, std::nullopt,
+                 [&](const Tensor*) {
+                   run_region(m, *s.body, "loop");
+                   return std::optional<Tensor>();
+                 },
+                 [&](const Tensor*) {
+                   Value v = m.eval(*s.condition);
+                   m.condition(v, s.condition->span);  // must be one truth value
+                   return m.in.tensor(v, s.condition->span);
+                 },
+                 "the condition is only known when the program runs"});
 }
 
 bool traced_for(Impl& m, const ForStmt& s, const Value& begin, const Value& end, std::int64_t step, Span span) {

@@ -3,7 +3,6 @@
 // tolerances.
 #include <cmath>
 
-#include "interpreter/lang/eval/impl.h"
 #include "runtime/array/format.h"
 #include "stdlib/host/host.h"
 
@@ -16,8 +15,7 @@ using lang::Value;
 using runtime::DType;
 
 Value call_builtin(Interpreter& in, const char* name, std::vector<Value> args, grammar::Span span) {
-  lang::Interpreter::Impl& m = in.impl();
-  return in.call(m.builtins[static_cast<std::size_t>(m.builtin(name))], std::move(args), span);
+  return in.call(*in.builtin(name), std::move(args), span);
 }
 
 bool is_real(const Value& v) { return v.is<double>() || (v.is_tensor() && runtime::is_float(v.tensor().type().dtype)); }

@@ -86,7 +86,7 @@ bool of_mesh(Interpreter& in, const Value& axis, grammar::Span span) {
   auto* names = axis.get<std::shared_ptr<const lang::Axis>>();
   if (!names) in.fail("type", span, "`axis:` of vmap is an axis, such as @data; this is " + lang::kind_name(axis));
   const runtime::MeshRef& mesh = in.context().mesh();
-  const lang::Record* rules = in.impl().rules().fields();
+  const lang::Record* rules = in.impl().surroundings.rules().fields();
   for (const std::string& name : (*names)->names) {
     auto id = mesh ? mesh->find(name) : std::nullopt;
     if (id && mesh->axes[*id].kind == runtime::AxisKind::Manual)

@@ -3,7 +3,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "interpreter/lang/check/check.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/format.h"
 #include "runtime/array/format.h"
 #include "stdlib/host/host.h"
@@ -104,7 +104,7 @@ Value assert_error(Interpreter& in, BoundArgs& a) {
     in.fail("type", a.args[0].span,
             "assert_error takes a function without arguments: assert_error(fn() = x[9], \"out of range\")");
   std::string text;
-  const lang::Check::Thrown thrown(in.impl().check);
+  const lang::ErrorsThrown thrown(in.impl().checker);
   try {
     in.call(a[0], std::vector<Value>{}, a.span);
   } catch (const grammar::Error& e) {

@@ -144,9 +144,9 @@ void register_convert(Interpreter& in) {
              "An array from a number or nested lists: i32 for integers, f32 where there is a float, bool for truth "
              "values, unless dtype says otherwise.",
              array});
-  in.define("inf", Value(std::numeric_limits<double>::infinity()), "Positive infinity.");
-  in.define("nan", Value(std::numeric_limits<double>::quiet_NaN()), "Not a number.");
-  in.define("pi", Value(3.14159265358979323846), "The circle's constant.");
+  in.define("inf", Value(std::numeric_limits<double>::infinity()));
+  in.define("nan", Value(std::numeric_limits<double>::quiet_NaN()));
+  in.define("pi", Value(3.14159265358979323846));
 }
 
 }  // namespace shard::stdlib

@@ -164,9 +164,8 @@ std::vector<Example> examples() {
 
 std::vector<std::string> builtin_functions(Interpreter& in) {
   std::vector<std::string> out;
-  for (const std::string& name : in.impl().builtin_names()) {
-    const int index = in.impl().builtin(name);
-    const Value& v = in.impl().builtins[static_cast<std::size_t>(index)];
+  for (const std::string& name : in.impl().builtins.names()) {
+    const Value v = *in.builtin(name);
     if (v.is<const ir::OpDef*>() || v.is<std::shared_ptr<const lang::Native>>()) out.push_back(name);
   }
   std::sort(out.begin(), out.end());
@@ -184,8 +183,7 @@ std::string reference_page(Interpreter& in) {
       "axis of two devices (on automatic axes the partitioner may split whatever a rule allows); each example is run "
       "as a test.\n";
   std::map<std::string, Value> values;
-  for (const std::string& name : builtin_functions(in))
-    values.emplace(name, in.impl().builtins[static_cast<std::size_t>(in.impl().builtin(name))]);
+  for (const std::string& name : builtin_functions(in)) values.emplace(name, *in.builtin(name));
   std::string group;
   for (const Example& x : examples()) {
     auto v = values.find(x.name);

@@ -1,4 +1,4 @@
-#include "interpreter/lang/fixes/written.h"
+#include "interpreter/lang/report/written.h"
 
 #include <algorithm>
 #include <cctype>
@@ -90,7 +90,7 @@ LeafAt leaf_at(const Value& tree, const Expr* e, std::size_t leaf) {
   return at;
 }
 
-std::string text_at(Interpreter& in, Span span) { return std::string(in.sources().text(span)); }
+std::string text_at(const SourceMap& sources, Span span) { return std::string(sources.text(span)); }
 
 namespace {
 
@@ -106,8 +106,8 @@ bool reads_as_one(std::string_view text) {  // before `as`, without brackets of 
 
 }  // namespace
 
-std::string operand_at(Interpreter& in, Span span) {
-  std::string text = text_at(in, span);
+std::string operand_at(const SourceMap& sources, Span span) {
+  std::string text = text_at(sources, span);
   return reads_as_one(text) ? text : "(" + text + ")";
 }
 

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "grammar/ast.h"
-#include "interpreter/lang/eval/interpreter.h"
+#include "grammar/source.h"
+#include "interpreter/lang/values/value.h"
 
 namespace shard::lang {
 
@@ -28,8 +29,8 @@ struct LeafAt {
 };
 LeafAt leaf_at(const Value& tree, const grammar::Expr* e, std::size_t leaf);
 
-std::string text_at(Interpreter& in, grammar::Span span);
+std::string text_at(const grammar::SourceMap& sources, grammar::Span span);
 // The same in brackets where it would not read as one operand.
-std::string operand_at(Interpreter& in, grammar::Span span);
+std::string operand_at(const grammar::SourceMap& sources, grammar::Span span);
 
 }  // namespace shard::lang

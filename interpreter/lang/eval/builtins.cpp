@@ -1,0 +1,30 @@
+#include "interpreter/lang/eval/builtins.h"
+
+namespace shard::lang {
+
+void Builtins::define(std::string name, Value value) {
+  if (auto it = index_.find(name); it != index_.end()) {
+    values_[static_cast<std::size_t>(it->second)] = std::move(value);
+    return;
+  }
+  index_.emplace(std::move(name), static_cast<int>(values_.size()));
+  values_.push_back(std::move(value));
+}
+
+int Builtins::find(const std::string& name) {
+  if (auto it = index_.find(name); it != index_.end()) return it->second;
+  const ir::OpDef* op = table_.find(name);
+  if (!op || op->internal) return -1;
+  define(name, Value(op));
+  return static_cast<int>(values_.size()) - 1;
+}
+
+std::vector<std::string> Builtins::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, index] : index_) out.push_back(name);
+  for (const auto& row : table_.rows())
+    if (!row.internal) out.emplace_back(row.name);
+  return out;
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,26 @@
+// What a name means that no scope of a script declares: natives and constants of the host, then operation rows.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "interpreter/ir/table.h"
+#include "interpreter/lang/values/value.h"
+
+namespace shard::lang {
+
+class Builtins {
+ public:
+  explicit Builtins(const ir::OpTable& table) : table_(table) {}
+  void define(std::string name, Value value);  // again: in place of the one before
+  int find(const std::string& name);           // an index that stays; -1 where there is none
+  const Value& operator[](std::int32_t index) const { return values_[static_cast<std::size_t>(index)]; }
+  std::vector<std::string> names() const;
+
+ private:
+  const ir::OpTable& table_;
+  std::vector<Value> values_;
+  std::unordered_map<std::string, int> index_;
+};
+
+}  // namespace shard::lang

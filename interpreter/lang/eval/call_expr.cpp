@@ -1,0 +1,290 @@
+// A call as it is written: which function is meant (`f(x)`, `x.f()`, `x |> f`), the arguments, and the fixes where it
+// fails. An argument that the statement assigns anew (see kMove in resolve.h) is moved out of its variable into the
+// call, so that the callee holds the only reference; where the call fails before using it, the variable gets it back.
+#include "interpreter/lang/eval/assertion.h"
+#include "interpreter/lang/eval/forms.h"
+#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/names/aliases.h"
+#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/values/unknown.h"
+
+namespace shard::lang {
+
+using namespace grammar;
+using Impl = Interpreter::Impl;
+using ClosureRef = std::shared_ptr<const Closure>;
+using NativeRef = std::shared_ptr<const Native>;
+
+namespace {
+
+// Arguments are evaluated straight into the new frame.
+bool is_simple(const Closure& f, const Call& c) {
+  if (!f.information().simple || c.args.size() != f.function->params.size()) return false;
+  for (const Arg& a : c.args)
+    if (a.name || a.spread) return false;
+  return true;
+}
+
+Value call_simply(Impl& m, const ClosureRef keep, const Call& c, Span span) {
+  const Closure& closure = *keep;
+  FrameMemory memory(m.frames, closure);
+  const auto& params = closure.function->params;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const Slot s = closure.unit->slots[static_cast<std::size_t>(params[i].pattern->id)];
+    if (s.where == Where::Local) {
+      memory.frame.locals[s.index] = m.eval(*c.args[i].value);
+      continue;
+    }
+    Value v = m.eval(*c.args[i].value);
+    CellRef& cell = memory.frame.cells[s.index];
+    cell = m.cells.make();
+    cell->value = std::move(v);
+    cell->set = true;
+  }
+  return run_bound(m, memory.frame, closure, span);
+}
+
+// The nearest `name` that is a function, for x.name(); null where there is none.
+const Value* method(Impl& m, const Expr& callee, const std::string& name, Value& scratch) {
+  const std::int32_t index = m.extra(callee.id);
+  if (index < 0) {
+    const int b = m.builtins.find(name);
+    return b >= 0 ? &m.builtins[b] : nullptr;
+  }
+  for (const Slot& s : m.frame().unit->methods[static_cast<std::size_t>(index)]) {
+    if (s.where == Where::Builtin) return &m.builtins[s.index];
+    if (s.where == Where::Local) {
+      if (m.frame().locals[s.index].callable()) return &m.frame().locals[s.index];
+      continue;
+    }
+    CellRef c = m.cell_of(s);
+    if (!c || !c->set || !c->value.callable()) continue;
+    scratch = m.read(s, callee);
+    return &scratch;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse_no_method(Impl& m, const Call& c, const Field& f, const Value& object) {
+  const std::string& name = f.name.text;
+  if (m.find_field(object, name))
+    m.fail("type", c.callee->span, "the field `" + name + "` of " + kind_name(object) + " is no function",
+           c.args.empty() ? std::vector<std::string>{"read it without a call: `." + name + "`"}
+                          : std::vector<std::string>{});
+  std::vector<std::string> notes, fields;
+  if (object.fields())
+    for (auto& x : object.fields()->fields) fields.push_back(x.first);
+  if (auto member = member_here(name, fields); !member.empty())
+    notes.push_back("it is called `" + std::string(member) + "` here");
+  else if (auto near_field = near_miss(name, fields))
+    notes.push_back("did you mean `" + *near_field + "`?");
+  else if (auto here = name_here(name); !here.empty())
+    notes.push_back("it is called `" + std::string(here) + "` here");
+  else if (auto say = way_here(name); !say.empty())
+    notes.emplace_back(say);
+  else if (auto near = near_miss(name, m.builtins.names()))
+    notes.push_back("did you mean `" + *near + "`?");
+  if (object.fields()) notes.push_back("its fields: " + listed_fields(fields));
+  m.fail("name", f.name.span,
+         (object.fields() ? "the record" : kind_name(object)) + " has no field `" + name +
+             "`, and there is no function of that name",
+         std::move(notes));
+}
+
+// xs.append(3), x.sort(): methods that change their object in other languages give a new value here. An error where
+// the call is a statement.
+void refuse_thrown_away(Impl& m, const Expr& e, const Call& c, const Value& callee, const Value* object) {
+  if (object && (object->fields() || callee.is<std::shared_ptr<const Closure>>())) return;
+  std::string name;
+  if (auto* op = callee.get<const ir::OpDef*>(); op && object)
+    name = std::string((*op)->name);
+  else if (auto* n = callee.get<std::shared_ptr<const Native>>())
+    name = (*n)->name;
+  if (!gives_only(name)) return;
+  const Expr* target = nullptr;
+  if (auto* f = std::get_if<Field>(&c.callee->node))
+    target = f->object.get();
+  else if (!c.args.empty())
+    target = c.args[0].value.get();
+  std::vector<Fix> fixes;
+  if (target && std::holds_alternative<NameRef>(target->node) && m.in.sources().has(e.span.source)) {
+    const auto text = [&](Span s) { return std::string(m.in.sources().text(s)); };
+    fixes.push_back({"assign it", e.span, text(target->span) + " = " + text(e.span)});
+  }
+  Diagnostic d;
+  d.code = "form";
+  d.span = e.span;
+  d.message = "`" + name + "` gives a new value and changes nothing, and nothing uses that value";
+  d.notes.push_back("values never change in place");
+  d.fixes = std::move(fixes);
+  throw Error(std::move(d));
+}
+
+// `...v` among arguments.
+void spread(Impl& m, const Value& v, Span span, bool names, std::vector<CallArg>& args) {
+  if (auto* items = v.items()) {
+    for (const Value& x : *items) args.push_back({"", x, span});
+  } else if (auto* r = v.fields(); r && names) {
+    for (const auto& [name, x] : r->fields) args.push_back({name, x, span});
+  } else {
+    m.fail("type", span,
+           "`...` in a call spreads a list" + std::string(names ? ", a tuple or a record" : " or a tuple") +
+               ", and this is " + kind_name(v));
+  }
+}
+
+// One call: first the callee, then the arguments, then it is made.
+class CallSite {
+ public:
+  CallSite(Impl& m, const Expr& e, const Call& c) : m_(m), e_(e), c_(c) {}
+
+  Value run() {
+    if (auto* f = std::get_if<Field>(&c_.callee->node)) {
+      find_method(*f);
+    } else {
+      callee_ = m_.peek(*c_.callee);
+      if (!callee_) scratch_ = m_.eval(*c_.callee), callee_ = &scratch_;
+      if (auto* f = callee_->get<ClosureRef>(); f && is_simple(**f, c_)) return call_simply(m_, *f, c_, e_.span);
+    }
+    function_ = *callee_;  // the variable may change while arguments are evaluated
+    refuse_hidden();
+    evaluate_arguments();
+    keep_for_fixes();
+    try {
+      return m_.call(function_, args_, e_.span);
+    } catch (Error& error) {
+      asserted_.show(m_, error);
+      fix(error);
+      put_back();
+      throw;
+    } catch (...) {
+      put_back();
+      throw;
+    }
+  }
+
+ private:
+  // x.f(): a field of the record x, or the function f with x as its first argument.
+  void find_method(const Field& f) {
+    const Value* object = m_.peek(*f.object);
+    Value evaluated;
+    if (!object) evaluated = m_.eval(*f.object), object = &evaluated;
+    if (const Record* r = object->fields())
+      if (const Value* v = r->find(f.name.text)) {
+        if (m_.checker && is_nothing(*v)) only_in_a_run(c_.callee->span);
+        scratch_ = *v, callee_ = &scratch_;
+        return;
+      }
+    callee_ = method(m_, *c_.callee, f.name.text, scratch_);
+    if (!callee_) refuse_no_method(m_, c_, f, *object);
+    if (m_.flags(e_.id) & kUnused) refuse_thrown_away(m_, e_, c_, *callee_, object);
+    Value receiver = object == &evaluated ? std::move(evaluated) : take(*f.object, !callee_->is<ClosureRef>());
+    args_.push_back({"", std::move(receiver), f.object->span});
+  }
+
+  // The value of an argument, moved out of its variable where the statement assigns that anew.
+  Value take(const Expr& x, bool movable) {
+    if (!movable || !std::holds_alternative<NameRef>(x.node) || !(m_.flags(x.id) & kMove)) return m_.eval(x);
+    const Slot s = m_.slot(x.id);
+    CellRef cell = m_.cell_of(s);
+    Value& variable = cell ? cell->value : m_.frame().locals[s.index];
+    if (m_.checker && is_nothing(variable)) only_in_a_run(x.span);
+    if (cell && !(cell->set && cell->serial >= m_.cells.trace_floor)) return m_.eval(x);
+    moved_.push_back({args_.size(), s});
+    return std::exchange(variable, Value());
+  }
+
+  void put_back() {
+    for (const Moved& moved : moved_) {
+      if (args_[moved.arg].value.is_none()) continue;
+      CellRef cell = m_.cell_of(moved.slot);
+      (cell ? cell->value : m_.frame().locals[moved.slot.index]) = std::move(args_[moved.arg].value);
+    }
+  }
+
+  void refuse_hidden() {
+    auto* n = std::get_if<NameRef>(&c_.callee->node);
+    if (!n || function_.callable() || m_.builtins.find(n->name) < 0 || (m_.checker && is_nothing(function_))) return;
+    m_.fail("type", e_.span, kind_name(function_) + " is no function and cannot be called",
+            {"the variable `" + n->name + "` hides the builtin function of that name: call the variable otherwise"});
+  }
+
+  void evaluate_arguments() {
+    args_.reserve(args_.size() + c_.args.size());
+    const bool movable = !function_.is<ClosureRef>(), native = function_.is<NativeRef>();
+    if ((m_.flags(e_.id) & kUnused) && args_.empty()) refuse_thrown_away(m_, e_, c_, function_, nullptr);
+    for (const Arg& a : c_.args) {
+      if (a.spread) {
+        spread(m_, m_.eval(*a.value), a.value->span, true, args_);
+        continue;
+      }
+      const bool asserted = native && args_.empty() && !m_.checker && !std::holds_alternative<NameRef>(a.value->node);
+      Value v = asserted ? asserted_.eval(m_, *a.value) : take(*a.value, movable);
+      args_.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
+    }
+  }
+
+  // A native may have taken its arguments apart when it fails: what fixes need is kept, where something is laid out by
+  // its type. A compiled function gets its arguments alone, so that it may reuse their memory; its errors are of its
+  // body.
+  void keep_for_fixes() {
+    auto* native = function_.get<NativeRef>();
+    if (!m_.fixer || !native || (*native)->compiled) return;
+    auto typed = [](const CallArg& a) {
+      return a.value.is_tensor() && a.value.tensor().valid() && !a.value.tensor().type().sharding.used_axes().empty();
+    };
+    if (std::any_of(args_.begin(), args_.end(), typed)) kept_ = args_;
+  }
+
+  void fix(Error& error) {
+    if (!m_.fixer || (!function_.is<const ir::OpDef*>() && kept_.empty())) return;
+    if (std::any_of(c_.args.begin(), c_.args.end(), [](const Arg& a) { return a.spread; })) return;
+    std::vector<const Expr*> written;
+    if (args_.size() > c_.args.size()) written.push_back(std::get<Field>(c_.callee->node).object.get());
+    for (const Arg& a : c_.args) written.push_back(a.value.get());
+    m_.fixer->call(error, e_, function_, kept_.empty() ? args_ : kept_, written);
+  }
+
+  Impl& m_;
+  const Expr& e_;
+  const Call& c_;
+  const Value* callee_ = nullptr;
+  Value scratch_, function_;
+  std::vector<CallArg> args_, kept_;
+  struct Moved {
+    std::size_t arg;
+    Slot slot;
+  };
+  std::vector<Moved> moved_;
+  AssertedOperands asserted_;
+};
+
+}  // namespace
+
+Value eval_call(Impl& m, const Expr& e, const Call& c) { return CallSite(m, e, c).run(); }
+
+Value eval_pipe(Impl& m, const Expr& e, const Pipe& p) {
+  std::vector<CallArg> args;
+  args.push_back({"", m.eval(*p.value), p.value->span});
+  std::vector<const Expr*> written{p.value.get()};
+  auto* c = std::get_if<Call>(&p.target->node);
+  const Value f = m.eval(c ? *c->callee : *p.target);
+  if (c) {
+    for (const Arg& a : c->args) {
+      written.push_back(a.spread ? nullptr : a.value.get());
+      Value v = m.eval(*a.value);
+      if (a.spread)
+        spread(m, v, a.value->span, false, args);
+      else
+        args.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
+    }
+  }
+  try {
+    return m.call(f, args, e.span);
+  } catch (Error& error) {
+    if (m.fixer && f.is<const ir::OpDef*>()) m.fixer->call(error, e, f, args, written);
+    throw;
+  }
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,168 @@
+// Loops on the host: over ranges, lists, rows of arrays, loaders, and `while`. A loop whose range or condition only a
+// run knows is handed to staging/traced_flow.h.
+#include "interpreter/lang/eval/forms.h"
+#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/index/index.h"
+#include "interpreter/lang/staging/traced_flow.h"
+#include "interpreter/lang/values/traced_range.h"
+#include "interpreter/lang/values/unknown.h"
+
+namespace shard::lang {
+
+using namespace grammar;
+using trace::Tensor;
+using Impl = Interpreter::Impl;
+
+namespace {
+
+// One turn; true where the loop goes on. A flow other than break and continue is left in `out`.
+template <class F>
+bool turn(F body, Flow& out) {
+  try {
+    out = body();
+  } catch (const FlowSignal& s) { out = s.flow; }
+  if (out == Flow::Next || out == Flow::Continue) {
+    out = Flow::Next;
+    return true;
+  }
+  if (out == Flow::Break) out = Flow::Next;
+  return false;
+}
+
+Flow run_body(Impl& m, const Expr& body) {
+  if (m.checker) return m.checker->body(body);
+  Value unused;
+  return m.eval_flow(body, unused);
+}
+
+// The turns of one `for`.
+class Turns {
+ public:
+  Turns(Impl& m, const ForStmt& s) : m_(m), s_(s), watch_(m.checker ? m.checker->loop(&s) : nullptr) {}
+
+  // False where the loop ends with it.
+  bool one(Value item) {
+    m_.poll(s_.sequence->span);
+    const bool last = watch_ && watch_->last();
+    if (last) item = watch_->blurred(item);
+    const bool goes_on = turn(
+        [&] {
+          m_.bind(*s_.pattern, std::move(item), true);
+          return run_body(m_, *s_.body);
+        },
+        flow);
+    return goes_on && !last && !(watch_ && watch_->left());
+  }
+
+  void over(const Range& r) {
+    if (watch_ && (is_unknown_size(r.begin) || is_unknown_size(r.end))) {  // as often as data say
+      watch_->blur();
+      one(watch_->blurred(Value(r.begin)));
+      watch_->blur();
+      return;
+    }
+    for (std::int64_t i = r.begin; i < r.end; ++i)
+      if (!one(Value(i))) return;
+  }
+
+  void over(const std::vector<Value>& items) {
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (!one(items[i])) return;
+  }
+
+  void over_rows(const Value& array) {
+    const Tensor& t = array.tensor();
+    if (t.type().shape.empty())
+      m_.fail("type", s_.sequence->span, "an array of rank 0 has no rows to go through",
+              {t.type().dtype == runtime::DType::I32 ? "did you mean a range, `0..n`?"
+                                                     : "it is " + runtime::to_string(t.type())});
+    const std::int64_t n = t.type().shape[0];
+    for (std::int64_t i = 0; i < n; ++i) {
+      Value item;
+      try {
+        item = row(m_.in, t, i, s_.sequence->span);
+      } catch (Error& error) {
+        if (m_.fixer) m_.fixer->rows(error, *s_.sequence, array);
+        throw;
+      }
+      if (!one(std::move(item))) return;
+    }
+  }
+
+  void over(Loader& loader) {
+    loader.restart();
+    while (std::optional<Value> item = m_.at(s_.sequence->span, [&] { return loader.next(m_.in); }))
+      if (!one(std::move(*item))) return;
+  }
+
+  Flow flow = Flow::Next;
+
+ private:
+  Impl& m_;
+  const ForStmt& s_;
+  std::unique_ptr<LoopWatch> watch_;
+};
+
+// What a `for` goes through; nothing where only a run knows how long it is, and the whole loop was traced.
+std::optional<Value> sequence_of(Impl& m, const ForStmt& s, Span span) {
+  if (const auto* range = std::get_if<Binary>(&s.sequence->node); range && range->op == BinaryOp::Range) {
+    const Value begin = m.eval(*range->left), end = m.eval(*range->right);
+    if (traced_for(m, s, begin, end, 1, span)) return std::nullopt;
+    return m.binary(BinaryOp::Range, begin, end, s.sequence->span);
+  }
+  Value sequence = m.eval(*s.sequence);
+  if (const auto* l = sequence.get<std::shared_ptr<Loader>>())
+    if (const auto* r = dynamic_cast<const TracedRange*>(l->get());
+        r && traced_for(m, s, r->begin, r->end, r->step, span))
+      return std::nullopt;
+  return sequence;
+}
+
+}  // namespace
+
+Flow exec_for(Impl& m, const ForStmt& s, Span span) {
+  const std::optional<Value> sequence = sequence_of(m, s, span);
+  if (!sequence) return Flow::Next;
+  Turns turns(m, s);
+  if (auto* r = sequence->get<Range>())
+    turns.over(*r);
+  else if (auto* items = sequence->items())
+    turns.over(*items);
+  else if (sequence->is_tensor())
+    turns.over_rows(*sequence);
+  else if (auto* loader = sequence->get<std::shared_ptr<Loader>>())
+    turns.over(**loader);
+  else
+    m.fail("type", s.sequence->span,
+           "`for` goes through ranges, lists, tuples, arrays and loaders, and this is " + kind_name(*sequence),
+           sequence->is<std::int64_t>() ? std::vector<std::string>{"did you mean `0..n`?"}
+           : sequence->fields()         ? std::vector<std::string>{"the values of a record are a list: tree_leaves(r)"}
+                                        : std::vector<std::string>{});
+  return turns.flow;
+}
+
+Flow exec_while(Impl& m, const WhileStmt& s, Span span) {
+  Flow out = Flow::Next;
+  const std::unique_ptr<LoopWatch> watch = m.checker ? m.checker->loop(&s) : nullptr;
+  while (true) {
+    m.poll(s.condition->span);
+    const bool last = watch && watch->last();
+    Value scratch;
+    const Value* c = m.peek(*s.condition);
+    if (!c) scratch = m.eval(*s.condition), c = &scratch;
+    const Truth truth = m.condition(*c, s.condition->span);
+    if (truth == Truth::False) return out;
+    if (truth == Truth::Traced) {
+      traced_while(m, s, span);
+      return Flow::Next;
+    }
+    auto body = [&] { return run_body(m, *s.body); };
+    if (truth == Truth::Unknown) {  // while checking
+      watch->perhaps([&] { turn(body, out); });
+      return out;
+    }
+    if (!turn(body, out) || last || (watch && watch->left())) return out;
+  }
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,35 @@
+// What stands around code without being named in it: the current mesh (the context's) and the rules.
+#pragma once
+#include "interpreter/lang/values/value.h"
+#include "interpreter/trace/context.h"
+
+namespace shard::lang {
+
+class Surroundings {
+ public:
+  explicit Surroundings(trace::Context& context) : context_(context) {}
+  const Value& rules() const { return rules_; }  // a record: axis, or none for `_`; none where there are no rules
+  void set_rules(Value rules) { rules_ = std::move(rules); }
+
+  // Restores both where a block, a file or a test ends.
+  class Kept {
+   public:
+    explicit Kept(Surroundings& s) : s_(s), mesh_(s.context_.mesh()), rules_(s.rules_) {}
+    ~Kept() {
+      s_.context_.set_mesh(std::move(mesh_));
+      s_.rules_ = std::move(rules_);
+    }
+    Kept(const Kept&) = delete;
+
+   private:
+    Surroundings& s_;
+    runtime::MeshRef mesh_;
+    Value rules_;
+  };
+
+ private:
+  trace::Context& context_;
+  Value rules_;
+};
+
+}  // namespace shard::lang

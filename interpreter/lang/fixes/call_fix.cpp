@@ -1,0 +1,128 @@
+// Fixes for calls: operands laid out anew, the result's layout said, or what `out:` says changed to the nearest that
+// fits.
+#include <algorithm>
+
+#include "interpreter/lang/fixes/fix.h"
+#include "interpreter/lang/fixes/spec_fix.h"
+#include "interpreter/lang/fixes/suggest.h"
+#include "interpreter/lang/values/format.h"
+
+namespace shard::lang {
+
+using namespace grammar;
+using Impl = Interpreter::Impl;
+
+namespace {
+
+// The same layout with something else pending: another kind, other axes (as many as may be first), nothing; at last not
+// reduced.
+void other_pending(const Spec& given, const runtime::Mesh& mesh, std::vector<Spec>& near) {
+  if (given.unreduced.empty() && given.reduced.empty()) return;
+  for (const char* kind : {"", "max", "min"}) {
+    Spec s = given;
+    s.kind = kind;
+    if (!given.unreduced.empty() && !(s == given)) near.push_back(std::move(s));
+  }
+  for (const bool reduced : {true, false}) {
+    if (!reduced && given.reduced.empty()) break;
+    std::vector<std::string> axes;  // that may be pending
+    for (const auto& a : mesh.axes) {
+      bool used = a.kind != runtime::AxisKind::Explicit ||
+                  (reduced && std::count(given.reduced.begin(), given.reduced.end(), a.name));
+      for (const SpecEntry& d : given.dims) used = used || std::count(d.axes.begin(), d.axes.end(), a.name);
+      if (!used && axes.size() < 4) axes.push_back(a.name);
+    }
+    std::vector<Spec> several;
+    for (std::size_t set = (std::size_t{1} << axes.size()); set-- > 0;) {
+      Spec s = given;
+      s.unreduced.clear();
+      if (!reduced) s.reduced.clear();
+      for (std::size_t i = 0; i < axes.size(); ++i)
+        if (set >> i & 1) s.unreduced.push_back(axes[i]);
+      if (s.unreduced.empty()) s.kind.clear();
+      if (!(s == given)) several.push_back(std::move(s));
+    }
+    std::stable_sort(several.begin(), several.end(),
+                     [](const Spec& a, const Spec& b) { return a.unreduced.size() > b.unreduced.size(); });
+    near.insert(near.end(), several.begin(), several.end());
+  }
+}
+
+// What `out:` says does not fit: the nearest that does.
+void fix_out(Impl& m, Error& error, const Value& function, const std::vector<CallArg>& args,
+             const std::vector<const Expr*>& written, Span call) {
+  const auto out = std::find_if(args.begin(), args.end(), [](const CallArg& a) { return a.name == "out"; });
+  if (out == args.end()) return;
+  const std::size_t place = static_cast<std::size_t>(out - args.begin());
+  auto* given = out->value.get<std::shared_ptr<const Spec>>();
+  const Expr* text = written[place];
+  const runtime::MeshRef mesh = m.ctx.mesh();
+  if (!given || !mesh || !text || !std::holds_alternative<SpecLit>(text->node)) return;
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < args.size(); ++i) parts.push_back({args[i].value, i == place ? nullptr : written[i]});
+  const Attempt none;
+  Candidates candidates(m, parts, none);
+  auto type_with = [&](const std::optional<Spec>& spec) {
+    return candidates.type_of([&] {
+      std::vector<CallArg> all = args;
+      if (spec)
+        all[place].value = Value(std::make_shared<const Spec>(*spec));
+      else
+        all.erase(all.begin() + static_cast<std::ptrdiff_t>(place));
+      return m.call(function, all, call);
+    });
+  };
+  std::vector<Spec> near;
+  auto free = type_with(std::nullopt);
+  if (!free) free = type_with(Spec{});  // where something has to be said
+  if (free)
+    if (auto fits = fitting(m, **given, free->shape, mesh, call)) near.push_back(*fits);
+  if (error.diagnostic.code == "layout") other_pending(**given, *mesh, near);
+  for (const Spec& s : near) {
+    if (error.diagnostic.fixes.size() >= kFixes) return;
+    if (type_with(s)) error.diagnostic.fixes.push_back({"say another layout", text->span, lang::show(s)});
+  }
+}
+
+}  // namespace
+
+void Fixes::call(Error& error, const Expr& e, const Value& function, const std::vector<CallArg>& args,
+                 const std::vector<const Expr*>& written) {
+  const std::string& code = error.diagnostic.code;
+  if (!error.diagnostic.fixes.empty() || args.size() != written.size()) return;
+  if (code == "layout" || code == "spec") fix_out(m_, error, function, args, written, e.span);
+  // A builtin that calls functions (vmap, scan, grad) may be given other arguments where nothing is wrong with the
+  // function.
+  const bool inside = code == "layout" && function.is<std::shared_ptr<const Native>>();
+  if (!is_fixable(error, e) && !(inside && error.diagnostic.fixes.empty())) return;
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < args.size(); ++i) parts.push_back({args[i].value, written[i]});
+  const auto again = [&](const std::vector<Value>& values) {
+    std::vector<CallArg> given = args;
+    for (std::size_t i = 0; i < values.size(); ++i) given[i].value = values[i];
+    return given;
+  };
+  Attempt attempt{[&](std::vector<Value> v) {
+    std::vector<CallArg> given = again(v);
+    return m_.call(function, given, e.span);
+  }};
+  auto* op = function.get<const ir::OpDef*>();
+  const std::string_view text = in_.sources().text(e.span);
+  const bool given = std::any_of(args.begin(), args.end(), [](const CallArg& a) { return a.name == "out"; });
+  if (op && !given && text.ends_with(')') && takes_out(m_, **op)) {
+    attempt.with_out = [&](const Value& spec) {
+      std::vector<CallArg> all = args;
+      all.push_back({"out", spec, e.span});
+      return m_.call(function, all, e.span);
+    };
+    attempt.out_fix = [&](const std::string& spec) {
+      const std::uint32_t at = e.span.end - 1;
+      const std::size_t before = text.find_last_not_of(" \n,", text.size() - 2);
+      const bool first = before != std::string_view::npos && text[before] == '(';
+      return Fix{"say the result's layout", Span{e.span.source, at, at}, (first ? "out: " : ", out: ") + spec};
+    };
+  }
+  suggest(m_, error, parts, attempt, e.span);
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,93 @@
+#include "interpreter/lang/fixes/suggest.h"
+
+#include <algorithm>
+
+#include "interpreter/lang/fixes/conversion.h"
+#include "interpreter/lang/report/written.h"
+
+namespace shard::lang {
+
+using namespace grammar;
+using runtime::Sharding;
+using Impl = Interpreter::Impl;
+
+namespace {
+
+std::size_t splits(const Sharding& s) { return s.split_axes().list().size() + s.unreduced.list().size(); }
+
+}  // namespace
+
+bool is_fixable(const Error& e, const Expr& at) {
+  const Diagnostic& d = e.diagnostic;
+  return (d.code == "layout" || d.code == "carry" || d.code == "type") && d.fixes.empty() && d.span == at.span;
+}
+
+bool takes_out(Impl& m, const ir::OpDef& op) {
+  const auto& params = m.ctx.table().signature(op).params;
+  return std::any_of(params.begin(), params.end(), [](const ir::Parameter& p) { return p.name == "out"; });
+}
+
+namespace {
+
+struct Found {
+  std::size_t operand;
+  Sharding layout, result;
+};
+
+// For each operand the layout that leaves most of the result split; the best first.
+std::vector<Found> found_among(Candidates& candidates) {
+  std::vector<Found> found;
+  for (std::size_t i = 0; i < candidates.operands().size(); ++i) {
+    std::optional<Found> best;
+    for (const Sharding& s : candidates.near(i))
+      if (auto result = candidates.with(i, s); result && (!best || splits(*result) > splits(best->result)))
+        best = Found{i, s, *result};
+    if (best) found.push_back(std::move(*best));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return splits(a.result) > splits(b.result); });
+  return found;
+}
+
+// The result's layout said with `out:`.
+std::optional<Fix> saying_out(Candidates& candidates, const Attempt& attempt, const std::vector<Found>& found) {
+  if (!attempt.with_out) return std::nullopt;
+  std::vector<Sharding> wanted;
+  for (const Found& f : found) wanted.push_back(f.result);
+  wanted.push_back({});
+  for (Sharding& s : wanted) {
+    s.unreduced = {};
+    s.reduced = {};
+    if (candidates.with_out(s)) return attempt.out_fix(candidates.text(s));
+  }
+  return std::nullopt;
+}
+
+// All operands whole, in one piece of text.
+Fix all_whole(Impl& m, const Candidates& candidates, Span whole) {
+  std::vector<Fix> each;
+  for (const Operand& o : candidates.operands()) each.push_back(shard_fix(m.in.sources(), "", o.span, "P()"));
+  std::sort(each.begin(), each.end(), [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
+  std::string text = text_at(m.in.sources(), whole);
+  for (const Fix& f : each) text.replace(f.span.begin - whole.begin, f.span.end - f.span.begin, f.replacement);
+  return {"lay the operands out anew", whole, text};
+}
+
+}  // namespace
+
+void suggest(Impl& m, Error& e, const std::vector<Part>& parts, const Attempt& attempt, Span whole) {
+  Candidates candidates(m, parts, attempt);
+  if (!candidates.possible()) return;
+  const std::vector<Found> found = found_among(candidates);
+  std::vector<Fix>& fixes = e.diagnostic.fixes;
+  if (auto fix = saying_out(candidates, attempt, found)) fixes.push_back(std::move(*fix));
+  for (const Found& f : found) {
+    if (fixes.size() >= kFixes) break;
+    fixes.push_back(shard_fix(m.in.sources(), "lay an operand out anew", candidates.operands()[f.operand].span,
+                              candidates.text(f.layout)));
+  }
+  if (fixes.empty() && candidates.with_all_whole())  // no single one helps
+    fixes.push_back(all_whole(m, candidates, whole));
+}
+
+}  // namespace shard::lang

@@ -1,0 +1,19 @@
+// What stands in for a value while a script is checked without being run (see eval/hooks.h): a value of which nothing
+// is known, and sizes that depend on data.
+#pragma once
+#include "interpreter/lang/values/value.h"
+
+namespace shard::lang {
+
+// Of a name whose declaration failed. Reading it ends the statement without a second error.
+inline Value nothing() { return Value(trace::Tensor()); }
+inline bool is_nothing(const Value& v) { return v.is_tensor() && !v.tensor().valid(); }
+[[noreturn]] inline void only_in_a_run(grammar::Span span) {
+  throw grammar::Error("unknown", span, "this value is known only in a run");
+}
+
+// Sizes that only data say are multiples of this: no real array has them, and every mesh divides them.
+inline constexpr std::int64_t kUnknownSize = (std::int64_t{1} << 22) * 315;
+inline bool is_unknown_size(std::int64_t n) { return n >= kUnknownSize; }
+
+}  // namespace shard::lang
