@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
 

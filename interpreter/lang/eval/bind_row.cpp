@@ -1,5 +1,6 @@
 // Calls of operations: arguments bound by the row's signature, operands made arrays, everything else made attributes.
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/index/index.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/names/aliases.h"
 

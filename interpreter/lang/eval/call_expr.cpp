@@ -144,7 +144,8 @@ class CallSite {
     } else {
       callee_ = m_.peek(*c_.callee);
       if (!callee_) scratch_ = m_.eval(*c_.callee), callee_ = &scratch_;
-      if (auto* f = callee_->get<ClosureRef>(); f && is_simple(**f, c_)) return call_simply(m_, *f, c_, e_.span);
+      auto* closure = callee_->get<ClosureRef>();
+      if (closure && is_simple(**closure, c_)) return call_simply(m_, *closure, c_, e_.span);
     }
     function_ = *callee_;  // the variable may change while arguments are evaluated
     refuse_hidden();

@@ -184,7 +184,7 @@ Value Impl::eval(const Expr& e) {
     }
     case kExpr<HoleLit>: fail("form", e.span, "`_` means something only in specs, sizes and rules");
     case kExpr<OpenLit>: fail("form", e.span, "`?` means something only in specs");
-    case kExpr<SpecLit>: return eval_spec(*this, e, as<SpecLit>(e));
+    case kExpr<SpecLit>: return eval_spec(*this, as<SpecLit>(e));
     case kExpr<TypeLit>: return eval_type(*this, e, as<TypeLit>(e));
     case kExpr<TupleLit>: return eval_sequence(*this, as<TupleLit>(e).elements, false);
     case kExpr<ListLit>: return eval_sequence(*this, as<ListLit>(e).elements, true);

@@ -1,5 +1,4 @@
-// One leaf of a tree that has to be laid out otherwise, as source text: in the literal where it stands, or by a tree
-// made anew of a variable, `{...p, w: shard p.w as P(@X)}`.
+#include "interpreter/lang/fixes/tree_fix.h"
 
 #include <cctype>
 
@@ -65,6 +64,8 @@ bool is_path(const std::string& text) {  // a variable, or a part of one
   return true;
 }
 
+}  // namespace
+
 std::optional<Fix> tree_fix(const SourceMap& all, std::string advice, Span whole, const Value& tree,
                             const std::string& path, const std::string& spec) {
   if (!whole.known()) return std::nullopt;
@@ -85,8 +86,6 @@ std::optional<Fix> tree_fix(const SourceMap& all, std::string advice, Span whole
   if (anew.empty()) return std::nullopt;
   return Fix{std::move(advice), whole, anew};
 }
-
-}  // namespace
 
 void Fixes::leaf(Error& error, Span whole, const Value& tree, const std::string& path, const std::string& spec) {
   if (auto fix = tree_fix(in_.sources(), "lay it out first", whole, tree, path, spec))

@@ -65,7 +65,7 @@ class Call {
     std::vector<ir::Layout> out_layouts;
     std::vector<int> index;
     trace::Traced traced = in_.trace(types, [&](std::span<const Tensor> given) {
-      Surroundings surroundings(impl_);
+      Surroundings::Kept surroundings(impl_.surroundings);
       ctx_.set_mesh(inner_);
       std::vector<CallArg> local = args;
       std::size_t at = 0;

@@ -5,7 +5,7 @@
 #include <array>
 #include <map>
 
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/layouts/shard_expr.h"
 #include "stdlib/host/files/file_bytes.h"
 #include "stdlib/host/files/formats.h"
 #include "stdlib/host/host.h"

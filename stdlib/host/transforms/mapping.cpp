@@ -4,7 +4,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/fixes/tree_fix.h"
-#include "interpreter/lang/fixes/written.h"
+#include "interpreter/lang/report/written.h"
 #include "interpreter/transform/batch.h"
 #include "stdlib/host/devices/along.h"
 #include "stdlib/host/transforms/traced_call.h"
@@ -254,7 +254,7 @@ Value vmap(Interpreter& in, BoundArgs& a) {
 std::pair<std::string, grammar::Span> carry_leaf(Interpreter& in, const BoundArg& init, std::size_t leaf) {
   if (!init.value.items() && !init.value.fields()) return {"", init.span};
   grammar::SourceMap sources;
-  const grammar::ParseResult parsed = grammar::parse(sources, sources.add("", lang::text_at(in, init.span)));
+  const grammar::ParseResult parsed = grammar::parse(sources, sources.add("", lang::text_at(in.sources(), init.span)));
   const grammar::Expr* tree = nullptr;
   if (parsed.module && parsed.diagnostics.empty() && parsed.module->body.size() == 1)
     if (auto* alone = std::get_if<grammar::ExprStmt>(&parsed.module->body[0]->node)) tree = alone->value.get();
@@ -272,10 +272,10 @@ std::vector<grammar::Fix> carry_fixes(Interpreter& in, grammar::Span span, const
   const auto how = lang::conversion(have, want);
   const std::string advice = "bring the initial value to the type of the carry";
   if (!how) return {};
-  if (span.known()) return {{advice, span, how->of(in, span)}};
+  if (span.known()) return {{advice, span, how->of(in.sources(), span)}};
   if (how->call || !want.mesh) return {};
   const auto fix =
-      lang::tree_fix(in, advice, init.span, init.value, path, runtime::to_string(*want.mesh, want.sharding));
+      lang::tree_fix(in.sources(), advice, init.span, init.value, path, runtime::to_string(*want.mesh, want.sharding));
   return fix ? std::vector<grammar::Fix>{*fix} : std::vector<grammar::Fix>{};
 }
 

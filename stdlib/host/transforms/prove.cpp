@@ -1,6 +1,6 @@
 // prove_equal: one computation in two modes, or on two meshes. Values and gradients are computed both ways and
 // compared; the first difference is the error.
-#include "interpreter/lang/fixes/written.h"
+#include "interpreter/lang/report/written.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms/transforms.h"
 

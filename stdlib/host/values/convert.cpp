@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/values/format.h"
 #include "stdlib/host/host.h"
 
