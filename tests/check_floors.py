@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Floors look down only: no #include points up, heavy libraries stay in .cpp files, no pass names an operation, headers are not global.
+"""Floors and rooms look down only: no #include points up, heavy libraries stay in .cpp files, no pass names an operation.
 
 Run from the repository's root; exit status 1 with the offending lines where a law is broken.
 """
@@ -8,17 +8,53 @@ import re
 import sys
 
 # What each floor may include of Shard, from the bottom.
+GRAPHS = ('grammar', 'runtime', 'interpreter/ir', 'interpreter/transform')
 MAY_SEE = {
-    'grammar': {'grammar'},
-    'runtime': {'runtime'},
-    'interpreter/ir': {'grammar', 'runtime', 'interpreter/ir'},
-    'interpreter/transform': {'grammar', 'runtime', 'interpreter/ir', 'interpreter/transform'},
-    'interpreter/exec': {'grammar', 'runtime', 'interpreter/ir', 'interpreter/transform', 'interpreter/exec'},
-    'interpreter/trace': {'grammar', 'runtime', 'interpreter/ir', 'interpreter/transform', 'interpreter/exec', 'interpreter/trace'},
-    'interpreter/lang': {'grammar', 'runtime', 'interpreter/ir', 'interpreter/transform', 'interpreter/exec', 'interpreter/trace', 'interpreter/lang'},
-    'stdlib': {'grammar', 'runtime', 'interpreter/ir', 'interpreter/transform', 'interpreter/exec', 'interpreter/trace', 'interpreter/lang', 'stdlib'},
-    'interpreter/embed': None,   # programs: everything
+    'grammar': (),
+    'runtime': (),
+    'interpreter/ir': GRAPHS[:2],
+    'interpreter/transform': GRAPHS[:3],
+    'interpreter/exec': GRAPHS,
+    'interpreter/trace': GRAPHS + ('interpreter/exec',),
+    'interpreter/lang': GRAPHS + ('interpreter/exec', 'interpreter/trace'),
+    'stdlib/ops': GRAPHS,          # rows: of graphs and arrays, never of scripts
+    'stdlib/host': GRAPHS + ('interpreter/exec', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops',
+                             'stdlib'),  # stdlib.h declares the reference page, which help.cpp writes
+    'stdlib': GRAPHS + ('interpreter/exec', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops', 'stdlib/host'),
+    'interpreter/embed': None,     # programs: everything
     'interpreter/repl': None,
+}
+# What the rooms of a floor may include of each other, from the bottom; a floor's own files, those in no room, count as
+# the room '' (which every room of stdlib and grammar may see).
+ROOMS = {
+    'interpreter/lang': {
+        'names': (),                                         # before anything runs: trees and scopes
+        'values': ('names',),                                # what a variable holds; a function knows its tree's tables
+        'report': ('names', 'values'),                       # sentences, and the lines they stand on
+        'eval': ('names', 'values', 'report'),               # the walk; its sources also use the DOORS below
+        'index': ('names', 'values', 'report', 'eval'),
+        'layouts': ('names', 'values', 'report', 'eval'),
+        'staging': ('names', 'values', 'report', 'eval', 'layouts'),
+        'fixes': ('names', 'values', 'report', 'eval', 'index', 'layouts', 'staging'),   # eval knows them only as
+        'check': ('names', 'values', 'report', 'eval', 'index', 'layouts', 'staging'),   # interfaces (eval/hooks.h)
+    },
+    'stdlib/host': {'': (), 'files': ('',), 'values': ('',), 'devices': ('',), 'transforms': ('', 'devices')},
+    'stdlib/ops': {'': ('control', 'moving', 'products'), 'control': ('',), 'moving': ('',), 'products': ('', 'moving')},
+    'grammar': {'': ('advice',), 'advice': ('',)},
+}
+# Evaluating an expression may index, lay out or compile, and to do that these rooms evaluate: they stand on eval's
+# headers, and eval's sources (no header) call them through these doors.
+DOORS = {
+    'interpreter/lang/eval': {
+        'interpreter/lang/index/index.h', 'interpreter/lang/index/items.h',
+        'interpreter/lang/layouts/annotations.h', 'interpreter/lang/layouts/mesh_stmt.h',
+        'interpreter/lang/layouts/shard_expr.h', 'interpreter/lang/layouts/spec.h',
+        'interpreter/lang/staging/modes.h', 'interpreter/lang/staging/traced_flow.h',
+    },
+}
+# Rooms that floors above do not include, with who may: an engine is put together there.
+SHUT = {
+    'interpreter/lang/check': ('interpreter/repl',),
 }
 HEAVY = re.compile(r'#include <(boost/|Eigen/|tbb/|oneapi/|zlib|catch2/|CLI/|histedit|editline)')
 INCLUDE = re.compile(r'#include "([^"]+)"')
@@ -29,6 +65,39 @@ def floor_of(path):
         if path.startswith(floor + '/'):
             return floor
     return None
+
+
+def room_of(path, floor):
+    rest = path[len(floor) + 1:]
+    return rest.split('/')[0] if '/' in rest else ''
+
+
+def misplaced(path, included):
+    """Why `path` may not include `included`; None where it may."""
+    here, there = floor_of(path), floor_of(included)
+    if there is None:
+        return None
+    room = room_of(included, there) if there in ROOMS else None
+    shut = SHUT.get(f'{there}/{room}')
+    if here != there:
+        if here is not None and MAY_SEE[here] is not None and there not in MAY_SEE[here]:
+            return f'{here} may not see {there}'
+        if shut and here not in shut:
+            return f'{here} may not see {there}/{room}'
+        return None
+    if here not in ROOMS:
+        return None
+    mine = room_of(path, here)
+    for r in (mine, room):
+        if r not in ROOMS[here]:
+            return f'{here}/{r} is no room that this script knows: say in ROOMS what it may see'
+    if room == mine or room in ROOMS[here][mine]:
+        return None
+    if path.endswith('.cpp') and included in DOORS.get(f'{here}/{mine}', ()):
+        return None
+    doors = sorted(DOORS.get(f'{here}/{mine}', ()))
+    return (f'{here}/{mine} may see {", ".join(r or "its floor" for r in ROOMS[here][mine]) or "no other room"}'
+            + (f'; its sources also {", ".join(doors)}' if doors else ''))
 
 
 def operations():
@@ -51,21 +120,19 @@ def main():
                 if not f.endswith(('.h', '.cpp')):
                     continue
                 path = os.path.join(folder, f)
-                floor = floor_of(path)
                 for number, line in enumerate(open(path, encoding='utf-8'), 1):
                     where = f'{path}:{number}: {line.strip()}'
                     m = INCLUDE.match(line)
-                    if m and floor and MAY_SEE[floor] is not None:
-                        seen = floor_of(m.group(1))
-                        if seen is not None and seen not in MAY_SEE[floor]:
-                            broken.append(f'{where}\n    {floor} may not see {seen}')
+                    why = misplaced(path, m.group(1)) if m else None
+                    if why:
+                        broken.append(f'{where}\n    {why}')
                     if f.endswith('.h') and HEAVY.match(line):
                         broken.append(f'{where}\n    heavy libraries belong into .cpp files')
                     if path.startswith(('interpreter/transform/', 'interpreter/exec/', 'interpreter/trace/')):
                         for name in re.findall(r'"([a-z_0-9]+)"', line):
                             if name in rows and ('.at(' in line or 'find(' in line or 'name ==' in line or '== "' in line):
                                 broken.append(f'{where}\n    a pass names the operation {name}')
-    print('\n'.join(broken) if broken else 'floors: includes point down, no pass names an operation')
+    print('\n'.join(broken) if broken else 'floors and rooms: includes point down, no pass names an operation')
     return 1 if broken else 0
 
 

@@ -66,7 +66,7 @@ class Checker {
   void names(lang::Interpreter& in, const std::string& path, const std::string& text) {
     const grammar::ParseResult parsed = grammar::parse(sources, sources.add(path, text));
     errors.insert(errors.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
-    lang::ModuleEnv module;
+    lang::ModuleNames module;
     const lang::ResolveHost host{[&](const std::string& name) { return in.impl().builtins.find(name); },
                                  [&] { return in.impl().builtins.names(); }};
     if (parsed.module) lang::resolve_names(parsed.module, module, host, errors);

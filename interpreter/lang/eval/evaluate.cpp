@@ -99,7 +99,7 @@ Value Impl::read(Slot s, const Expr& at) {
     case Where::Builtin: return builtins[s.index];
     case Where::Cell: cell = &frame().cells[s.index]; break;
     case Where::Captured: cell = &frame().captured[s.index]; break;
-    case Where::Global: cell = &frame().module->variables[static_cast<std::size_t>(s.index)].cell; break;
+    case Where::Global: cell = &frame().module->cells[static_cast<std::size_t>(s.index)]; break;
     case Where::Unknown:
       if (checker) only_in_a_run(at.span);  // reported with the other errors of names
       fail("name", at.span, "this name has no meaning here");
@@ -128,7 +128,7 @@ const Value* Impl::peek(const Expr& e) {
     case Where::Builtin: return &builtins[s.index];
     case Where::Cell: c = frame().cells[s.index].get(); break;
     case Where::Captured: c = frame().captured[s.index].get(); break;
-    case Where::Global: c = frame().module->variables[static_cast<std::size_t>(s.index)].cell.get(); break;
+    case Where::Global: c = frame().module->cells[static_cast<std::size_t>(s.index)].get(); break;
     case Where::Unknown: return nullptr;
   }
   if (!c || !c->set || cells.observed(*c)) return nullptr;
@@ -139,7 +139,7 @@ CellRef Impl::cell_of(Slot s) const {
   switch (s.where) {
     case Where::Cell: return frame().cells[s.index];
     case Where::Captured: return frame().captured[s.index];
-    case Where::Global: return frame().module->variables[static_cast<std::size_t>(s.index)].cell;
+    case Where::Global: return frame().module->cells[static_cast<std::size_t>(s.index)];
     default: return nullptr;
   }
 }
@@ -161,8 +161,8 @@ void Impl::declare(Slot s, Value v, bool fresh) {
     return;
   }
   if (s.where == Where::Unknown) return;  // while checking, after an error of names
-  CellRef* c = s.where == Where::Cell ? &frame().cells[s.index]
-                                      : &frame().module->variables[static_cast<std::size_t>(s.index)].cell;
+  CellRef* c =
+      s.where == Where::Cell ? &frame().cells[s.index] : &frame().module->cells[static_cast<std::size_t>(s.index)];
   if (fresh || !*c) *c = cells.make();
   (*c)->value = std::move(v);
   (*c)->set = true;

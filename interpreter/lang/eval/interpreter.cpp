@@ -87,7 +87,9 @@ static std::shared_ptr<ModuleEnv> host_module(Impl& impl) {
 Value Interpreter::run(std::string name, std::string text) {
   Entry entry(*impl_);
   const auto env = impl_->modules.add(name);
-  for (const auto& v : host_module(*impl_)->variables) env->variables.push_back(v);
+  const auto host = host_module(*impl_);
+  env->variables = host->variables;
+  env->cells = host->cells;
   impl_->modules.main = env;
   return run_module(*impl_, env, sources_.add(std::move(name), std::move(text)), true);
 }
@@ -122,18 +124,18 @@ std::optional<Value> Interpreter::global(const std::string& name) {
   const auto& main = impl_->modules.main;
   const int i = main ? main->find(name) : -1;
   if (i < 0) return std::nullopt;
-  const CellRef& c = main->variables[static_cast<std::size_t>(i)].cell;
+  const CellRef& c = main->cells[static_cast<std::size_t>(i)];
   return c && c->set ? std::optional<Value>(c->value) : std::nullopt;
 }
 
 void Interpreter::set_global(const std::string& name, Value v) {
   const auto host = host_module(*impl_);
-  if (host->find(name) < 0) host->variables.push_back({name, impl_->cells.make(), true, false});
-  const CellRef shared = host->variables[static_cast<std::size_t>(host->find(name))].cell;
+  if (host->find(name) < 0) host->add({name, true, false}, impl_->cells.make());
+  const CellRef shared = host->cells[static_cast<std::size_t>(host->find(name))];
   if (!impl_->modules.main) impl_->modules.main = host;
   ModuleEnv& last = *impl_->modules.main;  // of the last script, which may have a variable of that name
-  if (last.find(name) < 0) last.variables.push_back({name, shared, true, false});
-  CellRef& cell = last.variables[static_cast<std::size_t>(last.find(name))].cell;
+  if (last.find(name) < 0) last.add({name, true, false}, shared);
+  CellRef& cell = last.cells[static_cast<std::size_t>(last.find(name))];
   if (!cell) cell = shared;
   for (const CellRef& c : {shared, cell}) {
     c->value = v;

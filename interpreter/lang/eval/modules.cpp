@@ -24,8 +24,9 @@ constexpr std::uintmax_t kLargestFile = 64u << 20;
 Value module_value(const ModuleEnv& env) {
   std::vector<std::pair<std::string, Value>> fields;
   for (std::size_t i = 0; i < env.variables.size(); ++i) {
-    const auto& v = env.variables[i];
-    if (env.find(v.name) == static_cast<int>(i) && v.cell && v.cell->set) fields.emplace_back(v.name, v.cell->value);
+    const std::string& name = env.variables[i].name;
+    const CellRef& cell = env.cells[i];
+    if (env.find(name) == static_cast<int>(i) && cell && cell->set) fields.emplace_back(name, cell->value);
   }
   return Value::record(std::move(fields));
 }
@@ -75,11 +76,22 @@ void refuse_unknown_settings(Impl& m, const Module& tree) {
   }
 }
 
-std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module>& tree, ModuleEnv& env,
-                                     std::vector<Diagnostic>& errors) {
+// The tables of a tree that runs in `env`. Errors of names are thrown, and nothing is declared then; a check is told of
+// them and goes on.
+std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module>& tree, ModuleEnv& env) {
   const ResolveHost host{[&](const std::string& name) { return m.builtins.find(name); },
                          [&] { return m.builtins.names(); }};
-  return resolve_names(tree, env, host, errors);
+  const std::size_t before = env.variables.size();
+  std::vector<Diagnostic> errors;
+  auto unit = resolve_names(tree, env, host, errors);
+  if (m.checker) {
+    m.checker->found(std::move(errors));
+  } else if (!errors.empty()) {
+    env.variables.resize(before);
+    raise(std::move(errors));
+  }
+  env.cells.resize(env.variables.size());
+  return unit;
 }
 
 Value execute(Impl& m, const std::shared_ptr<ModuleEnv>& env, const std::shared_ptr<const Unit>& unit, bool main);
@@ -92,11 +104,7 @@ Value set_value(Impl& m, const std::string& name, const std::string& text) {
   if (parsed.module->body.size() != 1 || !std::holds_alternative<ExprStmt>(parsed.module->body[0]->node))
     m.fail("value", Span{source, 0, static_cast<std::uint32_t>(text.size())}, "--set " + name + " takes one value");
   const auto env = m.modules.add("--set");
-  std::vector<Diagnostic> errors;
-  const auto unit = resolved(m, parsed.module, *env, errors);
-  if (!errors.empty()) raise(std::move(errors));
-  env->unit = unit;
-  return execute(m, env, unit, false);
+  return execute(m, env, resolved(m, parsed.module, *env), false);
 }
 
 Value execute(Impl& m, const std::shared_ptr<ModuleEnv>& env, const std::shared_ptr<const Unit>& unit, bool main) {
@@ -167,8 +175,8 @@ std::string library_text(Impl& m, const ImportStmt& s, Span span) {
 
 Modules::~Modules() {
   for (auto& m : all)
-    for (auto& v : m->variables)
-      if (v.cell) v.cell->value = Value();
+    for (auto& cell : m->cells)
+      if (cell) cell->value = Value();
   for (auto& w : cyclic)
     if (auto c = w.lock()) c->value = Value();
 }
@@ -186,15 +194,9 @@ Value run_module(Impl& m, const std::shared_ptr<ModuleEnv>& env, std::uint32_t s
     raise(std::move(parsed.diagnostics));
   }
   if (main) refuse_unknown_settings(m, *parsed.module);
-  std::vector<Diagnostic> errors;
-  const auto unit = resolved(m, parsed.module, *env, errors);
-  if (m.checker)
-    m.checker->found(std::move(errors));  // and goes on
-  else if (!errors.empty())
-    raise(std::move(errors));
-  env->unit = unit;
-  for (auto& v : env->variables)
-    if (!v.cell) v.cell = m.cells.make();
+  const auto unit = resolved(m, parsed.module, *env);
+  for (CellRef& cell : env->cells)
+    if (!cell) cell = m.cells.make();
   return execute(m, env, unit, main);
 }
 

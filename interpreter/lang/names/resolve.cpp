@@ -7,7 +7,7 @@ namespace shard::lang {
 
 using namespace grammar;
 
-Resolver::Resolver(ModuleEnv& module, const ResolveHost& host, std::vector<Diagnostic>& errors, Unit& unit)
+Resolver::Resolver(ModuleNames& module, const ResolveHost& host, std::vector<Diagnostic>& errors, Unit& unit)
     : module_(module), host_(host), errors_(errors), unit_(unit), scopes_(top_) {
   top_.is_function = false;
   const auto n = static_cast<std::size_t>(unit.tree->ids);
@@ -34,7 +34,7 @@ void Resolver::run() {
     v->global = module_.replaces ? module_.find(v->name) : -1;
     if (v->global >= 0) continue;
     v->global = static_cast<int>(module_.variables.size());
-    module_.variables.push_back({v->name, nullptr, false, v->is_function});
+    module_.variables.push_back({v->name, false, v->is_function});
   }
   for (const StmtPtr& s : unit_.tree->body) {  // the last one's value is the file's
     const auto* e = std::get_if<ExprStmt>(&s->node);
@@ -84,14 +84,13 @@ void Resolver::finish() {
   }
 }
 
-std::shared_ptr<const Unit> resolve_names(std::shared_ptr<const Module> tree, ModuleEnv& module,
+std::shared_ptr<const Unit> resolve_names(std::shared_ptr<const Module> tree, ModuleNames& module,
                                           const ResolveHost& host, std::vector<Diagnostic>& errors) {
   auto unit = std::make_shared<Unit>();
   unit->tree = std::move(tree);
-  const std::size_t before = module.variables.size(), errors_before = errors.size();
+  const std::size_t before = errors.size();
   Resolver(module, host, errors, *unit).run();
-  if (errors.size() > errors_before) module.variables.resize(before);
-  std::sort(errors.begin() + static_cast<std::ptrdiff_t>(errors_before), errors.end(),
+  std::sort(errors.begin() + static_cast<std::ptrdiff_t>(before), errors.end(),
             [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
   return unit;
 }

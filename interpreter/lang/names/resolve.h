@@ -15,7 +15,22 @@
 
 namespace shard::lang {
 
-struct ModuleEnv;
+// The variables of a file's top level, or of the REPL's, in order of declaration; a name may be declared again. Their
+// values are ModuleEnv's (values/closure.h).
+struct ModuleNames {
+  struct Variable {
+    std::string name;
+    bool in_function = false;  // a function refers to it
+    bool is_function = false;  // declared by `fn`
+  };
+  std::vector<Variable> variables;
+  bool replaces = false;                       // the REPL: a second declaration of a name takes the place of the first
+  int find(std::string_view variable) const {  // the last of that name; -1 where there is none
+    for (std::size_t i = variables.size(); i-- > 0;)
+      if (variables[i].name == variable) return static_cast<int>(i);
+    return -1;
+  }
+};
 
 enum class Where : std::uint8_t {
   Unknown,
@@ -73,9 +88,9 @@ struct ResolveHost {                                        // what the pass ask
   std::function<std::vector<std::string>()> builtin_names;  // for suggestions
 };
 
-// Resolves `tree` in `module` (whose variables grow by what the tree's top level declares). Errors are appended to
-// `errors`, all of them; the unit may be run only where there is none. New variables of the module have no cell yet.
-std::shared_ptr<const Unit> resolve_names(std::shared_ptr<const grammar::Module> tree, ModuleEnv& module,
+// Resolves `tree` in `module`, whose variables grow by what the tree's top level declares. Errors are appended to
+// `errors`, all of them; where there is one only a check goes on with the unit.
+std::shared_ptr<const Unit> resolve_names(std::shared_ptr<const grammar::Module> tree, ModuleNames& module,
                                           const ResolveHost& host, std::vector<grammar::Diagnostic>& errors);
 
 }  // namespace shard::lang

@@ -10,7 +10,6 @@
 
 #include "interpreter/lang/names/resolve.h"
 #include "interpreter/lang/names/scopes.h"
-#include "interpreter/lang/values/closure.h"
 
 namespace shard::lang {
 
@@ -23,7 +22,7 @@ overloaded(F...) -> overloaded<F...>;
 
 class Resolver {
  public:
-  Resolver(ModuleEnv& module, const ResolveHost& host, std::vector<grammar::Diagnostic>& errors, Unit& unit);
+  Resolver(ModuleNames& module, const ResolveHost& host, std::vector<grammar::Diagnostic>& errors, Unit& unit);
   void run();
 
  private:
@@ -86,7 +85,7 @@ class Resolver {
   void size_name(const grammar::Expr& size);
   void function(const grammar::Function& f, Variable* self);
 
-  ModuleEnv& module_;
+  ModuleNames& module_;
   const ResolveHost& host_;
   std::vector<grammar::Diagnostic>& errors_;
   Unit& unit_;

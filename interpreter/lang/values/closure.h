@@ -20,21 +20,12 @@ struct Cell {
 using CellRef = std::shared_ptr<Cell>;
 
 // The top level of a file, or of the REPL: its variables are cells that stay.
-struct ModuleEnv : std::enable_shared_from_this<ModuleEnv> {
-  struct Variable {
-    std::string name;
-    CellRef cell;
-    bool in_function = false;
-    bool is_function = false;
-  };
-  std::string name;                            // the path or the module's name
-  std::vector<Variable> variables;             // in order of declaration; a name may be declared again
-  std::shared_ptr<const Unit> unit;            // the last tree that ran here
-  bool replaces = false;                       // the REPL: a second declaration of a name takes the place of the first
-  int find(std::string_view variable) const {  // the last of that name; -1 where there is none
-    for (std::size_t i = variables.size(); i-- > 0;)
-      if (variables[i].name == variable) return static_cast<int>(i);
-    return -1;
+struct ModuleEnv : ModuleNames, std::enable_shared_from_this<ModuleEnv> {
+  std::string name;            // the path or the module's name
+  std::vector<CellRef> cells;  // of its variables; null before they are declared
+  void add(Variable v, CellRef cell) {
+    variables.push_back(std::move(v));
+    cells.push_back(std::move(cell));
   }
 };
 
