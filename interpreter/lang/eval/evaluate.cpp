@@ -3,6 +3,7 @@
 #include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/operators.h"
+#include "interpreter/lang/index/index.h"
 #include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/staging/traced_flow.h"
 #include "interpreter/lang/values/unknown.h"

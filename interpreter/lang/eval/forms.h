@@ -20,8 +20,6 @@ Value eval_pipe(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Pip
 Value eval_function(Interpreter::Impl& m, const grammar::FunctionPtr& f);
 // Runs the body of a function whose arguments are in `f` already.
 Value run_bound(Interpreter::Impl& m, ActiveFrame& f, const Closure& closure, grammar::Span span);
-// fields.cpp
-Value eval_index(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Index& x);
 // statements.cpp
 Flow exec_block(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Block& b, Value* out);
 Flow eval_use(Interpreter::Impl& m, const grammar::UseExpr& u, Value& out);

@@ -2,7 +2,7 @@
 
 #include "interpreter/lang/eval/operators.h"
 #include "interpreter/lang/fixes/suggest.h"
-#include "interpreter/lang/index/index_plan.h"
+#include "interpreter/lang/index/masks.h"
 #include "interpreter/lang/index/items.h"
 #include "interpreter/lang/report/written.h"
 

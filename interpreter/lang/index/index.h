@@ -1,9 +1,10 @@
-// Indexing of arrays as NumPy does it: x[1:3, ..., none, i, mask]. Reads and updates are recorded through the core
-// operations. Lists, tuples, strings and records are indexed by the evaluator (fields.cpp).
+// Indexing: of arrays as NumPy does it, x[1:3, ..., none, i, mask] (reads and updates are recorded through the core
+// operations), of lists, tuples, strings, ranges and records as Python does it.
 #pragma once
 #include <optional>
 #include <vector>
 
+#include "grammar/ast.h"
 #include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::lang {
@@ -15,6 +16,8 @@ struct IndexItem {
   std::optional<Value> start, stop, step;
   grammar::Span span;
 };
+
+Value eval_index(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Index& x);
 
 trace::Tensor index_array(Interpreter& in, const trace::Tensor& x, const std::vector<IndexItem>& items,
                           grammar::Span span);

@@ -4,6 +4,7 @@
 
 #include "interpreter/ir/core_ops.h"
 #include "interpreter/lang/index/index_plan.h"
+#include "interpreter/lang/index/masks.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::lang {

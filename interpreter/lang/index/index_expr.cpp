@@ -1,0 +1,82 @@
+// `x[items]` of any value: arrays go to index_array, the rest (lists, tuples, strings, ranges, records) is picked here.
+#include <algorithm>
+
+#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/index/items.h"
+
+namespace shard::lang {
+
+using namespace grammar;
+using trace::Tensor;
+using Impl = Interpreter::Impl;
+
+namespace {
+
+// Code points of a UTF-8 string; broken bytes count one each.
+std::vector<std::string> characters(const std::string& s) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < s.size();) {
+    const auto c = static_cast<unsigned char>(s[i]);
+    std::size_t n = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 1;
+    if (i + n > s.size()) n = 1;
+    out.push_back(s.substr(i, n));
+    i += n;
+  }
+  return out;
+}
+
+}  // namespace
+
+Value eval_index(Impl& m, const Expr& e, const Index& x) {
+  Value scratch;
+  const Value* object = nullptr;
+  const bool plain = x.items.size() == 1 && x.items[0].value &&
+                     (std::holds_alternative<NameRef>(x.items[0].value->node) ||
+                      std::holds_alternative<IntLit>(x.items[0].value->node));
+  if (plain) object = m.peek(*x.object);
+  if (!object) scratch = m.eval(*x.object), object = &scratch;
+  if (plain && object->items()) {
+    Value index = m.eval(*x.items[0].value);
+    if (index.is<std::int64_t>()) return (*object->items())[list_position(m, *object, index, e.span)];
+  }
+  std::vector<IndexItem> items = eval_items(m, x);
+  if (auto* t = object->get<Tensor>()) {
+    try {
+      return m.at(e.span, [&] { return Value(index_array(m.in, *t, items, e.span)); });
+    } catch (Error& error) {
+      if (m.fixer) m.fixer->index(error, e, *object, items);
+      throw;
+    }
+  }
+  if (items.size() != 1 || items[0].ellipsis)
+    m.fail("type", e.span, kind_name(*object) + " takes one index, and this has " + std::to_string(items.size()),
+           object->items() ? std::vector<std::string>{"an array takes several: array(xs)[i, j]"}
+                           : std::vector<std::string>{});
+  const IndexItem& item = items[0];
+  if (auto* list = object->items()) {
+    if (!item.slice) return (*list)[list_position(m, *object, item.value, e.span)];
+    std::vector<Value> out;
+    const Picked p = picked_by(m.in, item, static_cast<std::int64_t>(list->size()), item.span);
+    for (std::int64_t i = 0; i < p.count; ++i) out.push_back((*list)[static_cast<std::size_t>(p.start + i * p.step)]);
+    return object->is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
+  }
+  if (object->fields()) {
+    if (!item.slice && item.value.is_string()) return m.field(*object, item.value.str(), e.span);
+    m.fail("type", e.span, "a record is indexed by the name of a field: p[\"w\"]");
+  }
+  if (object->is_string()) {
+    std::vector<std::string> text = characters(object->str());
+    const auto size = static_cast<std::int64_t>(text.size());
+    if (!item.slice)
+      return Value::string(text[static_cast<std::size_t>(position(m, size, item.value, e.span, "string"))]);
+    std::string out;
+    const Picked p = picked_by(m.in, item, size, item.span);
+    for (std::int64_t i = 0; i < p.count; ++i) out += text[static_cast<std::size_t>(p.start + i * p.step)];
+    return Value::string(std::move(out));
+  }
+  if (auto* r = object->get<Range>(); r && !item.slice)
+    return r->begin + position(m, std::max<std::int64_t>(r->end - r->begin, 0), item.value, e.span, "range");
+  m.fail("type", e.span, kind_name(*object) + " cannot be indexed");
+}
+
+}  // namespace shard::lang
