@@ -50,11 +50,11 @@ void meet_all(runtime::MeshRef& mesh, const ir::Graph& g) {
 
 }  // namespace
 
-runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArgInfo> args) {
+runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArgInfo> args, const runtime::MeshRef& current) {
   runtime::MeshRef mesh;
   for (const ArgInfo& a : args) meet(mesh, a.mesh);
   meet_all(mesh, graph);
-  return mesh;
+  return mesh && current && runtime::same_devices(*mesh, *current) ? current : mesh;
 }
 
 std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const ir::GraphRef& graph,
@@ -88,9 +88,7 @@ std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const
     if (fits(it->second)) return it->second.plan;
   std::vector<ArgInfo> infos;
   for (const ArrayRef& a : args) infos.push_back(arg_info(*a));
-  runtime::MeshRef mesh = mesh_of(*graph, infos);
-  if (mesh && current && runtime::same_devices(*mesh, *current)) mesh = current;
-  auto plan = get(table, graph, infos, mesh);
+  auto plan = get(table, graph, infos, mesh_of(*graph, infos, current));
   if (recent_.size() >= kRecent) recent_.clear();
   recent_.emplace(graph.get(), Recent{graph, std::move(infos), current, plan});
   return plan;

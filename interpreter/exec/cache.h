@@ -53,7 +53,8 @@ class PlanCache {
 };
 
 // The mesh that a graph runs on: that of its arguments and of the layouts inside; null where nothing was ever laid out.
+// Where `current` (may be null) is of the same devices, it is that one: it says of which kind the axes are now.
 // Throws RuntimeError("mesh") showing both where two differ.
-runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArgInfo> args);
+runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArgInfo> args, const runtime::MeshRef& current);
 
 }  // namespace shard::exec

@@ -5,6 +5,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/ir/infer.h"
+#include "interpreter/ir/varying.h"
 
 namespace shard::ir {
 namespace {
@@ -49,13 +50,10 @@ void vary_alike(Builder& b, const OpDef& op, Vars& inputs) {
   for (Var& v : inputs) {
     runtime::AxisSet missing = all - b.type(v).varying;
     if (missing.empty()) continue;
-    Ints axes;
-    for (auto a : missing.list()) axes.push_back(a);
     runtime::MeshRef mesh;
     for (Var w : inputs)
       if (b.type(w).mesh) mesh = b.type(w).mesh;
-    v = b.emit1(*b.core().pcast, {v},
-                {{"axes", std::move(axes)}, {"to", std::string("varying")}, {"mesh", Layout{mesh, {}}}});
+    v = b.emit1(*b.core().pcast, {v}, to_varying(missing, std::move(mesh)));
   }
 }
 

@@ -122,8 +122,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
       auto graph = std::make_shared<const ir::Graph>(b.finish(std::move(results)));
       bool plain =
           std::all_of(graph->nodes.begin(), graph->nodes.end(), [](const ir::Node& n) { return n.regions.empty(); });
-      runtime::MeshRef mesh = exec::mesh_of(*graph, infos);
-      if (mesh && mesh_ && runtime::same_devices(*mesh, *mesh_)) mesh = mesh_;
+      runtime::MeshRef mesh = exec::mesh_of(*graph, infos, mesh_);
       owned = types_only_ ? types_only_plan(*graph, mesh) : plans_.get(table_, graph, infos, mesh);
       plan = plain ? eager_.add(key, {&op, std::move(attrs), std::move(infos), mesh_, owned}) : owned.get();
     }
@@ -176,8 +175,7 @@ std::vector<Tensor> Context::results_of(const ir::Graph& graph, const std::vecto
   ++operations_;
   std::vector<exec::ArgInfo> infos;
   for (const ArrayRef& a : args) infos.push_back(exec::arg_info(*a));
-  runtime::MeshRef mesh = exec::mesh_of(graph, infos);
-  if (mesh && mesh_ && runtime::same_devices(*mesh, *mesh_)) mesh = mesh_;
+  runtime::MeshRef mesh = exec::mesh_of(graph, infos, mesh_);
   std::vector<Tensor> out;
   for (ir::Var v : graph.results) out.push_back(unknown(graph.type(v), mesh));
   return out;

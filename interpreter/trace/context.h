@@ -18,6 +18,14 @@
 
 namespace shard::trace {
 
+// The dimension that a transform maps over while a frame is open: the name that collectives call it by, and an
+// element's place along it, a variable of the frame.
+struct MappedDim {
+  std::string name;
+  std::int64_t size;
+  ir::Var place;
+};
+
 // One open trace. Frames nest: a value of an outer frame that is used in an inner one becomes a captured parameter of
 // the inner one.
 class Frame {
@@ -31,6 +39,7 @@ class Frame {
   std::vector<std::size_t> lifted;  // those of `captured` that Context::lift put there: found again by identity
   ir::GraphRef done;                // once the trace is over: for the types of values that escaped
   bool types_only = false;          // eval_shape and check: nothing will run
+  std::optional<MappedDim> mapped;
 
  private:
   FrameRef outer_;

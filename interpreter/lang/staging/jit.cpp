@@ -370,8 +370,7 @@ class JitFunction {
       e.sources.push_back({leaf, leaf < 0 ? traced.captured[k].array() : nullptr});
       infos.push_back(exec::arg_info(*traced.captured[k].array()));
     }
-    runtime::MeshRef mesh = exec::mesh_of(*graph, infos);
-    if (mesh && e.mesh && runtime::same_devices(*mesh, *e.mesh)) mesh = e.mesh;  // which says what axes are explicit
+    const runtime::MeshRef mesh = exec::mesh_of(*graph, infos, e.mesh);
     e.runs_on = mesh;
     e.plan = ctx.types_only() ? trace::types_only_plan(*graph, mesh) : ctx.plans().get(ctx.table(), graph, infos, mesh);
     return e;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/explicit_law.h"
+#include "interpreter/ir/varying.h"
 #include "interpreter/lang/layouts/annotations.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/report/written.h"
@@ -340,39 +341,30 @@ class Call {
                  {"say how the pieces are put together: `-> P(@X)`, or `-> P()` where all are the same"});
     ir::Layout layout = layout_for(spec, t.type(), "result", position, nullptr, span);
     if (body_.specs.check) check_varying(t.type(), layout, written, position);
-    ir::Ints missing;
-    for (AxisId a : layout.sharding.split_axes().list())
-      if (!t.type().varying.has(a)) missing.push_back(a);
-    if (!missing.empty())
-      t = ctx_.apply1(*ctx_.table().core().pcast, {t},
-                      {{"axes", missing}, {"to", std::string("varying")}, {"mesh", ir::Layout{inner_, {}}}});
+    if (const AxisSet missing = layout.sharding.split_axes() - t.type().varying; !missing.empty())
+      t = ctx_.apply1(*ctx_.table().core().pcast, {t}, ir::to_varying(missing, inner_));
     layouts.push_back(std::move(layout));
     out.push_back(std::move(t));
   }
 
   // A result whose spec leaves out an axis is promised to be the same along it.
   void check_varying(const Type& type, const ir::Layout& layout, const Written& written, std::size_t position) {
-    const AxisSet extra = (type.varying & taken_) - layout.sharding.split_axes() - layout.sharding.unreduced;
-    if (extra.empty()) return;
-    const std::string axes = ir::axes_text(*inner_, extra.list());
+    const AxisSet undeclared = ir::undeclared_axes(type, layout, taken_);
+    if (undeclared.empty()) return;
     const std::string value = written.value ? text_at(in_.sources(), written.value->span) : "x";
-    const std::string sum = "psum(" + value + ", " + axes + ")";
+    const std::string sum = "psum(" + value + ", " + ir::axes_text(*inner_, undeclared.list()) + ")";
     const bool short_enough = sum.size() < 60 && sum.find('\n') == std::string::npos;
-    grammar::Diagnostic d{
-        "varying",
-        written.span(span_),
-        subject("result", position) + " is " + runtime::to_string(type) + ", which may differ between devices along " +
-            axes + ", but its spec " + runtime::to_string(*inner_, layout.sharding) + " does not name " + axes +
-            ": sum it with `" + (short_enough ? sum : "psum(x, " + axes + ")") + "`, or name the axis in the spec",
-        {},
-        {},
-        {}};
+    grammar::Diagnostic d;
+    d.code = "varying";
+    d.span = written.span(span_);
+    d.message =
+        ir::undeclared_message(subject("result", position), type, layout, undeclared, short_enough ? value : "x");
     if (written.value) d.fixes.push_back({"sum it over the devices", written.value->span, sum});
     runtime::Sharding named = layout.sharding;
     const auto whole =
         std::find_if(named.dims.begin(), named.dims.end(), [](const auto& dim) { return dim.axes.empty(); });
     if (written.spec && whole != named.dims.end()) {
-      whole->axes = extra.list();
+      whole->axes = undeclared.list();
       d.fixes.push_back({"or put the pieces together", written.spec->span, runtime::to_string(*inner_, named)});
     }
     throw grammar::Error(std::move(d));

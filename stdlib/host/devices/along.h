@@ -13,14 +13,8 @@ struct MappedAxis {
   trace::Tensor place;
 };
 
-// Of the vmaps around what is traced, innermost last. A scope opens one for as long as the function is traced.
+// Of the vmaps around what is traced (trace::Frame::mapped), innermost first.
 std::vector<MappedAxis> mapped_axes(lang::Interpreter& in);
-class MappedScope {
- public:
-  MappedScope(lang::Interpreter& in, MappedAxis axis);
-  ~MappedScope();
-  MappedScope(const MappedScope&) = delete;
-};
 
 struct Along {
   runtime::MeshRef mesh;

@@ -1,7 +1,7 @@
 // Collectives as per-device code calls them. Each maps over trees, finds the axes in the current mesh (where manual
 // code has made them manual), and applies the row; a value that does not vary along the axes is first cast to one that
 // does, as JAX does.
-#include "interpreter/ir/explicit_law.h"
+#include "interpreter/ir/varying.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/staging/manual.h"
 #include "stdlib/host/devices/along.h"
@@ -22,12 +22,11 @@ using trace::Tensor;
 ir::Attrs attrs_of(const Along& a) { return {{"axes", a.axes}, {"mesh", ir::Layout{a.mesh, {}}}, {"written", true}}; }
 
 Tensor varying(Interpreter& in, const Tensor& x, const Along& a) {
-  ir::Ints missing;
-  for (auto id : a.axes)
-    if (!x.type().varying.has(static_cast<AxisId>(id))) missing.push_back(id);
+  runtime::AxisSet missing;
+  for (auto id : a.axes) missing.add(static_cast<AxisId>(id));
+  missing = missing - x.type().varying;
   if (missing.empty()) return x;
-  return in.context().apply1(*in.context().table().core().pcast, {x},
-                             {{"axes", missing}, {"to", std::string("varying")}, {"mesh", ir::Layout{a.mesh, {}}}});
+  return in.context().apply1(*in.context().table().core().pcast, {x}, ir::to_varying(missing, a.mesh));
 }
 
 // `groups: [[0, 1], [2, 3]]`: equal parts that cover every position once.
@@ -392,8 +391,8 @@ Along along_axes(Interpreter& in, const Value& v, const char* who, grammar::Span
     auto id = a.mesh ? a.mesh->find(name) : std::nullopt;
     const bool is_manual = id && a.mesh->axes[*id].kind == runtime::AxisKind::Manual;
     auto named = [&](const MappedAxis& m) { return m.name == name; };
-    auto mapped = std::find_if(around.rbegin(), around.rend(), named);
-    if (mapped != around.rend() && !is_manual) {
+    auto mapped = std::find_if(around.begin(), around.end(), named);
+    if (mapped != around.end() && !is_manual) {
       if (std::any_of(a.mapped.begin(), a.mapped.end(), named)) twice(name);
       a.mapped.push_back(*mapped);
       a.size *= mapped->size;

@@ -55,19 +55,14 @@ Tensor merged(Interpreter& in, const Tensor& x, std::int64_t at) {
   return reshaped(in, x, std::move(shape));
 }
 
-// Scopes are blocks of C++ that trace, so they nest as calls do on a thread; each belongs to an interpreter.
-thread_local std::vector<std::pair<const Interpreter*, MappedAxis>> open_scopes;
-
 }  // namespace
 
 std::vector<MappedAxis> mapped_axes(Interpreter& in) {
   std::vector<MappedAxis> out;
-  for (const auto& [owner, axis] : open_scopes)
-    if (owner == &in) out.push_back(axis);
+  for (trace::FrameRef f = in.context().frame(); f; f = f->outer())
+    if (f->mapped) out.push_back({f->mapped->name, f->mapped->size, Tensor(f, f->mapped->place)});
   return out;
 }
-MappedScope::MappedScope(Interpreter& in, MappedAxis axis) { open_scopes.emplace_back(&in, std::move(axis)); }
-MappedScope::~MappedScope() { open_scopes.pop_back(); }
 
 Tensor mapped_sum(Interpreter& in, const Tensor& x, const MappedAxis& axis) { return apply(in, "mapped_sum", x, axis); }
 

@@ -6,7 +6,6 @@
 #include "interpreter/lang/fixes/tree_fix.h"
 #include "interpreter/lang/report/written.h"
 #include "interpreter/transform/batch.h"
-#include "stdlib/host/devices/along.h"
 #include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 #include "stdlib/ops/control/control.h"
@@ -196,8 +195,7 @@ Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const V
     params.push_back(std::move(places));
   }
   TracedCall t = trace_call(in, types, true, span, [&](std::span<const Tensor> given) {
-    std::optional<MappedScope> scope;  // collectives take the name
-    if (is_named) scope.emplace(in, MappedAxis{(*names)->names[0], *size, given.back()});
+    if (is_named) in.context().frame()->mapped = {(*names)->names[0], *size, given.back().var()};
     std::vector<Value> now = leaves;
     for (std::size_t k = 0; k < where.size(); ++k) now[where[k]] = given[k];
     Value rebuilt = lang::with_leaves(tree, std::move(now));

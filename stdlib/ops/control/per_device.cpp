@@ -4,7 +4,7 @@
 //                over these axes by which operands are cut and results put together; check: whether results are looked
 //                at
 // The partitioner inlines the region (transform/partition_regions.cpp). Semantics and transposes as jax.shard_map's.
-#include "interpreter/ir/explicit_law.h"
+#include "interpreter/ir/varying.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
@@ -51,14 +51,9 @@ std::vector<Type> infer(const OpCall& call) {
   for (std::size_t i = 0; i < body.results.size(); ++i) {
     const Type& local = body.type(body.results[i]);
     const Layout& spec = call.attrs.layout(out_name(i));
-    AxisSet extra = (local.varying & taken) - spec.sharding.split_axes() - spec.sharding.unreduced;
-    if (flag_or(call.attrs, "check", true) && !extra.empty()) {
-      std::string axes = ir::axes_text(*spec.mesh, extra.list());
-      fail("varying", "result " + std::to_string(i) + " is " + runtime::to_string(local) +
-                          ", which may differ between devices along " + axes + ", but its spec " +
-                          runtime::to_string(*spec.mesh, spec.sharding) + " does not name " + axes +
-                          ": sum it with `psum(x, " + axes + ")`, or name the axis in the spec");
-    }
+    const AxisSet undeclared = ir::undeclared_axes(local, spec, taken);
+    if (flag_or(call.attrs, "check", true) && !undeclared.empty())
+      fail("varying", ir::undeclared_message("result " + std::to_string(i), local, spec, undeclared));
     out.push_back(whole_type(local, spec, taken));
   }
   return out;
@@ -101,9 +96,9 @@ Vars jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
 // Without the check, a result may differ along axes that its spec leaves out: one device's is taken for all of them.
 // Its cotangent is then shared out evenly, as jax.shard_map does with check_vma=False.
 Var shared_out(Builder& b, Var ct, const Type& local, const Layout& spec, AxisSet taken) {
-  AxisSet extra = (local.varying & taken) - spec.sharding.split_axes() - spec.sharding.unreduced;
-  if (extra.empty()) return ct;
-  return ir::mul(b, ct, ir::constant(b, 1.0 / static_cast<double>(spec.mesh->size_of(extra)), local.dtype));
+  const AxisSet undeclared = ir::undeclared_axes(local, spec, taken);
+  if (undeclared.empty()) return ct;
+  return ir::mul(b, ct, ir::constant(b, 1.0 / static_cast<double>(spec.mesh->size_of(undeclared)), local.dtype));
 }
 
 Vars vjp(Builder& b, const NodeView& n, std::span<const Var> cotangents) {
