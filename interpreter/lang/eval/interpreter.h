@@ -13,6 +13,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/lang/values/native.h"
+#include "interpreter/lang/values/tree.h"
 #include "interpreter/trace/context.h"
 
 namespace shard::lang {
@@ -91,11 +92,5 @@ class Interpreter {
   grammar::SourceMap sources_;
   std::unique_ptr<Impl> impl_;
 };
-
-// ---- trees: leaves are what is not a list, tuple or record; none is an empty tree (tree.cpp)
-std::vector<Value> leaves(const Value& tree);
-Value with_leaves(const Value& tree, std::vector<Value> leaves);  // the same structure with new leaves
-bool same_structure(const Value& a, const Value& b);
-std::string structure(const Value& tree);  // "{w: *, b: *}" for messages and keys
 
 }  // namespace shard::lang

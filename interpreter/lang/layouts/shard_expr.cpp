@@ -65,11 +65,7 @@ class Layer {
             {"the specs are " + text(specs), "the value is " + text(v)});
   }
   Value everywhere(const Value& v, const Spec& spec) {
-    if (v.items() || v.fields()) {
-      std::vector<Value> out;
-      for (const Value& leaf : leaves(v)) out.push_back(everywhere(leaf, spec));
-      return with_leaves(v, std::move(out));
-    }
+    if (v.items() || v.fields()) return map_leaves(v, [&](const Value& leaf) { return everywhere(leaf, spec); });
     auto* t = v.get<Tensor>();
     if (!t || t->known()) return v;  // host values are everywhere anyway
     const runtime::MeshRef& around = mesh_ ? mesh_ : m_.ctx.mesh();

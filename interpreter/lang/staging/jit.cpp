@@ -28,11 +28,6 @@ struct Source {
   runtime::ArrayRef constant = nullptr;
 };
 
-struct Result {
-  std::size_t index;
-  bool traced;
-};
-
 struct Entry {
   Pattern arguments;
   std::vector<Outside> outside;
@@ -43,8 +38,7 @@ struct Entry {
   std::vector<Source> sources;                                      // one a parameter of the plan
   std::shared_ptr<const exec::Executable> plan;
   runtime::MeshRef runs_on;  // the plan's mesh
-  Value tree;                // of the result
-  std::vector<int> index;    // by leaf of the result: which result of the plan, or -1
+  HollowTree result;         // places: among the results of the plan
 };
 
 bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
@@ -217,10 +211,10 @@ class JitFunction {
     args.clear();  // what was handed over is now held by `inputs` alone
     std::vector<bool> donate(inputs.size(), true);
     auto results = e.plan->run(std::move(inputs), donate, in.context().hooks());
-    std::vector<Value> out = lang::leaves(e.tree);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (e.index[i] >= 0) out[i] = Tensor(results[static_cast<std::size_t>(e.index[i])]);
-    return with_leaves(e.tree, std::move(out));
+    std::vector<Tensor> out;
+    out.reserve(results.size());
+    for (runtime::ArrayRef& r : results) out.emplace_back(std::move(r));
+    return e.result.filled(out);
   }
 
   std::shared_ptr<const exec::Executable> compiled(Interpreter& in, std::vector<CallArg> args, grammar::Span span) {
@@ -329,23 +323,13 @@ class JitFunction {
             const Value& item = (*replaced.items())[i];
             again[i].value = again[i].name.empty() && !has_names(args) ? item : (*item.items())[1];
           }
-          Value result = body(in, std::move(again), span);
-          e.tree = result;
           std::vector<Tensor> out;
-          for (const Value& leaf : lang::leaves(result)) {
-            bool array = leaf.is_tensor() || leaf.is_host_number() || leaf.is<bool>();
-            e.index.push_back(array ? static_cast<int>(out.size()) : -1);
-            if (array) out.push_back(in.tensor(leaf, span));
-          }
+          e.result = take_leaves(body(in, std::move(again), span), Take::ArraysAndNumbers, out,
+                                 [&](const Value& leaf) { return in.tensor(leaf, span); });
           return out;
         },
         known);
-    // Tensors in the remembered tree belong to the trace, which is over.
-    std::vector<Value> blank = lang::leaves(e.tree);
-    for (std::size_t i = 0; i < blank.size(); ++i)
-      if (e.index[i] >= 0) blank[i] = Value(std::int64_t{0});
-    e.tree = with_leaves(e.tree, std::move(blank));
-
+    e.result.forget();
     outsiders.close();
     e.outside = std::move(outsiders.outside);
     e.computed = std::move(outsiders.computed);

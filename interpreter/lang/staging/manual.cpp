@@ -62,19 +62,19 @@ class Call {
     for (const CallArg& a : args)
       if (a.name.empty()) leading.push_back(a.value);
     const Value function = with_sizes(impl_, body_.function, leading, span_);
-    Value result_tree;
+    HollowTree result;
     std::vector<ir::Layout> out_layouts;
-    std::vector<int> index;
     trace::Traced traced = in_.trace(types, [&](std::span<const Tensor> given) {
       Surroundings::Kept surroundings(impl_.surroundings);
       ctx_.set_mesh(inner_);
       std::vector<CallArg> local = args;
       std::size_t at = 0;
-      for (CallArg& a : local) a.value = with_given(a.value, given, at);
-      result_tree = in_.call(function, std::move(local), span_);
-      return results(result_tree, out_layouts, index);
+      for (CallArg& a : local)
+        a.value = map_leaves(a.value, [&](const Value& leaf) { return is_operand(leaf) ? Value(given[at++]) : leaf; });
+      result = HollowTree(in_.call(function, std::move(local), span_));
+      return results(result, out_layouts);
     });
-    return emit(traced, result_tree, out_layouts, index);
+    return emit(traced, result, out_layouts);
   }
 
  private:
@@ -192,7 +192,7 @@ class Call {
       }
       return;
     }
-    if (!v.is_tensor() || v.tensor().known()) return;
+    if (!is_operand(v)) return;
     const Tensor& t = v.tensor();
     ir::Layout layout = layout_for(spec, t.type(), "argument", position, &t, span);
     about(subject("argument", position), t.type(), span, [&] { ir::check_layout(t.type().shape, layout); });
@@ -274,14 +274,8 @@ class Call {
     return t;
   }
 
-  Value with_given(const Value& v, std::span<const Tensor> given, std::size_t& at) {
-    if (v.items() || v.fields()) {
-      std::vector<Value> all = leaves(v);
-      for (Value& leaf : all) leaf = with_given(leaf, given, at);
-      return with_leaves(v, std::move(all));
-    }
-    return v.is_tensor() && !v.tensor().known() ? Value(given[at++]) : v;
-  }
+  // Numbers of the host stay numbers inside.
+  static bool is_operand(const Value& leaf) { return leaf.is_tensor() && !leaf.tensor().known(); }
 
   // ---- results
 
@@ -297,12 +291,18 @@ class Call {
 
   // The leaves of the result with their layouts; a value that does not vary along an axis its spec names is the same
   // block everywhere.
-  std::vector<Tensor> results(const Value& tree, std::vector<ir::Layout>& layouts, std::vector<int>& index) {
+  std::vector<Tensor> results(HollowTree& tree, std::vector<ir::Layout>& layouts) {
     std::vector<Tensor> out;
+    std::size_t leaf = 0;
     Written written;
     if (function_) written = {given_by(*function_->body), function_->result.get()};
     try {
-      collect(tree, body_.specs.out, written, layouts, index, out);
+      collect(tree.tree(), body_.specs.out, written, [&](const Value& v, const Value& spec, const Written& at) {
+        const std::size_t i = leaf++;
+        if (!v.is_tensor() && !v.is_host_number() && !v.is<bool>()) return;
+        tree.take(i, out.size());
+        out.push_back(laid_out(v, spec, at, out.size(), layouts));
+      });
     } catch (grammar::Error& e) {
       if (function_) e.diagnostic.calls.push_back({body_.name, span_});
       throw;
@@ -310,32 +310,32 @@ class Call {
     return out;
   }
 
-  void collect(const Value& v, const Value& spec, const Written& written, std::vector<ir::Layout>& layouts,
-               std::vector<int>& index, std::vector<Tensor>& out) {
+  using EachLeaf = std::function<void(const Value& leaf, const Value& spec, const Written& written)>;
+
+  void collect(const Value& v, const Value& spec, const Written& written, const EachLeaf& each) {
     const grammar::Span span = written.span(span_);
     if (auto* items = v.items()) {
       auto* specs = spec.items();
       if (specs && specs->size() != items->size()) misfit(v, spec, "result", 0, span);
       for (std::size_t i = 0; i < items->size(); ++i)
         collect((*items)[i], specs ? (*specs)[i] : spec,
-                {element(written.value, i, items->size()), element(written.spec, i), span}, layouts, index, out);
-      return;
-    }
-    if (auto* record = v.fields()) {
+                {element(written.value, i, items->size()), element(written.spec, i), span}, each);
+    } else if (auto* record = v.fields()) {
       auto* specs = spec.fields();
       for (const auto& [field, x] : record->fields) {
         const Value* s = specs ? specs->find(field) : &spec;
         if (!s) misfit(v, spec, "result", 0, span);
-        collect(x, *s, {element(written.value, field), element(written.spec, field), span}, layouts, index, out);
+        collect(x, *s, {element(written.value, field), element(written.spec, field), span}, each);
       }
-      return;
+    } else if (!v.is_none()) {  // which is an empty tree
+      each(v, spec, written);
     }
-    if (v.is_none()) return;  // an empty tree
-    bool array = v.is_tensor() || v.is_host_number() || v.is<bool>();
-    index.push_back(array ? static_cast<int>(out.size()) : -1);
-    if (!array) return;
+  }
+
+  Tensor laid_out(const Value& v, const Value& spec, const Written& written, std::size_t position,
+                  std::vector<ir::Layout>& layouts) {
+    const grammar::Span span = written.span(span_);
     Tensor t = in_.tensor(v, span);
-    std::size_t position = out.size();
     if (spec.is_none())
       impl_.fail("spec", span, "the result of " + body_.name + " has no spec",
                  {"say how the pieces are put together: `-> P(@X)`, or `-> P()` where all are the same"});
@@ -344,7 +344,7 @@ class Call {
     if (const AxisSet missing = layout.sharding.split_axes() - t.type().varying; !missing.empty())
       t = ctx_.apply1(*ctx_.table().core().pcast, {t}, ir::to_varying(missing, inner_));
     layouts.push_back(std::move(layout));
-    out.push_back(std::move(t));
+    return t;
   }
 
   // A result whose spec leaves out an axis is promised to be the same along it.
@@ -370,8 +370,7 @@ class Call {
     throw grammar::Error(std::move(d));
   }
 
-  Value emit(const trace::Traced& traced, const Value& tree, const std::vector<ir::Layout>& out_layouts,
-             const std::vector<int>& index) {
+  Value emit(const trace::Traced& traced, const HollowTree& result, const std::vector<ir::Layout>& out_layouts) {
     ir::Attrs attrs;
     ir::Ints axes;
     for (AxisId a : taken_.list()) axes.push_back(a);
@@ -390,10 +389,7 @@ class Call {
     for (std::size_t i = 0; i < out_layouts.size(); ++i) attrs.set("out" + std::to_string(i), out_layouts[i]);
     auto values = impl_.at(
         span_, [&] { return ctx_.apply(*ctx_.table().core().per_device, operands, std::move(attrs), {traced.graph}); });
-    std::vector<Value> out = leaves(tree);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (index[i] >= 0) out[i] = values[static_cast<std::size_t>(index[i])];
-    return with_leaves(tree, std::move(out));
+    return result.filled(values);
   }
 
   Interpreter& in_;

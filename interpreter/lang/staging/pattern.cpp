@@ -1,5 +1,7 @@
 #include "interpreter/lang/staging/pattern.h"
 
+#include "interpreter/lang/values/tree.h"
+
 namespace shard::lang {
 namespace {
 
@@ -86,31 +88,19 @@ bool Pattern::match(const Value& v, Gathered& out) const {
 }
 
 void Pattern::gather(const Value& v, Gathered& out) {
-  if (is_array(v)) {
-    out.arrays.push_back(v.tensor().array());
-    out.numbers.emplace_back();
-  } else if (v.is_host_number()) {
-    push_number(v, out);
-  } else if (auto* items = v.items()) {
-    for (const Value& x : *items) gather(x, out);
-  } else if (auto* record = v.fields()) {
-    for (const auto& f : record->fields) gather(f.second, out);
+  for (const Value& leaf : leaves(v)) {
+    if (is_array(leaf)) {
+      out.arrays.push_back(leaf.tensor().array());
+      out.numbers.emplace_back();
+    } else if (leaf.is_host_number()) {
+      push_number(leaf, out);
+    }
   }
 }
 
-Value Pattern::replace(const Value& v, std::vector<Value>& leaves, std::size_t& at) {
-  if (is_array(v) || v.is_host_number()) return leaves[at++];
-  if (auto* items = v.items()) {
-    std::vector<Value> out;
-    for (const Value& x : *items) out.push_back(replace(x, leaves, at));
-    return v.is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
-  }
-  if (auto* record = v.fields()) {
-    std::vector<std::pair<std::string, Value>> out;
-    for (const auto& [name, x] : record->fields) out.emplace_back(name, replace(x, leaves, at));
-    return Value::record(std::move(out));
-  }
-  return v;
+Value Pattern::replace(const Value& v, const std::vector<Value>& gathered, std::size_t& at) {
+  return map_leaves(v,
+                    [&](const Value& leaf) { return is_array(leaf) || leaf.is_host_number() ? gathered[at++] : leaf; });
 }
 
 }  // namespace shard::lang

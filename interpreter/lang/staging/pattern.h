@@ -24,7 +24,7 @@ class Pattern {
   // The same leaves, without looking at layouts: for a value that the pattern was made of.
   static void gather(const Value& v, Gathered& out);
   // v with its arrays and numbers replaced, in order.
-  static Value replace(const Value& v, std::vector<Value>& leaves, std::size_t& at);
+  static Value replace(const Value& v, const std::vector<Value>& gathered, std::size_t& at);
 
  private:
   enum class Kind { Array, Integer, Real, Static, List, Tuple, Record };

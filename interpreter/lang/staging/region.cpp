@@ -70,15 +70,13 @@ MeshRef inner_mesh(Interpreter& in, const Region& r, const runtime::Mesh& outer,
 // Every array of a tree with the layout that its type shows, typed by `mesh`.
 Value carried(Interpreter& in, const Value& tree, const MeshRef& mesh) {
   auto& ctx = in.context();
-  std::vector<Value> all = leaves(tree);
-  for (Value& leaf : all) {
-    if (!leaf.is_tensor() || leaf.tensor().known()) continue;
+  return map_leaves(tree, [&](const Value& leaf) -> Value {
+    if (!leaf.is_tensor() || leaf.tensor().known()) return leaf;
     const Tensor& t = leaf.tensor();
-    runtime::Type type = t.traced() ? t.type() : ctx.type_of(*t.array());
-    if (type.sharding.used_axes().empty()) continue;
-    leaf = ctx.apply1(*ctx.table().core().shard, {t}, {{"layout", ir::Layout{mesh, type.sharding}}});
-  }
-  return with_leaves(tree, std::move(all));
+    const runtime::Type type = ctx.type_of(t);
+    if (type.sharding.used_axes().empty()) return leaf;
+    return ctx.apply1(*ctx.table().core().shard, {t}, {{"layout", ir::Layout{mesh, type.sharding}}});
+  });
 }
 
 Value run(Interpreter& in, const Region& r, std::vector<CallArg> args, grammar::Span span) {

@@ -1,7 +1,6 @@
-// Trees: lists, tuples and records hold leaves; none is an empty tree. Used by every transform and by `shard`.
-#include <stdexcept>
+#include "interpreter/lang/values/tree.h"
 
-#include "interpreter/lang/eval/interpreter.h"
+#include <stdexcept>
 
 namespace shard::lang {
 namespace {
@@ -59,23 +58,6 @@ void describe(const Value& v, std::string& out, int depth) {
   }
 }
 
-}  // namespace
-
-std::vector<Value> leaves(const Value& tree) {
-  std::vector<Value> out;
-  collect(tree, out, 0);
-  return out;
-}
-
-Value with_leaves(const Value& tree, std::vector<Value> leaves) {
-  std::size_t next = 0;
-  Value out = rebuild(tree, leaves, next);
-  if (next != leaves.size()) throw std::logic_error("with_leaves: more leaves than the tree has");
-  return out;
-}
-
-namespace {
-
 bool same_at(const Value& a, const Value& b, int depth) {
   if (depth > kMaxNesting) too_deep();
   const bool leaf_a = !a.items() && !a.fields() && !a.is_none(), leaf_b = !b.items() && !b.fields() && !b.is_none();
@@ -99,11 +81,57 @@ bool same_at(const Value& a, const Value& b, int depth) {
 
 }  // namespace
 
+std::vector<Value> leaves(const Value& tree) {
+  std::vector<Value> out;
+  collect(tree, out, 0);
+  return out;
+}
+
+Value with_leaves(const Value& tree, std::vector<Value> leaves) {
+  std::size_t next = 0;
+  Value out = rebuild(tree, leaves, next);
+  if (next != leaves.size()) throw std::logic_error("with_leaves: more leaves than the tree has");
+  return out;
+}
+
 bool same_structure(const Value& a, const Value& b) { return same_at(a, b, 0); }
 
 std::string structure(const Value& tree) {
   std::string out;
   describe(tree, out, 0);
+  return out;
+}
+
+Value HollowTree::filled(std::span<const trace::Tensor> given) const {
+  std::vector<Value> now = leaves_;
+  for (std::size_t i = 0; i < now.size(); ++i)
+    if (place_[i] >= 0) now[i] = given[static_cast<std::size_t>(place_[i])];
+  return with_leaves(tree_, std::move(now));
+}
+
+void HollowTree::forget() {
+  for (std::size_t i = 0; i < leaves_.size(); ++i)
+    if (place_[i] >= 0) leaves_[i] = Value(std::int64_t{0});
+  tree_ = with_leaves(tree_, leaves_);
+}
+
+HollowTree take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken,
+                       const std::function<trace::Tensor(const Value&)>& as_tensor) {
+  HollowTree out(std::move(tree));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Value& leaf = out.leaf(i);
+    const bool number = leaf.is_host_number() || leaf.is<bool>();
+    if (!leaf.is_tensor() && !(number && which == Take::ArraysAndNumbers)) continue;
+    out.take(i, taken.size());
+    taken.push_back(as_tensor(leaf));
+  }
+  return out;
+}
+
+std::vector<runtime::Type> types_of(std::span<const trace::Tensor> tensors) {
+  std::vector<runtime::Type> out;
+  out.reserve(tensors.size());
+  for (const trace::Tensor& t : tensors) out.push_back(t.type());
   return out;
 }
 

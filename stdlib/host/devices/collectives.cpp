@@ -65,9 +65,7 @@ void read_groups(Interpreter& in, const Value& v, const Along& a, const char* wh
 }
 
 Value over_tree(Interpreter& in, const Value& tree, grammar::Span span, const std::function<Value(const Tensor&)>& f) {
-  std::vector<Value> leaves = lang::leaves(tree);
-  for (Value& leaf : leaves) leaf = f(in.tensor(leaf, span));
-  return lang::with_leaves(tree, std::move(leaves));
+  return lang::map_leaves(tree, [&](const Value& leaf) { return f(in.tensor(leaf, span)); });
 }
 
 std::int64_t dimension(Interpreter& in, const Value& v, int rank, const char* who, const char* what, const Tensor& x,
@@ -120,26 +118,18 @@ Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
   if (!where.axes.empty()) attrs = attrs_of(where), read_groups(in, a[2], where, who, a.span, attrs);
   std::int64_t n = attrs.has("group_size") ? attrs.integer("group_size") : where.size;
   const bool sum = kind == Reduction::Sum;
-  std::vector<Value> leaves = lang::leaves(a[0]);
-  for (Value& leaf : leaves) {
+  return lang::map_leaves(a[0], [&](const Value& leaf) -> Value {
     // A host number is the same on every device: its sum is known while tracing.
-    if (leaf.is<std::int64_t>()) {
-      if (sum) leaf = *leaf.get<std::int64_t>() * n;
-      continue;
-    }
-    if (leaf.is<double>()) {
-      if (sum) leaf = *leaf.get<double>() * static_cast<double>(n);
-      continue;
-    }
+    if (auto* i = leaf.get<std::int64_t>()) return sum ? Value(*i * n) : leaf;
+    if (auto* d = leaf.get<double>()) return sum ? Value(*d * static_cast<double>(n)) : leaf;
     Tensor x = in.tensor(leaf, a.span);
     if (sum || kind == Reduction::Mean) x = as_number(in, x);
     Tensor total = reduced(in, x, where, kind, attrs);
     if (kind == Reduction::Mean)
       total =
           in.context().apply1(*in.context().table().core().div, {total, in.context().scalar(static_cast<double>(n))});
-    leaf = total;
-  }
-  return lang::with_leaves(a[0], std::move(leaves));
+    return total;
+  });
 }
 
 Value all_gather(Interpreter& in, BoundArgs& a) {

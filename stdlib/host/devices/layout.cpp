@@ -21,11 +21,8 @@ Value type_of(Interpreter& in, const Value& v) {
   if (v.is<bool>()) return type_value(Type::of(DType::Bool, {}));
   if (v.is<std::int64_t>()) return type_value(Type::of(DType::I32, {}));
   if (v.is<double>()) return type_value(Type::of(DType::F32, {}));
-  if (v.items() || v.fields()) {  // a tree of types
-    std::vector<Value> out;
-    for (const Value& leaf : lang::leaves(v)) out.push_back(type_of(in, leaf));
-    return lang::with_leaves(v, std::move(out));
-  }
+  if (v.items() || v.fields())  // a tree of types
+    return lang::map_leaves(v, [&](const Value& leaf) { return type_of(in, leaf); });
   return Value::string(lang::kind_name(v));
 }
 
@@ -49,11 +46,8 @@ Value make_spec(const runtime::MeshRef& mesh, const runtime::Sharding& s) {
 }
 
 Value sharding_of(Interpreter& in, const Value& v, grammar::Span span) {
-  if (v.items() || v.fields()) {
-    std::vector<Value> out;
-    for (const Value& leaf : lang::leaves(v)) out.push_back(sharding_of(in, leaf, span));
-    return lang::with_leaves(v, std::move(out));
-  }
+  if (v.items() || v.fields())
+    return lang::map_leaves(v, [&](const Value& leaf) { return sharding_of(in, leaf, span); });
   if (v.is_host_number() || v.is<bool>()) return make_spec(nullptr, {});
   if (!v.is_tensor()) in.fail("type", span, "sharding takes an array, this is " + lang::kind_name(v));
   const trace::Tensor& t = v.tensor();
@@ -90,25 +84,17 @@ Value shards(Interpreter& in, BoundArgs& a) {
 }
 
 Value device_get(Interpreter& in, BoundArgs& a) {
-  std::vector<Value> out;
-  for (const Value& leaf : lang::leaves(a[0])) {
-    if (!leaf.is_tensor()) {
-      out.push_back(leaf);
-      continue;
-    }
+  return lang::map_leaves(a[0], [&](const Value& leaf) -> Value {
+    if (!leaf.is_tensor()) return leaf;
     const runtime::ArrayRef x = in.context().concrete(leaf.tensor(), "device_get");
     const runtime::ArrayRef host = runtime::to_host(in.context().pool(), x);
-    if (!host->type.mesh) {
-      out.emplace_back(trace::Tensor(host));
-      continue;
-    }
+    if (!host->type.mesh) return trace::Tensor(host);
     auto bare = std::make_shared<runtime::DeviceArray>();  // the same memory without its mesh
     bare->type = Type::of(host->type.dtype, host->type.shape, host->type.weak);
     bare->layout = bare->type.sharding;
     bare->buffer = host->buffer;
-    out.emplace_back(trace::Tensor(runtime::ArrayRef(std::move(bare))));
-  }
-  return lang::with_leaves(a[0], std::move(out));
+    return trace::Tensor(runtime::ArrayRef(std::move(bare)));
+  });
 }
 
 Value devices(Interpreter& in, BoundArgs&) {

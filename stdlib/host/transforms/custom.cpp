@@ -26,28 +26,26 @@ Value native(const char* name, const char* signature, const char* doc,
 // The arguments of one call: their leaves, and which of them are arrays, floats first.
 struct Arguments {
   std::vector<CallArg> call;
-  Value tree;  // of the arguments' values
-  std::vector<Value> leaves;
+  lang::HollowTree tree;           // of the arguments' values
   std::vector<std::size_t> where;  // leaves that are arrays: those of floating point first
   std::size_t floats = 0;
   std::vector<Tensor> tensors;  // by `where`
   explicit Arguments(std::vector<CallArg> args) : call(std::move(args)) {
     std::vector<Value> values;
     for (const CallArg& a : call) values.push_back(a.value);
-    tree = Value::tuple(std::move(values));
-    leaves = lang::leaves(tree);
+    tree = lang::HollowTree(Value::tuple(std::move(values)));
     for (bool wants_float : {true, false})
-      for (std::size_t i = 0; i < leaves.size(); ++i)
-        if (leaves[i].is_tensor() && runtime::is_float(leaves[i].tensor().type().dtype) == wants_float) {
-          where.push_back(i);
-          tensors.push_back(leaves[i].tensor());
-          floats += wants_float;
-        }
+      for (std::size_t i = 0; i < tree.size(); ++i) {
+        const Value& leaf = tree.leaf(i);
+        if (!leaf.is_tensor() || runtime::is_float(leaf.tensor().type().dtype) != wants_float) continue;
+        tree.take(i, tensors.size());
+        where.push_back(i);
+        tensors.push_back(leaf.tensor());
+        floats += wants_float;
+      }
   }
   std::vector<CallArg> with(std::span<const Tensor> given) const {
-    std::vector<Value> now = leaves;
-    for (std::size_t k = 0; k < where.size(); ++k) now[where[k]] = given[k];
-    Value rebuilt = lang::with_leaves(tree, std::move(now));
+    const Value rebuilt = tree.filled(given);
     std::vector<CallArg> out = call;
     for (std::size_t i = 0; i < out.size(); ++i) out[i].value = (*rebuilt.items())[i];
     return out;
@@ -77,21 +75,20 @@ Value remat(Interpreter& outer, BoundArgs& a) {
       "remat(...)", "recomputed(xs...)", "A function whose values are computed again for its gradient.",
       [f, attrs](Interpreter& in, BoundArgs& b) {
         Arguments args(std::move(b.rest));
-        TracedCall t = trace_call(in, types_of(args.tensors), false, b.span,
+        TracedCall t = trace_call(in, types_of(args.tensors), lang::Take::Arrays, b.span,
                                   [&](std::span<const Tensor> given) { return in.call(f, args.with(given), b.span); });
         std::vector<Tensor> operands = args.tensors;
         operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
-        return t.result.rebuild(in.context().apply(in.context().table().at("call"), operands, attrs, {t.traced.graph}));
+        return t.result.filled(in.context().apply(in.context().table().at("call"), operands, attrs, {t.traced.graph}));
       });
 }
 
 Value checkpoint_name(Interpreter& in, BoundArgs& a) {
   const std::string name = in.text(a[1], a.args[1].span, "the name of a value");
-  std::vector<Value> leaves = lang::leaves(a[0]);
-  for (Value& leaf : leaves)
-    if (leaf.is_tensor())
-      leaf = in.context().apply1(in.context().table().at("named_value"), {leaf.tensor()}, {{"name", name}});
-  return lang::with_leaves(a[0], std::move(leaves));
+  return lang::map_leaves(a[0], [&](const Value& leaf) -> Value {
+    if (!leaf.is_tensor()) return leaf;
+    return in.context().apply1(in.context().table().at("named_value"), {leaf.tensor()}, {{"name", name}});
+  });
 }
 
 // ---- custom_vjp
@@ -99,7 +96,7 @@ Value checkpoint_name(Interpreter& in, BoundArgs& a) {
 struct Rule {  // the three functions, traced for one call
   TracedCall body;
   trace::Traced forward, backward;
-  ResultTree residual;
+  lang::HollowTree residual;
   std::vector<int> gradients;  // by float argument: a result of backward, or -1 for none
 };
 
@@ -110,13 +107,14 @@ void trace_forward(Interpreter& in, Rule& rule, const Value& fwd, const Argument
     auto* pair = result.items();
     if (!pair || pair->size() != 2)
       in.fail("type", span, "`fwd` of custom_vjp returns (value, residual); this returned " + lang::kind_name(result));
-    if (!lang::same_structure((*pair)[0], rule.body.result.tree))
+    if (!lang::same_structure((*pair)[0], rule.body.result.tree()))
       in.fail("type", span,
               "`fwd` of custom_vjp must return the function's own value first: it returned " +
-                  lang::structure((*pair)[0]) + ", the function " + lang::structure(rule.body.result.tree));
-    ResultTree value;
-    std::vector<Tensor> out = value.take(in, (*pair)[0], true, span);
-    for (const Tensor& t : rule.residual.take(in, (*pair)[1], false, span)) out.push_back(t);
+                  lang::structure((*pair)[0]) + ", the function " + lang::structure(rule.body.result.tree()));
+    std::vector<Tensor> out, kept;
+    take_results(in, (*pair)[0], lang::Take::ArraysAndNumbers, out, span);
+    rule.residual = take_results(in, (*pair)[1], lang::Take::Arrays, kept, span);
+    out.insert(out.end(), kept.begin(), kept.end());
     return out;
   });
 }
@@ -130,7 +128,7 @@ void trace_backward(Interpreter& in, Rule& rule, const Value& bwd, const Argumen
   for (ir::Var r : f.results) types.push_back(transform::cotangent_type(f.type(r)));
   rule.backward = in.context().trace(types, [&](std::span<const Tensor> given) {
     Value result =
-        in.call(bwd, {rule.residual.rebuild(given.first(kept)), rule.body.result.rebuild(given.subspan(kept))}, span);
+        in.call(bwd, {rule.residual.filled(given.first(kept)), rule.body.result.filled(given.subspan(kept))}, span);
     auto* each = result.items();
     if (!each || each->size() != args.call.size())
       in.fail("type", span,
@@ -183,7 +181,7 @@ Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value
       in.fail("call", a.span,
               "a function made by custom_vjp takes positional arguments only, `" + a.name + ":` was given");
   Rule rule;
-  rule.body = trace_call(in, types_of(args.tensors), true, span,
+  rule.body = trace_call(in, types_of(args.tensors), lang::Take::ArraysAndNumbers, span,
                          [&](std::span<const Tensor> t) { return in.call(f, args.with(t), span); });
   trace_forward(in, rule, fwd, args, span);
   trace_backward(in, rule, bwd, args, span);
@@ -221,9 +219,9 @@ Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value
     results.push_back(rule.gradients[k] < 0 ? transform::typed_zeros(b, transform::cotangent_type(types[k]))
                                             : found[static_cast<std::size_t>(rule.gradients[k])]);
   auto backward = std::make_shared<const Graph>(b.finish(std::move(results)));
-  return rule.body.result.rebuild(ctx.apply(table.at("custom_vjp_call"), operands,
-                                            {{"args", static_cast<std::int64_t>(args.floats)}},
-                                            {region(0), region(1), backward}));
+  return rule.body.result.filled(ctx.apply(table.at("custom_vjp_call"), operands,
+                                           {{"args", static_cast<std::int64_t>(args.floats)}},
+                                           {region(0), region(1), backward}));
 }
 
 Value custom_vjp(Interpreter& in, BoundArgs& a) {
@@ -249,12 +247,12 @@ trace::Traced trace_rule(Interpreter& in, const Value& rule, const Arguments& ar
   for (std::size_t k = 0; k < args.floats; ++k) types.push_back(types[k]);
   const Graph& f = *body.traced.graph;
   return in.context().trace(types, [&](std::span<const Tensor> given) {
-    std::vector<Value> tangents(args.leaves.size(), Value(std::int64_t{0}));  // of what is no float: 0
+    std::vector<Value> tangents(args.tree.size(), Value(std::int64_t{0}));  // of what is no float: 0
     for (std::size_t k = 0; k < args.floats; ++k) tangents[args.where[k]] = given[n + k];
     std::vector<CallArg> now = args.with(given.first(n));
     std::vector<Value> values;
     for (CallArg& c : now) values.push_back(std::move(c.value));
-    Value moved = lang::with_leaves(args.tree, std::move(tangents));
+    Value moved = lang::with_leaves(args.tree.tree(), std::move(tangents));
     const bool one = values.size() == 1;
     Value result = in.call(rule, {one ? values[0] : Value::tuple(values), one ? (*moved.items())[0] : moved}, span);
     const auto* pair = result.items();
@@ -264,12 +262,12 @@ trace::Traced trace_rule(Interpreter& in, const Value& rule, const Arguments& ar
     std::vector<Tensor> out;
     for (std::size_t k = 0; k < 2; ++k) {
       const char* what = k == 0 ? "the value" : "a tangent of the same structure";
-      if (!lang::same_structure((*pair)[k], body.result.tree))
+      if (!lang::same_structure((*pair)[k], body.result.tree()))
         in.fail("type", span,
                 std::string("the rule of custom_jvp must return ") + what + ": it returned " +
-                    lang::structure((*pair)[k]) + ", the function " + lang::structure(body.result.tree));
-      ResultTree taken;
-      std::vector<Tensor> found = taken.take(in, (*pair)[k], true, span);
+                    lang::structure((*pair)[k]) + ", the function " + lang::structure(body.result.tree()));
+      std::vector<Tensor> found;
+      take_results(in, (*pair)[k], lang::Take::ArraysAndNumbers, found, span);
       if (found.size() != f.results.size())
         in.fail("type", span, "the rule of custom_jvp must give an array or a number where the function gives one");
       for (std::size_t r = 0; r < found.size(); ++r) {
@@ -296,7 +294,7 @@ Value call_with_rule(Interpreter& in, const Value& f, const Value& rule, std::ve
     if (!a.name.empty())
       in.fail("call", a.span,
               "a function made by custom_jvp takes positional arguments only, `" + a.name + ":` was given");
-  TracedCall body = trace_call(in, types_of(args.tensors), true, span,
+  TracedCall body = trace_call(in, types_of(args.tensors), lang::Take::ArraysAndNumbers, span,
                                [&](std::span<const Tensor> t) { return in.call(f, args.with(t), span); });
   trace::Traced derivative = trace_rule(in, rule, args, body, span);
   auto& ctx = in.context();
@@ -316,9 +314,9 @@ Value call_with_rule(Interpreter& in, const Value& f, const Value& rule, std::ve
     for (std::size_t i = 0; i < t.captured.size(); ++i) mine.push_back(all[first + i]);
     return std::make_shared<const Graph>(b.finish(b.inline_graph(*t.graph, mine)));
   };
-  return body.result.rebuild(ctx.apply(ctx.table().at("custom_jvp_call"), operands,
-                                       {{"args", static_cast<std::int64_t>(args.floats)}},
-                                       {region(body.traced, 0, n), region(derivative, args.floats, n + of_body)}));
+  return body.result.filled(ctx.apply(ctx.table().at("custom_jvp_call"), operands,
+                                      {{"args", static_cast<std::int64_t>(args.floats)}},
+                                      {region(body.traced, 0, n), region(derivative, args.floats, n + of_body)}));
 }
 
 Value custom_jvp(Interpreter& in, BoundArgs& a) {

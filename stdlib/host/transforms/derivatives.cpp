@@ -118,7 +118,7 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
                grammar::Span span) {
   const char* who = with_value ? "value_and_grad" : "grad";
   const Chosen chosen(in, wrt, std::move(args), who, span);
-  ResultTree aux_tree;
+  lang::HollowTree aux_tree;
   auto& ctx = in.context();
   trace::Traced traced = in.trace(types_of(chosen.params), [&](std::span<const Tensor> given) {
     Value result = in.call(f, chosen.with(given), span);
@@ -144,8 +144,9 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
               std::string(who) + " needs a function that returns one number of floating point; it returned " +
                   runtime::to_string(value.type()),
               {"sum or average it, or use `vjp` or `jacobian`"});
-    std::vector<Tensor> results = aux_tree.take(in, extra, false, span);
-    results.insert(results.begin(), value);
+    std::vector<Tensor> results{value}, more;
+    aux_tree = take_results(in, extra, lang::Take::Arrays, more, span);
+    results.insert(results.end(), more.begin(), more.end());
     return results;
   });
   ir::GraphRef graph = gradient_graph(ctx.table(), *traced.graph, chosen.params.size());
@@ -155,7 +156,7 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
   std::span<const Tensor> all(results);
   std::size_t values = traced.graph->results.size();
   Value g = chosen.like(all.subspan(values));
-  Value more = aux ? aux_tree.rebuild(all.subspan(1, values - 1)) : Value();
+  Value more = aux ? aux_tree.filled(all.subspan(1, values - 1)) : Value();
   if (!with_value) return aux ? Value::tuple({g, more}) : g;
   Value v = results[0];
   return Value::tuple({aux ? Value::tuple({v, more}) : v, g});
@@ -205,7 +206,7 @@ AllTraced trace_all(Interpreter& in, const Value& f, std::vector<Value> args, co
     sizes.push_back(more.size());
     t.leaves.insert(t.leaves.end(), more.begin(), more.end());
   }
-  t.call = trace_call(in, types_of(t.leaves), true, span, [&](std::span<const Tensor> given) {
+  t.call = trace_call(in, types_of(t.leaves), lang::Take::ArraysAndNumbers, span, [&](std::span<const Tensor> given) {
     std::vector<Value> values;
     std::size_t from = 0;
     for (std::size_t i = 0; i < t.trees.size(); ++i) {
@@ -214,8 +215,9 @@ AllTraced trace_all(Interpreter& in, const Value& f, std::vector<Value> args, co
     }
     return in.call(f, std::move(values), span);
   });
-  for (int index : t.call.result.index)
-    if (index < 0) in.fail("type", span, std::string(who) + " needs a function that returns arrays and numbers");
+  for (std::size_t i = 0; i < t.call.result.size(); ++i)
+    if (t.call.result.place(i) < 0)
+      in.fail("type", span, std::string(who) + " needs a function that returns arrays and numbers");
   return t;
 }
 
@@ -259,7 +261,7 @@ Value run_first(Interpreter& in, const AllTraced& t, const ir::Graph& joint, Lin
   linear.graph = std::make_shared<const ir::Graph>(std::move(halves.second));
   auto results = in.context().run(std::make_shared<const ir::Graph>(std::move(halves.first)), std::move(inputs));
   linear.kept.assign(results.begin() + static_cast<std::ptrdiff_t>(values), results.end());
-  return t.call.result.rebuild(std::span<const Tensor>(results).first(values));
+  return t.call.result.filled(std::span<const Tensor>(results).first(values));
 }
 
 Value vjp(Interpreter& in, BoundArgs& a) {
@@ -276,7 +278,7 @@ Value vjp(Interpreter& in, BoundArgs& a) {
   Native pull{"pullback", "pullback(ct)", "From a cotangent of the value to one for each argument.",
               [t, types, with_ct, linear](Interpreter& i, BoundArgs& b) {
                 auto cts =
-                    matching(i, b[0].is_none() ? Value() : b[0], t->call.result.tree, types, "the cotangent", b.span);
+                    matching(i, b[0].is_none() ? Value() : b[0], t->call.result.tree(), types, "the cotangent", b.span);
                 std::vector<Tensor> args = linear.kept;
                 for (std::size_t k = 0; k < types.size(); ++k)
                   if (with_ct[k]) args.push_back(cts[k]);
@@ -319,7 +321,7 @@ Value jvp(Interpreter& in, BoundArgs& a) {
   auto results = in.context().run(graph, std::move(args));
   std::span<const Tensor> all(results);
   std::size_t n = t.call.traced.graph->results.size();
-  return Value::tuple({t.call.result.rebuild(all.first(n)), t.call.result.rebuild(all.subspan(n))});
+  return Value::tuple({t.call.result.filled(all.first(n)), t.call.result.filled(all.subspan(n))});
 }
 
 Value linearize(Interpreter& in, BoundArgs& a) {
@@ -335,7 +337,7 @@ Value linearize(Interpreter& in, BoundArgs& a) {
         std::vector<Tensor> args = linear.kept;
         for (const Tensor& d : tangents_for(i, *t, positional(i, b.rest, "a linearized function"), "linearize", b.span))
           args.push_back(d);
-        return t->call.result.rebuild(i.context().run(linear.graph, std::move(args)));
+        return t->call.result.filled(i.context().run(linear.graph, std::move(args)));
       }};
   return Value::tuple({value, Value(std::make_shared<const Native>(std::move(push)))});
 }

@@ -64,19 +64,13 @@ class Probe {
   Value at(const std::vector<Value>& directions, double step) const {
     std::size_t i = 0;
     std::vector<Value> args;
-    for (const Value& arg : args_) {
-      std::vector<Value> moved;
-      for (const Value& leaf : lang::leaves(arg)) {
+    for (const Value& arg : args_)
+      args.push_back(lang::map_leaves(arg, [&](const Value& leaf) -> Value {
         const Value& d = directions[i++];
-        if (!is_real(leaf)) {
-          moved.push_back(leaf);
-          continue;
-        }
+        if (!is_real(leaf)) return leaf;
         const Value scaled = call_row(in_, "mul", std::vector<Value>{d, Value(step)}, span_);
-        moved.push_back(call_row(in_, "add", std::vector<Value>{leaf, scaled}, span_));
-      }
-      args.push_back(lang::with_leaves(arg, std::move(moved)));
-    }
+        return call_row(in_, "add", std::vector<Value>{leaf, scaled}, span_);
+      }));
     return in_.call(f_, std::move(args), span_);
   }
 
@@ -102,11 +96,8 @@ Value check_grads(Interpreter& in, BoundArgs& a) {
   }
   const auto converted = [&](DType type) {
     std::vector<Value> out;
-    for (const Value& arg : given) {
-      std::vector<Value> leaves = lang::leaves(arg);
-      for (Value& leaf : leaves) leaf = cast_leaf(in, leaf, type, a.span);
-      out.push_back(lang::with_leaves(arg, std::move(leaves)));
-    }
+    for (const Value& arg : given)
+      out.push_back(lang::map_leaves(arg, [&](const Value& leaf) { return cast_leaf(in, leaf, type, a.span); }));
     return out;
   };
   DType type = DType::F64;
@@ -133,11 +124,10 @@ Value check_grads(Interpreter& in, BoundArgs& a) {
   std::vector<Value> vjp_args{a[0]};
   vjp_args.insert(vjp_args.end(), args.begin(), args.end());
   const Value both = call_builtin(in, "vjp", std::move(vjp_args), a.span);
-  std::vector<Value> ones;
-  for (const Value& leaf : lang::leaves((*both.items())[0]))
-    ones.push_back(leaf.is_tensor() ? call_row(in, "ones_like", std::vector<Value>{leaf}, a.span) : leaf);
-  const Value gradient =
-      in.call((*both.items())[1], std::vector<Value>{lang::with_leaves((*both.items())[0], std::move(ones))}, a.span);
+  const Value ones = lang::map_leaves((*both.items())[0], [&](const Value& leaf) {
+    return leaf.is_tensor() ? call_row(in, "ones_like", std::vector<Value>{leaf}, a.span) : leaf;
+  });
+  const Value gradient = in.call((*both.items())[1], std::vector<Value>{ones}, a.span);
   double by_rule = 0;
   std::size_t first = 0;
   for (std::size_t i = 0; i < args.size(); ++i) {

@@ -57,7 +57,7 @@ ir::Vars derivatives_of(ir::Builder& b, const ir::Graph& g, std::size_t r, std::
 Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<CallArg> args, const char* who,
                   grammar::Span span) {
   const Chosen chosen(in, wrt, std::move(args), who, span);
-  TracedCall t = trace_call(in, types_of(chosen.params), true, span,
+  TracedCall t = trace_call(in, types_of(chosen.params), lang::Take::ArraysAndNumbers, span,
                             [&](std::span<const Tensor> given) { return in.call(f, chosen.with(given), span); });
   const ir::Graph& g = *t.traced.graph;
   ir::Builder b(in.context().table());
@@ -75,14 +75,14 @@ Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<C
   operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
   std::vector<Tensor> found =
       in.context().run(std::make_shared<const ir::Graph>(b.finish(std::move(results))), std::move(operands));
-  std::vector<Value> leaves = lang::leaves(t.result.tree);
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (t.result.index[i] < 0)
+  std::vector<Value> leaves;
+  for (std::size_t i = 0; i < t.result.size(); ++i) {
+    if (t.result.place(i) < 0)
       in.fail("type", span, std::string(who) + " needs a function that returns arrays and numbers");
-    const std::size_t from = static_cast<std::size_t>(t.result.index[i]) * chosen.params.size();
-    leaves[i] = chosen.like(std::span<const Tensor>(found).subspan(from, chosen.params.size()));
+    const std::size_t from = static_cast<std::size_t>(t.result.place(i)) * chosen.params.size();
+    leaves.push_back(chosen.like(std::span<const Tensor>(found).subspan(from, chosen.params.size())));
   }
-  return lang::with_leaves(t.result.tree, std::move(leaves));
+  return lang::with_leaves(t.result.tree(), std::move(leaves));
 }
 
 Value make_jacobian(Interpreter& in, BoundArgs& a) {

@@ -1,11 +1,9 @@
-// vmap, scan and eval_shape: transforms whose result is a function (or a loop) over a traced body.
+// scan, a loop over a traced body, and eval_shape, which traces and runs nothing.
 #include "grammar/parse.h"
-#include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/fixes/tree_fix.h"
 #include "interpreter/lang/report/written.h"
-#include "interpreter/transform/batch.h"
 #include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 #include "stdlib/ops/control/control.h"
@@ -17,237 +15,10 @@ using lang::BoundArg;
 using lang::BoundArgs;
 using lang::CallArg;
 using lang::Interpreter;
-using lang::Native;
 using lang::Value;
 using runtime::Type;
 using trace::Tensor;
 
-Value native(std::string name, std::string signature, std::string doc,
-             std::function<Value(Interpreter&, BoundArgs&)> call) {
-  return Value(
-      std::make_shared<const Native>(Native{std::move(name), std::move(signature), std::move(doc), std::move(call)}));
-}
-
-// ---- vmap -----------------------------------------------------------------------------------------------------------
-// The mapped dimension of each leaf of `tree`: an integer, none (not mapped), or a tree of these that is a prefix of
-// it.
-void axes_of(Interpreter& in, const Value& axes, const Value& tree, std::vector<std::optional<int>>& out,
-             const char* what, grammar::Span span) {
-  bool one = axes.is_none() || axes.is<std::int64_t>() || axes.is_tensor();
-  if (one) {
-    std::optional<int> axis;
-    if (!axes.is_none()) axis = static_cast<int>(in.integer(axes, span, what));
-    out.resize(out.size() + lang::leaves(tree).size(), axis);
-    return;
-  }
-  if (auto* items = axes.items()) {
-    auto* children = tree.items();
-    if (!children || children->size() != items->size())
-      in.fail("call", span,
-              std::string(what) + " " + in.repr(axes) + " does not fit the arguments " + lang::structure(tree));
-    for (std::size_t i = 0; i < items->size(); ++i) axes_of(in, (*items)[i], (*children)[i], out, what, span);
-    return;
-  }
-  if (auto* fields = axes.fields()) {
-    auto* record = tree.fields();
-    for (std::size_t i = 0; record && i < record->fields.size(); ++i) {
-      const Value* axis = fields->find(record->fields[i].first);
-      if (!axis) in.fail("call", span, std::string(what) + " has no field `" + record->fields[i].first + "`");
-      axes_of(in, *axis, record->fields[i].second, out, what, span);
-    }
-    if (record) return;
-  }
-  in.fail(
-      "call", span,
-      std::string(what) + " takes integers, none, or a tree of them that fits the arguments " + lang::structure(tree));
-}
-
-// x with dimension `from` moved to `to` (positions from the front).
-Tensor move_axis(Interpreter& in, const Tensor& x, int from, int to) {
-  if (from == to) return x;
-  std::vector<std::int64_t> perm;
-  int rank = x.type().rank();
-  for (int d = 0; d < rank; ++d)
-    if (d != from) perm.push_back(d - rank);
-  perm.insert(perm.begin() + to, from - rank);
-  return in.context().apply1(*in.context().table().core().transpose, {x}, {{"perm", std::move(perm)}});
-}
-
-int from_front(Interpreter& in, int axis, int rank, const char* what, const Type& t, grammar::Span span) {
-  if (axis < -rank || axis >= rank)
-    in.fail("shape", span,
-            std::string(what) + " " + std::to_string(axis) + " is out of range for " + runtime::to_string(t));
-  return axis < 0 ? axis + rank : axis;
-}
-
-// Whether `axis:` names axes of the mesh (or of the rules), and not just the mapped dimension.
-bool of_mesh(Interpreter& in, const Value& axis, grammar::Span span) {
-  auto* names = axis.get<std::shared_ptr<const lang::Axis>>();
-  if (!names) in.fail("type", span, "`axis:` of vmap is an axis, such as @data; this is " + lang::kind_name(axis));
-  const runtime::MeshRef& mesh = in.context().mesh();
-  const lang::Record* rules = in.impl().surroundings.rules().fields();
-  for (const std::string& name : (*names)->names) {
-    auto id = mesh ? mesh->find(name) : std::nullopt;
-    if (id && mesh->axes[*id].kind == runtime::AxisKind::Manual)
-      in.fail("mode", span, "`axis:` of vmap: @" + name + " is manual here, and collectives over it mean the devices",
-              {"choose another name"});
-    if (!id && !(rules && rules->find(name)) && (*names)->names.size() == 1) return false;
-  }
-  return true;
-}
-
-// `axis: @X`: the mapped dimension is split over these axes. On explicit axes x must be so already; on auto axes it is
-// asked for.
-Tensor along_axis(Interpreter& in, const Tensor& x, const Value& axis, grammar::Span span) {
-  if (axis.is_none() || !of_mesh(in, axis, span)) return x;
-  auto* names = axis.get<std::shared_ptr<const lang::Axis>>();
-  lang::Spec spec;
-  spec.dims.push_back({(*names)->names, false});
-  ir::Layout layout = in.resolve(spec, x.type().rank(), span);
-  layout.sharding.dims.resize(x.type().shape.size());
-  const auto& mesh = *layout.mesh;
-  std::vector<runtime::AxisId> typed;
-  bool asks = false;
-  for (auto a : layout.sharding.dims[0].axes)
-    if (mesh.axes[a].kind == runtime::AxisKind::Explicit)
-      typed.push_back(a);
-    else
-      asks = true;
-  if (typed != x.type().sharding.dims[0].axes)
-    in.fail("layout", span,
-            "vmap's `axis:` says that the mapped dimension is split over " + in.repr(axis) + ", and this argument is " +
-                runtime::to_string(x.type()),
-            {"`shard` it first, or leave `axis:` out"});
-  if (!asks) return x;
-  for (std::size_t d = 1; d < layout.sharding.dims.size(); ++d) {
-    layout.sharding.dims[d] = x.type().sharding.dims[d];
-    layout.sharding.dims[d].open = true;
-  }
-  return in.context().apply1(*in.context().table().core().shard, {x}, {{"layout", layout}});
-}
-
-Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const Value& out_axes, const Value& named,
-                  std::vector<CallArg> call, grammar::Span span) {
-  std::vector<Value> args;
-  for (CallArg& a : call) args.push_back(std::move(a.value));
-  Value tree = Value::tuple(args);
-  std::vector<std::optional<int>> axes;
-  // `in: 0` for all arguments, or a tuple with one entry an argument.
-  const bool for_one = args.size() == 1 && in_axes.fields();  // a record for a single argument
-  axes_of(in, for_one ? Value::tuple({in_axes}) : in_axes, tree, axes, "`in:`", span);
-  std::vector<Value> leaves = lang::leaves(tree);
-  std::vector<Tensor> params;
-  std::vector<Type> types;
-  std::vector<std::size_t> where;
-  std::optional<std::int64_t> size;
-  Type sized_by;
-  transform::Front front;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (!axes[i]) continue;
-    if (!leaves[i].is_tensor()) {
-      if (leaves[i].is_host_number())
-        in.fail("shape", span,
-                "vmap maps over a dimension of its arguments, and a number has none: write `in: none` for it");
-      continue;
-    }
-    Tensor x = leaves[i].tensor();
-    int axis = from_front(in, *axes[i], x.type().rank(), "the mapped dimension", x.type(), span);
-    std::int64_t n = x.type().shape[static_cast<std::size_t>(axis)];
-    if (size && *size != n)
-      in.fail("shape", span,
-              "vmap maps over dimensions of one size; these have " + std::to_string(*size) + " (" +
-                  runtime::to_string(sized_by) + ") and " + std::to_string(n) + " (" + runtime::to_string(x.type()) +
-                  ")");
-    size = n;
-    x = along_axis(in, move_axis(in, x, axis, 0), named, span);
-    Type t = x.type();
-    if (params.empty())
-      front = {t.sharding.dims[0], t.mesh};
-    else if (!(t.sharding.dims[0].axes == front.dim.axes))
-      in.fail("layout", span,
-              "vmap maps over dimensions that are split alike; these arguments are " + runtime::to_string(sized_by) +
-                  " and " + runtime::to_string(t),
-              {"`shard` one of them first"});
-    if (!front.mesh) front.mesh = t.mesh;
-    sized_by = t;
-    t.shape.erase(t.shape.begin());
-    t.sharding.dims.erase(t.sharding.dims.begin());
-    if (t.sharding.used_axes().empty() && t.varying.empty()) t.mesh = nullptr;
-    where.push_back(i);
-    types.push_back(std::move(t));
-    params.push_back(std::move(x));
-  }
-  if (!size) in.fail("call", span, "vmap needs at least one argument that is mapped");
-  // One axis' name is also the mapped dimension's; an element's place along it is one more mapped argument.
-  auto* names = named.get<std::shared_ptr<const lang::Axis>>();
-  const bool is_named = names && (*names)->names.size() == 1;
-  if (is_named) {
-    auto& ctx = in.context();
-    Tensor places =
-        ctx.apply1(*ctx.table().core().iota, {},
-                   {{"shape", ir::Ints{*size}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}});
-    if (!front.dim.axes.empty()) {
-      runtime::Sharding split;
-      split.dims = {front.dim};
-      places = ctx.apply1(*ctx.table().core().shard, {places}, {{"layout", ir::Layout{front.mesh, split}}});
-    }
-    types.push_back(Type::of(runtime::DType::I32, {}));
-    params.push_back(std::move(places));
-  }
-  TracedCall t = trace_call(in, types, true, span, [&](std::span<const Tensor> given) {
-    if (is_named) in.context().frame()->mapped = {(*names)->names[0], *size, given.back().var()};
-    std::vector<Value> now = leaves;
-    for (std::size_t k = 0; k < where.size(); ++k) now[where[k]] = given[k];
-    Value rebuilt = lang::with_leaves(tree, std::move(now));
-    return in.call(f, *rebuilt.items(), span);
-  });
-  std::vector<bool> mapped(t.traced.graph->params.size(), false);
-  std::fill_n(mapped.begin(), params.size(), true);
-  std::vector<std::optional<int>> places;  // by leaf of the result
-  axes_of(in, out_axes, t.result.tree, places, "`out:`", span);
-  std::vector<bool> wanted(t.traced.graph->results.size(), true);
-  for (std::size_t i = 0; i < places.size(); ++i)
-    if (t.result.index[i] >= 0 && !places[i]) wanted[static_cast<std::size_t>(t.result.index[i])] = false;
-  auto batched = [&] {
-    try {
-      return transform::batch(in.context().table(), *t.traced.graph, mapped, *size, wanted, front);
-    } catch (const grammar::Error& e) {
-      if (e.diagnostic.code != "layout" || front.dim.axes.empty()) throw;
-      grammar::Diagnostic d = e.diagnostic;  // of the elements of all places together
-      d.message =
-          "vmap over a dimension that is split over " + ir::axes_text(*front.mesh, front.dim.axes) + ": " + d.message;
-      d.notes.push_back(
-          "inside of vmap no value that meets the mapped ones may be split over the axis that is mapped over");
-      throw grammar::Error(std::move(d));
-    }
-  }();
-  for (std::size_t r = 0; r < wanted.size(); ++r)
-    if (!wanted[r] && batched.mapped[r])
-      in.fail("call", span,
-              "`out: none` is for results that are the same for all; this one, " +
-                  runtime::to_string(t.traced.graph->type(t.traced.graph->results[r])) + ", depends on what is mapped");
-  params.insert(params.end(), t.traced.captured.begin(), t.traced.captured.end());
-  auto results = in.context().run(std::make_shared<const ir::Graph>(std::move(batched.graph)), std::move(params));
-  Value out = t.result.rebuild(results);
-  std::vector<Value> out_leaves = lang::leaves(out);
-  for (std::size_t i = 0; i < out_leaves.size(); ++i) {
-    if (!out_leaves[i].is_tensor() || !places[i]) continue;
-    const Tensor& x = out_leaves[i].tensor();
-    out_leaves[i] = move_axis(in, x, 0, from_front(in, *places[i], x.type().rank(), "`out:`", x.type(), span));
-  }
-  return lang::with_leaves(out, std::move(out_leaves));
-}
-
-Value vmap(Interpreter& in, BoundArgs& a) {
-  need_function(in, a, "vmap");
-  Value f = a[0], in_axes = a[1], out_axes = a[2], named = a[3];
-  return native("vmap(...)", "mapped(xs...)", "A function mapped over a dimension of its arguments.",
-                [=](Interpreter& i, BoundArgs& b) {
-                  return mapped_call(i, f, in_axes, out_axes, named, std::move(b.rest), b.span);
-                });
-}
-
-// ---- scan -----------------------------------------------------------------------------------------------------------
 // A leaf of scan's initial carry: its path, and its place in the text (of no source where the text does not show it).
 std::pair<std::string, grammar::Span> carry_leaf(Interpreter& in, const BoundArg& init, std::size_t leaf) {
   if (!init.value.items() && !init.value.fields()) return {"", init.span};
@@ -332,7 +103,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
   }
   if (!length) in.fail("call", a.span, "scan needs a sequence, or `length: n`");
   if (*length < 0) in.fail("call", a.span, "scan cannot run " + std::to_string(*length) + " times");
-  ResultTree ys_tree;
+  lang::HollowTree ys_tree;
   trace::Traced traced = in.trace(types, [&](std::span<const Tensor> given) {
     Value c = with_tensors(init, given.first(carry.size()));
     Value x = rows.empty() ? Value() : with_tensors(xs, given.subspan(carry.size()));
@@ -346,7 +117,9 @@ Value scan(Interpreter& in, BoundArgs& a) {
                   " and comes back as " + lang::structure((*pair)[0]));
     std::vector<Tensor> out = tensor_leaves(in, (*pair)[0], a.span, "scan's carry");
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = as_carry(in, out[i], types[i], i, a.args[1], a.span);
-    for (const Tensor& y : ys_tree.take(in, (*pair)[1], true, a.span)) out.push_back(y);
+    std::vector<Tensor> ys;
+    ys_tree = take_results(in, (*pair)[1], lang::Take::ArraysAndNumbers, ys, a.span);
+    out.insert(out.end(), ys.begin(), ys.end());
     return out;
   });
   // The node takes what the body captured first, then the carry, then the sequences.
@@ -367,50 +140,41 @@ Value scan(Interpreter& in, BoundArgs& a) {
                             {"reverse", in.truth(a[4], a.span)}},
                            {body});
   std::span<const Tensor> all(results);
-  return Value::tuple({with_tensors(init, all.first(carry.size())), ys_tree.rebuild(all.subspan(carry.size()))});
+  return Value::tuple({with_tensors(init, all.first(carry.size())), ys_tree.filled(all.subspan(carry.size()))});
 }
 
-// ---- eval_shape -----------------------------------------------------------------------------------------------------
 Value eval_shape(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "eval_shape");
   std::vector<Value> args;
   for (CallArg& x : a.rest) args.push_back(std::move(x.value));
-  Value tree = Value::tuple(std::move(args));
-  std::vector<Value> leaves = lang::leaves(tree);
+  lang::HollowTree tree(Value::tuple(std::move(args)));
   std::vector<Type> types;
-  std::vector<std::size_t> where;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (auto* t = leaves[i].get<std::shared_ptr<const Type>>())
-      types.push_back(**t);
-    else if (leaves[i].is_tensor())
-      types.push_back(leaves[i].tensor().type());
-    else
-      continue;
-    where.push_back(i);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    const Value& leaf = tree.leaf(i);
+    auto* type = leaf.get<std::shared_ptr<const Type>>();
+    if (!type && !leaf.is_tensor()) continue;
+    tree.take(i, types.size());
+    types.push_back(type ? **type : leaf.tensor().type());
   }
-  TracedCall t = trace_call(
-      in, types, true, a.span,
+  const TracedCall t = trace_call(
+      in, types, lang::Take::ArraysAndNumbers, a.span,
       [&](std::span<const Tensor> given) {
-        for (std::size_t k = 0; k < where.size(); ++k) leaves[where[k]] = given[k];
-        return in.call(a[0], *lang::with_leaves(tree, leaves).items(), a.span);
+        const Value now = tree.filled(given);
+        return in.call(a[0], *now.items(), a.span);
       },
       true);
-  std::vector<Value> out = lang::leaves(t.result.tree);
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (t.result.index[i] >= 0) {
-      Type type = t.traced.graph->type(t.traced.graph->results[static_cast<std::size_t>(t.result.index[i])]);
-      out[i] = std::make_shared<const Type>(std::move(type));
-    }
-  return lang::with_leaves(t.result.tree, std::move(out));
+  const ir::Graph& g = *t.traced.graph;
+  std::size_t i = 0;
+  return lang::map_leaves(t.result.tree(), [&](const Value& leaf) -> Value {
+    const int place = t.result.place(i++);
+    return place < 0 ? leaf : Value(std::make_shared<const Type>(g.type(g.results[static_cast<std::size_t>(place)])));
+  });
 }
 
 }  // namespace
 
 void register_mapping(Interpreter& in) {
-  in.define({"vmap", "vmap(f, in = 0, out = 0, axis = none)",
-             "A function that maps f over a dimension of its arguments: `in:` and `out:` say which (none: not mapped), "
-             "as integers or trees of them.",
-             vmap});
+  register_vmap(in);
   in.define({"scan", "scan(f, init, xs = none, length = none, reverse = false)",
              "Runs (carry, y) = f(carry, x) for each row x of xs and gives the last carry and the ys, stacked. Traced "
              "once, whatever the length.",

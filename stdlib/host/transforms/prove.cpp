@@ -44,20 +44,17 @@ std::vector<std::string> float_names(const std::vector<Value>& arguments) {
 }
 
 Answer answer(Interpreter& in, const Value& f, const Value& arguments, grammar::Span span) {
-  std::vector<Value> leaves = lang::leaves(arguments), floats;
-  std::vector<std::size_t> where;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (!is_real(leaves[i])) continue;
-    where.push_back(i);
-    floats.push_back(leaves[i]);
-  }
+  std::vector<Value> floats;
+  for (const Value& leaf : lang::leaves(arguments))
+    if (is_real(leaf)) floats.push_back(leaf);
   auto of_floats = std::make_shared<Native>();
   of_floats->name = "f";
   of_floats->signature = "f(xs...)";
   of_floats->call = [=](Interpreter& i, BoundArgs& a) {
-    std::vector<Value> now = leaves;
-    for (std::size_t k = 0; k < where.size(); ++k) now[where[k]] = a.rest[k].value;
-    return i.call(f, *lang::with_leaves(arguments, std::move(now)).items(), a.span);
+    std::size_t next = 0;
+    const Value now =
+        lang::map_leaves(arguments, [&](const Value& leaf) { return is_real(leaf) ? a.rest[next++].value : leaf; });
+    return i.call(f, *now.items(), a.span);
   };
   if (floats.empty()) return {in.call(f, *arguments.items(), span), Value()};
   std::vector<Value> call{Value(std::shared_ptr<const Native>(of_floats))};

@@ -7,9 +7,10 @@
 namespace shard::stdlib {
 
 void register_derivatives(lang::Interpreter& in);  // grad value_and_grad vjp jvp linearize jacobian hessian
-void register_mapping(lang::Interpreter& in);      // vmap scan eval_shape
-void register_custom(lang::Interpreter& in);       // remat custom_vjp
-void register_compilation(lang::Interpreter& in);  // jit comm
+void register_mapping(lang::Interpreter& in);      // scan eval_shape, and vmap
+void register_vmap(lang::Interpreter& in);         // vmap.cpp
+void register_custom(lang::Interpreter& in);       // remat checkpoint_name custom_vjp custom_jvp
+void register_compilation(lang::Interpreter& in);  // jit comm explain memory_stats
 
 // An error of the transform `who` where its first argument is no function.
 void need_function(lang::Interpreter& in, lang::BoundArgs& a, const char* who);  // derivatives.cpp

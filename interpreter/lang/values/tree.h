@@ -1,0 +1,56 @@
+// Trees: lists, tuples and records hold leaves; none is an empty tree. The one protocol of all that sends arrays of a
+// value through a graph: take leaves out in order, keep what holds them, and put others in their places.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "interpreter/lang/values/value.h"
+
+namespace shard::lang {
+
+std::vector<Value> leaves(const Value& tree);
+Value with_leaves(const Value& tree, std::vector<Value> leaves);  // the same structure with new leaves
+bool same_structure(const Value& a, const Value& b);
+std::string structure(const Value& tree);  // "{w: *, b: *}" for messages and keys
+
+template <class F>
+Value map_leaves(const Value& tree, F f) {
+  std::vector<Value> all = leaves(tree);
+  for (Value& leaf : all) leaf = f(leaf);
+  return with_leaves(tree, std::move(all));
+}
+
+// A tree some of whose leaves were taken out: each has a place among what `filled` is given. The others stay.
+class HollowTree {
+ public:
+  HollowTree() = default;
+  explicit HollowTree(Value tree) : tree_(std::move(tree)), leaves_(lang::leaves(tree_)), place_(leaves_.size(), -1) {}
+
+  const Value& tree() const { return tree_; }
+  std::size_t size() const { return leaves_.size(); }
+  const Value& leaf(std::size_t i) const { return leaves_[i]; }
+  int place(std::size_t leaf) const { return place_[leaf]; }  // -1: the leaf stays
+  void take(std::size_t leaf, std::size_t place) { place_[leaf] = static_cast<int>(place); }
+  bool same_places(const HollowTree& other) const { return place_ == other.place_; }
+
+  Value filled(std::span<const trace::Tensor> given) const;
+  void forget();  // what was taken out: values of a trace that is over
+
+ private:
+  Value tree_;
+  std::vector<Value> leaves_;
+  std::vector<int> place_;  // by leaf
+};
+
+enum class Take : std::uint8_t { Arrays, ArraysAndNumbers };  // numbers: of the host, and truth values
+
+// Takes leaves out of a tree and appends them to `taken`, made tensors by `as_tensor`; their places are those in
+// `taken`.
+HollowTree take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken,
+                       const std::function<trace::Tensor(const Value&)>& as_tensor);
+
+std::vector<runtime::Type> types_of(std::span<const trace::Tensor> tensors);
+
+}  // namespace shard::lang
