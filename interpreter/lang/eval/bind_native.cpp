@@ -2,8 +2,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "interpreter/lang/eval/bind.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/names/aliases.h"
 
 namespace shard::lang {
 
@@ -17,7 +17,6 @@ struct NativeSignature {
   };
   std::vector<Parameter> params;
   bool rest = false;
-  std::string rest_name;
 };
 
 namespace {
@@ -65,7 +64,6 @@ std::shared_ptr<const NativeSignature> parse(const std::string& text) {
     rest = end < rest.size() ? rest.substr(end + 1) : std::string_view();
     if (item.ends_with("...")) {
       out->rest = true;
-      out->rest_name = std::string(trim(item.substr(0, item.size() - 3)));
       continue;
     }
     NativeSignature::Parameter p;
@@ -80,77 +78,52 @@ std::shared_ptr<const NativeSignature> parse(const std::string& text) {
   return out;
 }
 
+class NativeParameters final : public Parameters {
+ public:
+  NativeParameters(const Native& f, const NativeSignature& s) : f_(f), s_(s) {}
+  std::size_t size() const override { return s_.params.size(); }
+  std::string_view name(std::size_t i) const override { return s_.params[i].name; }
+  bool required(std::size_t i) const override { return s_.params[i].required; }
+  bool open() const override { return s_.rest; }
+  std::string callee() const override { return "`" + f_.name + "`"; }
+  std::string signature() const override { return f_.signature; }
+
+ private:
+  const Native& f_;
+  const NativeSignature& s_;
+};
+
 }  // namespace
 
 Value Impl::call_native(const std::shared_ptr<const Native>& native, std::vector<CallArg>& args, grammar::Span span) {
   const Native& f = *native;
   if (!f.parsed) f.parsed = parse(f.signature);
   const NativeSignature& s = *f.parsed;
+  const Bound places = bind_arguments(NativeParameters(f, s), args, span);
+  const auto given = [&](std::int32_t k) -> CallArg& { return args[static_cast<std::size_t>(k)]; };
+  const auto span_of = [&](const CallArg& a) { return a.span.known() ? a.span : span; };
   BoundArgs bound;
   bound.span = span;
   bound.args.resize(s.params.size());
-  std::vector<std::ptrdiff_t> came(s.params.size(), -1);  // which argument went where, to hand it back
-  std::size_t next = 0;
-  auto refuse = [&](grammar::Span where, std::string why, std::vector<std::string> notes = {}) {
-    notes.insert(notes.begin(), f.signature);
-    fail("call", where.known() ? where : span, std::move(why), std::move(notes));
-  };
-  std::size_t positional = 0;
-  for (const CallArg& a : args) positional += a.name.empty();
-  if (positional > s.params.size() && !s.rest)
-    refuse(span, "`" + f.name + "` takes at most " + std::to_string(s.params.size()) +
-                     (s.params.size() == 1 ? " argument" : " arguments") + ", and " + std::to_string(positional) +
-                     " were given");
-  for (std::size_t k = 0; k < args.size(); ++k) {
-    CallArg& a = args[k];
-    std::size_t i = 0;
-    if (a.name.empty()) {
-      i = next++;
-      // After `f(xs...)` with parameters behind a rest there are none: the rest is always last.
-    } else {
-      while (i < s.params.size() && s.params[i].name != a.name) ++i;
-      if (i == s.params.size() && !s.rest) {
-        std::vector<std::string> names, notes;
-        for (const auto& p : s.params) names.push_back(p.name);
-        if (auto near = parameter_near(a.name, names)) notes.push_back("did you mean `" + *near + ":`?");
-        refuse(a.span, "`" + f.name + "` has no parameter `" + a.name + "`", std::move(notes));
-      }
-      if (i < s.params.size() && came[i] >= 0)
-        refuse(a.span, "the argument `" + a.name + "` of `" + f.name + "` is given twice");
-    }
-    if (i < s.params.size()) came[i] = static_cast<std::ptrdiff_t>(k);
-  }
-  next = 0;
-  for (std::size_t i = 0; i < s.params.size(); ++i)
-    if (came[i] < 0 && s.params[i].required)
-      refuse(span, "`" + f.name + "` needs an argument `" + s.params[i].name + "`");
-  std::vector<bool> used(args.size(), false);
   for (std::size_t i = 0; i < s.params.size(); ++i) {
-    BoundArg& b = bound.args[i];
-    if (came[i] < 0) {
-      b.value = s.params[i].otherwise;
-      b.span = span;
+    if (places.argument[i] < 0) {
+      bound.args[i] = {s.params[i].otherwise, false, span};
       continue;
     }
-    CallArg& a = args[static_cast<std::size_t>(came[i])];
-    used[static_cast<std::size_t>(came[i])] = true;
-    b = {std::move(a.value), true, a.span.known() ? a.span : span};
-    a.value = Value();
+    CallArg& a = given(places.argument[i]);
+    bound.args[i] = {std::exchange(a.value, Value()), true, span_of(a)};
   }
-  std::vector<std::size_t> rest_came;
-  for (std::size_t k = 0; k < args.size(); ++k)
-    if (!used[k]) {
-      bound.rest.push_back({args[k].name, std::move(args[k].value), args[k].span.known() ? args[k].span : span});
-      args[k].value = Value();
-      rest_came.push_back(k);
-    }
+  for (std::int32_t k : places.further) {
+    CallArg& a = given(k);
+    bound.rest.push_back({a.name, std::exchange(a.value, Value()), span_of(a)});
+  }
   try {
     return at(span, [&] { return f.call(in, bound); });
   } catch (...) {
-    for (std::size_t i = 0; i < came.size(); ++i)
-      if (came[i] >= 0) args[static_cast<std::size_t>(came[i])].value = std::move(bound.args[i].value);
-    for (std::size_t k = 0; k < rest_came.size() && k < bound.rest.size(); ++k)
-      args[rest_came[k]].value = std::move(bound.rest[k].value);
+    for (std::size_t i = 0; i < places.argument.size(); ++i)
+      if (places.argument[i] >= 0) given(places.argument[i]).value = std::move(bound.args[i].value);
+    for (std::size_t k = 0; k < places.further.size() && k < bound.rest.size(); ++k)
+      given(places.further[k]).value = std::move(bound.rest[k].value);
     throw;
   }
 }

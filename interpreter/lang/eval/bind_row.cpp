@@ -1,4 +1,5 @@
 // Calls of operations: arguments bound by the row's signature, operands made arrays, everything else made attributes.
+#include "interpreter/lang/eval/bind.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/index/index.h"
 #include "interpreter/lang/layouts/spec.h"
@@ -16,42 +17,50 @@ namespace {
 
 bool is_tree(const Value& v) { return v.items() || v.fields(); }
 
-class Binder {
+class RowParameters final : public Parameters {
  public:
-  Binder(Impl& m, const ir::OpDef& op, std::vector<CallArg>& args, Span span)
-      : m_(m), op_(op), signature_(m.ctx.table().signature(op)), args_(args), span_(span) {}
+  RowParameters(const ir::OpDef& op, const ir::Signature& s) : op_(op), params_(s.params), text_(s.text) {}
+  std::size_t size() const override { return params_.size(); }
+  std::string_view name(std::size_t i) const override { return params_[i].name; }
+  bool required(std::size_t i) const override {
+    const Parameter& p = params_[i];
+    return p.is_operand() ? !p.optional && !p.rest : !p.default_value;
+  }
+  int rest() const override {
+    for (std::size_t i = 0; i < params_.size(); ++i)
+      if (params_[i].rest) return static_cast<int>(i);
+    return -1;
+  }
+  std::string callee() const override { return "`" + std::string(op_.name) + "`"; }
+  std::string signature() const override { return text_; }
 
-  void bind() {
-    const auto& params = signature_.params;
-    std::vector<std::vector<const CallArg*>> given(params.size());
-    std::size_t next = 0, positional = 0, most = params.size();
-    bool rest = false;
-    for (const CallArg& a : args_) positional += a.name.empty();
-    for (const Parameter& p : params) rest = rest || p.rest;
+ private:
+  const ir::OpDef& op_;
+  const std::vector<Parameter>& params_;
+  const std::string& text_;
+};
+
+// The arguments of one call as a row takes them.
+class RowCall {
+ public:
+  RowCall(Impl& m, const ir::OpDef& op, std::vector<CallArg>& args, Span span)
+      : m_(m), op_(op), signature_(m.ctx.table().signature(op)), args_(args), span_(span) {
     one_list();
-    if (positional > most && !rest)
-      refuse(span_, "`" + name() + "` takes at most " + std::to_string(most) +
-                        (most == 1 ? " argument" : " arguments") + ", and " + std::to_string(positional) +
-                        " were given");
-    for (const CallArg& a : args_) {
-      std::size_t i = 0;
-      if (a.name.empty()) {
-        while (next < params.size() && !params[next].rest && !given[next].empty()) ++next;
-        i = std::min(next, params.size() - 1);
-        if (!params[i].rest) ++next;
-      } else {
-        while (i < params.size() && params[i].name != a.name) ++i;
-        if (i == params.size()) {
-          std::vector<std::string> names, notes;
-          for (const Parameter& p : params) names.push_back(p.name);
-          if (auto near = parameter_near(a.name, names)) notes.push_back("did you mean `" + *near + ":`?");
-          refuse(a.span, "`" + name() + "` has no parameter `" + a.name + "`", std::move(notes));
-        }
-        if (!given[i].empty()) refuse(a.span, "the argument `" + a.name + "` of `" + name() + "` is given twice");
-      }
-      given[i].push_back(&a);
+    const RowParameters parameters(op_, signature_);
+    const Bound bound = bind_arguments(parameters, args_, span_);
+    const int rest = parameters.rest();
+    for (std::size_t i = 0; i < signature_.params.size(); ++i) {
+      const Parameter& p = signature_.params[i];
+      const CallArg* a = bound.argument[i] < 0 ? nullptr : &args_[static_cast<std::size_t>(bound.argument[i])];
+      if (static_cast<int>(i) == rest && !a)
+        further(p, bound.further);
+      else if (p.is_operand())
+        operand(p, a);
+      else if (!a)
+        attrs.set(p.name, *p.default_value);
+      else
+        attribute(p, *a);
     }
-    for (std::size_t i = 0; i < params.size(); ++i) one(params[i], given[i]);
   }
 
   std::vector<Tensor> operands;
@@ -59,9 +68,8 @@ class Binder {
 
  private:
   std::string name() const { return std::string(op_.name); }
-  [[noreturn]] void refuse(Span where, std::string why, std::vector<std::string> notes = {}) {
-    notes.insert(notes.begin(), signature_.text);
-    m_.fail("call", where.known() ? where : span_, std::move(why), std::move(notes));
+  [[noreturn]] void refuse(Span where, std::string why) {
+    m_.fail("call", where.known() ? where : span_, std::move(why), {signature_.text});
   }
   // zeros(3, 4): integers where one list of them is meant
   void one_list() {
@@ -88,50 +96,35 @@ class Binder {
   }
   Span span_of(const CallArg& a) const { return a.span.known() ? a.span : span_; }
 
-  void one(const Parameter& p, const std::vector<const CallArg*>& given) {
-    if (p.is_operand()) {
-      operand(p, given);
-      return;
-    }
-    if (given.empty()) {
-      if (!p.default_value) refuse(span_, "`" + name() + "` needs an argument `" + p.name + "`");
-      attrs.set(p.name, *p.default_value);
-      return;
-    }
-    const CallArg& a = *given[0];
-    if (a.value.is_none() &&
-        (p.optional || (p.default_value && std::holds_alternative<std::monostate>(*p.default_value)))) {
-      attrs.set(p.name, std::monostate{});
-      return;
-    }
-    attrs.set(p.name, attribute(p, a));
+  void attribute(const Parameter& p, const CallArg& a) {
+    const bool may_be_none =
+        p.optional || (p.default_value && std::holds_alternative<std::monostate>(*p.default_value));
+    attrs.set(p.name, a.value.is_none() && may_be_none ? ir::AttrValue() : value_of(p, a));
   }
 
-  void operand(const Parameter& p, const std::vector<const CallArg*>& given) {
-    const bool none = given.empty() || (given.size() == 1 && given[0]->value.is_none());
+  void operand(const Parameter& p, const CallArg* a) {
+    const bool none = !a || a->value.is_none();
     if (p.optional) attrs.set("has_" + p.name, !none);
-    if (none) {
-      if (p.optional || (p.rest && given.empty())) return;
-      if (given.empty()) refuse(span_, "`" + name() + "` needs an argument `" + p.name + "`");
-    }
+    if (none && p.optional) return;
     if (p.kind == ParamKind::Array && !p.rest) {
-      add(given[0]->value, *given[0], p);
-      return;
+      add(a->value, *a, p);
+    } else if (const auto* items = a->value.items()) {
+      for (const Value& v : *items) add(v, *a, p);
+    } else if (!p.rest && a->value.is_tensor() && !a->value.tensor().type().shape.empty()) {
+      for (std::int64_t i = 0; i < a->value.tensor().type().shape[0]; ++i)
+        operands.push_back(row(m_.in, a->value.tensor(), i, span_of(*a)).tensor());
+    } else {
+      add(a->value, *a, p);
     }
-    for (const CallArg* a : given) {
-      if (const auto* items = a->value.items()) {
-        if (given.size() > 1) {
-          add(a->value, *a, p);
-          continue;
-        }
-        for (const Value& v : *items) add(v, *a, p);
-      } else if (p.kind == ParamKind::Arrays && !p.rest && a->value.is_tensor() &&
-                 !a->value.tensor().type().shape.empty()) {
-        for (std::int64_t i = 0; i < a->value.tensor().type().shape[0]; ++i)
-          operands.push_back(row(m_.in, a->value.tensor(), i, span_of(*a)).tensor());
-      } else {
-        add(a->value, *a, p);
-      }
+  }
+
+  // `xs...`: all that follow, or one list of them.
+  void further(const Parameter& p, const std::vector<std::int32_t>& places) {
+    for (std::int32_t k : places) {
+      const CallArg& a = args_[static_cast<std::size_t>(k)];
+      const auto* items = places.size() == 1 ? a.value.items() : nullptr;
+      if (!items) add(a.value, a, p);
+      for (std::size_t i = 0; items && i < items->size(); ++i) add((*items)[i], a, p);
     }
   }
   void add(const Value& v, const CallArg& a, const Parameter& p) {
@@ -140,7 +133,7 @@ class Binder {
     operands.push_back(m_.in.tensor(v, span_of(a)));
   }
 
-  ir::AttrValue attribute(const Parameter& p, const CallArg& a) {
+  ir::AttrValue value_of(const Parameter& p, const CallArg& a) {
     const Value& v = a.value;
     const Span where = span_of(a);
     const std::string what = "`" + p.name + "` of `" + name() + "`";
@@ -231,18 +224,14 @@ std::optional<ir::Layout> constraint(const ir::Attrs& attrs) {
 
 Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span) {
   // Collectives map over trees.
-  if (op.comm != ir::Comm::None && !args.empty() && args[0].name.empty() && is_tree(args[0].value)) {
-    std::vector<Value> out;
-    for (Value& leaf : leaves(args[0].value)) {
+  if (op.comm != ir::Comm::None && !args.empty() && args[0].name.empty() && is_tree(args[0].value))
+    return map_leaves(args[0].value, [&](const Value& leaf) {
       std::vector<CallArg> one = args;
-      one[0].value = std::move(leaf);
-      out.push_back(call_row(op, one, span));
-    }
-    return with_leaves(args[0].value, std::move(out));
-  }
+      one[0].value = leaf;
+      return call_row(op, one, span);
+    });
   return at(span, [&]() -> Value {
-    Binder b(*this, op, args, span);
-    b.bind();
+    RowCall b(*this, op, args, span);
     ctx.set_span(recorded_at(span));
     const auto asked = constraint(b.attrs);
     std::vector<Tensor> out = ctx.apply(op, b.operands, std::move(b.attrs));

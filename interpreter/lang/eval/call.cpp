@@ -1,13 +1,14 @@
 // Calls of values: of functions of the script here, of natives and operation rows in bind_native.cpp and bind_row.cpp.
 // How a call is written is call_expr.cpp.
+#include "interpreter/lang/eval/bind.h"
 #include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/operators.h"
 #include "interpreter/lang/layouts/annotations.h"
-#include "interpreter/lang/names/aliases.h"
 #include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/modes.h"
+#include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
 
@@ -20,32 +21,21 @@ namespace {
 
 constexpr int kDepth = 1000;  // calls of functions of the script that may be open
 
-std::string name_of(const Function& f) { return f.name.empty() ? "this function" : "`" + f.name + "`"; }
 std::string frame_name(const Function& f) { return f.name.empty() ? "fn" : f.name; }
 
-const std::string* parameter_name(const Param& p) {
-  auto* n = std::get_if<NamePattern>(&p.pattern->node);
-  return n ? &n->name : nullptr;
-}
+// Of a dtype that is called: `f32(x)`.
+class CastParameters final : public Parameters {
+ public:
+  explicit CastParameters(runtime::DType to) : to_(runtime::name(to)) {}
+  std::size_t size() const override { return 1; }
+  std::string_view name(std::size_t) const override { return "x"; }
+  bool required(std::size_t) const override { return true; }
+  std::string callee() const override { return "`" + to_ + "`"; }
+  std::string signature() const override { return to_ + "(x)"; }
 
-std::vector<std::string> parameter_names(const Function& f) {
-  std::vector<std::string> out;
-  for (const Param& p : f.params) {
-    const std::string* n = parameter_name(p);
-    out.push_back(n ? *n : "(...)");
-  }
-  return out;
-}
-
-// "takes 2 arguments (a, b)"
-std::string takes(const Function& f) {
-  std::size_t least = 0;
-  for (const Param& p : f.params) least += p.default_value == nullptr;
-  const std::size_t most = f.params.size();
-  std::string n = least == most ? std::to_string(most) : std::to_string(least) + " to " + std::to_string(most);
-  return name_of(f) + " takes " + n + (most == 1 && least == 1 ? " argument" : " arguments") +
-         (most ? " (" + joined(parameter_names(f)) + ")" : "");
-}
+ private:
+  std::string to_;
+};
 
 class Depth {
  public:
@@ -96,7 +86,8 @@ Value run_body(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
     flow = m.eval_flow(*closure.function->body, out);
   } catch (const FlowSignal& s) { flow = s.flow; }
   if (flow == Flow::Return) out = std::move(m.returned);
-  if (closure.function->result && !closure.bare) return on_result(m, closure, std::move(out), span);
+  if (closure.function->result && closure.result_checked && !closure.bare)
+    return on_result(m, closure, std::move(out), span);
   return out;
 }
 
@@ -116,12 +107,11 @@ Value run_bound(Impl& m, ActiveFrame& f, const Closure& closure, Span span) {
 Value Impl::call(const Value& f, std::vector<CallArg>& args, Span span) {
   if (auto* c = f.get<ClosureRef>()) return call_closure(*c, args, span);
   if (auto* n = f.get<NativeRef>()) return call_native(*n, args, span);
+  if (auto* w = f.get<std::shared_ptr<const Wrapped>>())
+    return at(span, [&, keep = *w] { return keep->call(in, args, span); });
   if (auto* op = f.get<const ir::OpDef*>()) return call_row(**op, args, span);
   if (auto* t = f.get<runtime::DType>()) {
-    if (args.size() != 1 || !args[0].name.empty())
-      fail("call", span,
-           "`" + std::string(runtime::name(*t)) + "` takes 1 argument, the array to cast, and " +
-               std::to_string(args.size()) + " were given");
+    bind_arguments(CastParameters(*t), args, span);
     args.push_back({"", *t, span});
     return call_row(ctx.table().at(kCastRow), args, span);
   }
@@ -137,34 +127,7 @@ Value Impl::call(const Value& f, std::vector<CallArg>& args, Span span) {
 
 Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span span) {
   const Function& fn = *f->function;
-  const std::size_t n = fn.params.size();
-  std::vector<CallArg*> given(n, nullptr);
-  std::size_t positional = 0;
-  for (CallArg& a : args) positional += a.name.empty();
-  if (positional > n)
-    fail("call", span,
-         takes(fn) + ", and " + std::to_string(positional) + (positional == 1 ? " was" : " were") + " given");
-  std::size_t next = 0;
-  for (CallArg& a : args) {
-    if (a.name.empty()) {
-      given[next++] = &a;
-      continue;
-    }
-    std::size_t i = 0;
-    while (i < n && !(parameter_name(fn.params[i]) && *parameter_name(fn.params[i]) == a.name)) ++i;
-    if (i == n) {
-      std::vector<std::string> notes{takes(fn)};
-      if (auto near = parameter_near(a.name, parameter_names(fn))) notes.push_back("did you mean `" + *near + ":`?");
-      fail("call", a.span, name_of(fn) + " has no parameter `" + a.name + "`", std::move(notes));
-    }
-    if (given[i]) fail("call", a.span, "the argument `" + a.name + "` of " + name_of(fn) + " is given twice");
-    given[i] = &a;
-  }
-  for (std::size_t i = 0; i < n; ++i)
-    if (!given[i] && !fn.params[i].default_value)
-      fail("call", span,
-           takes(fn) + ", and " + std::to_string(args.size()) + (args.size() == 1 ? " was" : " were") + " given",
-           {"missing: " + parameter_names(fn)[i]});
+  const Bound bound = bind_arguments(ClosureParameters(fn), args, span);
   FrameMemory memory(frames, *f);
   poll(span);
   Depth depth_guard(*this, span);
@@ -172,11 +135,12 @@ Value Impl::call_closure(const ClosureRef& f, std::vector<CallArg>& args, Span s
     {
       FrameScope scope(frames, memory.frame);
       for (const auto& [slot_of, size] : f->sizes) declare(slot_of, Value(size), true);
-      for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t i = 0; i < fn.params.size(); ++i) {
         const Param& p = fn.params[i];
-        Value v = given[i] ? std::move(given[i]->value) : eval(*p.default_value);
+        CallArg* given = bound.argument[i] < 0 ? nullptr : &args[static_cast<std::size_t>(bound.argument[i])];
+        Value v = given ? std::move(given->value) : eval(*p.default_value);
         if (p.annot && !f->bare)
-          v = on_entry(*this, *f, i, std::move(v), given[i] && given[i]->span.known() ? given[i]->span : span);
+          v = on_entry(*this, *f, i, std::move(v), given && given->span.known() ? given->span : span);
         bind(*p.pattern, std::move(v), true);
       }
     }

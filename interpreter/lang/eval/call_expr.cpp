@@ -7,6 +7,7 @@
 #include "interpreter/lang/names/aliases.h"
 #include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/values/unknown.h"
+#include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
 
@@ -225,12 +226,13 @@ class CallSite {
     }
   }
 
-  // A native may have taken its arguments apart when it fails: what fixes need is kept, where something is laid out by
-  // its type. A compiled function gets its arguments alone, so that it may reuse their memory; its errors are of its
-  // body.
+  // A native, and what wraps a function, may have taken its arguments apart when it fails: what fixes need is kept,
+  // where something is laid out by its type. A compiled function gets its arguments alone, so that it may reuse their
+  // memory; its errors are of its body.
   void keep_for_fixes() {
-    auto* native = function_.get<NativeRef>();
-    if (!m_.fixer || !native || (*native)->compiled) return;
+    auto* wrapped = function_.get<std::shared_ptr<const Wrapped>>();
+    const bool compiled = wrapped && (*wrapped)->kind == Wrapped::Kind::Jit;
+    if (!m_.fixer || compiled || (!wrapped && !function_.is<NativeRef>())) return;
     auto typed = [](const CallArg& a) {
       return a.value.is_tensor() && a.value.tensor().valid() && !a.value.tensor().type().sharding.used_axes().empty();
     };

@@ -6,6 +6,7 @@
 #include "interpreter/lang/fixes/spec_fix.h"
 #include "interpreter/lang/fixes/suggest.h"
 #include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
 
@@ -93,7 +94,8 @@ void Fixes::call(Error& error, const Expr& e, const Value& function, const std::
   if (code == "layout" || code == "spec") fix_out(m_, error, function, args, written, e.span);
   // A builtin that calls functions (vmap, scan, grad) may be given other arguments where nothing is wrong with the
   // function.
-  const bool inside = code == "layout" && function.is<std::shared_ptr<const Native>>();
+  const bool inside = code == "layout" &&
+                      (function.is<std::shared_ptr<const Native>>() || function.is<std::shared_ptr<const Wrapped>>());
   if (!is_fixable(error, e) && !(inside && error.diagnostic.fixes.empty())) return;
   std::vector<Part> parts;
   for (std::size_t i = 0; i < args.size(); ++i) parts.push_back({args[i].value, written[i]});

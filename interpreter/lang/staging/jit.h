@@ -10,7 +10,7 @@
 namespace shard::lang {
 
 // `in` and `out`: specs (trees, prefixes) for arguments and results, or none.
-Value make_jit(Interpreter& in, Value function, Value in_specs, Value out_specs, grammar::Span span);
+Value make_jit(Value function, Value in_specs, Value out_specs, grammar::Span span);
 
 // A call that was compiled, as people know it.
 struct Compiled {
@@ -23,8 +23,8 @@ struct Compiled {
 
 // What a call of `f` with these arguments compiles to (f need not be a jit function); shares the trace with jit.
 // Nothing runs.
-std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, std::vector<CallArg> args,
+std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, const std::vector<CallArg>& args,
                                                  grammar::Span span);
-Compiled compiled_call(Interpreter& in, const Value& f, std::vector<CallArg> args, grammar::Span span);
+Compiled compiled_call(Interpreter& in, const Value& f, const std::vector<CallArg>& args, grammar::Span span);
 
 }  // namespace shard::lang

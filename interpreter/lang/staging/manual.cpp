@@ -6,11 +6,13 @@
 
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/ir/varying.h"
+#include "interpreter/lang/eval/bind.h"
 #include "interpreter/lang/layouts/annotations.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/report/written.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/staging/manual.h"
+#include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
 
@@ -24,12 +26,18 @@ using Impl = Interpreter::Impl;
 
 namespace {
 
-struct Body {
-  ManualSpecs specs;
-  Value function;
-  std::string name;
+class ManualFunction final : public Wrapped {
+ public:
+  ManualFunction(Value f, std::string how, ManualSpecs s)
+      : Wrapped(Kind::Manual, std::move(how), std::move(f)), specs(std::move(s)) {
+    const Closure* closure = written_function(function);
+    const std::string written = closure ? closure->function->name : "";
+    name = word != "manual" ? word + "(...)" : written.empty() ? "a manual function" : written;
+  }
+  Value call(Interpreter& in, std::vector<CallArg>& args, grammar::Span span) const override;
 
-  Value run(Interpreter& in, std::vector<CallArg> args, grammar::Span span) const;
+  const ManualSpecs specs;
+  std::string name;  // for messages
 };
 
 // One argument leaf or result leaf with its layout.
@@ -38,9 +46,9 @@ struct Placed {
   ir::Layout layout;
 };
 
-class Call {
+class ManualCall {
  public:
-  Call(Interpreter& in, const Body& body, grammar::Span span)
+  ManualCall(Interpreter& in, const ManualFunction& body, grammar::Span span)
       : in_(in), impl_(in.impl()), ctx_(in.context()), body_(body), span_(span) {
     if (auto* closure = body.function.get<std::shared_ptr<const Closure>>()) function_ = (*closure)->function.get();
     outer_ = body.specs.mesh ? body.specs.mesh : ctx_.mesh();
@@ -50,16 +58,15 @@ class Call {
   }
 
   Value operator()(std::vector<CallArg> given_args) {
-    const std::vector<CallArg> args = in_order(std::move(given_args));
-    for (std::size_t next = 0; const CallArg& a : args) {
-      const std::size_t i = a.name.empty() ? next++ : parameter(a);
+    const std::vector<Given> args = in_order(std::move(given_args));
+    for (const auto& [a, i] : args) {
       leaf_argument_ = !a.value.items() && !a.value.fields();
       place(a.value, spec_of(i), i, a.span.known() ? a.span : span_);
     }
     std::vector<Type> types;
     for (const Placed& p : inputs_) types.push_back(local_type(p));
     std::vector<Value> leading;  // without a gap before them
-    for (const CallArg& a : args)
+    for (const auto& [a, i] : args)
       if (a.name.empty()) leading.push_back(a.value);
     const Value function = with_sizes(impl_, body_.function, leading, span_);
     HollowTree result;
@@ -67,10 +74,10 @@ class Call {
     trace::Traced traced = in_.trace(types, [&](std::span<const Tensor> given) {
       Surroundings::Kept surroundings(impl_.surroundings);
       ctx_.set_mesh(inner_);
-      std::vector<CallArg> local = args;
+      std::vector<CallArg> local;
       std::size_t at = 0;
-      for (CallArg& a : local)
-        a.value = map_leaves(a.value, [&](const Value& leaf) { return is_operand(leaf) ? Value(given[at++]) : leaf; });
+      const auto operand = [&](const Value& leaf) { return is_operand(leaf) ? Value(given[at++]) : leaf; };
+      for (const auto& [a, i] : args) local.push_back({a.name, map_leaves(a.value, operand), a.span});
       result = HollowTree(in_.call(function, std::move(local), span_));
       return results(result, out_layouts);
     });
@@ -80,54 +87,49 @@ class Call {
  private:
   // ---- arguments
 
-  // In the order of the parameters. Behind one that is left out (it has a default) they keep their names.
-  std::vector<CallArg> in_order(std::vector<CallArg> args) {
-    const std::size_t positional = static_cast<std::size_t>(
-        std::count_if(args.begin(), args.end(), [](const CallArg& a) { return a.name.empty(); }));
-    const bool counted = !body_.specs.in_unknown && !body_.specs.one_for_all;
-    const std::size_t most = counted ? body_.specs.in.size() : function_ ? function_->params.size() : args.size();
-    if (positional > most || (!function_ && positional != most))
-      impl_.fail("call", span_,
-                 body_.name + " takes " + std::to_string(most) + (most == 1 ? " argument" : " arguments") +
-                     ", the call has " + std::to_string(args.size()));
-    std::vector<std::optional<CallArg>> slots(std::max(most, args.size()));
-    std::size_t next = 0;
-    for (CallArg& a : args) {
-      std::size_t i = next;
-      if (a.name.empty())
-        ++next;
-      else
-        i = parameter(a);
-      if (slots[i]) impl_.fail("call", a.span, body_.name + " gets `" + a.name + "` twice");
-      slots[i] = std::move(a);
-    }
-    std::vector<CallArg> out;
-    bool gap = false;
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      if (!slots[i]) {
-        if (i >= most) continue;
-        if (i >= function_->params.size() || !function_->params[i].default_value)
-          impl_.fail("call", span_, body_.name + " needs " + subject("argument", i));
-        gap = true;
-        continue;
+  struct Given {
+    CallArg arg;  // named behind a parameter that is left out (it has a default)
+    std::size_t parameter;
+  };
+
+  // In the order of the parameters.
+  std::vector<Given> in_order(std::vector<CallArg> args) {
+    std::size_t positional = 0;
+    for (const CallArg& a : args) positional += a.name.empty();
+    std::vector<Given> out;
+    if (!function_) {
+      for (CallArg& a : args) {
+        if (!a.name.empty())
+          impl_.fail("call", a.span, "per-device code takes positional arguments, `" + a.name + ":` was given");
+        out.push_back({std::move(a), out.size()});
       }
-      slots[i]->name = gap ? parameter_name(i) : "";
-      out.push_back(std::move(*slots[i]));
+      check_specs(positional, positional);
+      return out;
+    }
+    const ClosureParameters parameters(*function_);
+    const Bound bound = bind_arguments(parameters, args, span_);
+    check_specs(positional, parameters.size());
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (bound.argument[i] < 0) continue;
+      const bool gap = out.size() < i;
+      out.push_back({std::move(args[static_cast<std::size_t>(bound.argument[i])]), i});
+      out.back().arg.name = gap ? std::string(parameters.name(i)) : "";
     }
     return out;
   }
 
-  std::size_t parameter(const CallArg& a) {
-    for (std::size_t i = 0; function_ && i < function_->params.size(); ++i)
-      if (parameter_name(i) == a.name) return i;
-    if (function_) impl_.fail("call", a.span, body_.name + " has no parameter `" + a.name + "`");
-    impl_.fail("call", a.span, "per-device code takes positional arguments, `" + a.name + ":` was given");
+  // Specs by position are as many as the arguments. What has a default and no spec is a number of the host.
+  void check_specs(std::size_t positional, std::size_t most) {
+    const ManualSpecs& specs = body_.specs;
+    const std::size_t n = specs.in.size();
+    if (specs.in_unknown || specs.one_for_all || (positional <= n && n <= most)) return;
+    impl_.fail("call", span_,
+               body_.name + " has specs for " + std::to_string(n) + (n == 1 ? " argument" : " arguments") + ", and " +
+                   std::to_string(positional) + (positional == 1 ? " was" : " were") + " given");
   }
+
   std::string parameter_name(std::size_t i) const {
-    auto* name = function_ && i < function_->params.size()
-                     ? std::get_if<grammar::NamePattern>(&function_->params[i].pattern->node)
-                     : nullptr;
-    return name ? name->name : "";
+    return function_ && i < function_->params.size() ? std::string(ClosureParameters(*function_).name(i)) : "";
   }
   const Value& spec_of(std::size_t position) const {
     static const Value none;
@@ -395,7 +397,7 @@ class Call {
   Interpreter& in_;
   Impl& impl_;
   trace::Context& ctx_;
-  const Body& body_;
+  const ManualFunction& body_;
   const grammar::Function* function_ = nullptr;  // where the body is a function of the script
   grammar::Span span_;
   MeshRef outer_, inner_;
@@ -404,8 +406,8 @@ class Call {
   bool leaf_argument_ = false;  // the argument that is being placed is no tree
 };
 
-Value Body::run(Interpreter& in, std::vector<CallArg> args, grammar::Span span) const {
-  return Call(in, *this, span)(std::move(args));
+Value ManualFunction::call(Interpreter& in, std::vector<CallArg>& args, grammar::Span span) const {
+  return ManualCall(in, *this, span)(args);
 }
 
 }  // namespace
@@ -434,18 +436,12 @@ Value annotation_specs(const grammar::Annot& a, const std::vector<Value>& values
   return Value(std::shared_ptr<const Spec>(std::move(spec)));
 }
 
-Value manual_function(Interpreter& in, Value function, std::string name, ManualSpecs specs, grammar::Span span) {
-  auto body = std::make_shared<const Body>(Body{std::move(specs), std::move(function), std::move(name)});
-  auto native = std::make_shared<Native>();
-  native->name = body->name;
-  native->signature = body->name + "(xs...)";
-  native->doc = "A function that each device runs on its own blocks.";
-  native->call = [body](Interpreter& i, BoundArgs& a) { return body->run(i, std::move(a.rest), a.span); };
-  // Traced as a jit function is: once a key.
-  return make_jit(in, Value(std::shared_ptr<const Native>(native)), Value(), Value(), span);
+Value manual_function(Value function, std::string word, ManualSpecs specs, grammar::Span span) {
+  auto manual = std::make_shared<ManualFunction>(std::move(function), std::move(word), std::move(specs));
+  return make_jit(Value(std::shared_ptr<const Wrapped>(std::move(manual))), Value(), Value(), span);
 }
 
-Value make_manual(Interpreter& in, std::shared_ptr<const Closure> closure, std::vector<std::string> axes, bool all_axes,
+Value make_manual(std::shared_ptr<const Closure> closure, std::vector<std::string> axes, bool all_axes,
                   grammar::Span span) {
   ManualSpecs specs;
   specs.axes = std::move(axes);
@@ -455,8 +451,7 @@ Value make_manual(Interpreter& in, std::shared_ptr<const Closure> closure, std::
   for (const auto& p : f.params)
     specs.in.push_back(p.annot ? annotation_specs(*p.annot, closure->annotations, at) : Value());
   if (f.result) specs.out = annotation_specs(*f.result, closure->annotations, at);
-  std::string name = f.name.empty() ? "a manual function" : f.name;
-  return manual_function(in, Value(closure), std::move(name), std::move(specs), span);
+  return manual_function(Value(closure), "manual", std::move(specs), span);
 }
 
 }  // namespace shard::lang

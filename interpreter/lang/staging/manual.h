@@ -17,6 +17,7 @@ struct ManualSpecs {
 // The specs of an annotation, a tree like the annotation's; those that are values stand in `values`, in order of
 // writing.
 Value annotation_specs(const grammar::Annot& a, const std::vector<Value>& values, std::size_t& at);
-Value manual_function(Interpreter& in, Value function, std::string name, ManualSpecs specs, grammar::Span span);
+// `word`: how it was made, "manual" or "shard_map". Traced once a key, as a jit function is.
+Value manual_function(Value function, std::string word, ManualSpecs specs, grammar::Span span);
 
 }  // namespace shard::lang

@@ -18,21 +18,27 @@ Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure) {
         for (const auto& w : axis->names) axes.push_back(w.text);
     switch (m.kind) {
       case ModifierKind::Jit:
-        out = make_jit(in, std::move(out), {}, {}, f->name_span.known() ? f->name_span : f->span);
+        out = make_jit(std::move(out), {}, {}, f->name_span.known() ? f->name_span : f->span);
         break;
       case ModifierKind::Manual:
         if (!out.is<std::shared_ptr<const Closure>>())
           in.fail("form", m.span, "`manual` stands next to `fn`, the other words before it", {"write `jit manual fn`"});
-        out = make_manual(in, closure, std::move(axes), m.all_axes, m.span);
+        out = make_manual(closure, std::move(axes), m.all_axes, m.span);
         break;
       case ModifierKind::Auto:
-        out = make_region(in, std::move(out), runtime::AxisKind::Auto, std::move(axes), m.all_axes, m.span);
+        out = make_region(std::move(out), runtime::AxisKind::Auto, std::move(axes), m.all_axes);
         break;
       case ModifierKind::Explicit:
-        out = make_region(in, std::move(out), runtime::AxisKind::Explicit, std::move(axes), m.all_axes, m.span);
+        out = make_region(std::move(out), runtime::AxisKind::Explicit, std::move(axes), m.all_axes);
         break;
     }
   }
+  return out;
+}
+
+Value call_wrapped(Interpreter& in, const Wrapped& w, std::vector<CallArg>& args, grammar::Span span) {
+  Value out = in.impl().call(w.function, args, span);
+  if (span.known()) in.context().set_span(span);
   return out;
 }
 

@@ -1,7 +1,8 @@
-// Modifiers of functions: `jit fn`, `manual fn`, `auto(@X) fn`, `explicit(@X) fn`. A modified function is a host
-// function around the closure that was written.
+// Modifiers of functions: `jit fn`, `manual fn`, `auto(@X) fn`, `explicit(@X) fn`. A modified function wraps the
+// closure that was written (values/wrapped.h).
 #pragma once
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
 
@@ -9,10 +10,12 @@ namespace shard::lang {
 Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure);
 
 // Per-device code: `closure` is bare, its annotations give the specs. Empty axes: all of the mesh.
-Value make_manual(Interpreter& in, std::shared_ptr<const Closure> closure, std::vector<std::string> axes, bool all_axes,
+Value make_manual(std::shared_ptr<const Closure> closure, std::vector<std::string> axes, bool all_axes,
                   grammar::Span span);
 // A region in which these axes are auto (or explicit): `f` is called inside, its arguments cross over.
-Value make_region(Interpreter& in, Value f, runtime::AxisKind kind, std::vector<std::string> axes, bool all_axes,
-                  grammar::Span span);
+Value make_region(Value f, runtime::AxisKind kind, std::vector<std::string> axes, bool all_axes);
+
+// A call of the function that is wrapped; what is recorded next is of the call itself again.
+Value call_wrapped(Interpreter& in, const Wrapped& w, std::vector<CallArg>& args, grammar::Span span);
 
 }  // namespace shard::lang

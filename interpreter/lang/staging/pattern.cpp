@@ -15,6 +15,10 @@ void push_number(const Value& v, Gathered& out) {
     out.numbers.emplace_back(*v.get<double>());
 }
 
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
+}
+
 bool same_info(const exec::ArgInfo& info, const runtime::DeviceArray& a) {
   if (!(info.layout == a.layout) || !(info.distinct == a.distinct) || !(info.type == a.type)) return false;
   if (info.mesh == a.type.mesh) return true;
@@ -85,6 +89,21 @@ bool Pattern::match(const Value& v, Gathered& out) const {
     case Kind::Static: return !v.is_tensor() && !v.is_host_number() && !v.items() && !v.fields() && equal(constant_, v);
   }
   return false;
+}
+
+std::size_t Pattern::hash(const Value& v) {
+  if (is_array(v)) return mix(runtime::hash(v.tensor().type()), v.tensor().array()->distinct.bits());
+  std::size_t h = v.variant().index();
+  if (auto* items = v.items()) {
+    for (const Value& x : *items) h = mix(h, hash(x));
+  } else if (auto* record = v.fields()) {
+    for (const auto& [name, x] : record->fields) h = mix(mix(h, std::hash<std::string>()(name)), hash(x));
+  } else if (v.is_string()) {
+    h = mix(h, std::hash<std::string>()(v.str()));
+  } else if (auto* b = v.get<bool>()) {
+    h = mix(h, *b);
+  }
+  return h;
 }
 
 void Pattern::gather(const Value& v, Gathered& out) {

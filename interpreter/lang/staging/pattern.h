@@ -21,6 +21,8 @@ class Pattern {
   static Pattern of(const Value& v);
   // Whether v fits; appends its leaves to `out` (which is meaningless after a misfit).
   bool match(const Value& v, Gathered& out) const;
+  // Equal for values that one pattern fits; what differs in it fits no common one.
+  static std::size_t hash(const Value& v);
   // The same leaves, without looking at layouts: for a value that the pattern was made of.
   static void gather(const Value& v, Gathered& out);
   // v with its arrays and numbers replaced, in order.

@@ -17,13 +17,22 @@ using runtime::MeshRef;
 using trace::Tensor;
 
 struct Region {
-  Value function;
   AxisKind kind;
   std::vector<std::string> axes;
   bool all_axes;
-  std::vector<Value> in;  // specs of the parameters, none where there is no annotation
-  Value out;
-  grammar::FunctionPtr written;  // null where it is no function of the script
+  std::vector<Value> in = {};  // specs of the parameters, none where there is no annotation
+  Value out = {};
+  grammar::FunctionPtr written = nullptr;  // null where it is no function of the script
+};
+
+class RegionFunction final : public Wrapped {
+ public:
+  RegionFunction(Value f, Region r)
+      : Wrapped(Kind::Region, r.kind == AxisKind::Auto ? "auto" : "explicit", std::move(f)), region_(std::move(r)) {}
+  Value call(Interpreter& in, std::vector<CallArg>& args, grammar::Span span) const override;
+
+ private:
+  Region region_;
 };
 
 // Whether an annotation says layouts alone, no type.
@@ -79,7 +88,8 @@ Value carried(Interpreter& in, const Value& tree, const MeshRef& mesh) {
   });
 }
 
-Value run(Interpreter& in, const Region& r, std::vector<CallArg> args, grammar::Span span) {
+Value RegionFunction::call(Interpreter& in, std::vector<CallArg>& args, grammar::Span span) const {
+  const Region& r = region_;
   auto& ctx = in.context();
   MeshRef outer = ctx.mesh();
   if (!outer)
@@ -103,7 +113,7 @@ Value run(Interpreter& in, const Region& r, std::vector<CallArg> args, grammar::
       args[i].value =
           specified ? shard_tree(in, args[i].value, r.in[i], inner, span) : carried(in, args[i].value, inner);
     }
-    result = in.call(r.function, std::move(args), span);
+    result = call_wrapped(in, *this, args, span);
     if (explicit_inside) result = carried(in, result, outer);
   }
   return explicit_inside ? result : shard_tree(in, result, r.out, outer, span);
@@ -111,35 +121,23 @@ Value run(Interpreter& in, const Region& r, std::vector<CallArg> args, grammar::
 
 }  // namespace
 
-Value make_region(Interpreter& in, Value f, AxisKind kind, std::vector<std::string> axes, bool all_axes,
-                  grammar::Span) {
-  (void)in;
-  Region region{f, kind, std::move(axes), all_axes, {}, {}, nullptr};
-  std::string name = "a region";
+Value make_region(Value f, AxisKind kind, std::vector<std::string> axes, bool all_axes) {
+  Region region{kind, std::move(axes), all_axes};
   if (auto* closure = f.get<std::shared_ptr<const Closure>>()) {
     const grammar::Function& written = *(*closure)->function;
     std::size_t at = 0;
     for (const auto& p : written.params)
       region.in.push_back(p.annot ? annotation_specs(*p.annot, (*closure)->annotations, at) : Value());
     if (written.result) region.out = annotation_specs(*written.result, (*closure)->annotations, at);
-    if (!written.name.empty()) name = written.name;
     region.written = (*closure)->function;
     if (kind == AxisKind::Auto && written.result && only_specs(*written.result)) {
       // What comes out is laid out so on the way out of the region; inside there is nothing to check.
-      grammar::Function body = written;
-      body.result = nullptr;
       auto inside = std::make_shared<Closure>(**closure);
-      inside->function = std::make_shared<const grammar::Function>(std::move(body));
-      region.function = Value(std::shared_ptr<const Closure>(std::move(inside)));
+      inside->result_checked = false;
+      f = Value(std::shared_ptr<const Closure>(std::move(inside)));
     }
   }
-  auto shared = std::make_shared<const Region>(std::move(region));
-  auto native = std::make_shared<Native>();
-  native->name = name;
-  native->signature = name + "(xs...)";
-  native->doc = "A function that runs in another mode.";
-  native->call = [shared](Interpreter& i, BoundArgs& a) { return run(i, *shared, std::move(a.rest), a.span); };
-  return Value(std::shared_ptr<const Native>(native));
+  return Value(std::shared_ptr<const Wrapped>(std::make_shared<RegionFunction>(std::move(f), std::move(region))));
 }
 
 }  // namespace shard::lang

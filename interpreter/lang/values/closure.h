@@ -38,7 +38,8 @@ struct Closure {
   // Values of the annotations that are specs or variables, parameters first, in order of writing; evaluated where the
   // fn is.
   std::vector<Value> annotations;
-  bool bare = false;  // annotations are applied by a wrapper (manual fn), not on entry
+  bool bare = false;           // annotations are applied by a wrapper (manual fn), not on entry
+  bool result_checked = true;  // false: a wrapper (auto fn) lays the result out
   std::vector<std::pair<Slot, std::int64_t>>
       sizes;  // of a bare function: what the names of its type annotations are in this call
   const FunctionInfo& information() const { return unit->functions[static_cast<std::size_t>(info)]; }

@@ -10,6 +10,7 @@
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format_spec.h"
 #include "interpreter/lang/values/native.h"
+#include "interpreter/lang/values/wrapped.h"
 #include "runtime/array/format.h"
 #include "runtime/mesh/device_array.h"
 
@@ -28,6 +29,16 @@ Overload(F...) -> Overload<F...>;
 bool plain_word(const std::string& s) {
   auto part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
   return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) && std::all_of(s.begin(), s.end(), part);
+}
+
+std::string shown_wrapped(const Value& v) {
+  const Wrapped& w = **v.get<std::shared_ptr<const Wrapped>>();
+  const Closure* written = written_function(v);
+  if (w.kind != Wrapped::Kind::Transform && written && !written->function->modifiers.empty())
+    return header(*written->function);
+  auto* inner = w.function.get<std::shared_ptr<const Wrapped>>();
+  const bool by_itself = w.kind == Wrapped::Kind::Jit && !(inner && (*inner)->kind == Wrapped::Kind::Manual);
+  return by_itself ? "jit(" + called(v) + ")" : called(v);
 }
 
 class Shower {
@@ -49,6 +60,7 @@ class Shower {
                  [&](const std::shared_ptr<const Closure>& c) { put(header(*c->function)); },
                  [&](const ir::OpDef* op) { put("fn " + std::string(op->name)); },
                  [&](const std::shared_ptr<const Native>& n) { put("fn " + n->name); },
+                 [&](const std::shared_ptr<const Wrapped>&) { put(shown_wrapped(v)); },
                  [&](const std::shared_ptr<const Axis>& a) { put(show(*a)); },
                  [&](const std::shared_ptr<const Spec>& s) { put(show(*s)); },
                  [&](const std::shared_ptr<const MeshValue>& m) { put(m->mesh ? runtime::to_string(*m->mesh) : "()"); },

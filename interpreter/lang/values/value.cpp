@@ -3,6 +3,7 @@
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/native.h"
 #include "interpreter/lang/values/traced_range.h"
+#include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
 namespace {
@@ -110,8 +111,8 @@ const Record* Value::fields() const {
 }
 
 bool Value::callable() const {
-  return is<std::shared_ptr<const Closure>>() || is<std::shared_ptr<const Native>>() || is<const ir::OpDef*>() ||
-         is<runtime::DType>();
+  return is<std::shared_ptr<const Closure>>() || is<std::shared_ptr<const Native>>() ||
+         is<std::shared_ptr<const Wrapped>>() || is<const ir::OpDef*>() || is<runtime::DType>();
 }
 
 std::string kind_name(const Value& v) {
@@ -131,6 +132,7 @@ std::string kind_name(const Value& v) {
     std::string operator()(const std::shared_ptr<Record>&) const { return "record"; }
     std::string operator()(const std::shared_ptr<const Closure>&) const { return "function"; }
     std::string operator()(const std::shared_ptr<const Native>&) const { return "function"; }
+    std::string operator()(const std::shared_ptr<const Wrapped>&) const { return "function"; }
     std::string operator()(const ir::OpDef*) const { return "function"; }
     std::string operator()(const std::shared_ptr<const Axis>&) const { return "axis"; }
     std::string operator()(const std::shared_ptr<const Spec>&) const { return "spec"; }
@@ -199,6 +201,7 @@ bool equal_at(const Value& a, const Value& b, int depth) {
   if (auto* x = a.get<const ir::OpDef*>()) return *x == *b.get<const ir::OpDef*>();
   if (auto* x = a.get<std::shared_ptr<const Closure>>()) return *x == *b.get<std::shared_ptr<const Closure>>();
   if (auto* x = a.get<std::shared_ptr<const Native>>()) return *x == *b.get<std::shared_ptr<const Native>>();
+  if (auto* x = a.get<std::shared_ptr<const Wrapped>>()) return *x == *b.get<std::shared_ptr<const Wrapped>>();
   if (auto* x = a.get<std::shared_ptr<const DeferredString>>())
     return *x == *b.get<std::shared_ptr<const DeferredString>>();
   if (auto* x = a.get<std::shared_ptr<Loader>>()) return *x == *b.get<std::shared_ptr<Loader>>();

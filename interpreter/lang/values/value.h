@@ -18,6 +18,7 @@ namespace shard::lang {
 
 class Value;
 struct Native;   // native.h
+struct Wrapped;  // wrapped.h: a function made of a function
 struct Closure;  // closure.h: a function of the script and the scope it was written in
 struct Loader;   // an iterable of the host, e.g. batches (native.h)
 
@@ -80,12 +81,13 @@ struct Record {  // fields in order of writing; few, so looked up one by one
 
 class Value {
  public:
-  using Variant = std::variant<None, bool, std::int64_t, double, std::shared_ptr<const std::string>, trace::Tensor,
-                               std::shared_ptr<List>, std::shared_ptr<Tuple>, std::shared_ptr<Record>,
-                               std::shared_ptr<const Closure>, std::shared_ptr<const Native>, const ir::OpDef*,
-                               std::shared_ptr<const Axis>, std::shared_ptr<const Spec>,
-                               std::shared_ptr<const MeshValue>, runtime::DType, std::shared_ptr<const runtime::Type>,
-                               Range, Device, std::shared_ptr<const DeferredString>, std::shared_ptr<Loader>>;
+  using Variant =
+      std::variant<None, bool, std::int64_t, double, std::shared_ptr<const std::string>, trace::Tensor,
+                   std::shared_ptr<List>, std::shared_ptr<Tuple>, std::shared_ptr<Record>,
+                   std::shared_ptr<const Closure>, std::shared_ptr<const Native>, std::shared_ptr<const Wrapped>,
+                   const ir::OpDef*, std::shared_ptr<const Axis>, std::shared_ptr<const Spec>,
+                   std::shared_ptr<const MeshValue>, runtime::DType, std::shared_ptr<const runtime::Type>, Range,
+                   Device, std::shared_ptr<const DeferredString>, std::shared_ptr<Loader>>;
   Value() = default;
   template <class T>
   requires(!std::is_same_v<std::remove_cvref_t<T>, Value> && std::is_constructible_v<Variant, T>) Value(T&& v)

@@ -347,7 +347,7 @@ Value shard_map(Interpreter& in, BoundArgs& a) {
     specs.mesh = (*mesh)->mesh;
   }
   specs.check = in.truth(a[5], a.span);
-  return lang::manual_function(in, a[0], "shard_map(...)", std::move(specs), a.span);
+  return lang::manual_function(a[0], "shard_map", std::move(specs), a.span);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using lang::Value;
 
 Value jit(Interpreter& in, BoundArgs& a) {
   if (!a[0].callable()) in.fail("type", a.span, "jit takes a function, and this is " + lang::kind_name(a[0]));
-  return lang::make_jit(in, a[0], a[1], a[2], a.span);
+  return lang::make_jit(a[0], a[1], a[2], a.span);
 }
 
 // Kinds that do not occur read as {count: 0, bytes: 0} and are not shown.
@@ -77,7 +77,7 @@ Value comm(Interpreter& in, BoundArgs& a) {
   if (in.context().tracing())
     in.fail("trace", a.span, "comm needs a call that could be run, and here a function is being traced",
             {"ask outside of that function: comm(f, x)"});
-  auto plan = lang::compiled(in, a[0], std::move(args), a.span);
+  auto plan = lang::compiled(in, a[0], args, a.span);
   return lines ? by_line(in, plan->comm()) : totals(plan->comm());
 }
 
@@ -86,7 +86,7 @@ Value explain(Interpreter& in, BoundArgs& a) {
   if (in.context().tracing())
     in.fail("trace", a.span, "explain needs a call that could be run, and here a function is being traced",
             {"ask outside of that function: explain(f, x)"});
-  const lang::Compiled call = lang::compiled_call(in, a[0], std::move(a.rest), a.span);
+  const lang::Compiled call = lang::compiled_call(in, a[0], a.rest, a.span);
   if (!in.context().types_only()) in.write(lang::explained(call, in.sources()));
   return Value();
 }
@@ -104,7 +104,7 @@ Value memory_stats(Interpreter& in, BoundArgs& a) {
   if (in.context().tracing())
     in.fail("trace", a.span, "memory_stats needs a call that could be run, and here a function is being traced",
             {"ask outside of that function: memory_stats(f, x)"});
-  const auto plan = lang::compiled(in, a[0], std::move(a.rest), a.span);
+  const auto plan = lang::compiled(in, a[0], a.rest, a.span);
   const exec::MemoryUse& m = plan->memory();
   return Value::record(
       {{"arguments", Value(m.arguments)}, {"results", Value(m.results)}, {"temporaries", Value(m.temporaries)}});

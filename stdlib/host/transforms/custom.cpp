@@ -2,6 +2,7 @@
 // traced into a region of a `call` or `custom_vjp_call` node (stdlib/ops/call.cpp, custom_rule.cpp), whose derivative
 // does the rest. Arrays among the arguments become operands; everything else that the functions use comes in from
 // outside or stays as it is.
+#include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/cotangent.h"
 #include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
@@ -13,15 +14,9 @@ using ir::Graph;
 using lang::BoundArgs;
 using lang::CallArg;
 using lang::Interpreter;
-using lang::Native;
 using lang::Value;
 using runtime::Type;
 using trace::Tensor;
-
-Value native(const char* name, const char* signature, const char* doc,
-             std::function<Value(Interpreter&, BoundArgs&)> call) {
-  return Value(std::make_shared<const Native>(Native{name, signature, doc, std::move(call)}));
-}
 
 // The arguments of one call: their leaves, and which of them are arrays, floats first.
 struct Arguments {
@@ -71,12 +66,12 @@ Value remat(Interpreter& outer, BoundArgs& a) {
   need_function(outer, a, "remat");
   Value f = a[0];
   const ir::Attrs attrs = remat_attrs(outer, a[1], a.span);
-  return native(
-      "remat(...)", "recomputed(xs...)", "A function whose values are computed again for its gradient.",
-      [f, attrs](Interpreter& in, BoundArgs& b) {
-        Arguments args(std::move(b.rest));
-        TracedCall t = trace_call(in, types_of(args.tensors), lang::Take::Arrays, b.span,
-                                  [&](std::span<const Tensor> given) { return in.call(f, args.with(given), b.span); });
+  return lang::transformed(
+      "remat", "Its values are computed again for its gradient.", f,
+      [f, attrs](Interpreter& in, std::vector<CallArg> given, grammar::Span span) {
+        const Arguments args(std::move(given));
+        TracedCall t = trace_call(in, types_of(args.tensors), lang::Take::Arrays, span,
+                                  [&](std::span<const Tensor> now) { return in.call(f, args.with(now), span); });
         std::vector<Tensor> operands = args.tensors;
         operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
         return t.result.filled(in.context().apply(in.context().table().at("call"), operands, attrs, {t.traced.graph}));
@@ -231,9 +226,10 @@ Value custom_vjp(Interpreter& in, BoundArgs& a) {
               "custom_vjp takes three functions, f, fwd and bwd; this is " +
                   lang::kind_name(a[static_cast<std::size_t>(k)]));
   Value f = a[0], fwd = a[1], bwd = a[2];
-  return native(
-      "custom_vjp(...)", "custom(xs...)", "A function with a backward rule of its own.",
-      [f, fwd, bwd](Interpreter& i, BoundArgs& b) { return call_custom(i, f, fwd, bwd, std::move(b.rest), b.span); });
+  return lang::transformed("custom_vjp", "It has a backward rule of its own.", f,
+                           [f, fwd, bwd](Interpreter& i, std::vector<CallArg> args, grammar::Span span) {
+                             return call_custom(i, f, fwd, bwd, std::move(args), span);
+                           });
 }
 
 // ---- custom_jvp
@@ -324,9 +320,10 @@ Value custom_jvp(Interpreter& in, BoundArgs& a) {
     if (!a[k].callable())
       in.fail("type", a.span, "custom_jvp takes two functions, f and its rule; this is " + lang::kind_name(a[k]));
   Value f = a[0], rule = a[1];
-  return native(
-      "custom_jvp(...)", "custom(xs...)", "A function with a forward rule of its own.",
-      [f, rule](Interpreter& i, BoundArgs& b) { return call_with_rule(i, f, rule, std::move(b.rest), b.span); });
+  return lang::transformed("custom_jvp", "It has a forward rule of its own.", f,
+                           [f, rule](Interpreter& i, std::vector<CallArg> args, grammar::Span span) {
+                             return call_with_rule(i, f, rule, std::move(args), span);
+                           });
 }
 
 }  // namespace

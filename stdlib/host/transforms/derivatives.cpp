@@ -2,6 +2,7 @@
 // the derivative, and that graph is run like any other.
 #include <numeric>
 
+#include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/differentiate.h"
 #include "interpreter/transform/regions.h"
 #include "stdlib/host/transforms/derivatives.h"
@@ -165,11 +166,10 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
 }  // namespace
 
 Value gradient_function(const Value& f, const Wrt& wrt, bool aux, bool with_value) {
-  Native n{with_value ? "value_and_grad(...)" : "grad(...)", "gradient(xs...)", "The gradient of a function.",
-           [f, wrt, aux, with_value](Interpreter& i, BoundArgs& b) {
-             return gradient(i, f, wrt, aux, with_value, std::move(b.rest), b.span);
-           }};
-  return Value(std::make_shared<const Native>(std::move(n)));
+  return lang::transformed(with_value ? "value_and_grad" : "grad", "The gradient of the function.", f,
+                           [f, wrt, aux, with_value](Interpreter& i, std::vector<CallArg> args, grammar::Span span) {
+                             return gradient(i, f, wrt, aux, with_value, std::move(args), span);
+                           });
 }
 
 void need_function(Interpreter& in, BoundArgs& a, const char* who) {

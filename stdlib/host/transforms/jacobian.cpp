@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "interpreter/ir/builder.h"
+#include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/host/transforms/derivatives.h"
@@ -15,7 +16,6 @@ namespace {
 using lang::BoundArgs;
 using lang::CallArg;
 using lang::Interpreter;
-using lang::Native;
 using lang::Value;
 using runtime::Shape;
 using trace::Tensor;
@@ -89,11 +89,10 @@ Value make_jacobian(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "jacobian");
   Value f = a[0];
   Wrt wrt = read_wrt(in, a[1], a.span);
-  return Value(
-      std::make_shared<const Native>(Native{"jacobian(...)", "jacobian(xs...)", "The partial derivatives at a point.",
-                                            [f, wrt](Interpreter& i, BoundArgs& b) {
-                                              return jacobian_of(i, f, wrt, std::move(b.rest), "jacobian", b.span);
-                                            }}));
+  return lang::transformed("jacobian", "The partial derivatives at a point.", f,
+                           [f, wrt](Interpreter& i, std::vector<CallArg> args, grammar::Span span) {
+                             return jacobian_of(i, f, wrt, std::move(args), "jacobian", span);
+                           });
 }
 
 Value make_hessian(Interpreter& in, BoundArgs& a) {
@@ -101,11 +100,10 @@ Value make_hessian(Interpreter& in, BoundArgs& a) {
   Value f = a[0];
   Wrt wrt = read_wrt(in, a[1], a.span);
   Value slope = gradient_function(f, wrt, false, false);
-  return Value(
-      std::make_shared<const Native>(Native{"hessian(...)", "hessian(xs...)", "The second derivatives at a point.",
-                                            [slope, wrt](Interpreter& i, BoundArgs& b) {
-                                              return jacobian_of(i, slope, wrt, std::move(b.rest), "hessian", b.span);
-                                            }}));
+  return lang::transformed("hessian", "The second derivatives at a point.", f,
+                           [slope, wrt](Interpreter& i, std::vector<CallArg> args, grammar::Span span) {
+                             return jacobian_of(i, slope, wrt, std::move(args), "hessian", span);
+                           });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // prove_equal: one computation in two modes, or on two meshes. Values and gradients are computed both ways and
 // compared; the first difference is the error.
 #include "interpreter/lang/report/written.h"
+#include "interpreter/lang/values/wrapped.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms/transforms.h"
 
@@ -9,7 +10,6 @@ namespace {
 
 using lang::BoundArgs;
 using lang::Interpreter;
-using lang::Native;
 using lang::Value;
 using trace::Tensor;
 
@@ -47,17 +47,15 @@ Answer answer(Interpreter& in, const Value& f, const Value& arguments, grammar::
   std::vector<Value> floats;
   for (const Value& leaf : lang::leaves(arguments))
     if (is_real(leaf)) floats.push_back(leaf);
-  auto of_floats = std::make_shared<Native>();
-  of_floats->name = "f";
-  of_floats->signature = "f(xs...)";
-  of_floats->call = [=](Interpreter& i, BoundArgs& a) {
-    std::size_t next = 0;
-    const Value now =
-        lang::map_leaves(arguments, [&](const Value& leaf) { return is_real(leaf) ? a.rest[next++].value : leaf; });
-    return i.call(f, *now.items(), a.span);
-  };
+  const Value of_floats =
+      lang::transformed("prove_equal", "", f, [=](Interpreter& i, std::vector<lang::CallArg> given, grammar::Span at) {
+        std::size_t next = 0;
+        const Value now =
+            lang::map_leaves(arguments, [&](const Value& leaf) { return is_real(leaf) ? given[next++].value : leaf; });
+        return i.call(f, *now.items(), at);
+      });
   if (floats.empty()) return {in.call(f, *arguments.items(), span), Value()};
-  std::vector<Value> call{Value(std::shared_ptr<const Native>(of_floats))};
+  std::vector<Value> call{of_floats};
   call.insert(call.end(), floats.begin(), floats.end());
   Value pair = in.call(*in.builtin("vjp"), std::move(call), span);
   const auto& parts = *pair.items();

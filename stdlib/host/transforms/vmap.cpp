@@ -2,6 +2,7 @@
 // batch dimension in front (transform/batch.h).
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/batch.h"
 #include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
@@ -12,7 +13,6 @@ namespace {
 using lang::BoundArgs;
 using lang::CallArg;
 using lang::Interpreter;
-using lang::Native;
 using lang::Value;
 using runtime::Type;
 using trace::Tensor;
@@ -253,11 +253,10 @@ class MappedCall {
 Value vmap(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "vmap");
   Value f = a[0], in_axes = a[1], out_axes = a[2], named = a[3];
-  return Value(std::make_shared<const Native>(
-      Native{"vmap(...)", "mapped(xs...)", "A function mapped over a dimension of its arguments.",
-             [=](Interpreter& i, BoundArgs& b) {
-               return MappedCall(i, named, b.span)(f, in_axes, out_axes, std::move(b.rest));
-             }}));
+  return lang::transformed("vmap", "It is mapped over a dimension of its arguments.", f,
+                           [=](Interpreter& i, std::vector<CallArg> args, grammar::Span span) {
+                             return MappedCall(i, named, span)(f, in_axes, out_axes, std::move(args));
+                           });
 }
 
 }  // namespace

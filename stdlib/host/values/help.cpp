@@ -8,6 +8,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/wrapped.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/values/help_facts.h"
 #include "stdlib/stdlib.h"
@@ -23,10 +24,10 @@ using lang::Value;
 std::string functions_of(const lang::Record& record) {
   std::string s;
   for (const auto& [name, v] : record.fields) {
-    const auto* closure = v.get<std::shared_ptr<const lang::Closure>>();
-    if (!closure || (*closure)->function->doc.empty()) continue;
-    const std::string& doc = (*closure)->function->doc;
-    std::string head = lang::header(*(*closure)->function);
+    const lang::Closure* closure = lang::written_function(v);
+    if (!closure || closure->function->doc.empty()) continue;
+    const std::string& doc = closure->function->doc;
+    std::string head = lang::header(*closure->function);
     if (const std::size_t open = head.find('('); open != std::string::npos) head = name + head.substr(open);
     std::size_t end = std::min(doc.find(". "), doc.find(".\n"));
     if (end == std::string::npos) end = doc.ends_with('.') ? doc.size() - 1 : doc.size();
@@ -112,9 +113,14 @@ std::string text_of(Interpreter& in, const Value& v) {
   }
   if (const lang::Record* module = v.fields())  // such as nn: what in it has a comment, a line each
     if (std::string all = functions_of(*module); !all.empty()) return all;
-  if (const auto* closure = v.get<std::shared_ptr<const lang::Closure>>())
-    return entry(lang::header(*(*closure)->function),
-                 (*closure)->function->doc.empty() ? "" : indented((*closure)->function->doc, "  ").substr(2));
+  if (const auto* wrapped = v.get<std::shared_ptr<const lang::Wrapped>>()) {
+    if ((*wrapped)->kind == lang::Wrapped::Kind::Transform)
+      return entry(lang::repr(v, in.context().pool()), (*wrapped)->doc());
+    if (!lang::written_function(v)) return text_of(in, (*wrapped)->function);
+  }
+  if (const lang::Closure* closure = lang::written_function(v))
+    return entry(lang::header(*closure->function),
+                 closure->function->doc.empty() ? "" : indented(closure->function->doc, "  ").substr(2));
   return lang::repr(v, in.context().pool()) + "\n  a " + lang::kind_name(v) + "\n";
 }
 

@@ -1,0 +1,50 @@
+// The compiled calls of one jit function. They are found by what the arguments are (a hash map); among those that agree
+// in that, by the mesh, the rules, the variables outside and the guards on host numbers.
+#pragma once
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "interpreter/lang/staging/outsiders.h"
+
+namespace shard::lang {
+
+// Where a parameter of the plan comes from at each call: a leaf of the arguments and outside variables, or of the
+// numbers computed from them, which follow; or a constant.
+struct Source {
+  std::ptrdiff_t leaf = -1;
+  runtime::ArrayRef constant = nullptr;
+};
+
+struct CompiledEntry {
+  Pattern arguments;
+  std::vector<Outside> outside;
+  runtime::MeshRef mesh;
+  Value rules;
+  std::vector<std::pair<std::size_t, trace::HostNumber>> guards;    // leaf, and the number it must be
+  std::vector<std::shared_ptr<const trace::HostFormula>> computed;  // each from leaves and those before it
+  std::vector<Source> sources;                                      // one a parameter of the plan
+  std::shared_ptr<const exec::Executable> plan;
+  runtime::MeshRef runs_on;  // the plan's mesh
+  HollowTree result;         // places: among the results of the plan
+};
+
+class JitCache {
+ public:
+  // The entry that fits, or null; `leaves` become those of the arguments, then of the outside variables.
+  const CompiledEntry* find(Interpreter& in, const Value& arguments, Gathered& leaves);
+  const CompiledEntry& add(const Value& arguments, CompiledEntry entry);
+
+ private:
+  static constexpr std::size_t kEntries = 256;  // the oldest goes first
+  struct Kept {
+    std::size_t key;
+    CompiledEntry entry;
+  };
+  std::list<Kept> entries_;                                           // in order of age
+  std::unordered_map<std::size_t, std::vector<const Kept*>> by_key_;  // the newest last
+  const Kept* last_ = nullptr;                                        // the one found last: mostly the next one too
+};
+
+}  // namespace shard::lang
