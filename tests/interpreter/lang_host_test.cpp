@@ -85,8 +85,8 @@ TEST_CASE("calls") {
   CHECK(run("let sum = 3\nlet x = array([1, 2])\nprint(x.sum() + sum, {f: fn(x) = x * 2}.f(4))") == "6 8\n");
   CHECK(run("fn f((i, x), c) = i + x + c\nprint(f((1, 2), 3))") == "6\n");
   CHECK_THAT(error("fn combine(a, b) = a + b\ncombine(1, 2, 3)"),
-             Contains("`combine` takes 2 arguments (a, b), and 3 were given"));
-  CHECK_THAT(error("fn f(a, b) = a\nf(1)"), Contains("takes 2") && Contains("1 was given") && Contains("missing: b"));
+             Contains("`combine` takes 2 arguments, and 3 were given") && Contains("fn combine(a, b)"));
+  CHECK_THAT(error("fn f(a, b) = a\nf(1)"), Contains("takes 2") && Contains("1 was given") && Contains("`b` is"));
   CHECK_THAT(error("fn f(alpha) = alpha\nf(alhpa: 1)"),
              Contains("no parameter `alhpa`") && Contains("did you mean `alpha:`"));
   CHECK_THAT(error("fn f(a) = a\nf(1, a: 2)"), Contains("given twice"));

@@ -134,6 +134,13 @@ void spread(Impl& m, const Value& v, Span span, bool names, std::vector<CallArg>
   }
 }
 
+// Whether a call that fails leaves its arguments, so that a variable may move its value into one. A function of the
+// script binds them to its own variables, and what runs it in another mode calls it at once.
+bool leaves_arguments(const Value& f) {
+  auto* wrapped = f.get<std::shared_ptr<const Wrapped>>();
+  return !f.is<ClosureRef>() && !(wrapped && (*wrapped)->kind == Wrapped::Kind::Region);
+}
+
 // One call: first the callee, then the arguments, then it is made.
 class CallSite {
  public:
@@ -180,7 +187,7 @@ class CallSite {
     callee_ = method(m_, *c_.callee, f.name.text, scratch_);
     if (!callee_) refuse_no_method(m_, c_, f, *object);
     if (m_.flags(e_.id) & kUnused) refuse_thrown_away(m_, e_, c_, *callee_, object);
-    Value receiver = object == &evaluated ? std::move(evaluated) : take(*f.object, !callee_->is<ClosureRef>());
+    Value receiver = object == &evaluated ? std::move(evaluated) : take(*f.object, leaves_arguments(*callee_));
     args_.push_back({"", std::move(receiver), f.object->span});
   }
 
@@ -213,7 +220,7 @@ class CallSite {
 
   void evaluate_arguments() {
     args_.reserve(args_.size() + c_.args.size());
-    const bool movable = !function_.is<ClosureRef>(), native = function_.is<NativeRef>();
+    const bool movable = leaves_arguments(function_), native = function_.is<NativeRef>();
     if ((m_.flags(e_.id) & kUnused) && args_.empty()) refuse_thrown_away(m_, e_, c_, function_, nullptr);
     for (const Arg& a : c_.args) {
       if (a.spread) {
