@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "interpreter/ir/elsewhere.h"
 #include "interpreter/lang/values/value.h"
 
 namespace shard::lang {
@@ -46,7 +47,8 @@ struct Native {
   std::string signature;  // "grad(f, wrt = 0, aux = false)": names, `= literal` defaults, a last `xs...`
   std::string doc;
   std::function<Value(Interpreter&, BoundArgs&)> call;
-  bool compiled = false;  // made by make_jit (jit.cpp), which knows what is behind it
+  std::vector<ir::Elsewhere> aliases = {};  // what others call it (names/aliases.h)
+  bool compiled = false;                    // made by make_jit (jit.cpp), which knows what is behind it
   mutable std::shared_ptr<const NativeSignature> parsed = {};  // filled at the first call
 };
 
