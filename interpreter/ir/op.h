@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "interpreter/ir/elsewhere.h"
 #include "interpreter/ir/factors.h"
 #include "interpreter/ir/graph.h"
 #include "runtime/array/buffer.h"
@@ -196,8 +197,9 @@ struct OpDef {
   std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> explicit_refuses = {};
   PartitionFn partition = {};
   BatchFn batch = {};
-  std::vector<Sample> samples = {};  // REQUIRED  but for structural rows
-  bool internal = false;             // not callable by name in scripts
+  std::vector<Sample> samples = {};     // REQUIRED  but for structural rows
+  bool internal = false;                // not callable by name in scripts
+  std::vector<Elsewhere> aliases = {};  // what users of NumPy, JAX, PyTorch write for it: for messages
   // Structural rows whose result types the factors cannot give (loops, branches, collectives): kinds, shapes and
   // layouts at once.
   std::function<std::vector<Type>(const OpCall&)> infer = {};

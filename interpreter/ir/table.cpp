@@ -4,7 +4,7 @@
 
 namespace shard::ir {
 
-void OpTable::add(OpDef row) {
+OpDef& OpTable::add(OpDef row) {
   auto refuse = [&](const std::string& what) {
     throw std::logic_error("row `" + std::string(row.name) + "`: " + what);
   };
@@ -29,9 +29,10 @@ void OpTable::add(OpDef row) {
   Signature signature = parse_signature(row.signature);
   if (signature.name != row.name) refuse("its signature is for `" + signature.name + "`");
   rows_.push_back(std::move(row));
-  const OpDef& stored = rows_.back();
+  OpDef& stored = rows_.back();
   by_name_.emplace(stored.name, &stored);
   signatures_.emplace(&stored, std::move(signature));
+  return stored;
 }
 
 const OpDef* OpTable::find(std::string_view name) const {

@@ -15,8 +15,8 @@ namespace shard::ir {
 class OpTable {
  public:
   // Throws std::logic_error with a sentence saying what to write where a REQUIRED column is empty, or for a second row
-  // of the name.
-  void add(OpDef row);
+  // of the name. Gives the row as it is kept, for a column that the function which made it does not take.
+  OpDef& add(OpDef row);
   const OpDef* find(std::string_view name) const;     // null where there is none
   const OpDef& at(std::string_view name) const;       // throws std::logic_error
   const Signature& signature(const OpDef& op) const;  // parsed once

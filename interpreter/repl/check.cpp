@@ -8,7 +8,7 @@
 #include "grammar/parse.h"
 #include "interpreter/lang/check/check.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/repl/commands.h"
+#include "interpreter/repl/command.h"
 
 namespace shard::repl {
 namespace {
@@ -67,9 +67,7 @@ class Checker {
     const grammar::ParseResult parsed = grammar::parse(sources, sources.add(path, text));
     errors.insert(errors.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
     lang::ModuleNames module;
-    const lang::ResolveHost host{[&](const std::string& name) { return in.impl().builtins.find(name); },
-                                 [&] { return in.impl().builtins.names(); }};
-    if (parsed.module) lang::resolve_names(parsed.module, module, host, errors);
+    if (parsed.module) lang::resolve_names(parsed.module, module, in.impl().builtins.for_names(), errors);
   }
 
   void types(lang::Interpreter& in, const std::string& path, const std::string& text) {
@@ -152,28 +150,27 @@ void print(const std::string& text) {
   std::fflush(stdout);
 }
 
-}  // namespace
-
-int check_files(const std::vector<std::string>& paths, const Settings& settings, const CheckOutput& output) {
-  Checker checker(settings, output.names_only);
+int check(const Arguments& a) {
+  const bool json = a.has("--json"), types = a.has("--types");
+  Checker checker(a.settings, a.has("--names"));
   int status = 0;
-  for (const std::string& path : paths) {
+  for (const std::string& path : a.words) {
     std::string text;
     if (read_script(path, text))
       checker.check(path, text);
     else
       status = 1;
   }
-  const auto by_place = [](const Diagnostic& a, const Diagnostic& b) {
-    return std::pair(a.span.source, a.span.begin) < std::pair(b.span.source, b.span.begin);
+  const auto by_place = [](const Diagnostic& x, const Diagnostic& y) {
+    return std::pair(x.span.source, x.span.begin) < std::pair(y.span.source, y.span.begin);
   };
   std::stable_sort(checker.errors.begin(), checker.errors.end(), by_place);
-  if (output.json) {
+  if (json) {
     const std::string found = lang::report_json(checker.errors, checker.sources);
-    const std::string types = types_json(checker.lets, checker.sources);
-    print(output.types ? "{\"errors\": " + found + ", \"types\": " + types + "}\n" : found);
+    const std::string lets = types_json(checker.lets, checker.sources);
+    print(types ? "{\"errors\": " + found + ", \"types\": " + lets + "}\n" : found);
   } else {
-    if (output.types) print(types_text(checker.lets, checker.sources, paths.size() > 1));
+    if (types) print(types_text(checker.lets, checker.sources, a.words.size() > 1));
     for (const Diagnostic& d : checker.errors) tell(d, checker.sources);
   }
   for (const Diagnostic& d : checker.notes) {
@@ -185,6 +182,19 @@ int check_files(const std::vector<std::string>& paths, const Settings& settings,
     std::fprintf(stderr, "%s%s; what comes from it is not checked\n", place.c_str(), d.message.c_str());
   }
   return checker.errors.empty() ? status : 1;
+}
+
+}  // namespace
+
+Command check_command() {
+  return {"check",
+          "Look for errors without running: syntax, names, types, shapes and layouts",
+          {{"files", "Scripts", Option::Words, true},
+           {"--json", "Diagnostics as a JSON array on standard output"},
+           {"--names", "Syntax and names only"},
+           {"--types", "Print the type of each `let` beside its line"}},
+          true,
+          check};
 }
 
 }  // namespace shard::repl

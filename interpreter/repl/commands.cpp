@@ -1,180 +1,27 @@
-#include "interpreter/repl/commands.h"
-
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <new>
-
-#include "interpreter/lang/report/report.h"
-#include "interpreter/repl/signals.h"
-#include "stdlib/stdlib.h"
+// The table of commands. To add one: its file, and its row here.
+#include "interpreter/repl/command.h"
 
 namespace shard::repl {
-namespace {
 
-constexpr std::uintmax_t kLargestScript = 64u << 20;
-
-lang::ReportStyle style() {
-  const char* term = std::getenv("TERM");
-  const bool color = isatty(STDERR_FILENO) && !std::getenv("NO_COLOR") && term && std::strcmp(term, "dumb") != 0;
-  return {color, 140};
-}
-
-}  // namespace
-
-bool read_script(const std::string& path, std::string& text) {
-  const auto refuse = [&](const std::string& why) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "error: cannot read '%s': %s\n", path.c_str(), why.c_str());
-    return false;
+std::span<const Command> commands() {
+  static const Command kCommands[] = {
+      run_command(),
+      repl_command(),
+      test_command(),
+      check_command(),
+      help_command(),
+      explain_command(),
+      {"fmt", "Comes with a later version", {}},
+      {"launch", "Comes with a later version", {}},
+      {"lsp", "Comes with a later version", {}},
   };
-  if (path == "-") {
-    char buffer[1 << 16];
-    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;) {
-      text.append(buffer, n);
-      if (text.size() > kLargestScript) return refuse("it is larger than 64 MiB");
-    }
-    return true;
-  }
-  struct stat info {};
-  if (stat(path.c_str(), &info) != 0) {
-    const bool without_extension = path.find('.') == std::string::npos && access((path + ".shard").c_str(), R_OK) == 0;
-    return refuse(std::string(std::strerror(errno)) +
-                  (without_extension ? "; did you mean '" + path + ".shard'?" : ""));
-  }
-  if (S_ISDIR(info.st_mode)) return refuse("it is a folder");
-  if (S_ISREG(info.st_mode) && static_cast<std::uintmax_t>(info.st_size) > kLargestScript)
-    return refuse("it is larger than 64 MiB");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return refuse(std::strerror(errno));
-  text.assign(std::istreambuf_iterator<char>(in), {});
-  return true;
+  return kCommands;
 }
 
-void write_out(std::string_view text) {
-  using clock = std::chrono::steady_clock;
-  static clock::time_point flushed = clock::now();
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (const auto now = clock::now(); now - flushed > std::chrono::milliseconds(100)) {
-    std::fflush(stdout);
-    flushed = now;
-  }
-}
-
-void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
-  std::fflush(stdout);
-  const std::string text = lang::report(d, sources, style());
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
-
-std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options) {
-  options.devices = settings.devices;
-  options.set = settings.set;
-  if (!options.output) options.output = write_out;
-  auto machine = std::make_unique<embed::Machine>(std::move(options));
-  machine->interpreter().context().hooks().interrupted = interrupted;
-  return machine;
-}
-
-int guarded(lang::Interpreter& in, const std::function<void()>& body) {
-  const auto plain = [&](const char* code, const std::string& message, std::vector<std::string> notes = {}) {
-    tell({code, in.context().span(), message, std::move(notes), {}, {}}, in.sources());
-    return 1;
-  };
-  try {
-    body();
-    std::fflush(stdout);
-    return 0;
-  } catch (const lang::Errors& e) {
-    for (const grammar::Diagnostic& d : e.all) tell(d, in.sources());
-    return 1;
-  } catch (const grammar::Error& e) {
-    tell(e.diagnostic, in.sources());
-    return e.diagnostic.code == "interrupt" ? 130 : 1;
-  } catch (const runtime::RuntimeError& e) { return plain(e.code.c_str(), e.what()); } catch (const std::bad_alloc&) {
-    return plain("memory", "there is not enough memory for this");
-  } catch (const std::exception& e) {
-    return plain("internal", std::string("a fault in Shard itself: ") + e.what(),
-                 {"this is not an error of the script: please report it with the script"});
-  }
-}
-
-int run_file(const std::string& path, const Settings& settings) {
-  std::string text;
-  if (!read_script(path, text)) return 1;
-  const auto machine = make_machine(settings);
-  return guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
-}
-
-int test_files(const std::vector<std::string>& paths, const Settings& settings) {
-  int passed = 0, failed = 0, status = 0;
-  for (const std::string& path : paths) {
-    std::string text;
-    if (!read_script(path, text)) {
-      status = 1;
-      continue;
-    }
-    lang::Options options;
-    embed::Machine* engine = nullptr;
-    bool stop = false;
-    options.test = [&](const std::string& name, grammar::Span, const std::function<void()>& body) {
-      const int result = guarded(engine->interpreter(), body);
-      if (result == 130) stop = true;
-      (result == 0 ? passed : failed)++;
-      write_out(std::string(result == 0 ? "ok   " : "FAIL ") + path + ": " + name + "\n");
-      if (stop) throw grammar::Error("interrupt", {}, "interrupted");
-    };
-    const auto machine = make_machine(settings, std::move(options));
-    engine = machine.get();
-    const int result = guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
-    if (result == 130) return 130;
-    if (result != 0) {
-      write_out("FAIL " + path + ": an error outside of its tests\n");
-      ++failed;
-    }
-  }
-  write_out(std::to_string(passed) + " passed, " + std::to_string(failed) + " failed\n");
-  std::fflush(stdout);
-  return failed || status ? 1 : 0;
-}
-
-int help_all(const Settings& settings) {
-  const auto machine = make_machine(settings);
-  write_out(stdlib::reference_page(machine->interpreter()));
-  std::fflush(stdout);
-  return 0;
-}
-
-int help(const std::string& name, const Settings& settings) {
-  if (name.empty()) {
-    std::fprintf(
-        stderr, "error: help of what? `shard help matmul` tells of one function, `shard help --all` of all builtins\n");
-    return 2;
-  }
-  for (char c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.') {
-      std::fprintf(stderr, "error: '%s' is no name; ask for one, such as `shard help matmul`\n", name.c_str());
-      return 2;
-    }
-  for (const char* command : {"run", "repl", "test", "check"})
-    if (name == command) {
-      std::printf("`%s` is a command of the program: `shard %s --help` tells of it.\n", command, command);
-      return 0;
-    }
-  const auto machine = make_machine(settings);
-  const std::size_t dot = name.find('.');
-  const std::string module = name.substr(0, dot);  // nn.linear, or nn for what is in it
-  const std::string import =
-      dot != std::string::npos || stdlib::embedded_module(module) ? "import " + module + "\n" : "";
-  return guarded(machine->interpreter(), [&] { machine->interpreter().run("help", import + "help(" + name + ")\n"); });
+const Command* find_command(std::string_view name) {
+  for (const Command& c : commands())
+    if (c.name == name) return &c;
+  return nullptr;
 }
 
 }  // namespace shard::repl

@@ -4,11 +4,13 @@
 #include <set>
 
 #include "interpreter/lang/staging/explain.h"
-#include "interpreter/repl/commands.h"
+#include "interpreter/repl/command.h"
 
 namespace shard::repl {
+namespace {
 
-int explain_file(const std::string& path, const Settings& settings) {
+int explain(const Arguments& a) {
+  const std::string& path = a.words[0];
   std::string text;
   if (!read_script(path, text)) return 1;
   std::set<std::string> told;
@@ -22,12 +24,22 @@ int explain_file(const std::string& path, const Settings& settings) {
     std::fflush(stdout);
     told.insert(std::move(one));
   };
-  const auto machine = make_machine(settings, std::move(options));
+  const auto machine = make_machine(a.settings, std::move(options));
   engine = machine.get();
   const int status = guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
   if (status == 0 && told.empty()) write_out("nothing is compiled: the script calls no jit and no manual function\n");
   std::fflush(stdout);
   return status;
+}
+
+}  // namespace
+
+Command explain_command() {
+  return {"explain",
+          "Run a script without its output and tell what each compiled call does between devices",
+          {{"file", "The script (- reads it from standard input)", Option::Word, true}},
+          false,
+          explain};
 }
 
 }  // namespace shard::repl

@@ -1,14 +1,17 @@
-// The `shard` program: its command line. What the commands do is in commands.cpp and repl.cpp.
+// The `shard` program: its command line, read with CLI11 into what the table of commands says (command.h).
 #include <CLI/CLI.hpp>
 #include <malloc.h>
 #include <unistd.h>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/repl/commands.h"
+#include "interpreter/repl/command.h"
 #include "interpreter/repl/signals.h"
 
 namespace {
 
+using shard::repl::Arguments;
+using shard::repl::Command;
+using shard::repl::Option;
 using shard::repl::Settings;
 
 // Large buffers stay with the process between uses; a fresh one costs sixteen times the time to fill. A program's
@@ -21,8 +24,20 @@ void tune_memory() {
 #endif
 }
 
-void add_settings(CLI::App* app, Settings& settings, std::vector<std::string>& sets) {
-  app->add_option("--devices", settings.devices, "How many devices are simulated")
+// A command's options as the library that reads the command line takes them.
+void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<std::string>& sets) {
+  for (const Option& o : c.options) {
+    const std::string name(o.name), what(o.what);
+    const auto word = [&out](const std::string& w) { out.words.push_back(w); };
+    const auto flag = [&out, name] { out.flags.push_back(name); };
+    CLI::Option* made = o.kind == Option::Flag   ? app->add_flag_callback(name, flag, what)
+                        : o.kind == Option::Word ? app->add_option_function<std::string>(name, word, what)
+                                                 : app->add_option(name, out.words, what);
+    made->required(o.required);
+  }
+  if (!c.run) app->allow_extras();
+  if (!c.settings) return;
+  app->add_option("--devices", out.settings.devices, "How many devices are simulated")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   app->add_option("--set", sets, "name=value: the initial value of a top-level `let` instead of the script's")
@@ -43,20 +58,13 @@ bool split_sets(const std::vector<std::string>& sets, Settings& settings) {
   return true;
 }
 
-const std::vector<std::string>& commands() {
-  static const std::vector<std::string> all{"run", "repl", "test", "check", "help", "fmt", "explain", "launch", "lsp"};
-  return all;
-}
-
-bool is_command(const std::string& word) {
-  return std::find(commands().begin(), commands().end(), word) != commands().end();
-}
-
 // `shard rnu x.shard`: a first word that is neither a command nor a file, but near a command.
 bool misspelt_command(const std::string& word) {
   if (word.empty() || word.find_first_of("./-") != std::string::npos || access(word.c_str(), F_OK) == 0) return false;
   if (access((word + ".shard").c_str(), F_OK) == 0) return false;
-  const auto near = shard::grammar::near_miss(word, commands());
+  std::vector<std::string> names;
+  for (const Command& c : shard::repl::commands()) names.emplace_back(c.name);
+  const auto near = shard::grammar::near_miss(word, names);
   if (!near) return false;
   std::fprintf(stderr, "error: there is no command or file '%s'\nnote: did you mean `shard %s`?\n", word.c_str(),
                near->c_str());
@@ -97,7 +105,7 @@ int main(int argc, char** argv) {
     args = {"repl"};
   else if (!args[0].empty() &&
            (args[0][0] != '-' || args[0] == "-" || args[0].starts_with("--devices") || args[0].starts_with("--set")) &&
-           !is_command(args[0])) {
+           !shard::repl::find_command(args[0])) {
     if (misspelt_command(args[0])) return 2;
     args.insert(args.begin(), "run");
   }
@@ -107,38 +115,12 @@ int main(int argc, char** argv) {
       "shard");
   app.set_version_flag("--version", "shard " SHARD_VERSION);
   app.require_subcommand(1);
-  Settings settings;
-  std::vector<std::string> sets, files;
-  std::string file, name;
-  shard::repl::CheckOutput output;
-
-  CLI::App* run = app.add_subcommand("run", "Run a script (- reads it from standard input)");
-  run->add_option("file", file, "The script")->required();
-  add_settings(run, settings, sets);
-  CLI::App* repl = app.add_subcommand("repl", "Read entries one by one and show their values");
-  add_settings(repl, settings, sets);
-  CLI::App* test = app.add_subcommand("test", "Run scripts together with their `test` blocks");
-  test->add_option("files", files, "Scripts")->required();
-  add_settings(test, settings, sets);
-  CLI::App* check =
-      app.add_subcommand("check", "Look for errors without running: syntax, names, types, shapes and layouts");
-  check->add_option("files", files, "Scripts")->required();
-  check->add_flag("--json", output.json, "Diagnostics as a JSON array on standard output");
-  check->add_flag("--names", output.names_only, "Syntax and names only");
-  check->add_flag("--types", output.types, "Print the type of each `let` beside its line");
-  add_settings(check, settings, sets);
-  CLI::App* help = app.add_subcommand("help", "What a function does: shard help matmul");
-  bool all_builtins = false;
-  help->add_option("name", name, "A builtin, a module (nn), or module.name");
-  help->add_flag("--all", all_builtins, "The reference page of all builtins, as Markdown");
-  CLI::App* explain = app.add_subcommand(
-      "explain", "Run a script without its output and tell what each compiled call does between devices");
-  explain->add_option("file", file, "The script (- reads it from standard input)")->required();
-  add_settings(explain, settings, sets);
-  std::vector<CLI::App*> later;
-  for (const char* word : {"fmt", "launch", "lsp"}) {
-    later.push_back(app.add_subcommand(word, "Comes with a later version"));
-    later.back()->allow_extras();
+  Arguments given;
+  std::vector<std::string> sets;
+  std::vector<CLI::App*> made;
+  for (const Command& c : shard::repl::commands()) {
+    made.push_back(app.add_subcommand(std::string(c.name), std::string(c.what)));
+    add_options(made.back(), c, given, sets);
   }
 
   try {
@@ -147,16 +129,12 @@ int main(int argc, char** argv) {
   } catch (const CLI::ExtrasError& e) { return unexpected(app, e); } catch (const CLI::ParseError& e) {
     return usage(app.exit(e));
   }
-  for (CLI::App* word : later)
-    if (*word) {
-      std::fprintf(stderr, "error: `shard %s` comes with a later version\n", word->get_name().c_str());
-      return 2;
-    }
-  if (!split_sets(sets, settings)) return 2;
-  if (*repl) return shard::repl::run_repl(settings);
-  if (*test) return shard::repl::test_files(files, settings);
-  if (*check) return shard::repl::check_files(files, settings, output);
-  if (*explain) return shard::repl::explain_file(file, settings);
-  if (*help) return all_builtins ? shard::repl::help_all(settings) : shard::repl::help(name, settings);
-  return shard::repl::run_file(file, settings);
+  if (!split_sets(sets, given.settings)) return 2;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const Command& c = shard::repl::commands()[i];
+    if (!*made[i]) continue;
+    if (c.run) return c.run(given);
+    std::fprintf(stderr, "error: `shard %s` comes with a later version\n", made[i]->get_name().c_str());
+  }
+  return 2;
 }

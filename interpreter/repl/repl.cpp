@@ -1,23 +1,25 @@
 // The read-eval-print loop: collects lines until they make an entry, runs it in a scope that stays, shows its value,
 // and survives errors and Ctrl-C. Commands for the loop itself begin with a colon.
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
 #include "grammar/parse.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/repl/commands.h"
+#include "interpreter/repl/command.h"
 #include "interpreter/repl/editor.h"
 #include "interpreter/repl/signals.h"
 
 namespace shard::repl {
 namespace {
 
-constexpr const char* kHelp =
-    "An entry is a statement or an expression; it goes on over several lines while a bracket is open.\n"
-    "  :help          this text            help(matmul)   what a function does\n"
-    "  :type EXPR     the type of a value  :quit          leave (so does Ctrl-D)\n"
-    "Ctrl-C gives up the entry that is being written, or stops the one that runs. Tab completes names, fields and "
-    "axes.\n";
+// Commands for the loop itself: their names, the first of which is told, what stands behind it, and what it does.
+class Loop;
+struct ColonCommand {
+  std::vector<std::string_view> names;
+  std::string_view operand, what;
+  bool (Loop::*run)(const std::string& operand);  // false: leave
+};
 
 const char* const kWords[] = {"let",  "fn",    "jit",   "manual", "mesh",     "shard",  "as",     "use", "if",  "else",
                               "for",  "in",    "while", "break",  "continue", "return", "import", "and", "or",  "not",
@@ -55,7 +57,7 @@ class Loop {
       if ((word == "exit" || word == "quit" || word == "exit()" || word == "quit()") && !in().global(word.substr(0, 4)))
         break;
       if (word == "help" && !in().global(word)) {
-        write_out(kHelp);
+        help("");
         continue;
       }
       failed = !evaluate(*entry) || failed;
@@ -122,23 +124,54 @@ class Loop {
     return status == 0;
   }
 
+  static const std::vector<ColonCommand>& colon_commands() {
+    static const std::vector<ColonCommand> kAll = {
+        {{":help", ":h", ":?"}, "", "this text", &Loop::help},
+        {{":type", ":t"}, "EXPR", "the type of a value", &Loop::type},
+        {{":quit", ":q", ":exit"}, "", "leave (so does Ctrl-D)", &Loop::quit}};
+    return kAll;
+  }
+
   bool command(const std::string& text) {  // false: leave
     const std::size_t blank = text.find(' ');
     const std::string word = text.substr(0, blank), rest = blank == std::string::npos ? "" : text.substr(blank + 1);
-    if (word == ":q" || word == ":quit" || word == ":exit") return false;
-    if (word == ":help" || word == ":h" || word == ":?")
-      write_out(kHelp);
-    else if (word == ":type" || word == ":t")
-      evaluate("typeof(" + rest + ")");
-    else
-      write_out("there is no " + word + "; :help lists what there is\n");
+    for (const ColonCommand& c : colon_commands())
+      if (std::find(c.names.begin(), c.names.end(), word) != c.names.end()) return (this->*c.run)(rest);
+    write_out("there is no " + word + "; :help lists what there is\n");
+    std::fflush(stdout);
+    return true;
+  }
+  bool quit(const std::string&) { return false; }
+  bool type(const std::string& expression) {
+    evaluate("typeof(" + expression + ")");
+    std::fflush(stdout);
+    return true;
+  }
+  bool help(const std::string&) {
+    std::string text =
+        "An entry is a statement or an expression; it goes on over several lines while a bracket is open.\n";
+    const auto add = [&](std::string head, std::string_view what) {
+      head.resize(std::max<std::size_t>(head.size() + 1, 15), ' ');
+      text += "  " + head + std::string(what) + "\n";
+    };
+    for (const ColonCommand& c : colon_commands())
+      add(std::string(c.names[0]) + (c.operand.empty() ? "" : " ") + std::string(c.operand), c.what);
+    add("help(matmul)", "what a function does");
+    write_out(
+        text +
+        "Ctrl-C gives up the entry that is being written, or stops the one that runs. Tab completes names, fields "
+        "and axes.\n");
     std::fflush(stdout);
     return true;
   }
 
   std::vector<std::string> complete(const std::string& before) {
     const std::string word = last_word(before);
-    if (word.starts_with(':')) return {":help", ":quit", ":type"};
+    if (word.starts_with(':')) {
+      std::vector<std::string> out;
+      for (const ColonCommand& c : colon_commands()) out.emplace_back(c.names[0]);
+      return out;
+    }
     if (word.starts_with('@')) return axes();
     const std::size_t dot = word.rfind('.');
     if (dot != std::string::npos) return fields(word.substr(0, dot));
@@ -189,6 +222,10 @@ class Loop {
 
 }  // namespace
 
-int run_repl(const Settings& settings) { return Loop(settings).go(); }
+Command repl_command() {
+  return {"repl", "Read entries one by one and show their values", {}, true, [](const Arguments& a) {
+            return Loop(a.settings).go();
+          }};
+}
 
 }  // namespace shard::repl

@@ -9,15 +9,6 @@
 namespace shard::runtime {
 namespace {
 
-std::shared_ptr<DeviceArray> single_block(Pool& pool, DType dtype, Shape shape, bool weak) {
-  const std::int64_t bytes = checked_bytes(shape, size_of(dtype));
-  auto out = std::make_shared<DeviceArray>();
-  out->type = Type::of(dtype, std::move(shape), weak);
-  out->layout = out->type.sharding;
-  out->buffer = pool.allocate(static_cast<std::size_t>(bytes));
-  return out;
-}
-
 // Index of the device at `position` along each axis of the mesh.
 std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position) {
   std::vector<std::int64_t> at(mesh.axes.size());
@@ -73,8 +64,17 @@ Shape DeviceArray::physical() const {
 
 View DeviceArray::view() const { return contiguous(type.dtype, physical(), buffer ? buffer->data() : nullptr); }
 
+std::shared_ptr<DeviceArray> new_block(Pool& pool, DType dtype, Shape shape, bool weak) {
+  const std::int64_t bytes = checked_bytes(shape, size_of(dtype));
+  auto out = std::make_shared<DeviceArray>();
+  out->type = Type::of(dtype, std::move(shape), weak);
+  out->layout = out->type.sharding;
+  out->buffer = pool.allocate(static_cast<std::size_t>(bytes));
+  return out;
+}
+
 ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool weak) {
-  auto out = single_block(pool, dtype, std::move(shape), weak);
+  auto out = new_block(pool, dtype, std::move(shape), weak);
   if (out->buffer->bytes() > 0) std::memcpy(out->buffer->data(), data, out->buffer->bytes());
   return out;
 }
@@ -92,7 +92,7 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a) {
     out->buffer = a->buffer;
     return out;
   }
-  auto out = single_block(pool, a->type.dtype, a->type.shape, a->type.weak);
+  auto out = new_block(pool, a->type.dtype, a->type.shape, a->type.weak);
   const Shape kept(blocks.shape.begin() + static_cast<std::ptrdiff_t>(pending.size()), blocks.shape.end());
   const View target = contiguous(a->type.dtype, kept, out->buffer->data());
   if (pending.empty()) {
@@ -109,10 +109,16 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a) {
   return out;
 }
 
+View global_view(const DeviceArray& a) {
+  need_data(a);
+  std::vector<int> pending;
+  return global_order(a, pending);
+}
+
 ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position) {
   need_data(*a);
   const Shape local = a->local();
-  auto out = single_block(pool, a->type.dtype, local, a->type.weak);
+  auto out = new_block(pool, a->type.dtype, local, a->type.weak);
   std::int64_t block = 0;
   if (!a->distinct.empty()) {
     const std::vector<std::int64_t> at = coordinates(*a->type.mesh, position);
@@ -138,38 +144,51 @@ std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a
   return out;
 }
 
-double element_double(const DeviceArray& a, std::int64_t flat) {
-  const void* p = a.buffer->data();
-  switch (a.type.dtype) {
-    case DType::F16: return f16_to_f32(static_cast<const std::uint16_t*>(p)[flat]);
-    case DType::BF16: return bf16_to_f32(static_cast<const std::uint16_t*>(p)[flat]);
-    case DType::F32: return static_cast<const float*>(p)[flat];
-    case DType::F64: return static_cast<const double*>(p)[flat];
-    case DType::U64: return static_cast<double>(static_cast<const std::uint64_t*>(p)[flat]);
-    default: return static_cast<double>(element_int(a, flat));
+double element_double(DType dtype, const void* p) {
+  switch (dtype) {
+    case DType::F16: return f16_to_f32(*static_cast<const std::uint16_t*>(p));
+    case DType::BF16: return bf16_to_f32(*static_cast<const std::uint16_t*>(p));
+    case DType::F32: return *static_cast<const float*>(p);
+    case DType::F64: return *static_cast<const double*>(p);
+    case DType::U64: return static_cast<double>(*static_cast<const std::uint64_t*>(p));
+    default: return static_cast<double>(element_int(dtype, p));
   }
 }
 
-std::int64_t element_int(const DeviceArray& a, std::int64_t flat) {
-  const void* p = a.buffer->data();
-  switch (a.type.dtype) {
+std::int64_t element_int(DType dtype, const void* p) {
+  switch (dtype) {
     case DType::Bool:
-    case DType::U8: return static_cast<const std::uint8_t*>(p)[flat];
-    case DType::I8: return static_cast<const std::int8_t*>(p)[flat];
-    case DType::I16: return static_cast<const std::int16_t*>(p)[flat];
-    case DType::U16: return static_cast<const std::uint16_t*>(p)[flat];
-    case DType::I32: return static_cast<const std::int32_t*>(p)[flat];
-    case DType::U32: return static_cast<const std::uint32_t*>(p)[flat];
+    case DType::U8: return *static_cast<const std::uint8_t*>(p);
+    case DType::I8: return *static_cast<const std::int8_t*>(p);
+    case DType::I16: return *static_cast<const std::int16_t*>(p);
+    case DType::U16: return *static_cast<const std::uint16_t*>(p);
+    case DType::I32: return *static_cast<const std::int32_t*>(p);
+    case DType::U32: return *static_cast<const std::uint32_t*>(p);
     case DType::I64:
     case DType::U64:
-    case DType::Key: return static_cast<const std::int64_t*>(p)[flat];
+    case DType::Key: return *static_cast<const std::int64_t*>(p);
     default: break;
   }
-  const double x = element_double(a, flat);  // a float is cut off and clamped, nan is 0
+  const double x = element_double(dtype, p);  // a float is cut off and clamped, nan is 0
   if (!(x == x)) return 0;
   if (x >= 0x1p63) return INT64_MAX;
   if (x < -0x1p63) return INT64_MIN;
   return static_cast<std::int64_t>(x);
+}
+
+namespace {
+
+const void* element(const DeviceArray& a, std::int64_t flat) {
+  return static_cast<const char*>(a.buffer->data()) + flat * static_cast<std::int64_t>(size_of(a.type.dtype));
+}
+
+}  // namespace
+
+double element_double(const DeviceArray& a, std::int64_t flat) {
+  return element_double(a.type.dtype, element(a, flat));
+}
+std::int64_t element_int(const DeviceArray& a, std::int64_t flat) {
+  return element_int(a.type.dtype, element(a, flat));
 }
 
 }  // namespace shard::runtime

@@ -22,11 +22,17 @@ struct DeviceArray {
 };
 using ArrayRef = std::shared_ptr<const DeviceArray>;
 
+// A new single-block array (never laid out) whose elements are not set yet.
+std::shared_ptr<DeviceArray> new_block(Pool& pool, DType dtype, Shape shape, bool weak = false);
 // A new single-block array (never laid out) from host data in row-major order.
 ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool weak = false);
 // The whole value in row-major order on the host, as one block (pending sums are added up). Returns `a` itself where it
 // already is one.
 ArrayRef to_host(Pool& pool, const ArrayRef& a);
+// A view of the whole value on the blocks where they lie: for each dimension the axes that split it, major to minor,
+// then the size within a block, so that the view's elements in row-major order are the value's. Of an array without
+// pending sums.
+View global_view(const DeviceArray& a);
 // The block that the device at `position` (row-major in the mesh) holds, as a single-block array.
 ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position);
 // For each dimension, the half-open range of global indices that the device at `position` holds.
@@ -34,5 +40,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a
 // One element, converted to double (or int64 for integers): index in the single block of `a`, flat.
 double element_double(const DeviceArray& a, std::int64_t flat);
 std::int64_t element_int(const DeviceArray& a, std::int64_t flat);
+double element_double(DType dtype, const void* element);
+std::int64_t element_int(DType dtype, const void* element);
 
 }  // namespace shard::runtime

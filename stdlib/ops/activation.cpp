@@ -52,12 +52,13 @@ void register_activation(OpTable& t) {
       },
       one));
   t.add(composite_row(
-      "silu", "silu(x)", "x * sigmoid(x).",
-      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-        Expr x = inexact(b, in[0]);
-        return {x * call("sigmoid", {x})};
-      },
-      one));
+            "silu", "silu(x)", "x * sigmoid(x).",
+            [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+              Expr x = inexact(b, in[0]);
+              return {x * call("sigmoid", {x})};
+            },
+            one))
+      .aliases = {"swish"};
   // Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016: the form with tanh.
   t.add(composite_row(
       "gelu", "gelu(x)", "x times the normal distribution's share below x, by its form with tanh.",
@@ -86,7 +87,8 @@ void register_activation(OpTable& t) {
                       "x, no smaller than lo and no larger than hi.", clip,
                       {{{f32({4, 6}, -3, 3), f32({}, -1, 0), f32({}, 0, 1)}, {{"has_lo", true}, {"has_hi", true}}},
                        {{f32({4, 6}, -3, 3), f32({6}, 0, 1)}, {{"has_lo", false}, {"has_hi", true}}},
-                       {{i32({4}), i32({}, -1, 0), i32({}, 1, 2)}, {{"has_lo", true}, {"has_hi", true}}}}));
+                       {{i32({4}), i32({}, -1, 0), i32({}, 1, 2)}, {{"has_lo", true}, {"has_hi", true}}}}))
+      .aliases = {"clamp"};
   t.add(composite_row("where", "where(c, x, y)", "x where c is true, else y.", where,
                       {{{of(DType::Bool, {4, 6}, 0, 2), f32({4, 6}), f32({4, 6})}, {}},
                        {{of(DType::Bool, {4, 1}, 0, 2), f32({6}), i32({})}, {}},
@@ -98,7 +100,9 @@ void register_activation(OpTable& t) {
                       },
                       {{{f32({4, 6}, -3, 3)}, {{"dtype", DType::I32}}},
                        {{i32({4})}, {{"dtype", DType::F32}}},
-                       {{f32({4}, -1, 1)}, {{"dtype", DType::Bool}}}}));
+                       {{f32({4}, -1, 1)}, {{"dtype", DType::Bool}}}}))
+      .aliases = {"astype",
+                  {"to", "another element type is `cast(x, f16)` or `f16(x)`, another layout `shard x as P(@X)`"}};
 }
 
 }  // namespace shard::stdlib

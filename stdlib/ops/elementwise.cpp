@@ -170,24 +170,31 @@ void register_arithmetic(OpTable& t) {
   OpDef sub =
       binary_row("sub", "sub(x, y)", "Difference, element by element.", Code::Sub, Operands::Promote, linear2(true));
   sub.dtype.result = only("`-`", "numbers (for bools write `^` or `~`)", is_no_truth);
+  sub.aliases = {"subtract"};
   t.add(std::move(sub));
-  t.add(binary_row(
-      "mul", "mul(x, y)", "Product, element by element.", Code::Mul, Operands::Promote,
-      Transposes{{}, false, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
-                   return ir::unbroadcast(b, ir::mul(b, ct[0], n.in[static_cast<std::size_t>(1 - operand)]), want);
-                 }}));
+  t.add(
+       binary_row("mul", "mul(x, y)", "Product, element by element.", Code::Mul, Operands::Promote,
+                  Transposes{{},
+                             false,
+                             [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
+                               return ir::unbroadcast(b, ir::mul(b, ct[0], n.in[static_cast<std::size_t>(1 - operand)]),
+                                                      want);
+                             }}))
+      .aliases = {"multiply"};
   t.add(binary_row("div", "div(x, y)", "True quotient; integers give f32.", Code::Div, Operands::Inexact,
                    partials2([](Expr, Expr y, Expr z) {
                      return std::pair{1.0 / y, -(z / y)};
                    }),
-                   {0.5, 3}));
+                   {0.5, 3}))
+      .aliases = {"divide"};
   t.add(counting_row(t, "floor_divide", "floor_divide(x, y)",
                      binary_row("quotient", "quotient(x, y)", "Quotient rounded down.", Code::FloorDiv,
                                 Operands::Promote, ir::Zero{}, {0.5, 3})));
   const auto of_remainder = [](Expr x, Expr y, Expr) { return std::pair{x.number(1.0), -call("quotient", {x, y})}; };
   t.add(counting_row(t, "mod", "mod(x, y)",
                      binary_row("remainder", "remainder(x, y)", "Remainder, with the sign of the divisor.", Code::Mod,
-                                Operands::Promote, partials2(of_remainder), {0.5, 3})));
+                                Operands::Promote, partials2(of_remainder), {0.5, 3})))
+      .aliases = {"remainder"};
   OpDef neg{.name = "neg", .signature = "neg(x)", .doc = "The negative.", .factors = broadcast_factors};
   neg.derivative = Transposes{{}, false, [](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type&) {
                                 return ir::neg(b, ct[0]);
@@ -209,7 +216,8 @@ void register_arithmetic(OpTable& t) {
   power.internal = true;
   t.add(std::move(power));
   t.add(composite_row("pow", "pow(x, y)", "x to the power y; a host integer keeps the type of x.", powered,
-                      binary_samples({0.5, 2})));
+                      binary_samples({0.5, 2})))
+      .aliases = {"power"};
   t.add(binary_row("maximum", "maximum(x, y)", "The larger of both; nan where one is nan.", Code::Max,
                    Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
                      Expr tie = eq(x, y);
@@ -225,7 +233,8 @@ void register_arithmetic(OpTable& t) {
                      Expr r = x * x + y * y;
                      return std::pair{x / r, -(y / r)};
                    }),
-                   {0.5, 2}));
+                   {0.5, 2}))
+      .aliases = {"arctan2"};
 }
 
 void register_comparisons(OpTable& t) {
@@ -383,6 +392,7 @@ void register_select(OpTable& t) {
   stop.derivative = ir::Zero{};
   stop.kernel = Code::Identity;
   stop.samples = {{{f32({4, 6})}, {}}, {{i32({4})}, {}}};
+  stop.aliases = {"detach"};
   t.add(std::move(stop));
 }
 

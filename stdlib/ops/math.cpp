@@ -20,7 +20,9 @@ void register_exponentials(OpTable& t) {
   t.add(unary_row("expm1", "expm1(x)", "exp(x) - 1, exact near 0.", Code::Expm1, kInexact,
                   [](Expr, Expr y) { return y + 1.0; }));
   t.add(unary_row("log", "log(x)", "Natural logarithm.", Code::Log, kInexact, [](Expr x, Expr) { return 1.0 / x; },
-                  {0.3, 3}));
+                  {0.3, 3}))
+      .aliases = {{"log2", "another base is a quotient: `log(x) / log(2.0)`"},
+                  {"log10", "another base is a quotient: `log(x) / log(10.0)`"}};
   t.add(unary_row("log1p", "log1p(x)", "log(1 + x), exact near 0.", Code::Log1p, kInexact,
                   [](Expr x, Expr) { return 1.0 / (x + 1.0); }, {-0.5, 3}));
   t.add(unary_row("sqrt", "sqrt(x)", "Square root.", Code::Sqrt, kInexact, [](Expr, Expr y) { return 0.5 / y; },
@@ -55,28 +57,35 @@ void register_circular(OpTable& t) {
   t.add(unary_row("tan", "tan(x)", "Tangent of an angle in radians.", Code::Tan, kInexact,
                   [](Expr, Expr y) { return y * y + 1.0; }, {-1, 1}));
   t.add(unary_row("asin", "asin(x)", "The angle whose sine is x.", Code::Asin, kInexact,
-                  [](Expr x, Expr) { return rsqrt(1.0 - x * x); }, {-0.9, 0.9}));
+                  [](Expr x, Expr) { return rsqrt(1.0 - x * x); }, {-0.9, 0.9}))
+      .aliases = {"arcsin"};
   t.add(unary_row("acos", "acos(x)", "The angle whose cosine is x.", Code::Acos, kInexact,
-                  [](Expr x, Expr) { return -rsqrt(1.0 - x * x); }, {-0.9, 0.9}));
-  t.add(unary_row("atan", "atan(x)", "The angle whose tangent is x.", Code::Atan, kInexact,
-                  [](Expr x, Expr) { return 1.0 / (x * x + 1.0); }));
+                  [](Expr x, Expr) { return -rsqrt(1.0 - x * x); }, {-0.9, 0.9}))
+      .aliases = {"arccos"};
+  t.add(unary_row("atan", "atan(x)", "The angle whose tangent is x.", Code::Atan, kInexact, [](Expr x, Expr) {
+     return 1.0 / (x * x + 1.0);
+   })).aliases = {"arctan"};
   t.add(unary_row("sinh", "sinh(x)", "Hyperbolic sine.", Code::Sinh, kInexact,
                   [](Expr x, Expr) { return call("cosh", {x}); }));
   t.add(unary_row("cosh", "cosh(x)", "Hyperbolic cosine.", Code::Cosh, kInexact,
                   [](Expr x, Expr) { return call("sinh", {x}); }));
   t.add(unary_row("tanh", "tanh(x)", "Hyperbolic tangent.", Code::Tanh, kInexact,
                   [](Expr, Expr y) { return 1.0 - y * y; }));
-  t.add(unary_row("asinh", "asinh(x)", "Inverse hyperbolic sine.", Code::Asinh, kInexact,
-                  [](Expr x, Expr) { return rsqrt(x * x + 1.0); }));
+  t.add(unary_row("asinh", "asinh(x)", "Inverse hyperbolic sine.", Code::Asinh, kInexact, [](Expr x, Expr) {
+     return rsqrt(x * x + 1.0);
+   })).aliases = {"arcsinh"};
   t.add(unary_row("acosh", "acosh(x)", "Inverse hyperbolic cosine.", Code::Acosh, kInexact,
-                  [](Expr x, Expr) { return rsqrt((x - 1.0) * (x + 1.0)); }, {1.5, 3}));
+                  [](Expr x, Expr) { return rsqrt((x - 1.0) * (x + 1.0)); }, {1.5, 3}))
+      .aliases = {"arccosh"};
   t.add(unary_row("atanh", "atanh(x)", "Inverse hyperbolic tangent.", Code::Atanh, kInexact,
-                  [](Expr x, Expr) { return 1.0 / ((1.0 - x) * (x + 1.0)); }, {-0.9, 0.9}));
+                  [](Expr x, Expr) { return 1.0 / ((1.0 - x) * (x + 1.0)); }, {-0.9, 0.9}))
+      .aliases = {"arctanh"};
 }
 
 void register_rounding(OpTable& t) {
   t.add(unary_row("abs", "abs(x)", "The size of x, without its sign; the derivative at 0 is 1, as JAX has it.",
-                  Code::Abs, kPromote, [](Expr x, Expr y) { return select(ge(x, 0.0), 1.0, y.number(-1.0)); }));
+                  Code::Abs, kPromote, [](Expr x, Expr y) { return select(ge(x, 0.0), 1.0, y.number(-1.0)); }))
+      .aliases = {"absolute"};
   t.add(unary_zero_row("sign", "sign(x)", "-1, 0 or 1.", Code::Sign, kPromote));
   // Whole numbers are rounded already: they keep their type.
   auto of_floats = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {

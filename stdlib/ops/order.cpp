@@ -182,11 +182,13 @@ void register_order(OpTable& t) {
   register_scans(t);
   std::vector<Sample> axes = {
       {{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", std::int64_t{0}}}}, {{i32({8}, 0, 4)}, {}}};
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose) {
-    t.add(composite_row(name, signature, doc, std::move(compose), axes));
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc,
+                 ir::Compose compose) -> OpDef& {
+    return t.add(composite_row(name, signature, doc, std::move(compose), axes));
   };
   add("sort", "sort(x, axis: int = -1, descending: bool = false)", "The elements along an axis in order, nan last.",
-      sorter("sort", "sort_last"));
+      sorter("sort", "sort_last"))
+      .aliases = {{"sorted", "an array is sorted by `sort(x)`"}, {"sort", "values never change in place"}};
   add("argsort", "argsort(x, axis: int = -1, descending: bool = false)",
       "The positions that put an axis in order; equal elements keep theirs.", sorter("argsort", "argsort_last"));
   add("cumsum", "cumsum(x, axis: int? = none, reverse: bool = false)",
@@ -199,7 +201,8 @@ void register_order(OpTable& t) {
       "Running minima along an axis, or of all elements in a line.", runner("cummin", "scan_min"));
   t.add(composite_row("top_k", "top_k(x, k: int)",
                       "The k largest of the last dimension, largest first, and their positions.", top_k,
-                      {{{f32({4, 6})}, {{"k", std::int64_t{2}}}}, {{i32({8}, 0, 4)}, {{"k", std::int64_t{3}}}}}));
+                      {{{f32({4, 6})}, {{"k", std::int64_t{2}}}}, {{i32({8}, 0, 4)}, {{"k", std::int64_t{3}}}}}))
+      .aliases = {"topk"};
 }
 
 }  // namespace shard::stdlib

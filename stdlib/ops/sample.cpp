@@ -300,8 +300,8 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_sample(OpTable& t) {
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), std::move(samples)));
+                 std::vector<Sample> samples) -> OpDef& {
+    return t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), std::move(samples)));
   };
   SampleOperand key = of(DType::Key, {});
   Attrs shape{{"shape", Ints{4, 6}}};
@@ -311,13 +311,15 @@ void register_sample(OpTable& t) {
       "Numbers equally likely everywhere in [minval, maxval), by default [0, 1).", uniform,
       {{{key}, shape},
        {{key, f32({}), f32({}, 2, 3)}, {{"shape", Ints{4}}, {"has_minval", true}, {"has_maxval", true}}},
-       {{key}, {{"shape", Ints{8}}, {"dtype", DType::BF16}}}});
+       {{key}, {{"shape", Ints{8}}, {"dtype", DType::BF16}}}})
+      .aliases = {{"rand", "random numbers are drawn with a key: `uniform(key(0), [3])`"}};
   add("normal", "normal(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
       "Numbers of the normal distribution of mean 0 and variance 1.",
       [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars {
         return {normal_of(b, in[0], asked(a, "normal"), float_type(a, "normal"), a)};
       },
-      {{{key}, shape}, {{key}, {}}});
+      {{{key}, shape}, {{key}, {}}})
+      .aliases = {{"randn", "random numbers are drawn with a key: `normal(key(0), [3])`"}};
   add("truncated_normal",
       "truncated_normal(key, lower, upper, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
       "Numbers of the normal distribution between two bounds.", truncated_normal,

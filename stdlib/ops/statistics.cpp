@@ -178,8 +178,8 @@ std::vector<Sample> axis_samples(double low, double high, bool one_axis = false)
 
 void register_statistics(OpTable& t) {
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+                 std::vector<Sample> samples) -> OpDef& {
+    return t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
   };
   add("sum", "sum(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
       "The sum of all elements, or along axes.", plain("sum", "reduce_sum", true, false), axis_samples(-2, 2));
@@ -187,10 +187,12 @@ void register_statistics(OpTable& t) {
       plain("prod", "reduce_prod", true, false), axis_samples(0.5, 2));
   add("max", "max(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
       "The largest element, or along axes; ties share the derivative.", plain("max", "reduce_max", false, true),
-      axis_samples(-2, 2));
+      axis_samples(-2, 2))
+      .aliases = {"amax"};
   add("min", "min(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
       "The smallest element, or along axes; ties share the derivative.", plain("min", "reduce_min", false, true),
-      axis_samples(-2, 2));
+      axis_samples(-2, 2))
+      .aliases = {"amin"};
   add("mean", "mean(x, axis: ints? = none, keepdims: bool = false)", "The mean of all elements, or along axes.", mean,
       axis_samples(-2, 2));
   add(

@@ -149,7 +149,7 @@ class RowCall {
       case ParamKind::DType:
         if (auto* t = v.get<runtime::DType>()) return *t;
         if (v.is_string()) {
-          const std::string_view here = name_here(v.str());
+          const std::string_view here = m_.builtins.aliases().name_here(v.str());
           const std::string dtype(here.empty() ? std::string_view(v.str()) : here);
           if (runtime::dtype_named(dtype)) refuse(where, what + " is a dtype, written without quotes: `" + dtype + "`");
         }

@@ -1,8 +1,15 @@
 #include "interpreter/lang/eval/builtins.h"
 
+#include "interpreter/lang/values/native.h"
+
 namespace shard::lang {
 
+Builtins::Builtins(const ir::OpTable& table) : table_(table) {
+  for (const ir::OpDef& row : table.rows()) aliases_.add(row.name, row.aliases);
+}
+
 void Builtins::define(std::string name, Value value) {
+  if (const auto* native = value.get<std::shared_ptr<const Native>>()) aliases_.add(name, (*native)->aliases);
   if (auto it = index_.find(name); it != index_.end()) {
     values_[static_cast<std::size_t>(it->second)] = std::move(value);
     return;
@@ -17,6 +24,10 @@ int Builtins::find(const std::string& name) {
   if (!op || op->internal) return -1;
   define(name, Value(op));
   return static_cast<int>(values_.size()) - 1;
+}
+
+ResolveHost Builtins::for_names() {
+  return {[this](const std::string& name) { return find(name); }, [this] { return names(); }, aliases_};
 }
 
 std::vector<std::string> Builtins::names() const {

@@ -5,20 +5,26 @@
 #include <vector>
 
 #include "interpreter/ir/table.h"
+#include "interpreter/lang/names/aliases.h"
+#include "interpreter/lang/names/resolve.h"
 #include "interpreter/lang/values/value.h"
 
 namespace shard::lang {
 
 class Builtins {
  public:
-  explicit Builtins(const ir::OpTable& table) : table_(table) {}
+  explicit Builtins(const ir::OpTable& table);
   void define(std::string name, Value value);  // again: in place of the one before
   int find(const std::string& name);           // an index that stays; -1 where there is none
   const Value& operator[](std::int32_t index) const { return values_[static_cast<std::size_t>(index)]; }
   std::vector<std::string> names() const;
+  const std::vector<Value>& values() const { return values_; }  // those that were defined or found
+  const Aliases& aliases() const { return aliases_; }           // what others call them
+  ResolveHost for_names();                                      // what the pass over names asks of all this
 
  private:
   const ir::OpTable& table_;
+  Aliases aliases_;
   std::vector<Value> values_;
   std::unordered_map<std::string, int> index_;
 };

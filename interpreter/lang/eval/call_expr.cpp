@@ -75,13 +75,13 @@ const Value* method(Impl& m, const Expr& callee, const std::string& name, Value&
   std::vector<std::string> notes, fields;
   if (object.fields())
     for (auto& x : object.fields()->fields) fields.push_back(x.first);
-  if (auto member = member_here(name, fields); !member.empty())
+  if (auto member = member_here(object.fields(), name); !member.empty())
     notes.push_back("it is called `" + std::string(member) + "` here");
   else if (auto near_field = near_miss(name, fields))
     notes.push_back("did you mean `" + *near_field + "`?");
-  else if (auto here = name_here(name); !here.empty())
+  else if (auto here = m.builtins.aliases().name_here(name); !here.empty())
     notes.push_back("it is called `" + std::string(here) + "` here");
-  else if (auto say = way_here(name); !say.empty())
+  else if (auto say = m.builtins.aliases().way_here(name); !say.empty())
     notes.emplace_back(say);
   else if (auto near = near_miss(name, m.builtins.names()))
     notes.push_back("did you mean `" + *near + "`?");
@@ -101,7 +101,8 @@ void refuse_thrown_away(Impl& m, const Expr& e, const Call& c, const Value& call
     name = std::string((*op)->name);
   else if (auto* n = callee.get<std::shared_ptr<const Native>>())
     name = (*n)->name;
-  if (!gives_only(name)) return;
+  const std::string_view why = m.builtins.aliases().differs(name);
+  if (why.empty()) return;
   const Expr* target = nullptr;
   if (auto* f = std::get_if<Field>(&c.callee->node))
     target = f->object.get();
@@ -116,7 +117,7 @@ void refuse_thrown_away(Impl& m, const Expr& e, const Call& c, const Value& call
   d.code = "form";
   d.span = e.span;
   d.message = "`" + name + "` gives a new value and changes nothing, and nothing uses that value";
-  d.notes.push_back("values never change in place");
+  d.notes.emplace_back(why);
   d.fixes = std::move(fixes);
   throw Error(std::move(d));
 }

@@ -95,20 +95,28 @@ std::optional<Value> Impl::find_field(const Value& object, const std::string& na
   return std::nullopt;
 }
 
+std::string_view member_here(const Record* record, std::string_view name) {
+  if (!record) return {};
+  for (const auto& [field, v] : record->fields)
+    if (const auto* f = v.get<std::shared_ptr<const Closure>>(); f && names_elsewhere((*f)->function->doc, name))
+      return field;
+  return {};
+}
+
 Value Impl::field(const Value& object, const std::string& name, Span span) {
   if (auto v = at(span, [&] { return find_field(object, name); })) return std::move(*v);
   std::vector<std::string> names = field_names(object), notes;
   if (!names.empty()) notes.push_back("its fields: " + listed_fields(names));
-  if (auto member = member_here(name, names); !member.empty())
+  if (auto member = member_here(object.fields(), name); !member.empty())
     notes.push_back("it is called `" + std::string(member) + "` here");
   else if (auto near = near_miss(name, names))
     notes.push_back("did you mean `" + *near + "`?");
   else if (builtins.find(name) >= 0)
     notes.push_back(object.fields() ? "`" + name + "` is a builtin and stands alone: `" + name + "`"
                                     : "`" + name + "` is a function: call it with `." + name + "()`");
-  else if (auto here = name_here(name); !here.empty())
+  else if (auto here = builtins.aliases().name_here(name); !here.empty())
     notes.push_back("it is called `" + std::string(here) + "` here");
-  else if (auto say = way_here(name); !say.empty())
+  else if (auto say = builtins.aliases().way_here(name); !say.empty())
     notes.emplace_back(say);
   fail("field", span, (object.fields() ? "the record" : kind_name(object)) + " has no field `" + name + "`",
        std::move(notes));

@@ -16,6 +16,8 @@ Value eval_record(Interpreter::Impl& m, const grammar::RecordLit& r);
 // call_expr.cpp
 Value eval_call(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Call& c);
 Value eval_pipe(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Pipe& p);
+// fields.cpp: the field of a record whose function is called so elsewhere (Dense: linear); or empty
+std::string_view member_here(const Record* record, std::string_view name);
 // call.cpp
 Value eval_function(Interpreter::Impl& m, const grammar::FunctionPtr& f);
 // Runs the body of a function whose arguments are in `f` already.

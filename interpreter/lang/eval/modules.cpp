@@ -79,11 +79,9 @@ void refuse_unknown_settings(Impl& m, const Module& tree) {
 // The tables of a tree that runs in `env`. Errors of names are thrown, and nothing is declared then; a check is told of
 // them and goes on.
 std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module>& tree, ModuleEnv& env) {
-  const ResolveHost host{[&](const std::string& name) { return m.builtins.find(name); },
-                         [&] { return m.builtins.names(); }};
   const std::size_t before = env.variables.size();
   std::vector<Diagnostic> errors;
-  auto unit = resolve_names(tree, env, host, errors);
+  auto unit = resolve_names(tree, env, m.builtins.for_names(), errors);
   if (m.checker) {
     m.checker->found(std::move(errors));
   } else if (!errors.empty()) {

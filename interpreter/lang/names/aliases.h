@@ -1,21 +1,45 @@
-// Names of other languages and libraries, for messages only: what the thing is called here, or how it is done.
+// Names of other languages and libraries, for messages only: what the thing is called here, or how it is done. What a
+// function is called elsewhere stands beside it: in its row (OpDef::aliases), in its declaration (Native::aliases), or
+// in the comment of a function of a module: "## Elsewhere: Dense, Linear."
 #pragma once
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "interpreter/ir/elsewhere.h"
 
 namespace shard::lang {
 
-// The name here that may be put in its place as it stands: float32 -> f32, concatenate -> concat; or empty.
-std::string_view name_here(std::string_view name);
-// A sentence that says how it is done here, or empty.
-std::string_view way_here(std::string_view name);
-// Builtins whose value is all that they are for, though methods of the name change their object elsewhere.
-bool gives_only(std::string_view builtin);
-// The field that is meant by a name of Flax, optax or PyTorch (Dense -> linear), where there is such a field; or empty.
-std::string_view member_here(std::string_view name, const std::vector<std::string>& fields);
+class Aliases {  // one an engine
+ public:
+  Aliases();  // with the names that no function of ours stands behind
+  void add(std::string_view function, const std::vector<ir::Elsewhere>& names);
+  // The name here that may be put in its place as it stands: float32 -> f32, concatenate -> concat; or empty.
+  std::string_view name_here(std::string_view name) const;
+  // A sentence that says how it is done here, or empty.
+  std::string_view way_here(std::string_view name) const;
+  // What a call of a function of this name does elsewhere and the one here does not, as a sentence, or empty: methods
+  // `append` and `sort` that change their object.
+  std::string_view differs(std::string_view function) const;
+
+  struct Entry {
+    std::string function;  // empty where no function is meant
+    std::string_view say;  // empty where the name can be put in its place
+  };
+  const std::map<std::string_view, Entry>& all() const { return known_; }
+
+ private:
+  std::map<std::string_view, Entry> known_;
+};
+
+// Whether the comment of a function has the line "Elsewhere: Dense, Linear." with this name.
+bool names_elsewhere(std::string_view doc, std::string_view name);
 // The parameter that is meant by one of another library, or misspelt: dim -> axis, batch_size -> batch, axes -> axis.
 std::optional<std::string> parameter_near(std::string_view name, const std::vector<std::string>& parameters);
+std::span<const std::pair<std::string_view, std::string_view>> parameter_aliases();  // {dim, axis}, ...
 
 }  // namespace shard::lang

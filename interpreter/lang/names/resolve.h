@@ -15,6 +15,8 @@
 
 namespace shard::lang {
 
+class Aliases;
+
 // The variables of a file's top level, or of the REPL's, in order of declaration; a name may be declared again. Their
 // values are ModuleEnv's (values/closure.h).
 struct ModuleNames {
@@ -86,6 +88,7 @@ struct Unit : std::enable_shared_from_this<Unit> {
 struct ResolveHost {                                        // what the pass asks the interpreter
   std::function<int(const std::string&)> builtin;           // index, or -1
   std::function<std::vector<std::string>()> builtin_names;  // for suggestions
+  const Aliases& aliases;                                   // the same
 };
 
 // Resolves `tree` in `module`, whose variables grow by what the tree's top level declares. Errors are appended to

@@ -120,10 +120,10 @@ void Resolver::unknown(const std::string& name, Span span) {
     notes.push_back("did you mean \", @" + name + "\"?");
     fixes.push_back(
         {"name the axis as an argument of its own", Span{span.source, product_op_.begin, span.end}, ", @" + name});
-  } else if (auto here = name_here(name); !here.empty()) {
+  } else if (auto here = host_.aliases.name_here(name); !here.empty()) {
     notes.push_back("it is called `" + std::string(here) + "` here");
     fixes.push_back({"write `" + std::string(here) + "`", span, std::string(here)});
-  } else if (auto say = way_here(name); !say.empty()) {
+  } else if (auto say = host_.aliases.way_here(name); !say.empty()) {
     notes.emplace_back(say);
   } else if (auto near = near_miss(name, names)) {
     notes.push_back("did you mean `" + *near + "`?");

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "interpreter/ir/elsewhere.h"
 #include "interpreter/lang/values/value.h"
 
 namespace shard::lang {
@@ -46,6 +47,7 @@ struct Native {
   std::string signature;  // "grad(f, wrt = 0, aux = false)": names, `= literal` defaults, a last `xs...`
   std::string doc;
   std::function<Value(Interpreter&, BoundArgs&)> call;
+  std::vector<ir::Elsewhere> aliases = {};  // what others call it (names/aliases.h)
   mutable std::shared_ptr<const NativeSignature> parsed = {};  // filled at the first call
 };
 

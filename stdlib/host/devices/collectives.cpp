@@ -409,10 +409,12 @@ void register_collectives(Interpreter& in) {
   auto reduction = [](const char* who, Reduction kind) {
     return [who, kind](Interpreter& i, BoundArgs& a) { return reduce(i, a, who, kind); };
   };
-  in.define({"psum", "psum(x, along, groups = none)",
+  in.define({"psum",
+             "psum(x, along, groups = none)",
              "The sum of x over the devices along a mesh axis, on each of them: psum(x, @X). A host number counts once "
              "a device: psum(1, @X) is the axis size.",
-             reduction("psum", Reduction::Sum)});
+             reduction("psum", Reduction::Sum),
+             {"all_reduce", "allreduce"}});
   in.define({"pmean", "pmean(x, along, groups = none)", "The mean of x over the devices along a mesh axis.",
              reduction("pmean", Reduction::Mean)});
   in.define({"pmax", "pmax(x, along, groups = none)",
@@ -424,9 +426,11 @@ void register_collectives(Interpreter& in) {
              "The x of all devices along a mesh axis, joined along dimension `axis` (tiled) or stacked as a new one. "
              "`to: \"same\"`: typed as equal everywhere.",
              all_gather});
-  in.define({"psum_scatter", "psum_scatter(x, along, axis = 0, tiled = false, groups = none)",
+  in.define({"psum_scatter",
+             "psum_scatter(x, along, axis = 0, tiled = false, groups = none)",
              "The sum over the devices along a mesh axis, split along dimension `axis`: the dual of all_gather.",
-             psum_scatter});
+             psum_scatter,
+             {"reduce_scatter"}});
   in.define({"all_to_all", "all_to_all(x, along, split = 0, concat = 0, tiled = false, groups = none)",
              "Piece i of the x of every device, joined.", all_to_all});
   in.define({"ppermute", "ppermute(x, along, pairs = none, shift = none)",

@@ -111,9 +111,12 @@ void register_layout(Interpreter& in) {
   const auto number = [&](const char* name, const char* doc, std::int64_t n) {
     in.define({name, std::string(name) + "()", doc, [n](Interpreter&, BoundArgs&) { return Value(n); }});
   };
-  in.define({"typeof", "typeof(x)",
+  in.define({"typeof",
+             "typeof(x)",
              "The type of an array: element type, shape and, on explicit axes, layout; of a tree, the tree of types.",
-             [](Interpreter& i, BoundArgs& a) { return type_of(i, a[0]); }});
+             [](Interpreter& i, BoundArgs& a) { return type_of(i, a[0]); },
+             {{"type", "the type of a value is `typeof(x)`"},
+              {"isinstance", "the type of an array is `typeof(x)`, its element type `x.dtype`"}}});
   in.define({"sharding", "sharding(x)",
              "The layout of an array as a spec. Inside jit on auto axes it is known when the program runs.",
              [](Interpreter& i, BoundArgs& a) { return sharding_of(i, a[0], a.span); }});

@@ -308,7 +308,8 @@ void register_batches(Interpreter& in) {
              "batches to leave out, to resume; rest: \"drop\" what does not fill a batch, or \"pad\" it with zeros: "
              "each batch then ends with "
              "truth values, which rows are real; prefetch: so many batches are gathered ahead.",
-             loader});
+             loader,
+             {"DataLoader"}});
   in.define({"position", "position(loader)",
              "How many batches a loader has given since its first epoch began: saved and given as `skip`, it resumes "
              "where it was.",

@@ -1,13 +1,11 @@
-// load, save and what reads text: files to values. What a file is, is told by its content, for text by its ending.
+// load, save and what reads text: files to values and back. What a file is, its content says, for text its ending; the
+// table of formats knows (format.h).
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <array>
-#include <map>
-
 #include "interpreter/lang/layouts/shard_expr.h"
-#include "stdlib/host/files/file_bytes.h"
-#include "stdlib/host/files/formats.h"
+#include "stdlib/host/files/format.h"
+#include "stdlib/host/files/paths.h"
+#include "stdlib/host/files/text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -17,53 +15,25 @@ using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
 
-// Runs a reader; what it finds wrong is told with the path.
-Value reading(Interpreter& in, const std::string& path, grammar::Span span, const std::function<Value()>& read,
-              const char* doing = "read") {
+// The path that is argument 0, opened and given to `read`; what is wrong with the file is told with the path.
+template <class F>
+Value reading(Interpreter& in, BoundArgs& a, F read) {
+  const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
+  const grammar::Span span = a.args[0].span;
+  check_may_read(in, path, span);
   try {
-    return read();
+    const std::unique_ptr<Source> file = open_source(path);
+    return read(*file, path);
   } catch (const runtime::RuntimeError& e) {
-    in.fail(e.code, span, std::string("cannot ") + doing + " '" + path + "': " + e.what());
+    in.fail(e.code, span, "cannot read '" + path + "': " + e.what(), near_files(path));
   }
-}
-
-bool looks_like_text(const std::string& bytes) {
-  const std::size_t n = std::min<std::size_t>(bytes.size(), 4096);
-  return std::none_of(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n),
-                      [](char c) { return static_cast<unsigned char>(c) < 9; });
-}
-
-bool valid_utf8(const std::string& s) {
-  for (std::size_t i = 0; i < s.size();) {
-    const auto c = static_cast<unsigned char>(s[i]);
-    const int more = c < 0x80                ? 0
-                     : c >= 0xc2 && c < 0xe0 ? 1
-                     : c >= 0xe0 && c < 0xf0 ? 2
-                     : c >= 0xf0 && c < 0xf5 ? 3
-                                             : -1;
-    if (more < 0 || i + static_cast<std::size_t>(more) >= s.size()) return false;
-    for (int k = 1; k <= more; ++k)
-      if ((static_cast<unsigned char>(s[i + static_cast<std::size_t>(k)]) & 0xc0) != 0x80) return false;
-    i += static_cast<std::size_t>(more) + 1;
-  }
-  return true;
 }
 
 Value load(Interpreter& in, BoundArgs& a) {
-  const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
-  const std::string bytes = read_bytes(in, path, a.args[0].span);
-  return reading(in, path, a.args[0].span, [&]() -> Value {
-    if (is_npy(bytes)) return read_npy(in, bytes);
-    if (is_zip(bytes)) return read_npz(in, bytes);
-    if (is_idx(bytes)) return read_idx(in, bytes);
-    if (is_safetensors(bytes)) return read_safetensors(in, bytes);
-    if (ends_with_lower(path, ".csv") || ends_with_lower(path, ".tsv")) return read_csv_array(in, bytes);
-    if (looks_like_text(bytes)) {
-      if (!valid_utf8(bytes))
-        throw runtime::RuntimeError("io", "it is no text in UTF-8, nor any of npz, npy, safetensors, csv and idx");
-      return Value::string(bytes);
-    }
-    throw runtime::RuntimeError("io", "its content is none of npz, npy, safetensors, csv, idx and text");
+  return reading(in, a, [&](Source& file, const std::string& path) {
+    const Format* format = format_of(file, path);
+    if (!format) refuse_file("its content is none of " + format_names("and", true));
+    return read_whole(in, *format->reads(file));
   });
 }
 
@@ -85,36 +55,38 @@ Value lay_out(Interpreter& in, const Value& tree, const Value& specs, grammar::S
 
 Value load_laid_out(Interpreter& in, BoundArgs& a) { return lay_out(in, load(in, a), a[1], a.args[1].span); }
 
-// What a file of this name holds.
-std::string encoded(Interpreter& in, const std::string& path, const Value& v) {
-  const auto one = [&](const char* format) {
-    if (!v.is_tensor())
-      throw runtime::RuntimeError("io", std::string(format) + " file holds one array, this is " + lang::kind_name(v));
-    return runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "save"));
-  };
-  if (ends_with_lower(path, ".npy")) return write_npy(*one("an npy"));
-  if (ends_with_lower(path, ".idx")) return write_idx(*one("an idx"));
-  if (ends_with_lower(path, ".npz")) return write_npz(in, v);
-  if (ends_with_lower(path, ".csv")) return write_csv(in, v);
-  if (ends_with_lower(path, ".txt")) {
-    if (!v.is_string()) throw runtime::RuntimeError("io", "a text file holds a string, this is " + lang::kind_name(v));
-    return v.str();
-  }
-  return write_safetensors(in, v);
-}
-
 Value save(Interpreter& in, BoundArgs& a) {
   const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
   if (in.context().types_only()) return {};  // a program that is checked writes nothing
-  return reading(
-      in, path, a.span,
-      [&]() -> Value {
-        std::string bytes = encoded(in, path, a[1]);
-        if (path.ends_with(".gz")) bytes = gzip_bytes(bytes);
-        write_bytes(in, path, bytes, a.span);
-        return {};
-      },
-      "write");
+  check_may_write(in, path, a.span);
+  try {
+    const std::unique_ptr<Sink> file = open_sink(path, lower(path).ends_with(".gz"));
+    format_to_write(path).writes(in, a[1], *file);
+    file->finish();
+  } catch (const runtime::RuntimeError& e) {
+    in.fail(e.code, a.span, "cannot write '" + path + "': " + e.what(), missing_folder(path));
+  }
+  return {};
+}
+
+// "By its ending: .npz holds a record of arrays, .npy and .idx one array, ..."
+std::string endings_text() {
+  std::vector<std::pair<std::string_view, std::string>> groups;  // what is held, in which
+  for (const Format& f : formats())
+    for (const std::string_view ending : f.endings) {
+      const bool any = f.endings.back().empty();
+      if (any || ending.empty()) continue;
+      auto it = groups.begin();
+      while (it != groups.end() && it->first != f.holds) ++it;
+      if (it == groups.end())
+        groups.emplace_back(f.holds, ending);
+      else
+        it->second += " and " + std::string(ending);
+    }
+  std::string out = "By its ending: ";
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    out += (i ? ", " : "") + groups[i].second + (i ? " " : " holds ") + std::string(groups[i].first);
+  return out;
 }
 
 Value exists(Interpreter& in, BoundArgs& a) {
@@ -125,80 +97,29 @@ Value exists(Interpreter& in, BoundArgs& a) {
 }
 
 Value read_text(Interpreter& in, BoundArgs& a) {
-  const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
-  std::string bytes = read_bytes(in, path, a.args[0].span);
-  if (!valid_utf8(bytes)) in.fail("io", a.args[0].span, "'" + path + "' is no text in UTF-8");
-  return Value::string(std::move(bytes));
+  Value text = reading(in, a, [](Source& file, const std::string&) { return Value::string(file.rest(0)); });
+  if (!valid_utf8(text.str())) in.fail("io", a.args[0].span, "'" + a[0].str() + "' is no text in UTF-8");
+  return text;
 }
 
 Value read_csv(Interpreter& in, BoundArgs& a) {
-  const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
-  const std::string bytes = read_bytes(in, path, a.args[0].span);
-  return reading(in, path, a.args[0].span, [&] { return read_csv_columns(in, bytes); });
-}
-
-// Each character of a text in UTF-8: its bytes, the first in front, so that they sort as code points do.
-template <class F>
-void each_character(const std::string& text, F f) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const std::size_t n = std::min<std::size_t>(c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1, text.size() - i);
-    std::uint32_t bytes = 0;
-    for (std::size_t k = 0; k < n; ++k)
-      bytes |= static_cast<std::uint32_t>(static_cast<unsigned char>(text[i + k])) << (24 - 8 * k);
-    f(bytes);
-    i += n;
-  }
-}
-
-// The text's characters as codes into the sorted list of the characters that occur.
-Value chars(Interpreter& in, BoundArgs& a) {
-  const std::string& text = in.text(a[0], a.args[0].span, "the text of chars");
-  std::map<std::uint32_t, std::int32_t> codes;
-  std::array<std::int32_t, 128> ascii{};
-  ascii.fill(-1);
-  std::size_t count = 0;
-  each_character(text, [&](std::uint32_t bytes) {
-    if (bytes >> 24 < 128)
-      ascii[bytes >> 24] = 0;
-    else
-      codes.try_emplace(bytes, 0);
-    ++count;
-  });
-  for (std::uint32_t c = 0; c < 128; ++c)
-    if (ascii[c] >= 0) codes.emplace(c << 24, 0);
-  std::vector<Value> vocabulary;
-  for (auto& [bytes, code] : codes) {
-    std::string c;
-    for (int shift = 24; shift >= 0 && (c.empty() || (bytes >> shift & 0xff)); shift -= 8)
-      c += static_cast<char>(bytes >> shift & 0xff);
-    code = static_cast<std::int32_t>(vocabulary.size());
-    if (bytes >> 24 < 128) ascii[bytes >> 24] = code;
-    vocabulary.push_back(Value::string(std::move(c)));
-  }
-  const runtime::Shape shape{static_cast<std::int64_t>(count)};
-  if (in.context().types_only())  // what the codes are, nobody asks
-    return Value::tuple({Value(in.context().unknown(runtime::Type::of(runtime::DType::I32, shape))),
-                         Value::list(std::move(vocabulary))});
-  std::vector<std::int32_t> out;
-  out.reserve(count);
-  each_character(text,
-                 [&](std::uint32_t bytes) { out.push_back(bytes >> 24 < 128 ? ascii[bytes >> 24] : codes.at(bytes)); });
-  return Value::tuple(
-      {Value(new_array(in, runtime::DType::I32, shape, out.data())), Value::list(std::move(vocabulary))});
+  return reading(in, a, [&](Source& file, const std::string&) { return read_csv_columns(in, file); });
 }
 
 }  // namespace
 
 void register_files(Interpreter& in) {
-  in.define({"load", "load(path, as = none)",
-             "The content of a file: npz, npy, safetensors, csv, idx or text, gzipped or not. csv gives one array of "
-             "rank 2. as: specs for the tree, or for some fields of it, on the current mesh.",
-             load_laid_out});
+  in.define({"load",
+             "load(path, as = none)",
+             "The content of a file: " + format_names("or", true) +
+                 ", gzipped or not. csv gives one array of rank 2. as: specs for the tree, or for some fields of it, "
+                 "on the current mesh.",
+             load_laid_out,
+             {{"input", "what a file holds is read by `load`, `read_text` or `read_csv`"},
+              {"open", "what a file holds is read by `load`, `read_text` or `read_csv`"}}});
   in.define({"save", "save(path, tree)",
-             "Writes arrays, numbers, text and trees of them (safetensors); load gives them back. By its ending: .npy "
-             "and .idx hold one array, "
-             ".npz a record of arrays, .csv an array or a record of columns, .txt a string; .gz packs any of them.",
+             "Writes arrays, numbers, text and trees of them (safetensors); load gives them back. " + endings_text() +
+                 "; .gz packs any of them.",
              save});
   in.define({"exists", "exists(path)", "Whether there is a file or folder of this name.", exists});
   in.define({"read_text", "read_text(path)", "A text file in UTF-8, gzipped or not, as a string.", read_text});

@@ -1,10 +1,10 @@
 // Tables of text. Fields may stand in double quotes ("" is a quote inside), lines end with \n or \r\n, empty lines are
-// passed over. The separator is the first of comma, tab, semicolon that the first line holds.
+// passed over. The separator is the first of comma, tab, semicolon that the first line holds. A table is read twice:
+// once for its sizes and types, once for its elements; in between nothing of it is kept.
 #include <charconv>
-#include <cmath>
 #include <limits>
 
-#include "stdlib/host/files/formats.h"
+#include "stdlib/host/files/format.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -12,15 +12,6 @@ namespace {
 
 using lang::Value;
 using runtime::DType;
-using runtime::RuntimeError;
-
-struct Table {
-  std::vector<std::string> names;  // of a first line that holds a field that is no number
-  std::vector<std::string> cells;  // row by row
-  std::size_t columns = 0;
-  std::vector<int> lines;  // line number of each row, for errors
-  std::size_t rows() const { return lines.size(); }
-};
 
 std::string_view trimmed(std::string_view s) {
   const auto a = s.find_first_not_of(" \t\r"), b = s.find_last_not_of(" \t\r");
@@ -42,103 +33,181 @@ bool integer(std::string_view s) {
   return !s.empty() && r.ec == std::errc() && r.ptr == s.data() + s.size();
 }
 
-// The fields of the line that begins at `at`, which is moved behind it.
-std::vector<std::string> fields_of_line(std::string_view text, std::size_t& at, char separator, int& line) {
-  std::vector<std::string> out(1);
-  bool quoted = false;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (quoted) {
-      if (c == '\n') ++line;
-      if (c != '"')
-        out.back() += c;
-      else if (at + 1 < text.size() && text[at + 1] == '"')
-        out.back() += '"', ++at;
-      else
-        quoted = false;
-    } else if (c == '"' && trimmed(out.back()).empty()) {
-      quoted = true;
-      out.back().clear();
-    } else if (c == separator) {
-      out.emplace_back();
-    } else if (c == '\n') {
-      ++at;
-      break;
-    } else if (c != '\r') {
-      out.back() += c;
+// The lines of a table that hold fields, one after the other.
+class Lines {
+ public:
+  explicit Lines(Source& file) : file_(file) {
+    if (file.text(0, 3) == "\xef\xbb\xbf") begin_ = 3;  // a byte order mark
+    restart();
+    bool first = true;
+    for (int c = peek(); first && c >= 0 && c != '\n'; c = peek()) {
+      if (c == ',') first = false, separator_ = ',';
+      if (c == '\t') separator_ = '\t';
+      if (c == ';' && separator_ == 0) separator_ = ';';
+      take();
     }
+    if (separator_ == 0) separator_ = ',';
+    restart();
   }
-  if (quoted)
-    throw RuntimeError("io", "a quoted field that begins before line " + std::to_string(line) + " is never closed");
-  return out;
-}
+  void restart() {
+    at_ = have_ = 0;
+    from_ = begin_;
+    line_ = 0;
+  }
+  // The fields of the next row, and its line; false behind the last.
+  bool next(std::vector<std::string>& fields, int& line) {
+    while (peek() >= 0) {
+      line = ++line_;
+      fields_of_line(fields);
+      if (fields.size() != 1 || !trimmed(fields[0]).empty()) return true;
+    }
+    return false;
+  }
 
-Table read_table(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
-  const std::string_view first = text.substr(0, text.find('\n'));
-  const char separator = first.find(',') != std::string_view::npos    ? ','
-                         : first.find('\t') != std::string_view::npos ? '\t'
-                         : first.find(';') != std::string_view::npos  ? ';'
-                                                                      : ',';
-  Table t;
-  int line = 0;
-  bool fresh = true;
-  for (std::size_t at = 0; at < text.size();) {
-    const int here = ++line;
-    std::vector<std::string> row = fields_of_line(text, at, separator, line);
-    if (row.size() == 1 && trimmed(row[0]).empty()) continue;
-    if (fresh) {
-      fresh = false;
-      t.columns = row.size();
-      double unused = 0;
-      bool names = false;
-      for (const std::string& f : row) names = names || !number(f, unused);
-      if (names) {
-        for (const std::string& f : row) t.names.emplace_back(trimmed(f));
-        continue;
+  // The next row of a table that was gone through before.
+  void again(std::vector<std::string>& fields, std::size_t columns) {
+    int line = 0;
+    if (!next(fields, line) || fields.size() != columns) refuse_file("it was changed while it was read");
+  }
+
+ private:
+  int peek() {  // -1 at the end
+    if (at_ == have_) {
+      chunk_.resize(1 << 18);
+      from_ += have_;
+      at_ = 0;
+      have_ = file_.read_some(from_, chunk_.data(), chunk_.size());
+      if (have_ == 0) return -1;
+    }
+    return static_cast<unsigned char>(chunk_[at_]);
+  }
+  void take() { ++at_; }
+
+  void fields_of_line(std::vector<std::string>& out) {
+    out.assign(1, "");
+    bool quoted = false;
+    for (int next = peek(); next >= 0; next = peek()) {
+      const char c = static_cast<char>(next);
+      take();
+      if (quoted) {
+        if (c == '\n') ++line_;
+        if (c != '"')
+          out.back() += c;
+        else if (peek() == '"')
+          out.back() += '"', take();
+        else
+          quoted = false;
+      } else if (c == '"' && trimmed(out.back()).empty()) {
+        quoted = true;
+        out.back().clear();
+      } else if (c == separator_) {
+        out.emplace_back();
+      } else if (c == '\n') {
+        break;
+      } else if (c != '\r') {
+        out.back() += c;
       }
     }
-    if (row.size() != t.columns)
-      throw RuntimeError("io", "line " + std::to_string(here) + " has " + std::to_string(row.size()) +
-                                   " fields, the first has " + std::to_string(t.columns));
-    for (std::string& f : row) t.cells.push_back(std::move(f));
-    t.lines.push_back(here);
+    if (quoted) refuse_file("a quoted field that begins before line " + std::to_string(line_) + " is never closed");
   }
-  return t;
-}
 
-// `count` cells from `first`, `step` apart, as one array; none where one is no number.
-Value numbers(lang::Interpreter& in, const Table& t, std::size_t first, std::size_t step, std::size_t count,
-              runtime::Shape shape, bool must) {
-  std::vector<double> values(count);
-  bool whole = true;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t at = first + i * step;
-    const std::string& cell = t.cells[at];
-    if (!number(cell, values[i])) {
-      if (!must) return {};
-      throw RuntimeError("io", "line " + std::to_string(t.lines[at / t.columns]) + ", field " +
-                                   std::to_string(at % t.columns + 1) + " is no number: \"" + cell.substr(0, 40) +
-                                   "\"; read_csv(path) takes columns of text too");
+  Source& file_;
+  std::uint64_t begin_ = 0, from_ = 0;  // where the text begins, and the chunk
+  std::size_t at_ = 0, have_ = 0;
+  std::string chunk_;
+  char separator_ = 0;
+  int line_ = 0;
+};
+
+// What a table holds, but for the fields themselves.
+struct Survey {
+  std::vector<std::string> names;  // of a first line that holds a field that is no number
+  std::size_t columns = 0;
+  std::int64_t rows = 0;
+  std::vector<char> numbers, whole;  // by column: all fields are numbers; are integers of 32 bits
+  std::string no_number;             // says where the first field is that is none
+
+  explicit Survey(Lines& table) {
+    std::vector<std::string> row;
+    double unused = 0;
+    for (int line = 0; table.next(row, line);) {
+      if (columns == 0) {
+        columns = row.size();
+        numbers.assign(columns, 1), whole.assign(columns, 1);
+        bool named = false;
+        for (const std::string& f : row) named = named || !number(f, unused);
+        if (named) {
+          for (const std::string& f : row) names.emplace_back(trimmed(f));
+          continue;
+        }
+      }
+      if (row.size() != columns)
+        refuse_file("line " + std::to_string(line) + " has " + std::to_string(row.size()) + " fields, the first has " +
+                    std::to_string(columns));
+      ++rows;
+      for (std::size_t c = 0; c < columns; ++c) look_at(row[c], line, c);
     }
-    whole = whole && integer(cell);
   }
-  if (whole && count > 0) {
-    std::vector<std::int32_t> ints(values.begin(), values.end());
-    return new_array(in, DType::I32, std::move(shape), ints.data());
+
+ private:
+  void look_at(const std::string& field, int line, std::size_t c) {
+    if (whole[c] && integer(field)) return;
+    whole[c] = 0;
+    double unused = 0;
+    if (number(field, unused)) return;
+    numbers[c] = 0;
+    if (no_number.empty())
+      no_number = "line " + std::to_string(line) + ", field " + std::to_string(c + 1) + " is no number: \"" +
+                  field.substr(0, 40) + "\"; read_csv(path) takes columns of text too";
   }
-  std::vector<float> floats(values.begin(), values.end());
-  return new_array(in, DType::F32, std::move(shape), floats.data());
+};
+
+void put(const runtime::View& to, std::int64_t at, const std::string& field) {
+  double x = 0;
+  number(field, x);
+  if (to.dtype == DType::I32)
+    to.as<std::int32_t>()[at] = static_cast<std::int32_t>(x);
+  else
+    to.as<float>()[at] = static_cast<float>(x);
 }
 
-std::string number_text(const runtime::DeviceArray& host, std::int64_t at) {
-  char text[40];
-  if (host.type.dtype == DType::Bool || runtime::is_integer(host.type.dtype))
-    return std::string(text, std::to_chars(text, text + sizeof text, runtime::element_int(host, at)).ptr);
-  const double d = runtime::element_double(host, at);
-  if (host.type.dtype == DType::F64) return std::string(text, std::to_chars(text, text + sizeof text, d).ptr);
-  return std::string(text,
-                     std::to_chars(text, text + sizeof text, static_cast<float>(d)).ptr);  // shortest that reads back
+// The whole table as one array: i32 where all fields are integers, else f32.
+class Csv : public Contents {
+ public:
+  explicit Csv(Source& file) : rows_(file), survey_(rows_) {
+    if (survey_.columns == 0) refuse_file("it holds no line with fields");
+    if (!survey_.no_number.empty()) refuse_file(survey_.no_number);
+    bool whole = survey_.rows > 0;
+    for (const char w : survey_.whole) whole = whole && w;
+    arrays.push_back({"", whole ? DType::I32 : DType::F32, {survey_.rows, static_cast<std::int64_t>(survey_.columns)}});
+  }
+
+  void read(std::size_t, const Block& block) override {
+    std::vector<std::string> row;
+    rows_.restart();
+    if (!survey_.names.empty()) rows_.again(row, survey_.columns);
+    const std::int64_t first = block.origin[0], end = first + block.to.shape[0];
+    for (std::int64_t r = 0; r < end; ++r) {
+      rows_.again(row, survey_.columns);
+      for (std::int64_t c = 0; r >= first && c < block.to.shape[1]; ++c)
+        put(block.to, (r - first) * block.to.strides[0] + c * block.to.strides[1],
+            row[static_cast<std::size_t>(block.origin[1] + c)]);
+    }
+  }
+  Value tree(lang::Interpreter&, std::vector<Value> values) override { return std::move(values[0]); }
+
+ private:
+  Lines rows_;
+  Survey survey_;
+};
+
+std::string number_text(DType dtype, const char* element) {
+  char text[40], *end = text + sizeof text;
+  if (dtype == DType::Bool || runtime::is_integer(dtype))
+    return std::string(text, std::to_chars(text, end, runtime::element_int(dtype, element)).ptr);
+  const double d = runtime::element_double(dtype, element);
+  if (dtype == DType::F64) return std::string(text, std::to_chars(text, end, d).ptr);
+  return std::string(text, std::to_chars(text, end, static_cast<float>(d)).ptr);  // shortest that reads back
 }
 
 std::string quoted_field(const std::string& s) {
@@ -148,75 +217,118 @@ std::string quoted_field(const std::string& s) {
   return out + "\"";
 }
 
-// The cells of a column: numbers of an array of rank 1, or numbers and texts of a list.
-std::vector<std::string> cells_of(lang::Interpreter& in, const Value& v, const std::string& name) {
-  std::vector<std::string> out;
-  if (v.is_tensor() && v.tensor().type().rank() == 1) {
-    const runtime::ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "save"));
-    for (std::int64_t i = 0; i < host->type.shape[0]; ++i) out.push_back(number_text(*host, i));
-    return out;
+// The cells of a column, one after the other: numbers of an array of rank 1, or numbers and texts of a list.
+class Column {
+ public:
+  Column(lang::Interpreter& in, const Value& v, const std::string& name) : in_(in), items_(v.items()) {
+    if (v.is_tensor() && v.tensor().type().rank() == 1) {
+      array_ = array_to_write(in, v);
+      length_ = array_->type.shape[0];
+      pieces_.emplace(in.context().pool(), array_, std::size_t{1} << 18);
+      return;
+    }
+    if (!items_)
+      refuse_file("the column " + name + " is " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
+    for (const Value& x : *items_)
+      if (!x.is_string() && !x.is_host_number()) refuse_file("the column " + name + " holds " + lang::kind_name(x));
+    length_ = static_cast<std::int64_t>(items_->size());
   }
-  if (!v.items())
-    throw RuntimeError(
-        "io", "the column " + name + " is " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
-  for (const Value& x : *v.items()) {
-    if (!x.is_string() && !x.is_host_number())
-      throw RuntimeError("io", "the column " + name + " holds " + lang::kind_name(x));
-    out.push_back(x.is_string() ? quoted_field(x.str()) : in.show(x));
+  std::int64_t length() const { return length_; }
+
+  std::string next() {
+    if (!array_) {
+      const Value& x = (*items_)[static_cast<std::size_t>(at_++)];
+      return x.is_string() ? quoted_field(x.str()) : in_.show(x);
+    }
+    const runtime::DType dtype = array_->type.dtype;
+    const auto item = runtime::size_of(dtype);
+    if (piece_.empty()) piece_ = pieces_->next();
+    const std::string text = number_text(dtype, piece_.data());
+    piece_.remove_prefix(item);
+    return text;
   }
-  return out;
+
+ private:
+  lang::Interpreter& in_;
+  const std::vector<Value>* items_;
+  runtime::ArrayRef array_;
+  std::optional<runtime::Pieces> pieces_;
+  std::string_view piece_;
+  std::int64_t length_ = 0, at_ = 0;
+};
+
+void write_columns(lang::Interpreter& in, const lang::Record& r, Sink& file) {
+  std::vector<Column> columns;
+  std::string line;
+  columns.reserve(r.fields.size());
+  for (const auto& [name, v] : r.fields) {
+    line += (columns.empty() ? "" : ",") + quoted_field(name);
+    columns.emplace_back(in, v, name);
+    if (columns.back().length() != columns[0].length())
+      refuse_file("the columns " + r.fields[0].first + " and " + name + " differ in length");
+  }
+  file.write(line + "\n");
+  for (std::int64_t i = 0; !columns.empty() && i < columns[0].length(); ++i) {
+    line.clear();
+    for (Column& c : columns) line += (&c == columns.data() ? "" : ",") + c.next();
+    file.write(line + "\n");
+  }
+}
+
+void write_csv(lang::Interpreter& in, const Value& table, Sink& file) {
+  if (const lang::Record* r = table.fields()) return write_columns(in, *r, file);
+  if (!table.is_tensor() || table.tensor().type().rank() < 1 || table.tensor().type().rank() > 2)
+    refuse_file("a csv file holds an array of rank 1 or 2, or a record of columns; this is " + lang::kind_name(table));
+  const runtime::ArrayRef a = array_to_write(in, table);
+  const std::int64_t columns = a->type.rank() == 2 ? a->type.shape[1] : 1;
+  const std::size_t item = runtime::size_of(a->type.dtype);
+  runtime::Pieces pieces(in.context().pool(), a);
+  std::int64_t i = 0;
+  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next())
+    for (; !piece.empty(); piece.remove_prefix(item))
+      file.write(number_text(a->type.dtype, piece.data()) + (++i % columns ? "," : "\n"));
 }
 
 }  // namespace
 
-std::string write_csv(lang::Interpreter& in, const Value& table) {
-  std::string out;
-  if (const lang::Record* r = table.fields()) {
-    std::vector<std::vector<std::string>> columns;
-    for (const auto& [name, v] : r->fields) {
-      out += (columns.empty() ? "" : ",") + quoted_field(name);
-      columns.push_back(cells_of(in, v, name));
-      if (columns.back().size() != columns[0].size())
-        throw RuntimeError("io", "the columns " + r->fields[0].first + " and " + name + " differ in length");
-    }
-    out += '\n';
-    for (std::size_t i = 0; !columns.empty() && i < columns[0].size(); ++i)
-      for (std::size_t c = 0; c < columns.size(); ++c) out += columns[c][i] + (c + 1 < columns.size() ? "," : "\n");
-    return out;
+Value read_csv_columns(lang::Interpreter& in, Source& file) {
+  Lines rows(file);
+  const Survey survey(rows);
+  if (survey.names.empty()) refuse_file("its first line names no columns; load(path) reads it as one array");
+  std::vector<std::shared_ptr<runtime::DeviceArray>> arrays(survey.columns);
+  std::vector<std::vector<Value>> texts(survey.columns);
+  for (std::size_t c = 0; c < survey.columns; ++c) {
+    for (std::size_t before = 0; before < c; ++before)
+      if (survey.names[before] == survey.names[c]) refuse_file("two columns are called \"" + survey.names[c] + "\"");
+    if (survey.numbers[c])
+      arrays[c] = runtime::new_block(in.context().pool(), survey.whole[c] && survey.rows > 0 ? DType::I32 : DType::F32,
+                                     {survey.rows});
   }
-  if (!table.is_tensor() || table.tensor().type().rank() < 1 || table.tensor().type().rank() > 2)
-    throw RuntimeError(
-        "io", "a csv file holds an array of rank 1 or 2, or a record of columns; this is " + lang::kind_name(table));
-  const runtime::ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(table.tensor(), "save"));
-  const std::int64_t columns = host->type.rank() == 2 ? host->type.shape[1] : 1,
-                     cells = runtime::numel(host->type.shape);
-  for (std::int64_t i = 0; i < cells; ++i) out += number_text(*host, i) + ((i + 1) % columns ? "," : "\n");
-  return out;
-}
-
-Value read_csv_array(lang::Interpreter& in, std::string_view text) {
-  const Table t = read_table(text);
-  if (t.columns == 0) throw RuntimeError("io", "it holds no line with fields");
-  const auto rows = static_cast<std::int64_t>(t.rows()), columns = static_cast<std::int64_t>(t.columns);
-  return numbers(in, t, 0, 1, t.cells.size(), {rows, columns}, true);
-}
-
-Value read_csv_columns(lang::Interpreter& in, std::string_view text) {
-  const Table t = read_table(text);
-  if (t.names.empty()) throw RuntimeError("io", "its first line names no columns; load(path) reads it as one array");
+  std::vector<std::string> row;
+  rows.restart();
+  rows.again(row, survey.columns);
+  for (std::int64_t r = 0; r < survey.rows; ++r) {
+    rows.again(row, survey.columns);
+    for (std::size_t c = 0; c < survey.columns; ++c)
+      if (arrays[c])
+        put(arrays[c]->view(), r, row[c]);
+      else
+        texts[c].push_back(Value::string(row[c]));
+  }
   std::vector<std::pair<std::string, Value>> out;
-  for (std::size_t c = 0; c < t.columns; ++c) {
-    for (const auto& f : out)
-      if (f.first == t.names[c]) throw RuntimeError("io", "two columns are called \"" + t.names[c] + "\"");
-    Value v = numbers(in, t, c, t.columns, t.rows(), {static_cast<std::int64_t>(t.rows())}, false);
-    if (v.is_none()) {
-      std::vector<Value> texts;
-      for (std::size_t r = 0; r < t.rows(); ++r) texts.push_back(Value::string(t.cells[r * t.columns + c]));
-      v = Value::list(std::move(texts));
-    }
-    out.emplace_back(t.names[c], std::move(v));
-  }
+  for (std::size_t c = 0; c < survey.columns; ++c)
+    out.emplace_back(survey.names[c], arrays[c] ? Value(trace::Tensor(runtime::ArrayRef(std::move(arrays[c]))))
+                                                : Value::list(std::move(texts[c])));
   return Value::record(std::move(out));
+}
+
+Format csv_format() {
+  return {"csv",
+          {".csv"},
+          "an array or a record of columns",
+          [](std::string_view, std::string_view path) { return path.ends_with(".csv") || path.ends_with(".tsv"); },
+          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Csv>(file); },
+          writes};
 }
 
 }  // namespace shard::stdlib

@@ -1,8 +1,7 @@
 // The idx format of the MNIST files: two zero bytes, an element type, the rank, sizes and elements, all big-endian.
 #include <algorithm>
 
-#include "stdlib/host/files/formats.h"
-#include "stdlib/host/host.h"
+#include "stdlib/host/files/format.h"
 
 namespace shard::stdlib {
 namespace {
@@ -21,56 +20,78 @@ std::optional<DType> element_type(unsigned char code) {
   }
 }
 
-}  // namespace
-
-bool is_idx(std::string_view b) {
+bool looks_like_idx(std::string_view b, std::string_view) {
   return b.size() >= 4 && b[0] == 0 && b[1] == 0 && element_type(static_cast<unsigned char>(b[2])) && b[3] >= 1 &&
          b[3] <= 8;
 }
 
-lang::Value read_idx(lang::Interpreter& in, std::string_view b) {
-  const DType dtype = *element_type(static_cast<unsigned char>(b[2]));
-  const auto rank = static_cast<std::size_t>(b[3]);
-  if (b.size() < 4 + 4 * rank) throw runtime::RuntimeError("io", "it is an idx file that ends within its sizes");
-  runtime::Shape shape;
-  for (std::size_t i = 0; i < rank; ++i) {
-    std::uint32_t n = 0;
-    for (std::size_t k = 0; k < 4; ++k) n = n << 8 | static_cast<unsigned char>(b[4 + 4 * i + k]);
-    shape.push_back(n);
+class Idx : public Contents {
+ public:
+  explicit Idx(Source& file) : file_(file) {
+    const std::string head = file.text(0, 36);
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(head[i]); };
+    ArrayHeader a{"", *element_type(byte(2)), {}};
+    const std::size_t rank = byte(3);
+    stored_.at = 4 + 4 * rank;
+    if (head.size() < stored_.at) refuse_file("it is an idx file that ends within its sizes");
+    for (std::size_t i = 0; i < rank; ++i) {
+      std::uint32_t n = 0;
+      for (std::size_t k = 0; k < 4; ++k) n = n << 8 | byte(4 + 4 * i + k);
+      a.shape.push_back(n);
+    }
+    file.expect(stored_.at, static_cast<std::uint64_t>(runtime::checked_bytes(a.shape, runtime::size_of(a.dtype))),
+                "it is an idx file of shape " + runtime::to_string(a.shape) + ", which takes");
+    arrays.push_back(std::move(a));
   }
-  const std::size_t item = runtime::size_of(dtype), have = b.size() - 4 - 4 * rank;
-  const auto need = static_cast<std::size_t>(runtime::checked_bytes(shape, item));
-  if (need != have)
-    throw runtime::RuntimeError("io", "it is an idx file of shape " + runtime::to_string(shape) + ", which takes " +
-                                          std::to_string(need) + " bytes, but it has " + std::to_string(have));
-  std::string data(b.substr(4 + 4 * rank));
-  if (item > 1)
-    for (std::size_t at = 0; at < data.size(); at += item)
-      std::reverse(data.begin() + static_cast<std::ptrdiff_t>(at),
-                   data.begin() + static_cast<std::ptrdiff_t>(at + item));
-  return new_array(in, dtype, shape, data.data());
-}
+  void read(std::size_t, const Block& block) override { read_stored(file_, stored_, arrays[0], block); }
+  void check_end() override { file_.check_end(); }
+  lang::Value tree(lang::Interpreter&, std::vector<lang::Value> values) override { return std::move(values[0]); }
 
-std::string write_idx(const runtime::DeviceArray& host) {
+ private:
+  Source& file_;
+  Stored stored_{0, true, false};
+};
+
+void write_idx(lang::Interpreter& in, const lang::Value& v, Sink& file) {
+  const runtime::ArrayRef a = only_array(in, v, "an idx");
+  const runtime::Type& type = a->type;
   unsigned char code = 0;
   for (unsigned char c = 0x08; c <= 0x0e; ++c)
-    if (element_type(c) == host.type.dtype) code = c;
+    if (element_type(c) == type.dtype) code = c;
   if (!code)
-    throw runtime::RuntimeError("io", "idx has no type for " + std::string(runtime::name(host.type.dtype)) +
-                                          "; u8 i8 i16 i32 f32 f64 can be saved");
-  if (host.type.shape.empty() || host.type.shape.size() > 8)
-    throw runtime::RuntimeError("io", "idx files hold arrays of rank 1 to 8");
-  std::string out{'\0', '\0', static_cast<char>(code), static_cast<char>(host.type.shape.size())};
-  for (const std::int64_t n : host.type.shape) {
-    if (n > 0xffffffff) throw runtime::RuntimeError("io", "idx files hold sizes below 2 ** 32");
-    for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(n >> shift & 255);
+    refuse_file("idx has no type for " + std::string(runtime::name(type.dtype)) +
+                "; u8 i8 i16 i32 f32 f64 can be saved");
+  if (type.shape.empty() || type.shape.size() > 8) refuse_file("idx files hold arrays of rank 1 to 8");
+  std::string head{'\0', '\0', static_cast<char>(code), static_cast<char>(type.shape.size())};
+  for (const std::int64_t n : type.shape) {
+    if (n > 0xffffffff) refuse_file("idx files hold sizes below 2 ** 32");
+    for (int shift = 24; shift >= 0; shift -= 8) head += static_cast<char>(n >> shift & 255);
   }
-  const std::size_t item = runtime::size_of(host.type.dtype), head = out.size();
-  out.append(static_cast<const char*>(host.buffer->data()),
-             static_cast<std::size_t>(runtime::checked_bytes(host.type.shape, item)));
-  for (std::size_t at = head; item > 1 && at < out.size(); at += item)
-    std::reverse(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(at + item));
-  return out;
+  file.write(head);
+  const std::size_t item = runtime::size_of(type.dtype);
+  runtime::Pieces pieces(in.context().pool(), a);
+  std::string swapped;
+  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) {
+    if (item == 1) {
+      file.write(piece);
+      continue;
+    }
+    swapped.assign(piece);
+    for (std::size_t at = 0; at < swapped.size(); at += item)
+      std::reverse(swapped.data() + at, swapped.data() + at + item);
+    file.write(swapped);
+  }
+}
+
+}  // namespace
+
+Format idx_format() {
+  return {"idx",
+          {".idx"},
+          "one array",
+          looks_like_idx,
+          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Idx>(file); },
+          writes};
 }
 
 }  // namespace shard::stdlib

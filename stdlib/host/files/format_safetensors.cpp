@@ -7,7 +7,7 @@
 #include <set>
 
 #include "interpreter/lang/report/report.h"
-#include "stdlib/host/files/formats.h"
+#include "stdlib/host/files/format.h"
 #include "stdlib/host/files/json.h"
 #include "stdlib/host/host.h"
 
@@ -16,11 +16,8 @@ namespace {
 
 using lang::Value;
 using runtime::DType;
-using runtime::RuntimeError;
 
 constexpr std::uint64_t kLargestHeader = 100'000'000;
-
-[[noreturn]] void bad(const std::string& why) { throw RuntimeError("io", why); }
 
 constexpr std::pair<const char*, DType> kTypes[] = {
     {"BOOL", DType::Bool}, {"I8", DType::I8},   {"I16", DType::I16}, {"I32", DType::I32}, {"I64", DType::I64},
@@ -37,14 +34,15 @@ class Writer {
  public:
   explicit Writer(lang::Interpreter& in) : in_(in) {}
 
-  std::string write(const Value& tree) {
+  void write(const Value& tree, Sink& file) {
     const std::string shape_of_tree = describe(tree, "");
     std::string header = "{\"__metadata__\":{\"format\":\"shard\",\"shard_tree\":" + lang::json_string(shape_of_tree) +
                          "}" + entries_ + "}";
     while (header.size() % 8) header += ' ';
-    std::string out;
-    for (std::uint64_t n = header.size(), i = 0; i < 8; ++i, n >>= 8) out += static_cast<char>(n & 255);
-    return out + header + data_;
+    std::string length;
+    for (std::uint64_t n = header.size(), i = 0; i < 8; ++i, n >>= 8) length += static_cast<char>(n & 255);
+    file.write(length + header);
+    for (const runtime::ArrayRef& a : arrays_) write_pieces(in_, a, file);
   }
 
  private:
@@ -68,13 +66,13 @@ class Writer {
     if (auto* i = v.get<std::int64_t>()) return "{\"int\":\"" + std::to_string(*i) + "\"}";
     if (auto* d = v.get<double>()) return "{\"float\":\"" + number_text(*d) + "\"}";
     if (v.is_string()) return "{\"text\":" + lang::json_string(v.str()) + "}";
-    if (v.is_tensor()) return array(v.tensor(), path.empty() ? "value" : path);
-    bad(lang::kind_name(v) + " cannot be saved" + (path.empty() ? "" : " (at `" + path + "`)") +
-        "; arrays, numbers, text and trees of them can");
+    if (v.is_tensor()) return array(v, path.empty() ? "value" : path);
+    refuse_file(lang::kind_name(v) + " cannot be saved" + (path.empty() ? "" : " (at `" + path + "`)") +
+                "; arrays, numbers, text and trees of them can");
   }
 
-  std::string array(const trace::Tensor& t, const std::string& name) {
-    const runtime::ArrayRef a = runtime::to_host(in_.context().pool(), in_.context().concrete(t, "save"));
+  std::string array(const Value& t, const std::string& name) {
+    const runtime::ArrayRef a = array_to_write(in_, t);
     const bool key = a->type.dtype == DType::Key;
     runtime::Shape shape = a->type.shape;
     if (key) shape.push_back(2);
@@ -84,27 +82,26 @@ class Writer {
     const auto size = static_cast<std::size_t>(runtime::checked_bytes(a->type.shape, runtime::size_of(a->type.dtype)));
     entries_ += "," + lang::json_string(name) + ":{\"dtype\":\"" + type + "\",\"shape\":[";
     for (std::size_t i = 0; i < shape.size(); ++i) entries_ += (i ? "," : "") + std::to_string(shape[i]);
-    entries_ +=
-        "],\"data_offsets\":[" + std::to_string(data_.size()) + "," + std::to_string(data_.size() + size) + "]}";
-    data_.append(static_cast<const char*>(a->buffer->data()), size);
+    entries_ += "],\"data_offsets\":[" + std::to_string(at_) + "," + std::to_string(at_ + size) + "]}";
+    at_ += size;
+    arrays_.push_back(a);
     return std::string(key ? "{\"key\":" : "{\"array\":") + lang::json_string(name) + "}";
   }
 
   lang::Interpreter& in_;
-  std::string entries_, data_;
+  std::string entries_;
+  std::uint64_t at_ = 0;
+  std::vector<runtime::ArrayRef> arrays_;
 };
 
 // ---- reading
-struct Entry {
-  std::string name;
-  DType dtype;
-  runtime::Shape shape;
-  std::uint64_t begin, end;
+struct Entry : ArrayHeader {  // its place: where it begins behind the header
+  std::uint64_t end = 0;
 };
 
 Entry read_entry(const std::string& name, const Json& j) {
-  Entry e{name, DType::F32, {}, 0, 0};
-  const auto damaged = [&]() { bad("its entry \"" + name.substr(0, 60) + "\" is damaged"); };
+  Entry e{{name, DType::F32, {}, 0}, 0};
+  const auto damaged = [&]() { refuse_file("its entry \"" + name.substr(0, 60) + "\" is damaged"); };
   const Json *type = j.find("dtype"), *shape = j.find("shape"), *offsets = j.find("data_offsets");
   if (!type || !type->text() || !shape || !shape->list() || !offsets || !offsets->list() ||
       offsets->list()->size() != 2)
@@ -112,11 +109,11 @@ Entry read_entry(const std::string& name, const Json& j) {
   const auto* known =
       std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& t) { return *type->text() == t.first; });
   if (known == std::end(kTypes))
-    bad("its entry \"" + name.substr(0, 60) + "\" has the element type " + type->text()->substr(0, 20) +
-        ", which is not read here");
+    refuse_file("its entry \"" + name.substr(0, 60) + "\" has the element type " + type->text()->substr(0, 20) +
+                ", which is not read here");
   e.dtype = known->second;
   if (shape->list()->size() > static_cast<std::size_t>(runtime::kMaxRank))
-    bad("its entry \"" + name.substr(0, 60) + "\" has more than 16 dimensions");
+    refuse_file("its entry \"" + name.substr(0, 60) + "\" has more than 16 dimensions");
   for (const Json& n : *shape->list()) {
     std::int64_t size = 0;
     if (!n.integer(size) || size < 0) damaged();
@@ -125,16 +122,16 @@ Entry read_entry(const std::string& name, const Json& j) {
   std::int64_t begin = 0, end = 0;
   if (!(*offsets->list())[0].integer(begin) || !(*offsets->list())[1].integer(end) || begin < 0 || end < begin)
     damaged();
-  e.begin = static_cast<std::uint64_t>(begin), e.end = static_cast<std::uint64_t>(end);
-  if (static_cast<std::uint64_t>(runtime::checked_bytes(e.shape, runtime::size_of(e.dtype))) != e.end - e.begin)
+  e.place = static_cast<std::uint64_t>(begin), e.end = static_cast<std::uint64_t>(end);
+  if (static_cast<std::uint64_t>(runtime::checked_bytes(e.shape, runtime::size_of(e.dtype))) != e.end - e.place)
     damaged();
   return e;
 }
 
 class TreeReader {
  public:
-  TreeReader(lang::Interpreter& in, const std::vector<std::pair<std::string, Value>>& arrays)
-      : in_(in), arrays_(arrays) {}
+  using Arrays = std::vector<std::pair<std::string, Value>>;
+  TreeReader(lang::Interpreter& in, const Arrays& arrays) : in_(in), arrays_(arrays) {}
 
   Value read(const Json& j) {
     if (auto* b = std::get_if<bool>(&j.value)) return Value(*b);
@@ -172,7 +169,7 @@ class TreeReader {
   }
 
  private:
-  [[noreturn]] static void damaged() { bad("the tree in its header is damaged"); }
+  [[noreturn]] static void damaged() { refuse_file("the tree in its header is damaged"); }
 
   Value key(const Value& words) {  // u32[..., 2] to keys: the same bytes
     const runtime::ArrayRef& a = words.tensor().array();
@@ -183,51 +180,73 @@ class TreeReader {
   }
 
   lang::Interpreter& in_;
-  const std::vector<std::pair<std::string, Value>>& arrays_;
+  const Arrays& arrays_;
 };
+
+class Safetensors : public Contents {
+ public:
+  explicit Safetensors(Source& file) : file_(file) {
+    const std::string prefix = file.text(0, 8);
+    std::uint64_t length = 0;
+    for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(prefix[i]);
+    const std::string text = length > kLargestHeader ? "" : file.text(8, length);
+    if (text.size() != length) refuse_file("its safetensors header is longer than the file");
+    header_ = parse_json(text);
+    if (!header_.object()) refuse_file("its safetensors header is damaged");
+    std::vector<Entry> entries;
+    for (const auto& [name, j] : *header_.object())
+      if (name != "__metadata__") entries.push_back(read_entry(name, j));
+    begin_ = 8 + length;
+    file.expect(begin_, covered(entries), "its arrays take");
+    for (Entry& e : entries) arrays.push_back(std::move(e));
+  }
+
+  void read(std::size_t i, const Block& block) override {
+    read_stored(file_, {begin_ + arrays[i].place}, arrays[i], block);
+  }
+  void check_end() override { file_.check_end(); }
+  Value tree(lang::Interpreter& in, std::vector<Value> values) override {
+    TreeReader::Arrays named;
+    for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(arrays[i].name, std::move(values[i]));
+    if (const Json* metadata = header_.find("__metadata__"))
+      if (const Json* tree = metadata->find("shard_tree"); tree && tree->text())
+        return TreeReader(in, named).read(parse_json(*tree->text()));
+    return Value::record(std::move(named));
+  }
+
+ private:
+  static std::uint64_t covered(const std::vector<Entry>& entries) {  // how many bytes, without holes
+    std::vector<const Entry*> by_place;
+    for (const Entry& e : entries) by_place.push_back(&e);
+    std::sort(by_place.begin(), by_place.end(),
+              [](const Entry* x, const Entry* y) { return std::pair(x->place, x->end) < std::pair(y->place, y->end); });
+    std::uint64_t at = 0;
+    for (const Entry* e : by_place) {
+      if (e->place != at) refuse_file("its arrays leave a hole or overlap");
+      at = e->end;
+    }
+    return at;
+  }
+
+  Source& file_;
+  Json header_;
+  std::uint64_t begin_ = 0;
+};
+
+// A length below 4 GiB, and a JSON object behind it.
+bool looks_like_safetensors(std::string_view b, std::string_view) {
+  return b.size() > 10 && b[8] == '{' && b.substr(4, 4) == std::string_view("\0\0\0\0", 4);
+}
 
 }  // namespace
 
-bool is_safetensors(std::string_view b) {
-  return b.size() > 10 && b[8] == '{' && static_cast<unsigned char>(b[5]) == 0 &&
-         static_cast<unsigned char>(b[6]) == 0 && b[7] == 0;
+Format safetensors_format() {
+  return {"safetensors",
+          {".safetensors", ""},
+          "any tree",
+          looks_like_safetensors,
+          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Safetensors>(file); },
+          [](lang::Interpreter& in, const Value& tree, Sink& file) { Writer(in).write(tree, file); }};
 }
-
-Value read_safetensors(lang::Interpreter& in, std::string_view b) {
-  std::uint64_t length = 0;
-  for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(b[i]);
-  if (length > kLargestHeader || length > b.size() - 8) bad("its safetensors header is longer than the file");
-  const Json header = parse_json(b.substr(8, length));
-  if (!header.object()) bad("its safetensors header is damaged");
-  const std::string_view data = b.substr(8 + length);
-  std::vector<Entry> entries;
-  for (const auto& [name, j] : *header.object())
-    if (name != "__metadata__") entries.push_back(read_entry(name, j));
-  std::vector<const Entry*> by_place;
-  for (const Entry& e : entries) by_place.push_back(&e);
-  std::sort(by_place.begin(), by_place.end(),
-            [](const Entry* x, const Entry* y) { return std::pair(x->begin, x->end) < std::pair(y->begin, y->end); });
-  std::uint64_t at = 0;
-  for (const Entry* e : by_place) {  // the arrays cover the bytes without holes
-    if (e->begin != at) bad("its arrays leave a hole or overlap");
-    at = e->end;
-  }
-  if (at != data.size())
-    bad("its arrays take " + std::to_string(at) + " bytes, but it has " + std::to_string(data.size()));
-  std::vector<std::pair<std::string, Value>> arrays;
-  for (const Entry& e : entries) {
-    // Copied once more where a row's bytes are not aligned; new_array copies in any case.
-    std::string bytes(data.substr(e.begin, e.end - e.begin));
-    if (e.dtype == DType::Bool)
-      for (char& c : bytes) c = c != 0;
-    arrays.emplace_back(e.name, Value(new_array(in, e.dtype, e.shape, bytes.data())));
-  }
-  if (const Json* metadata = header.find("__metadata__"))
-    if (const Json* tree = metadata->find("shard_tree"); tree && tree->text())
-      return TreeReader(in, arrays).read(parse_json(*tree->text()));
-  return Value::record(std::move(arrays));
-}
-
-std::string write_safetensors(lang::Interpreter& in, const Value& tree) { return Writer(in).write(tree); }
 
 }  // namespace shard::stdlib

@@ -10,7 +10,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "stdlib/host/files/file_bytes.h"
+#include "stdlib/host/files/paths.h"
+#include "stdlib/host/files/sink.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {

@@ -113,23 +113,29 @@ Value memory_stats(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_compilation(Interpreter& in) {
-  in.define({"jit", "jit(f, in = none, out = none)",
+  in.define({"jit",
+             "jit(f, in = none, out = none)",
              "f compiled: traced once for each kind of arguments, laid out by the partitioner, run as one plan. `in:`, "
              "`out:`: layouts of arguments "
              "and result (a spec for all of them, or a tuple with an entry for each argument).",
-             jit});
+             jit,
+             {{"pjit", "use `jit`: layouts come from the arguments, annotations, or `in:` and `out:`"}}});
   in.define({"comm", "comm(f, xs...)",
              "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `by: "
              "\"line\"` gives a list with kind, bytes, axes, "
              "line, and whether it was written. Nothing is run.",
              comm});
-  in.define({"explain", "explain(f, xs...)",
-             "Prints what a call f(xs...) does: each line of the source that makes devices talk, with its collectives, "
-             "their axes and bytes, "
-             "and whether they were written or inserted; then what the call sends in all, what one device holds, and "
-             "how much is computed. "
-             "Nothing is run.",
-             explain});
+  in.define(
+      {"explain",
+       "explain(f, xs...)",
+       "Prints what a call f(xs...) does: each line of the source that makes devices talk, with its collectives, "
+       "their axes and bytes, "
+       "and whether they were written or inserted; then what the call sends in all, what one device holds, and "
+       "how much is computed. "
+       "Nothing is run.",
+       explain,
+       {{"cost", "`cost` comes with a later version; `explain(f, x)` tells what a call moves, holds and computes"},
+        {"plan", "`plan` comes with a later version; `explain(f, x)` tells what a call does"}}});
   in.define({"memory_stats", "memory_stats(f = none, xs...)",
              "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse. Of a call f(xs...): what "
              "one device holds, as "

@@ -329,11 +329,13 @@ Value custom_jvp(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_custom(Interpreter& in) {
-  in.define({"remat", "remat(f, policy = \"none\")",
+  in.define({"remat",
+             "remat(f, policy = \"none\")",
              "f, but its gradient computes the values inside again instead of keeping them. `policy:` \"none\" keeps "
              "the arguments only, \"dots\" the results of "
              "matrix products too, a list of names what `checkpoint_name` gave them to, \"all\" everything.",
-             remat});
+             remat,
+             {"checkpoint"}});
   in.define({"checkpoint_name", "checkpoint_name(x, name)",
              "x (a tree too), with a name by which a policy of `remat` may keep it.", checkpoint_name});
   in.define({"custom_jvp", "custom_jvp(f, rule)",

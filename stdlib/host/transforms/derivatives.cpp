@@ -345,12 +345,17 @@ Value linearize(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_derivatives(Interpreter& in) {
-  in.define({"grad", "grad(f, wrt = 0, aux = false)",
+  in.define({"grad",
+             "grad(f, wrt = 0, aux = false)",
              "A function that gives the gradient of f, which returns one number. `wrt`: the position of an argument, "
              "or a tuple of positions; "
              "the gradient has the structure, shapes and layouts of the argument. `aux: true`: f returns (value, "
              "more), and `more` comes along.",
-             [](Interpreter& i, BoundArgs& a) { return make_gradient(i, a, false); }});
+             [](Interpreter& i, BoundArgs& a) { return make_gradient(i, a, false); },
+             {{"backward", "gradients are a function: `grad(loss)(params)`"},
+              {"zero_grad", "gradients are values that `grad(loss)(params)` returns: there is nothing to reset"},
+              {"requires_grad", "gradients are a function: `grad(loss)(params)`"},
+              {"no_grad", "gradients are a function, `grad(loss)(params)`; `stop_gradient(x)` holds x constant"}}});
   in.define({"value_and_grad", "value_and_grad(f, wrt = 0, aux = false)",
              "Like grad, but gives (value, gradient), computed together.",
              [](Interpreter& i, BoundArgs& a) { return make_gradient(i, a, true); }});

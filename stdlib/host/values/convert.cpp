@@ -129,8 +129,11 @@ void register_convert(Interpreter& in) {
   in.define({"int", "int(x)",
              "A host integer from a number (the fraction is cut off), a truth value, text, or an array of one element.",
              to_int});
-  in.define(
-      {"float", "float(x)", "A host float from a number, a truth value, text, or an array of one element.", to_float});
+  in.define({"float",
+             "float(x)",
+             "A host float from a number, a truth value, text, or an array of one element.",
+             to_float,
+             {{"item", "an array of one element is a number by `float(x)` or `int(x)`"}}});
   in.define({"is_function", "is_function(x)", "Whether x can be called.",
              [](Interpreter&, BoundArgs& a) { return Value(a[0].callable()); }});
   in.define({"has_field", "has_field(x, name)", "Whether x is a record with a field of this name.",
@@ -140,10 +143,12 @@ void register_convert(Interpreter& in) {
              }});
   in.define({"str", "str(x)", "The text that print shows.", to_str});
   in.define({"bytes", "bytes(x)", "How many bytes the arrays of a value or tree have as a whole.", bytes});
-  in.define({"array", "array(x, dtype = none, out = none)",
+  in.define({"array",
+             "array(x, dtype = none, out = none)",
              "An array from a number or nested lists: i32 for integers, f32 where there is a float, bool for truth "
              "values, unless dtype says otherwise.",
-             array});
+             array,
+             {"tensor", "Tensor", "asarray"}});
   in.define("inf", Value(std::numeric_limits<double>::infinity()));
   in.define("nan", Value(std::numeric_limits<double>::quiet_NaN()));
   in.define("pi", Value(3.14159265358979323846));

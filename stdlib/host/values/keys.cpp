@@ -45,12 +45,20 @@ Value split(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_keys(Interpreter& in) {
-  in.define(
-      {"key", "key(seed)", "A Threefry key from an integer seed; the same numbers as jax.random.key gives.", key});
-  in.define({"split", "split(x, n = 2, axis = 0)",
+  in.define({"key",
+             "key(seed)",
+             "A Threefry key from an integer seed; the same numbers as jax.random.key gives.",
+             key,
+             {"PRNGKey",
+              {"random", "random numbers are drawn by functions that take a key: `normal(key(0), [3])`"},
+              {"seed", "random numbers are drawn with a key: `normal(key(0), [3])`"},
+              {"manual_seed", "random numbers are drawn with a key: `normal(key(0), [3])`"}}});
+  in.define({"split",
+             "split(x, n = 2, axis = 0)",
              "New keys from a key: an array of n. Of any other array a list of n equal parts along a dimension (or, "
              "for a list n, cut at those places).",
-             split});
+             split,
+             {"split_keys"}});
 }
 
 }  // namespace shard::stdlib

@@ -175,17 +175,23 @@ Value call_row(Interpreter& in, std::string_view name, std::vector<Value> args, 
 }
 
 void register_lists(Interpreter& in) {
-  in.define({"len", "len(x)", "How many items, fields, characters or rows x has.", len});
+  in.define({"len", "len(x)", "How many items, fields, characters or rows x has.", len, {"length"}});
   in.define({"zip", "zip(xs...)",
              "A list of tuples: the first items, the second items, ... Sequences must have one length.", zip});
   in.define({"enumerate", "enumerate(xs, start = 0)", "A list of (index, item).", enumerate});
   in.define(
-      {"map", "map(f, xs...)",
+      {"map",
+       "map(f, xs...)",
        "The list of f(x) for each x of a list, range or array; with several, of f(x, y). After `.` or `|>`: xs.map(f).",
-       map});
+       map,
+       {{"tolist", "a list of the parts along the first dimension is `map(fn(v) = v, x)`"}}});
   in.define({"filter", "filter(f, xs...)",
              "The list of those x for which f(x) is true. After `.` or `|>`: xs.filter(f).", filter});
-  in.define({"append", "append(xs, x)", "The list with x at its end: xs = append(xs, x).", append});
+  in.define({"append",
+             "append(xs, x)",
+             "The list with x at its end: xs = append(xs, x).",
+             append,
+             {"push", {"append", "values never change in place"}}});
   in.define({"range", "range(begin, end = none, step = 1)",
              "The integers from begin up to, not including, end; range(n) begins at 0.", range});
 }

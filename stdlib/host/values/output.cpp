@@ -181,10 +181,16 @@ void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<runti
 }
 
 void register_output(Interpreter& in) {
-  in.define({"print", "print(xs...)",
+  in.define({"print",
+             "print(xs...)",
              "Prints its arguments with blanks between them. With a traced value it prints when the program runs, in a "
              "manual fn once a device.",
-             print});
+             print,
+             {"println",
+              "puts",
+              "echo",
+              {"printf", "`print(\"loss {loss:.4f}\")` formats"},
+              {"console", "`print(x)` shows a value"}}});
   in.define({"error", "error(message)", "Stops with this message.", error});
   in.context().hooks().effect = [&in](const ir::Attrs& attrs, const std::vector<runtime::ArrayRef>& operands,
                                       const std::vector<std::string>& layouts,

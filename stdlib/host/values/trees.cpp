@@ -55,10 +55,17 @@ Value tree_reduce(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_trees(Interpreter& in) {
-  in.define({"tree_map", "tree_map(f, trees...)",
+  in.define({"tree_map",
+             "tree_map(f, trees...)",
              "The tree with f(leaf) in place of each leaf; several trees of one structure give f(leaf, leaf2).",
-             tree_map});
-  in.define({"tree_leaves", "tree_leaves(tree)", "The leaves of a tree in order, as a list.", tree_leaves});
+             tree_map,
+             {{"keys", "the fields of a record are known where it is written: `p.w`; `tree_map` goes over all values"},
+              {"items", "`tree_map(f, r)` goes over all values of a record"}}});
+  in.define({"tree_leaves",
+             "tree_leaves(tree)",
+             "The leaves of a tree in order, as a list.",
+             tree_leaves,
+             {{"values", "the values of a record are `tree_leaves(r)`"}}});
   in.define({"tree_reduce", "tree_reduce(f, tree, init = none)",
              "f(f(init, leaf), leaf2) ...: one value from all leaves; without init it begins with the first leaf.",
              tree_reduce});

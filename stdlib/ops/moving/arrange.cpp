@@ -163,12 +163,16 @@ Vars tile(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_arrange(OpTable& t) {
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+                 std::vector<Sample> samples) -> OpDef& {
+    return t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
   };
   constexpr std::int64_t zero = 0, one = 1, two = 2, end = -1;
   add("concat", "concat(xs: arrays, axis: int = 0)", "Arrays one after the other along an axis.", concat,
-      {{{f32({4, 6}), f32({2, 6})}, {}}, {{f32({4, 2}), f32({4, 4}), i32({4, 2})}, {{"axis", one}}}});
+      {{{f32({4, 6}), f32({2, 6})}, {}}, {{f32({4, 2}), f32({4, 4}), i32({4, 2})}, {{"axis", one}}}})
+      .aliases = {"cat",
+                  "concatenate",
+                  {"vstack", "rows are joined by `concat(xs, axis: 0)`; `stack(xs)` makes a new dimension"},
+                  {"hstack", "columns are joined by `concat(xs, axis: 1)`"}};
   add("stack", "stack(xs: arrays, axis: int = 0)", "Arrays side by side along a new axis.", stack,
       {{{f32({4, 6}), f32({4, 6})}, {}}, {{f32({4}), f32({4})}, {{"axis", end}}}});
   OpDef parts = composite_row("split_parts", "split_parts(x, n: ints, axis: int = 0)",
@@ -179,7 +183,8 @@ void register_arrange(OpTable& t) {
   parts.internal = true;
   t.add(std::move(parts));
   add("flip", "flip(x, axis: ints? = none)", "The elements from last to first, along axes or all.", flip,
-      {{{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", Ints{0}}}}});
+      {{{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", Ints{0}}}}})
+      .aliases = {{"reversed", "the reverse of a list is `xs[::-1]`, of an array `flip(x)`"}};
   add("roll", "roll(x, shift: ints, axis: ints? = none)",
       "The elements moved on along an axis; what falls off comes in at the front.", roll,
       {{{f32({4, 6})}, {{"shift", Ints{2}}, {"axis", Ints{1}}}},

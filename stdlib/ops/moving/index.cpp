@@ -551,7 +551,8 @@ void register_index(OpTable& t) {
                       "The elements at positions i (along an axis: rows); nan beyond the end.", take,
                       {{{f32({8}), i32({4}, -8, 8)}, {}},
                        {{f32({4, 6}), i32({2, 2}, 0, 6)}, {{"axis", one}}},
-                       {{f32({4, 6}), i32({}, 0, 4)}, {{"axis", none}}}}));
+                       {{f32({4, 6}), i32({}, 0, 4)}, {{"axis", none}}}}))
+      .aliases = {"index_select"};
   t.add(composite_row("take_along_axis", "take_along_axis(x, i, axis: int = -1)",
                       "One element of x for each position along an axis that i gives; nan beyond the end.",
                       take_along_axis,

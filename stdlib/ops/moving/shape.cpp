@@ -94,31 +94,36 @@ void register_reshape(OpTable& t) {
       to(f32({4, 6}), {4, 1, 6}), to(f32({1, 4, 1}), {4}), to(f32({8}), {2, 2, 2}), to(i32({4, 6}), {6, 4}),
       to(f32({}), {1, 1}),        to(f32({1}), {})};
   t.add(std::move(row));
-  t.add(composite_row(
-      "reshape", "reshape(x, shape: ints, out: spec? = none)",
-      "The same elements in another shape; one size may be -1.",
-      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-        Shape shape = attrs.ints("shape"), from = b.type(in[0]).shape;
-        std::int64_t known = 1, total = runtime::numel(from);
-        auto open = shape.end();
-        for (auto it = shape.begin(); it != shape.end(); ++it) {
-          if (*it == -1 && open == shape.end())
-            open = it;
-          else if (*it < 0)
-            fail("shape", "reshape: a size cannot be " + std::to_string(*it) + (*it == -1 ? " twice" : ""));
-          else if (__builtin_mul_overflow(known, *it, &known))
-            fail("shape", "reshape: the shape is too large");
-        }
-        if (open != shape.end()) {
-          if (known == 0 || total % known)
-            fail("shape", "reshape: " + std::to_string(total) + " elements of " + runtime::to_string(b.type(in[0])) +
-                              " are no multiple of " + std::to_string(known) + ", so -1 stands for no size");
-          *open = total / known;
-        }
-        if (!attrs.has("out")) return {expand(b, in[0], shape)};
-        return {b.call("reshape_to", {in[0]}, with_out({{"shape", shape}}, attrs))};
-      },
-      {{{f32({4, 6})}, {{"shape", Ints{-1, 8}}}}, {{f32({24})}, {{"shape", Ints{2, 3, 4}}}}}));
+  t.add(composite_row("reshape", "reshape(x, shape: ints, out: spec? = none)",
+                      "The same elements in another shape; one size may be -1.",
+                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+                        Shape shape = attrs.ints("shape"), from = b.type(in[0]).shape;
+                        std::int64_t known = 1, total = runtime::numel(from);
+                        auto open = shape.end();
+                        for (auto it = shape.begin(); it != shape.end(); ++it) {
+                          if (*it == -1 && open == shape.end())
+                            open = it;
+                          else if (*it < 0)
+                            fail("shape",
+                                 "reshape: a size cannot be " + std::to_string(*it) + (*it == -1 ? " twice" : ""));
+                          else if (__builtin_mul_overflow(known, *it, &known))
+                            fail("shape", "reshape: the shape is too large");
+                        }
+                        if (open != shape.end()) {
+                          if (known == 0 || total % known)
+                            fail("shape", "reshape: " + std::to_string(total) + " elements of " +
+                                              runtime::to_string(b.type(in[0])) + " are no multiple of " +
+                                              std::to_string(known) + ", so -1 stands for no size");
+                          *open = total / known;
+                        }
+                        if (!attrs.has("out")) return {expand(b, in[0], shape)};
+                        return {b.call("reshape_to", {in[0]}, with_out({{"shape", shape}}, attrs))};
+                      },
+                      {{{f32({4, 6})}, {{"shape", Ints{-1, 8}}}}, {{f32({24})}, {{"shape", Ints{2, 3, 4}}}}}))
+      .aliases = {
+      "view",
+      {"flatten", "`x.reshape([-1])` makes a vector, `x.reshape([x.shape[0], -1])` keeps the first dimension"},
+      {"ravel", "a vector of all elements is `x.reshape([-1])`"}};
 }
 
 // ---- permute
@@ -187,7 +192,10 @@ void register_permute(OpTable& t) {
                                             " dimensions of " + runtime::to_string(b.type(in[0])) + " once");
                         return {ir::transpose(b, in[0], perm)};
                       },
-                      {{{f32({4, 6})}, {}}, {{f32({2, 4, 6})}, {{"perm", Ints{2, 0, 1}}}}, {{f32({4})}, {}}}));
+                      {{{f32({4, 6})}, {}}, {{f32({2, 4, 6})}, {{"perm", Ints{2, 0, 1}}}}, {{f32({4})}, {}}}))
+      .aliases = {"permute",
+                  {"swapaxes", "dimensions are put in order by `transpose(x, [1, 0])`"},
+                  {"moveaxis", "dimensions are put in order by `transpose(x, [1, 0])`"}};
 }
 
 // ---- broadcast
@@ -232,7 +240,8 @@ void register_broadcast(OpTable& t) {
                         if (!attrs.has("out")) return {ir::broadcast_to(b, in[0], shape)};
                         return {b.call("broadcast", {in[0]}, with_out({{"shape", shape}}, attrs))};
                       },
-                      {{{f32({6})}, {{"shape", Ints{4, 6}}}}, {{f32({2, 1})}, {{"shape", Ints{2, 4}}}}}));
+                      {{{f32({6})}, {{"shape", Ints{4, 6}}}}, {{f32({2, 1})}, {{"shape", Ints{2, 4}}}}}))
+      .aliases = {{"expand", "sizes of 1 grow by `broadcast_to(x, [3, 4])`"}};
 }
 
 void register_size_one(OpTable& t) {
@@ -263,7 +272,8 @@ void register_size_one(OpTable& t) {
                           shape.insert(shape.begin() + from_front(a, rank), 1);
                         return {expand(b, in[0], shape)};
                       },
-                      {{{f32({4, 6})}, {{"axis", Ints{1}}}}, {{f32({4})}, {{"axis", Ints{0, -1}}}}}));
+                      {{{f32({4, 6})}, {{"axis", Ints{1}}}}, {{f32({4})}, {{"axis", Ints{0, -1}}}}}))
+      .aliases = {"unsqueeze"};
 }
 
 }  // namespace

@@ -294,18 +294,19 @@ void register_einsum(OpTable& t) {
                        {{f32({}), f32({4})}, {}},
                        {{f32({2, 4}), f32({2, 4, 6})}, {}}}));
   t.add(composite_row(
-      "matmul", "matmul(x, y, preferred: dtype? = none, out: spec? = none)",
-      "The product of matrices; leading dimensions are batch and broadcast; preferred: the type of the result.",
-      with_preferred(matmul),
-      {{{f32({4, 6}), f32({6, 2})}, {}},
-       {{f32({2, 4, 6}), f32({6, 4})}, {}},
-       {{f32({2, 1, 2, 4}), f32({6, 4, 2})}, {}},
-       {{f32({4}), f32({4, 6})}, {}},
-       {{f32({2, 4, 6}), f32({6})}, {}},
-       {{i32({2, 4}), i32({4, 2})}, {}},
-       {{of(DType::Bool, {2, 4}, 0, 2), of(DType::Bool, {4, 2}, 0, 2)}, {}},
-       {{of(DType::BF16, {2, 4}), of(DType::BF16, {4, 2})}, {{"preferred", DType::F32}}},
-       {{f32({2, 4}), f32({4, 2})}, {{"preferred", DType::BF16}}}}));
+            "matmul", "matmul(x, y, preferred: dtype? = none, out: spec? = none)",
+            "The product of matrices; leading dimensions are batch and broadcast; preferred: the type of the result.",
+            with_preferred(matmul),
+            {{{f32({4, 6}), f32({6, 2})}, {}},
+             {{f32({2, 4, 6}), f32({6, 4})}, {}},
+             {{f32({2, 1, 2, 4}), f32({6, 4, 2})}, {}},
+             {{f32({4}), f32({4, 6})}, {}},
+             {{f32({2, 4, 6}), f32({6})}, {}},
+             {{i32({2, 4}), i32({4, 2})}, {}},
+             {{of(DType::Bool, {2, 4}, 0, 2), of(DType::Bool, {4, 2}, 0, 2)}, {}},
+             {{of(DType::BF16, {2, 4}), of(DType::BF16, {4, 2})}, {{"preferred", DType::F32}}},
+             {{f32({2, 4}), f32({4, 2})}, {{"preferred", DType::BF16}}}}))
+      .aliases = {"mm", "bmm"};
   t.add(composite_row("outer", "outer(x, y)", "All products of an element of x with one of y.", outer,
                       {{{f32({4}), f32({6})}, {}}, {{i32({2, 2}), f32({2})}, {}}}));
   t.add(composite_row(

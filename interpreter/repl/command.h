@@ -1,0 +1,50 @@
+// The commands of the `shard` program, a row each: the command line, its help, `shard help COMMAND` and what is
+// proposed for a misspelt word read the table (commands.cpp). A command is a file of its own that ends in its row; none
+// knows the library that reads the command line (main.cpp).
+#pragma once
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/repl/session.h"
+
+namespace shard::repl {
+
+struct Option {
+  enum Kind : unsigned char {
+    Flag,   // "--json"
+    Word,   // one word that stands alone
+    Words,  // one or more
+  };
+  std::string_view name, what;
+  Kind kind = Flag;
+  bool required = false;
+};
+
+struct Arguments {  // what was written
+  Settings settings;
+  std::vector<std::string> words, flags;
+  bool has(std::string_view flag) const { return std::find(flags.begin(), flags.end(), flag) != flags.end(); }
+};
+
+struct Command {
+  std::string_view name, what;
+  std::vector<Option> options;
+  bool settings = false;                   // takes --devices and --set
+  int (*run)(const Arguments&) = nullptr;  // gives the exit status; null: comes with a later version
+};
+
+std::span<const Command> commands();
+const Command* find_command(std::string_view name);
+
+// ---- the rows, each in the file of its name
+Command run_command();
+Command repl_command();
+Command test_command();
+Command check_command();
+Command help_command();
+Command explain_command();
+
+}  // namespace shard::repl

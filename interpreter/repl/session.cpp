@@ -1,0 +1,109 @@
+#include "interpreter/repl/session.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <new>
+
+#include "interpreter/lang/report/report.h"
+#include "interpreter/repl/signals.h"
+
+namespace shard::repl {
+namespace {
+
+constexpr std::uintmax_t kLargestScript = 64u << 20;
+
+lang::ReportStyle style() {
+  const char* term = std::getenv("TERM");
+  const bool color = isatty(STDERR_FILENO) && !std::getenv("NO_COLOR") && term && std::strcmp(term, "dumb") != 0;
+  return {color, 140};
+}
+
+}  // namespace
+
+bool read_script(const std::string& path, std::string& text) {
+  const auto refuse = [&](const std::string& why) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: cannot read '%s': %s\n", path.c_str(), why.c_str());
+    return false;
+  };
+  if (path == "-") {
+    char buffer[1 << 16];
+    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;) {
+      text.append(buffer, n);
+      if (text.size() > kLargestScript) return refuse("it is larger than 64 MiB");
+    }
+    return true;
+  }
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) {
+    const bool without_extension = path.find('.') == std::string::npos && access((path + ".shard").c_str(), R_OK) == 0;
+    return refuse(std::string(std::strerror(errno)) +
+                  (without_extension ? "; did you mean '" + path + ".shard'?" : ""));
+  }
+  if (S_ISDIR(info.st_mode)) return refuse("it is a folder");
+  if (S_ISREG(info.st_mode) && static_cast<std::uintmax_t>(info.st_size) > kLargestScript)
+    return refuse("it is larger than 64 MiB");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return refuse(std::strerror(errno));
+  text.assign(std::istreambuf_iterator<char>(in), {});
+  return true;
+}
+
+void write_out(std::string_view text) {
+  using clock = std::chrono::steady_clock;
+  static clock::time_point flushed = clock::now();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (const auto now = clock::now(); now - flushed > std::chrono::milliseconds(100)) {
+    std::fflush(stdout);
+    flushed = now;
+  }
+}
+
+void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
+  std::fflush(stdout);
+  const std::string text = lang::report(d, sources, style());
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options) {
+  options.devices = settings.devices;
+  options.set = settings.set;
+  if (!options.output) options.output = write_out;
+  auto machine = std::make_unique<embed::Machine>(std::move(options));
+  machine->interpreter().context().hooks().interrupted = interrupted;
+  return machine;
+}
+
+int guarded(lang::Interpreter& in, const std::function<void()>& body) {
+  const auto plain = [&](const char* code, const std::string& message, std::vector<std::string> notes = {}) {
+    tell({code, in.context().span(), message, std::move(notes), {}, {}}, in.sources());
+    return 1;
+  };
+  try {
+    body();
+    std::fflush(stdout);
+    return 0;
+  } catch (const lang::Errors& e) {
+    for (const grammar::Diagnostic& d : e.all) tell(d, in.sources());
+    return 1;
+  } catch (const grammar::Error& e) {
+    tell(e.diagnostic, in.sources());
+    return e.diagnostic.code == "interrupt" ? 130 : 1;
+  } catch (const runtime::RuntimeError& e) { return plain(e.code.c_str(), e.what()); } catch (const std::bad_alloc&) {
+    return plain("memory", "there is not enough memory for this");
+  } catch (const std::exception& e) {
+    return plain("internal", std::string("a fault in Shard itself: ") + e.what(),
+                 {"this is not an error of the script: please report it with the script"});
+  }
+}
+
+}  // namespace shard::repl

@@ -1,0 +1,30 @@
+// What the commands of the `shard` program share: settings, reading scripts, an engine that prints to the terminal,
+// errors.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "grammar/diagnostic.h"
+#include "interpreter/embed/machine.h"
+
+namespace shard::repl {
+
+struct Settings {
+  int devices = 8;
+  std::vector<std::pair<std::string, std::string>> set;
+};
+
+// The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
+bool read_script(const std::string& path, std::string& text);
+std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {});
+void write_out(std::string_view text);  // standard output, buffered; flushed at least every 0.1 s of printing
+void tell(const grammar::Diagnostic& d,
+          const grammar::SourceMap& sources);  // standard error, after what was printed before
+// Runs `body`, tells what goes wrong, and gives the exit status: 0, 1 for errors of a script, 130 after Ctrl-C.
+int guarded(lang::Interpreter& in, const std::function<void()>& body);
+
+}  // namespace shard::repl

@@ -1,0 +1,87 @@
+// The formats of files, a row each: `load`, `save`, their messages and their help read the table (formats.cpp). A
+// format reads from a Source and writes to a Sink in pieces: no array and no file is held in memory beside the value
+// itself. Every size in a file is checked against the bytes that are there before memory is taken; errors are
+// RuntimeError("io") and say what is wrong with the file, the caller adds its path.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/lang/eval/interpreter.h"
+#include "runtime/array/view.h"
+#include "runtime/mesh/pieces.h"
+#include "stdlib/host/files/sink.h"
+#include "stdlib/host/files/source.h"
+
+namespace shard::stdlib {
+
+struct ArrayHeader {
+  std::string name;
+  runtime::DType dtype;
+  runtime::Shape shape;
+  std::uint64_t place = 0;  // arrays are read cheapest in this order
+};
+
+// Part of an array: the elements from `origin` on that fill `to`, whose sizes say how many and whose strides where.
+struct Block {
+  runtime::Shape origin;
+  runtime::View to;
+};
+
+// A file whose header was read, and nothing more.
+class Contents {
+ public:
+  virtual ~Contents() = default;
+  std::vector<ArrayHeader> arrays;
+  virtual void read(std::size_t array, const Block& block) = 0;
+  virtual void check_end() {}  // once all of every array was read: what shows only then
+  // What `load` gives, of the arrays in their order.
+  virtual lang::Value tree(lang::Interpreter& in, std::vector<lang::Value> arrays) = 0;
+};
+
+struct Format {
+  std::string_view name;
+  std::vector<std::string_view> endings;  // what `save` writes so; "" for all that no other row has
+  std::string_view holds;                 // "one array": for help
+  // By the first bytes, or by the path in small letters without ".gz". The first row that says yes reads it.
+  bool (*recognises)(std::string_view head, std::string_view path);
+  std::unique_ptr<Contents> (*reads)(Source& file);  // the source outlives it
+  void (*writes)(lang::Interpreter& in, const lang::Value& tree, Sink& file);
+};
+
+std::span<const Format> formats();
+const Format* format_of(Source& file, const std::string& path);  // null where none says yes
+const Format& format_to_write(const std::string& path);
+std::string format_names(std::string_view last_word,
+                         bool text);  // "npz, npy and csv"; without text where that is false
+
+// ---- the rows
+Format npy_format();
+Format npz_format();
+Format safetensors_format();
+Format csv_format();
+Format idx_format();
+Format text_format();
+
+// ---- what rows share
+// A table whose first line names its columns, as a record of columns.
+lang::Value read_csv_columns(lang::Interpreter& in, Source& file);
+// All of it: what `load` gives.
+lang::Value read_whole(lang::Interpreter& in, Contents& file);
+// The array behind a value, for writing.
+runtime::ArrayRef array_to_write(lang::Interpreter& in, const lang::Value& v);
+// The one array that such a file holds ("an npy"), or an error.
+runtime::ArrayRef only_array(lang::Interpreter& in, const lang::Value& v, std::string_view file);
+void write_pieces(lang::Interpreter& in, const runtime::ArrayRef& a, Sink& file);
+
+// Elements that lie in a file one after the other, with dimensions in row-major order or (`fortran`) the other way
+// round.
+struct Stored {
+  std::uint64_t at = 0;
+  bool big_endian = false, fortran = false;
+};
+void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, const Block& block);
+
+}  // namespace shard::stdlib

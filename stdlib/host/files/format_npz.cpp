@@ -1,0 +1,226 @@
+// NumPy's npz: a zip file of npy arrays, packed or not. Source: the zip application note, section 4.3. Members are read
+// where they lie, packed ones as they are unpacked; each is held against its checksum when all of it was read.
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "stdlib/host/files/format_npy.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::Value;
+
+std::uint64_t little(std::string_view b, std::size_t at, std::size_t n) {
+  if (at + n > b.size() || at + n < at) refuse_file("it ends too early");
+  std::uint64_t x = 0;
+  for (std::size_t i = n; i-- > 0;) x = x << 8 | static_cast<unsigned char>(b[at + i]);
+  return x;
+}
+
+std::uint32_t crc_of(std::uint32_t before, std::string_view bytes) {
+  return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+// A member's bytes, unpacked. What is read from front to back is summed up.
+class Member : public Source {
+ public:
+  Member(std::string name, std::unique_ptr<Source> bytes, std::uint64_t size, std::uint32_t checksum)
+      : name_(std::move(name)), bytes_(std::move(bytes)), size_(size), checksum_(checksum) {}
+  std::optional<std::uint64_t> size() const override { return size_; }
+  std::uint64_t most() const override { return bytes_->most(); }
+  std::size_t read_some(std::uint64_t offset, void* to, std::size_t n) override {
+    const std::size_t got = bytes_->read_some(offset, to, n);
+    if (offset <= summed_ && offset + got > summed_) {
+      const auto known = static_cast<std::size_t>(summed_ - offset);
+      sum_ = crc_of(sum_, {static_cast<const char*>(to) + known, got - known});
+      summed_ = offset + got;
+    }
+    return got;
+  }
+  void check_whole() {
+    char more = 0;
+    if (summed_ != size_ || sum_ != checksum_ || bytes_->read_some(size_, &more, 1) != 0) damaged();
+  }
+  [[noreturn]] void damaged() const { refuse_file("its member " + name_ + " is damaged: the checksum does not fit"); }
+
+ private:
+  std::string name_;
+  std::unique_ptr<Source> bytes_;
+  std::uint64_t size_, summed_ = 0;
+  std::uint32_t checksum_, sum_ = 0;
+};
+
+class Npz : public Contents {
+ public:
+  explicit Npz(Source& file) : file_(file) {
+    read_directory();
+    std::vector<Entry*> order;
+    for (Entry& e : entries_) order.push_back(&e);
+    std::stable_sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) { return a->local < b->local; });
+    std::uint64_t at = 0;
+    for (Entry* e : order) {
+      open_member(*e, at);
+      at = e->begin + e->packed;
+    }
+    for (Entry& e : entries_) {
+      e.npy.header.name = e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name;
+      e.npy.header.place = e.begin;
+      for (const ArrayHeader& other : arrays)
+        if (other.name == e.npy.header.name) refuse_file("it has two members called " + other.name);
+      arrays.push_back(e.npy.header);
+    }
+  }
+
+  void read(std::size_t i, const Block& block) override {
+    read_stored(*entries_[i].bytes, entries_[i].npy.stored, arrays[i], block);
+    // Only what was read from front to back can be held against the checksum.
+    if (block.to.shape == arrays[i].shape) entries_[i].bytes->check_whole();
+  }
+  Value tree(lang::Interpreter&, std::vector<Value> values) override {
+    std::vector<std::pair<std::string, Value>> out;
+    for (std::size_t i = 0; i < values.size(); ++i) out.emplace_back(arrays[i].name, std::move(values[i]));
+    return Value::record(std::move(out));
+  }
+
+ private:
+  struct Entry {
+    std::string name;
+    std::uint64_t method, packed, size, local, begin = 0;
+    std::uint32_t checksum;
+    std::unique_ptr<Member> bytes = nullptr;
+    Npy npy = {};
+  };
+
+  std::uint64_t size() {  // of the file; of a packed one it is found by unpacking
+    if (const auto n = file_.size()) return *n;
+    char c = 0;
+    file_.read_some(file_.most(), &c, 1);
+    return file_.size().value_or(0);
+  }
+
+  void read_directory() {
+    const std::uint64_t whole = size(), from = whole - std::min<std::uint64_t>(whole, 65557);
+    const std::string tail = file_.text(from, static_cast<std::size_t>(whole - from));
+    const std::size_t end = tail.rfind(std::string_view("PK\x05\x06", 4));
+    if (end == std::string::npos) refuse_file("it is a zip file without its directory");
+    const std::uint64_t count = little(tail, end + 10, 2), length = little(tail, end + 12, 4);
+    const std::uint64_t at = little(tail, end + 16, 4);
+    if (end + 22 + little(tail, end + 20, 2) != tail.size()) refuse_file("bytes stand behind its zip directory");
+    if (at > from + end || length > from + end - at) refuse_file("its zip directory is damaged");
+    const std::string directory = file_.text(at, static_cast<std::size_t>(length));
+    std::size_t next = 0;
+    for (std::uint64_t i = 0; i < count; ++i) next = read_entry(directory, next);
+  }
+
+  std::size_t read_entry(std::string_view b, std::size_t at) {
+    if (little(b, at, 4) != 0x02014b50) refuse_file("its zip directory is damaged");
+    const std::uint64_t name_size = little(b, at + 28, 2), extra = little(b, at + 30, 2),
+                        comment = little(b, at + 32, 2);
+    if (at + 46 + name_size > b.size()) refuse_file("its zip directory is damaged");
+    Entry e{std::string(b.substr(at + 46, name_size)),
+            little(b, at + 10, 2),
+            little(b, at + 20, 4),
+            little(b, at + 24, 4),
+            little(b, at + 42, 4),
+            0,
+            static_cast<std::uint32_t>(little(b, at + 16, 4))};
+    if (e.packed == 0xffffffff || e.size == 0xffffffff || e.local == 0xffffffff)
+      refuse_file("zip files with members of 4 GiB and more are not read here");
+    if (e.method != 0 && e.method != 8)
+      refuse_file("its member " + e.name + " is packed in a way that is not read here");
+    entries_.push_back(std::move(e));
+    return at + 46 + name_size + extra + comment;
+  }
+
+  // Members lie one behind the other: none may begin before the end of the last, which would unpack its bytes twice.
+  void open_member(Entry& e, std::uint64_t free) {
+    const std::string head = file_.text(e.local, 30);
+    e.begin = e.local + 30 + little(head, 26, 2) + little(head, 28, 2);
+    if (const auto n = file_.size(); e.packed > *n || e.begin > *n - e.packed)
+      refuse_file("its member " + e.name + " ends beyond the file");
+    if (e.local < free) refuse_file("its member " + e.name + " overlaps another one");
+    if (e.method == 0 && e.packed != e.size) refuse_file("its zip directory is damaged");
+    e.bytes = std::make_unique<Member>(
+        e.name, e.method == 8 ? inflated(file_, e.begin, e.packed, e.size) : part_of(file_, e.begin, e.size), e.size,
+        e.checksum);
+    if (!is_npy(e.bytes->text(0, 6))) {
+      e.bytes->rest(0);
+      e.bytes->check_whole();
+      refuse_file("its member " + e.name + " is no npy array");
+    }
+    e.npy = read_npy_header(*e.bytes);
+  }
+
+  Source& file_;
+  std::vector<Entry> entries_;
+};
+
+void number(std::string& s, std::uint64_t x, int bytes) {
+  for (; bytes > 0; --bytes, x >>= 8) s += static_cast<char>(x & 255);
+}
+
+std::uint32_t checksum_of(lang::Interpreter& in, const std::string& head, const runtime::ArrayRef& a) {
+  std::uint32_t crc = crc_of(0, head);
+  runtime::Pieces pieces(in.context().pool(), a);
+  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) crc = crc_of(crc, piece);
+  return crc;
+}
+
+void write_npz(lang::Interpreter& in, const Value& record, Sink& file) {
+  const lang::Record* r = record.fields();
+  if (!r) refuse_file("an npz file holds a record of arrays, this is " + lang::kind_name(record));
+  for (const auto& [field, v] : r->fields)
+    if (!v.is_tensor())
+      refuse_file("an npz file holds arrays, the field " + field + " is " + lang::kind_name(v) +
+                  "; another ending saves trees");
+  std::string directory;
+  std::uint64_t at = 0;
+  for (const auto& [field, v] : r->fields) {
+    const runtime::ArrayRef a = array_to_write(in, v);
+    const std::string name = field + ".npy", head = npy_header(a->type);
+    const std::uint64_t size = head.size() + static_cast<std::uint64_t>(runtime::checked_bytes(
+                                                 a->type.shape, runtime::size_of(a->type.dtype)));
+    if (at + size > 0xf0000000)
+      refuse_file("npz files of 4 GiB and more are not written here; another ending saves them");
+    std::string common;  // what a member's head and its entry in the directory share
+    number(common, 20, 2), number(common, 0x800, 2), number(common, 0, 2);  // version 2.0, names in UTF-8, not packed
+    number(common, 0, 2), number(common, 0x21, 2);  // a time that does not depend on time: 1980-01-01
+    number(common, checksum_of(in, head, a), 4), number(common, size, 4), number(common, size, 4),
+        number(common, name.size(), 2);
+    number(directory, 0x02014b50, 4), number(directory, 20, 2);
+    directory += common;
+    for (int i = 0; i < 5; ++i) number(directory, 0, i == 4 ? 4 : 2);  // no extra, comment, disk, attributes
+    number(directory, at, 4);
+    directory += name;
+    std::string out;
+    number(out, 0x04034b50, 4);
+    out += common;
+    number(out, 0, 2);
+    out += name + head;
+    file.write(out);
+    write_pieces(in, a, file);
+    at += out.size() - head.size() + size;
+  }
+  const std::size_t count = r->fields.size();
+  std::string end;
+  number(end, 0x06054b50, 4), number(end, 0, 4), number(end, count, 2), number(end, count, 2),
+      number(end, directory.size(), 4), number(end, at, 4);
+  number(end, 0, 2);
+  file.write(directory + end);
+}
+
+}  // namespace
+
+Format npz_format() {
+  return {"npz",
+          {".npz"},
+          "a record of arrays",
+          [](std::string_view head, std::string_view) {
+            return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06");
+          },
+          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Npz>(file); },
+          writes};
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,65 @@
+#include "stdlib/host/files/paths.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+
+#include "grammar/diagnostic.h"
+
+namespace shard::stdlib {
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::vector<std::string> near_files(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 || errno != ENOENT) return {};
+  const std::string folder = folder_of(path);
+  DIR* open = opendir(folder.c_str());
+  if (!open) return {"there is no folder '" + folder + "'"};
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(open))
+    if (entry->d_name[0] != '.' && names.size() < 10'000) names.emplace_back(entry->d_name);
+  closedir(open);
+  std::sort(names.begin(), names.end());
+  const std::string before = path.substr(0, path.rfind('/') + 1);
+  if (auto near = grammar::near_miss(path.substr(before.size()), names))
+    return {"did you mean '" + before + *near + "'?"};
+  if (path[0] != '/') return {"the path is taken from the folder where the program was started"};
+  return {};
+}
+
+std::vector<std::string> missing_folder(const std::string& path) {
+  struct stat info {};
+  const std::string folder = folder_of(path);
+  if (folder == "." || folder == "/" || stat(folder.c_str(), &info) == 0) return {};
+  return {"there is no folder '" + folder + "'"};
+}
+
+void check_may_read(lang::Interpreter& in, const std::string& path, grammar::Span span) {
+  if (const auto& may_read = in.options().may_read; may_read && !may_read(path))
+    in.fail("io", span, "reading '" + path + "' is not allowed here");
+}
+
+void check_may_write(lang::Interpreter& in, const std::string& path, grammar::Span span) {
+  if (const auto& may_write = in.options().may_write; may_write && !may_write(path))
+    in.fail("io", span, "writing '" + path + "' is not allowed here");
+}
+
+std::string lower(std::string path) {
+  std::transform(path.begin(), path.end(), path.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return path;
+}
+
+bool ends_with_lower(const std::string& path, std::string_view ending) {
+  const std::string p = lower(path);
+  return p.ends_with(ending) || p.ends_with(std::string(ending) + ".gz");
+}
+
+}  // namespace shard::stdlib

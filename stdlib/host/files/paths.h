@@ -1,0 +1,20 @@
+// Paths that scripts name: whether the host allows them, what may be meant by one that does not exist, endings.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interpreter/lang/eval/interpreter.h"
+
+namespace shard::stdlib {
+
+void check_may_read(lang::Interpreter& in, const std::string& path,
+                    grammar::Span span);  // an error where it may not be
+void check_may_write(lang::Interpreter& in, const std::string& path, grammar::Span span);  // the same
+std::vector<std::string> near_files(const std::string& path);      // notes where there is no such file
+std::vector<std::string> missing_folder(const std::string& path);  // notes where there is no folder to write into
+std::string folder_of(const std::string& path);                    // "." where the path names none
+std::string lower(std::string path);
+bool ends_with_lower(const std::string& path, std::string_view ending);  // "X.CSV.GZ": ".csv" too
+
+}  // namespace shard::stdlib

@@ -1,0 +1,132 @@
+#include "stdlib/host/files/sink.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "stdlib/host/files/paths.h"
+#include "stdlib/host/files/source.h"
+
+namespace shard::stdlib {
+namespace {
+
+// False where it failed; errno says why.
+bool write_all(int fd, std::string_view bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+class FileSink : public Sink {
+ public:
+  explicit FileSink(std::string path) : path_(std::move(path)), beside_(path_ + ".part" + std::to_string(getpid())) {
+    fd_ = open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd_ < 0) failed("");
+  }
+  ~FileSink() override {
+    if (fd_ >= 0) close(fd_);
+    if (!done_) unlink(beside_.c_str());
+  }
+
+  void write(std::string_view bytes) override {
+    if (small_.size() + bytes.size() <= kTogether) {
+      small_.append(bytes);
+      return;
+    }
+    flush();
+    if (bytes.size() <= kTogether)
+      small_.append(bytes);
+    else if (!write_all(fd_, bytes))
+      failed("");
+  }
+
+  void finish() override {
+    flush();
+    if (fsync(fd_) != 0 && errno != EINVAL) failed("on its way to the disk: ");
+    if (close(std::exchange(fd_, -1)) != 0) failed("on its way to the disk: ");
+    if (rename(beside_.c_str(), path_.c_str()) != 0) failed("");
+    done_ = true;
+    const int folder = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    fsync(folder);  // the new name is on the disk once its folder is
+    close(folder);
+  }
+
+ private:
+  static constexpr std::size_t kTogether = 1 << 16;
+
+  void flush() {
+    if (!write_all(fd_, small_)) failed("");
+    small_.clear();
+  }
+  [[noreturn]] void failed(const char* doing) { refuse_file(doing + std::string(std::strerror(errno))); }
+
+  std::string path_, beside_, small_;
+  int fd_ = -1;
+  bool done_ = false;
+};
+
+class GzipSink : public Sink {
+ public:
+  explicit GzipSink(std::unique_ptr<Sink> to) : to_(std::move(to)), chunk_(1 << 18, '\0') {
+    if (deflateInit2(&z_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+      refuse_file("zlib cannot be started");
+  }
+  ~GzipSink() override { deflateEnd(&z_); }
+
+  void write(std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const std::size_t n = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
+      z_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+      z_.avail_in = static_cast<uInt>(n);
+      while (z_.avail_in > 0) pack(Z_NO_FLUSH);
+      bytes.remove_prefix(n);
+    }
+  }
+  void finish() override {
+    while (!pack(Z_FINISH)) {}
+    to_->finish();
+  }
+
+ private:
+  bool pack(int how) {  // whether the stream has ended
+    z_.next_out = reinterpret_cast<Bytef*>(chunk_.data());
+    z_.avail_out = static_cast<uInt>(chunk_.size());
+    const int status = deflate(&z_, how);
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) refuse_file("it cannot be packed");
+    to_->write({chunk_.data(), chunk_.size() - z_.avail_out});
+    return status == Z_STREAM_END;
+  }
+
+  std::unique_ptr<Sink> to_;
+  std::string chunk_;
+  z_stream z_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> open_sink(const std::string& path, bool packed) {
+  std::unique_ptr<Sink> file = std::make_unique<FileSink>(path);
+  return packed ? std::make_unique<GzipSink>(std::move(file)) : std::move(file);
+}
+
+void append_bytes(lang::Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span) {
+  check_may_write(in, path, span);
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const bool written = fd >= 0 && write_all(fd, bytes);
+  const int why = errno;
+  const bool closed = fd >= 0 && close(fd) == 0;
+  if (!written || !closed)
+    in.fail("io", span, "cannot write '" + path + "': " + std::strerror(written ? errno : why), missing_folder(path));
+}
+
+}  // namespace shard::stdlib
