@@ -1,5 +1,6 @@
 #include "interpreter/ir/table.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace shard::ir {
@@ -28,6 +29,13 @@ void OpTable::add(OpDef row) {
   if (!structural && row.samples.empty()) refuse("`samples` is empty: give inputs that exercise it");
   Signature signature = parse_signature(row.signature);
   if (signature.name != row.name) refuse("its signature is for `" + signature.name + "`");
+  if (const auto* code = std::get_if<runtime::Code>(&row.kernel)) {
+    const auto arrays = std::count_if(signature.params.begin(), signature.params.end(),
+                                      [](const Parameter& p) { return p.kind == ParamKind::Array; });
+    if (const auto& facts = runtime::facts(*code); arrays != facts.operands)
+      refuse("its signature has " + std::to_string(arrays) + " arrays, and the code " + facts.name + " takes " +
+             std::to_string(facts.operands));
+  }
   rows_.push_back(std::move(row));
   const OpDef& stored = rows_.back();
   by_name_.emplace(stored.name, &stored);

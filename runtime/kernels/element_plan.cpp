@@ -6,14 +6,6 @@
 namespace shard::runtime {
 namespace {
 
-int operands(Code c) { return c == Code::Select ? 3 : c >= Code::Add && c <= Code::Ge ? 2 : 1; }
-
-// Rough, for the decision how to spread only.
-int weight(Code c) {
-  if (c == Code::Pow || c == Code::Mod || c == Code::FloorDiv || c == Code::Atan2) return 24;
-  return c >= Code::Exp && c <= Code::ErfInv && c != Code::Sqrt && c != Code::Square ? 12 : 1;
-}
-
 class Renamer {
  public:
   explicit Renamer(const ElementProgram& p) : p_(p), name_(p.registers.size(), kNone) {}
@@ -38,20 +30,21 @@ class Renamer {
 
 // Registers must be as wide as the code takes and gives them, or a step would write beyond its slot.
 void check(const ElementProgram& p, const Instr& i) {
-  const bool truth = i.code == Code::Not || (i.code >= Code::IsNan && i.code <= Code::IsFinite) ||
-                     (i.code >= Code::Eq && i.code <= Code::Ge);
-  const std::size_t width = held_bytes(i.type);
+  const CodeFacts& code = facts(i.code);
   const auto holds = [&](std::uint16_t r, std::size_t bytes) {
     return r < p.registers.size() && held_bytes(p.registers[r]) == bytes;
   };
-  bool good = i.code == Code::Convert ? i.dst < p.registers.size() : holds(i.dst, truth ? 1 : width);
-  if (i.code == Code::Select)
-    good = good && holds(i.a, 1) && holds(i.b, width) && holds(i.c, width);
-  else
-    good = good && holds(i.a, width) && (operands(i.code) < 2 || holds(i.b, width));
+  const std::size_t width = held_bytes(i.type), first = code.operands == 3 ? 1 : width;
+  bool good =
+      code.gives == Gives::Named ? i.dst < p.registers.size() : holds(i.dst, code.gives == Gives::Truth ? 1 : width);
+  good =
+      good && holds(i.a, first) && (code.operands < 2 || holds(i.b, width)) && (code.operands < 3 || holds(i.c, width));
   if (!good)
-    throw RuntimeError("kernel", "elementwise code " + std::to_string(static_cast<int>(i.code)) + " of " +
-                                     std::string(name(i.type)) + " has registers of other types");
+    throw RuntimeError("kernel", std::string("elementwise code ") + code.name + " of " + std::string(name(i.type)) +
+                                     " has registers of other types");
+  if (!takes(i.code, i.type))
+    throw RuntimeError(
+        "kernel", std::string("elementwise code ") + code.name + " does not exist for " + std::string(name(i.type)));
 }
 
 // x ** 2 and x ** -1 by a constant have cheaper codes of the same bits.
@@ -136,22 +129,22 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     check(p, i);
     i.code = cheaper(p, i);
     const DType to = p.registers[i.dst];
-    const int n = operands(i.code);
-    Step s{i.code == Code::Convert ? table.convert(i.type, to) : table.loop(i.code, i.type),
+    const CodeFacts& code = facts(i.code);
+    Step s{code.gives == Gives::Named ? table.convert(i.type, to) : table.loop(i.code, i.type),
            nullptr,
            names.read(i.a),
            0,
            0,
            0};
     if (!s.run)
-      throw RuntimeError("kernel", "elementwise code " + std::to_string(static_cast<int>(i.code)) +
-                                       " does not exist for " + std::string(name(i.type)));
-    s.b = n > 1 ? names.read(i.b) : s.a;
-    s.c = n > 2 ? names.read(i.c) : s.a;
+      throw RuntimeError("kernel", std::string("elementwise code ") + code.name + " has no loop from " +
+                                       std::string(name(i.type)) + " to " + std::string(name(to)));
+    s.b = code.operands > 1 ? names.read(i.b) : s.a;
+    s.c = code.operands > 2 ? names.read(i.c) : s.a;
     s.dst = names.write(i.dst);
     if (is_half(to) && i.code != Code::Identity && i.code != Code::Select)
       s.round = to == DType::F16 ? table.round_f16 : table.round_bf16;
-    cost += weight(i.code);
+    cost += code.cost;
     steps.push_back(s);
   }
   for (std::size_t i = 0; i < out.size(); ++i) outputs.push_back({names.read(p.outputs[i]), out[i].dtype});
