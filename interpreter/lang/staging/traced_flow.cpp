@@ -3,6 +3,7 @@
 #include "interpreter/lang/staging/traced_flow.h"
 
 #include "interpreter/ir/builder.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/lang/report/written.h"
 #include "interpreter/lang/values/traced_range.h"
 #include "interpreter/lang/values/unknown.h"
@@ -361,10 +362,8 @@ void trace_loop(Impl& m, const TracedLoop& loop) {
   try {
     out = m.at(loop.span, [&] {
       return m.ctx.apply(*m.ctx.table().core().while_loop, operands,
-                         {{"cond_consts", static_cast<std::int64_t>(cond_captures.all.size())},
-                          {"body_consts", static_cast<std::int64_t>(body_captures.all.size())},
-                          {"names", names},
-                          {"loop", loop.word}},
+                         ir::with_wiring({{"names", names}, {"loop", loop.word}},
+                                         ir::WhileWiring{cond_captures.all.size(), body_captures.all.size()}),
                          {rearranged(m, *condition.graph, carry.size(), types_of(cond_captures.all), where_cond, {}),
                           rearranged(m, *body.graph, carry.size(), types_of(body_captures.all), where_body, kinds)});
     });

@@ -2,6 +2,7 @@
 // again: forward mode carries tangents along; reverse mode runs a forward scan that also stacks what the backward one
 // needs, then a scan in the other direction, whose carry holds the cotangents of the carry and the growing cotangents
 // of the constants.
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
@@ -19,25 +20,19 @@ struct Parts {  // one use of scan, read
   std::int64_t length;
   bool reverse;
   const Graph& body;
-  explicit Parts(const OpCall& call)
-      : consts(count(call.attrs, "consts")),
-        carry(count(call.attrs, "carry")),
-        xs(call.in.size() - consts - carry),
-        ys(call.regions[0]->results.size() - carry),
-        length(call.attrs.integer("length")),
-        reverse(call.attrs.flag("reverse")),
-        body(*call.regions[0]) {}
+  explicit Parts(const OpCall& call) : Parts(ir::scan_wiring(call.attrs), call.in.size(), *call.regions[0]) {}
+  Parts(const ir::ScanWiring& w, std::size_t operands, const Graph& body_)
+      : consts(w.consts),
+        carry(w.carry),
+        xs(operands - consts - carry),
+        ys(body_.results.size() - carry),
+        length(w.length),
+        reverse(w.reverse),
+        body(body_) {}
   Var const_param(std::size_t i) const { return body.params[i]; }
   Var carry_param(std::size_t i) const { return body.params[consts + i]; }
   Var x_param(std::size_t i) const { return body.params[consts + carry + i]; }
 };
-
-Attrs scan_attrs(std::size_t consts, std::size_t carry, std::int64_t length, bool reverse) {
-  return {{"consts", static_cast<std::int64_t>(consts)},
-          {"carry", static_cast<std::int64_t>(carry)},
-          {"length", length},
-          {"reverse", reverse}};
-}
 
 std::vector<Type> infer_scan(const OpCall& call) {
   Parts s(call);
@@ -143,8 +138,7 @@ ir::Pushed push_scan(Builder& b, const OpCall& call, const Vars& in, std::span<c
   hand_back(s.carry, n);
   Attrs attrs = call.attrs;
   attrs.erase("names");
-  attrs.set("consts", static_cast<std::int64_t>(consts));
-  attrs.set("carry", static_cast<std::int64_t>(carry));
+  attrs = ir::with_wiring(std::move(attrs), ir::ScanWiring{consts, carry, s.length, s.reverse});
   Graph body = transform::without_dead_code(b.table(), r.finish(std::move(results)));
   Vars out = b.emit(call.op, operands, std::move(attrs), {share(std::move(body))});
   ir::Pushed pushed{Vars(n), Vars(n)};
@@ -273,7 +267,7 @@ ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span
   for (std::size_t i = acc.size() + n_carry_ct; i < g.size(); ++i) results.push_back(g[i]);
 
   k.op = &call.op;
-  k.attrs = scan_attrs(k.consts.size(), acc.size() + n_carry_ct, s.length, !s.reverse);
+  k.attrs = ir::with_wiring({}, ir::ScanWiring{k.consts.size(), acc.size() + n_carry_ct, s.length, !s.reverse});
   k.body = share(transform::without_dead_code(table, r.finish(std::move(results))));
   k.inputs = in.size();
   k.first_carry = s.consts;
