@@ -14,7 +14,7 @@ void OpTable::add(OpDef row) {
   if (row.signature.empty()) refuse("`signature` is empty: write e.g. \"tanh(x)\"");
   if (row.doc.empty()) refuse("`doc` is empty: write one sentence on what it computes");
   if (std::holds_alternative<std::monostate>(row.kernel))
-    refuse("`kernel` is empty: write a code, a function, Alias, a composition or a structure");
+    refuse("`kernel` is empty: write a code, a function, a view, a composition or a structure");
   bool composite = is_composite(row), structural = structure_of(row) != nullptr;
   if (std::holds_alternative<std::monostate>(row.derivative)) {
     if (!composite)

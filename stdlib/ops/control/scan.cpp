@@ -223,7 +223,7 @@ ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span
   append(free_vars, xs_params);
   Marks steady(joint.types.size());
   for (std::size_t v = 0; v < steady.size(); ++v) steady[v] = !late[v] && !moving[v];
-  transform::Kept kept = transform::keep(table, joint, late, grads, marks_of(joint, free_vars), steady);
+  transform::Kept kept = transform::keep(joint, late, grads, marks_of(joint, free_vars), steady);
 
   Vars forward_results(joint.results.begin(), joint.results.begin() + static_cast<std::ptrdiff_t>(nr));
   append(forward_results, kept.stored);
