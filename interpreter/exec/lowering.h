@@ -59,7 +59,7 @@ class Lowering {
   const std::vector<AxisSet>& distinct() const { return distinct_; }
 
  private:
-  friend class Emitter;
+  friend class ElementUnit;  // elementwise.cpp
   static std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
   const ir::Type& type(ir::Var v) const { return g_.type(v); }
   AxisSet axes(ir::Var v) const { return distinct_[at(v)]; }
