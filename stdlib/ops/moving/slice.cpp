@@ -260,7 +260,7 @@ Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   return {x};
 }
 
-void register_pad(OpTable& t) {
+void register_pad_with(OpTable& t) {
   OpDef row{.name = "pad_with",
             .signature = "pad_with(x, value, widths: pairs, interior: ints? = none)",
             .doc = "A value before, behind and (interior) between the elements of the last dimensions."};
@@ -320,6 +320,9 @@ void register_pad(OpTable& t) {
                  pad(f32({4}), {{3, 1}}),
                  {{f32({4, 2}), f32({})}, {{"widths", Pairs{{1, 1}, {0, 1}}}, {"interior", Ints{1, 0}}}}};
   t.add(std::move(row));
+}
+
+void register_pad(OpTable& t) {
   t.add(composite_row("pad", "pad(x, widths: pairs, value: number = 0)",
                       "A value before and behind the elements of each dimension: [(before, behind), ...].",
                       [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
@@ -346,6 +349,7 @@ void register_pad(OpTable& t) {
 
 void register_slice(OpTable& t) {
   register_cut(t);
+  register_pad_with(t);
   register_pad(t);
 }
 
