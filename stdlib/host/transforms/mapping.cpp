@@ -128,125 +128,144 @@ Tensor along_axis(Interpreter& in, const Tensor& x, const Value& axis, grammar::
   return in.context().apply1(*in.context().table().core().shard, {x}, {{"layout", layout}});
 }
 
-Value mapped_call(Interpreter& in, const Value& f, const Value& in_axes, const Value& out_axes, const Value& named,
-                  std::vector<CallArg> call, grammar::Span span) {
-  std::vector<Value> args;
-  for (CallArg& a : call) args.push_back(std::move(a.value));
-  Value tree = Value::tuple(args);
-  std::vector<std::optional<int>> axes;
-  // `in: 0` for all arguments, or a tuple with one entry an argument.
-  const bool for_one = args.size() == 1 && in_axes.fields();  // a record for a single argument
-  axes_of(in, for_one ? Value::tuple({in_axes}) : in_axes, tree, axes, "`in:`", span);
-  std::vector<Value> leaves = lang::leaves(tree);
-  std::vector<Tensor> params;
-  std::vector<Type> types;
-  std::vector<std::size_t> where;
-  std::optional<std::int64_t> size;
-  Type sized_by;
-  transform::Front front;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (!axes[i]) continue;
-    if (!leaves[i].is_tensor()) {
-      if (leaves[i].is_host_number())
-        in.fail("shape", span,
-                "vmap maps over a dimension of its arguments, and a number has none: write `in: none` for it");
-      continue;
-    }
-    Tensor x = leaves[i].tensor();
-    int axis = from_front(in, *axes[i], x.type().rank(), "the mapped dimension", x.type(), span);
-    std::int64_t n = x.type().shape[static_cast<std::size_t>(axis)];
-    if (size && *size != n)
-      in.fail("shape", span,
-              "vmap maps over dimensions of one size; these have " + std::to_string(*size) + " (" +
-                  runtime::to_string(sized_by) + ") and " + std::to_string(n) + " (" + runtime::to_string(x.type()) +
-                  ")");
-    size = n;
-    x = along_axis(in, move_axis(in, x, axis, 0), named, span);
+// One call of a function that vmap made.
+class MappedCall {
+ public:
+  MappedCall(Interpreter& in, grammar::Span span, const Value& named) : in_(in), span_(span), named_(named) {}
+
+  Value run(const Value& f, const Value& in_axes, const Value& out_axes, std::vector<CallArg> call) {
+    std::vector<Value> args;
+    for (CallArg& a : call) args.push_back(std::move(a.value));
+    const Value tree = Value::tuple(args);
+    std::vector<Value> leaves = lang::leaves(tree);
+    const bool for_one = args.size() == 1 && in_axes.fields();  // a record for a single argument
+    std::vector<std::optional<int>> axes;  // `in: 0` for all arguments, or a tuple with one entry an argument
+    axes_of(in_, for_one ? Value::tuple({in_axes}) : in_axes, tree, axes, "`in:`", span_);
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      if (axes[i]) take(leaves[i], *axes[i], i);
+    if (!size_) in_.fail("call", span_, "vmap needs at least one argument that is mapped");
+    // One axis' name is also the mapped dimension's; an element's place along it is one more mapped argument.
+    auto* names = named_.get<std::shared_ptr<const lang::Axis>>();
+    const bool is_named = names && (*names)->names.size() == 1;
+    if (is_named) take_places();
+    TracedCall t = trace_call(in_, types_, true, span_, [&](std::span<const Tensor> given) {
+      std::optional<MappedScope> scope;  // collectives take the name
+      if (is_named) scope.emplace(in_, MappedAxis{(*names)->names[0], *size_, given.back()});
+      std::vector<Value> now = leaves;
+      for (std::size_t k = 0; k < where_.size(); ++k) now[where_[k]] = given[k];
+      Value rebuilt = lang::with_leaves(tree, std::move(now));
+      return in_.call(f, *rebuilt.items(), span_);
+    });
+    return results(t, out_axes);
+  }
+
+ private:
+  // An argument that is mapped, its mapped dimension in front; traced as one element of it.
+  void take(const Value& leaf, int mapped_axis, std::size_t index) {
+    if (leaf.is_host_number())
+      in_.fail("shape", span_,
+               "vmap maps over a dimension of its arguments, and a number has none: write `in: none` for it");
+    if (!leaf.is_tensor()) return;
+    Tensor x = leaf.tensor();
+    const int axis = from_front(in_, mapped_axis, x.type().rank(), "the mapped dimension", x.type(), span_);
+    const std::int64_t n = x.type().shape[static_cast<std::size_t>(axis)];
+    if (size_ && *size_ != n)
+      in_.fail("shape", span_,
+               "vmap maps over dimensions of one size; these have " + std::to_string(*size_) + " (" +
+                   runtime::to_string(sized_by_) + ") and " + std::to_string(n) + " (" + runtime::to_string(x.type()) +
+                   ")");
+    size_ = n;
+    x = along_axis(in_, move_axis(in_, x, axis, 0), named_, span_);
     Type t = x.type();
-    if (params.empty())
-      front = {t.sharding.dims[0], t.mesh};
-    else if (!(t.sharding.dims[0].axes == front.dim.axes))
-      in.fail("layout", span,
-              "vmap maps over dimensions that are split alike; these arguments are " + runtime::to_string(sized_by) +
-                  " and " + runtime::to_string(t),
-              {"`shard` one of them first"});
-    if (!front.mesh) front.mesh = t.mesh;
-    sized_by = t;
+    if (params_.empty())
+      front_ = {t.sharding.dims[0], t.mesh};
+    else if (!(t.sharding.dims[0].axes == front_.dim.axes))
+      in_.fail("layout", span_,
+               "vmap maps over dimensions that are split alike; these arguments are " + runtime::to_string(sized_by_) +
+                   " and " + runtime::to_string(t),
+               {"`shard` one of them first"});
+    if (!front_.mesh) front_.mesh = t.mesh;
+    sized_by_ = t;
     t.shape.erase(t.shape.begin());
     t.sharding.dims.erase(t.sharding.dims.begin());
     if (t.sharding.used_axes().empty() && t.varying.empty()) t.mesh = nullptr;
-    where.push_back(i);
-    types.push_back(std::move(t));
-    params.push_back(std::move(x));
+    where_.push_back(index);
+    types_.push_back(std::move(t));
+    params_.push_back(std::move(x));
   }
-  if (!size) in.fail("call", span, "vmap needs at least one argument that is mapped");
-  // One axis' name is also the mapped dimension's; an element's place along it is one more mapped argument.
-  auto* names = named.get<std::shared_ptr<const lang::Axis>>();
-  const bool is_named = names && (*names)->names.size() == 1;
-  if (is_named) {
-    auto& ctx = in.context();
+
+  void take_places() {
+    auto& ctx = in_.context();
     Tensor places =
         ctx.apply1(*ctx.table().core().iota, {},
-                   {{"shape", ir::Ints{*size}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}});
-    if (!front.dim.axes.empty()) {
+                   {{"shape", ir::Ints{*size_}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}});
+    if (!front_.dim.axes.empty()) {
       runtime::Sharding split;
-      split.dims = {front.dim};
-      places = ctx.apply1(*ctx.table().core().shard, {places}, {{"layout", ir::Layout{front.mesh, split}}});
+      split.dims = {front_.dim};
+      places = ctx.apply1(*ctx.table().core().shard, {places}, {{"layout", ir::Layout{front_.mesh, split}}});
     }
-    types.push_back(Type::of(runtime::DType::I32, {}));
-    params.push_back(std::move(places));
+    types_.push_back(Type::of(runtime::DType::I32, {}));
+    params_.push_back(std::move(places));
   }
-  TracedCall t = trace_call(in, types, true, span, [&](std::span<const Tensor> given) {
-    std::optional<MappedScope> scope;  // collectives take the name
-    if (is_named) scope.emplace(in, MappedAxis{(*names)->names[0], *size, given.back()});
-    std::vector<Value> now = leaves;
-    for (std::size_t k = 0; k < where.size(); ++k) now[where[k]] = given[k];
-    Value rebuilt = lang::with_leaves(tree, std::move(now));
-    return in.call(f, *rebuilt.items(), span);
-  });
-  std::vector<bool> mapped(t.traced.graph->params.size(), false);
-  std::fill_n(mapped.begin(), params.size(), true);
-  std::vector<std::optional<int>> places;  // by leaf of the result
-  axes_of(in, out_axes, t.result.tree, places, "`out:`", span);
-  std::vector<bool> wanted(t.traced.graph->results.size(), true);
-  for (std::size_t i = 0; i < places.size(); ++i)
-    if (t.result.index[i] >= 0 && !places[i]) wanted[static_cast<std::size_t>(t.result.index[i])] = false;
-  auto batched = [&] {
+
+  transform::Batched batched(const ir::Graph& g, const std::vector<bool>& wanted) const {
+    std::vector<bool> mapped(g.params.size(), false);
+    std::fill_n(mapped.begin(), params_.size(), true);
     try {
-      return transform::batch(in.context().table(), *t.traced.graph, mapped, *size, wanted, front);
+      return transform::batch(in_.context().table(), g, mapped, *size_, wanted, front_);
     } catch (const grammar::Error& e) {
-      if (e.diagnostic.code != "layout" || front.dim.axes.empty()) throw;
+      if (e.diagnostic.code != "layout" || front_.dim.axes.empty()) throw;
       grammar::Diagnostic d = e.diagnostic;  // of the elements of all places together
       d.message =
-          "vmap over a dimension that is split over " + ir::axes_text(*front.mesh, front.dim.axes) + ": " + d.message;
+          "vmap over a dimension that is split over " + ir::axes_text(*front_.mesh, front_.dim.axes) + ": " + d.message;
       d.notes.push_back(
           "inside of vmap no value that meets the mapped ones may be split over the axis that is mapped over");
       throw grammar::Error(std::move(d));
     }
-  }();
-  for (std::size_t r = 0; r < wanted.size(); ++r)
-    if (!wanted[r] && batched.mapped[r])
-      in.fail("call", span,
-              "`out: none` is for results that are the same for all; this one, " +
-                  runtime::to_string(t.traced.graph->type(t.traced.graph->results[r])) + ", depends on what is mapped");
-  params.insert(params.end(), t.traced.captured.begin(), t.traced.captured.end());
-  auto results = in.context().run(std::make_shared<const ir::Graph>(std::move(batched.graph)), std::move(params));
-  Value out = t.result.rebuild(results);
-  std::vector<Value> out_leaves = lang::leaves(out);
-  for (std::size_t i = 0; i < out_leaves.size(); ++i) {
-    if (!out_leaves[i].is_tensor() || !places[i]) continue;
-    const Tensor& x = out_leaves[i].tensor();
-    out_leaves[i] = move_axis(in, x, 0, from_front(in, *places[i], x.type().rank(), "`out:`", x.type(), span));
   }
-  return lang::with_leaves(out, std::move(out_leaves));
-}
+
+  Value results(TracedCall& t, const Value& out_axes) {
+    const ir::Graph& g = *t.traced.graph;
+    std::vector<std::optional<int>> places;  // by leaf of the result
+    axes_of(in_, out_axes, t.result.tree, places, "`out:`", span_);
+    std::vector<bool> wanted(g.results.size(), true);
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (t.result.index[i] >= 0 && !places[i]) wanted[static_cast<std::size_t>(t.result.index[i])] = false;
+    transform::Batched made = batched(g, wanted);
+    for (std::size_t r = 0; r < wanted.size(); ++r)
+      if (!wanted[r] && made.mapped[r])
+        in_.fail("call", span_,
+                 "`out: none` is for results that are the same for all; this one, " +
+                     runtime::to_string(g.type(g.results[r])) + ", depends on what is mapped");
+    params_.insert(params_.end(), t.traced.captured.begin(), t.traced.captured.end());
+    auto values = in_.context().run(std::make_shared<const ir::Graph>(std::move(made.graph)), std::move(params_));
+    Value out = t.result.rebuild(values);
+    std::vector<Value> leaves = lang::leaves(out);
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      if (!leaves[i].is_tensor() || !places[i]) continue;
+      const Tensor& x = leaves[i].tensor();
+      leaves[i] = move_axis(in_, x, 0, from_front(in_, *places[i], x.type().rank(), "`out:`", x.type(), span_));
+    }
+    return lang::with_leaves(out, std::move(leaves));
+  }
+
+  Interpreter& in_;
+  grammar::Span span_;
+  const Value& named_;
+  std::vector<Tensor> params_;
+  std::vector<Type> types_;         // of one element of each
+  std::vector<std::size_t> where_;  // the leaf that each is
+  std::optional<std::int64_t> size_;
+  Type sized_by_;
+  transform::Front front_;
+};
 
 Value vmap(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "vmap");
   Value f = a[0], in_axes = a[1], out_axes = a[2], named = a[3];
   return native("vmap(...)", "mapped(xs...)", "A function mapped over a dimension of its arguments.",
                 [=](Interpreter& i, BoundArgs& b) {
-                  return mapped_call(i, f, in_axes, out_axes, named, std::move(b.rest), b.span);
+                  return MappedCall(i, b.span, named).run(f, in_axes, out_axes, std::move(b.rest));
                 });
 }
 
