@@ -68,7 +68,7 @@ class Checker {
     errors.insert(errors.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
     lang::ModuleEnv module;
     const lang::ResolveHost host{[&](const std::string& name) { return in.impl().builtins.find(name); },
-                                 [&] { return in.impl().builtins.names(); }};
+                                 [&] { return in.impl().builtins.names(); }, in.impl().builtins.reserved()};
     if (parsed.module) lang::resolve_names(parsed.module, module, host, errors);
   }
 

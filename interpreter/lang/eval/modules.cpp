@@ -78,7 +78,7 @@ void refuse_unknown_settings(Impl& m, const Module& tree) {
 std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module>& tree, ModuleEnv& env,
                                      std::vector<Diagnostic>& errors) {
   const ResolveHost host{[&](const std::string& name) { return m.builtins.find(name); },
-                         [&] { return m.builtins.names(); }};
+                         [&] { return m.builtins.names(); }, m.builtins.reserved()};
   return resolve_names(tree, env, host, errors);
 }
 

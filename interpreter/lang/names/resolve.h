@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -71,6 +72,7 @@ struct Unit : std::enable_shared_from_this<Unit> {
 struct ResolveHost {                                        // what the pass asks the interpreter
   std::function<int(const std::string&)> builtin;           // index, or -1
   std::function<std::vector<std::string>()> builtin_names;  // for suggestions
+  const std::set<std::string>& reserved;                    // names that cannot be declared: collectives
 };
 
 // Resolves `tree` in `module` (whose variables grow by what the tree's top level declares). Errors are appended to

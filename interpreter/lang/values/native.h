@@ -46,6 +46,7 @@ struct Native {
   std::string signature;  // "grad(f, wrt = 0, aux = false)": names, `= literal` defaults, a last `xs...`
   std::string doc;
   std::function<Value(Interpreter&, BoundArgs&)> call;
+  bool reserved = false;  // no script declares a name like it
   bool compiled = false;  // made by make_jit (jit.cpp), which knows what is behind it
   mutable std::shared_ptr<const NativeSignature> parsed = {};  // filled at the first call
 };
