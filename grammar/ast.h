@@ -76,7 +76,7 @@ struct StringLit {
 };  // "" has no pieces
 struct NameRef {
   std::string name;
-};  // variables, builtins, collectives, `jit`
+};  // variables, builtins, `jit`
 struct DTypeLit {
   std::string name;
 };  // f32 as a value

@@ -81,8 +81,7 @@ constexpr auto as_if = maker<Operand>([](State& s, Span span, Branches&& b) {
   }
   return Operand{std::move(made), span};
 });
-// A word alone: a constant, a name, a collective, `jit` as a function, an element type. Other keywords begin no
-// operand.
+// A word alone: a constant, a name, `jit` as a function, an element type. Other keywords begin no operand.
 constexpr auto worded = giving<Node>([](State& s, Iterator& at, Node& out) {
   const Iterator from = at;
   Word w;
@@ -95,8 +94,7 @@ constexpr auto worded = giving<Node>([](State& s, Iterator& at, Node& out) {
     out = NoneLit{};
   else if (is_dtype(w.text))
     out = DTypeLit{w.text};
-  else if (w.text == "jit" || !is_keyword(w.text) ||
-           std::count(collective_names().begin(), collective_names().end(), w.text))
+  else if (w.text == "jit" || !is_keyword(w.text))
     out = NameRef{w.text};
   else {
     at = from;

@@ -24,6 +24,5 @@ std::string print(const Expr& expr);
 
 bool is_keyword(std::string_view word);
 bool is_dtype(std::string_view word);
-const std::vector<std::string>& collective_names();
 
 }  // namespace shard::grammar

@@ -1,5 +1,4 @@
-// The words that have a meaning of their own: keywords, element types, collectives. Declared in parse.h; the only list
-// of them.
+// The words that have a meaning of their own: keywords and element types. Declared in parse.h; the only list of them.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -24,15 +23,6 @@ bool has(const Words& words, std::string_view word) {
 
 bool is_dtype(std::string_view word) { return has(dtypes, word); }
 
-const std::vector<std::string>& collective_names() {
-  static const std::vector<std::string> names = {"psum",       "pmean",        "pmax",       "pmin",
-                                                 "all_gather", "psum_scatter", "all_to_all", "ppermute",
-                                                 "pshuffle",   "pbroadcast",   "axis_index", "axis_size"};
-  return names;
-}
-
-bool is_keyword(std::string_view word) {
-  return has(keywords, word) || is_dtype(word) || has(collective_names(), word);
-}
+bool is_keyword(std::string_view word) { return has(keywords, word) || is_dtype(word); }
 
 }  // namespace shard::grammar

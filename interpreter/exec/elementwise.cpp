@@ -3,6 +3,7 @@
 // is dead.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "interpreter/exec/lowering.h"
 #include "runtime/kernels/elementwise.h"
@@ -73,119 +74,139 @@ Scalar read(DType dtype, const runtime::BufferRef& buffer) {
 
 }  // namespace
 
-void Lowering::emit_elementwise(const Unit& unit) {
-  const Node& first = g_.nodes[static_cast<std::size_t>(unit.nodes.front())];
-  const Shape& shape = type(first.outputs[0]).shape;
-  AxisSet distinct = axes(first.outputs[0]);
-  if (unit.nodes.size() == 1 && std::get<Code>(first.op->kernel) == Code::Convert &&
-      type(first.inputs[0]).dtype == type(first.outputs[0]).dtype)
-    return put(first.outputs[0], place(first.inputs[0]));  // only the weakness changed
-
-  ElementProgram program;
-  Registers registers(program);
-  std::map<std::int32_t, Register> held;  // values of the unit
-  std::map<std::int32_t, int> last;       // the last node of the unit that reads it
-  for (std::size_t k = 0; k < unit.nodes.size(); ++k)
-    for (ir::Var v : g_.nodes[static_cast<std::size_t>(unit.nodes[k])].inputs) last[v.id] = static_cast<int>(k);
-
-  // Operands from outside first: inputs and constants are in their registers from the start and stay there.
-  std::vector<Place> inputs;
-  std::vector<std::pair<std::pair<DType, Scalar>, Register>> constants;
-  std::map<std::int32_t, Register> outside;
-  std::map<std::int32_t, int> inner;
-  for (int i : unit.nodes) inner[g_.nodes[static_cast<std::size_t>(i)].outputs[0].id] = 1;
-  for (int i : unit.nodes)
-    for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].inputs) {
-      if (inner.count(v.id) || outside.count(v.id)) continue;
-      const Place& p = place(v);
-      Register reg = 0;
-      if (p.splat) {
-        auto key = std::pair(p.dtype, *p.splat);
-        auto it = std::find_if(constants.begin(), constants.end(), [&](const auto& c) { return c.first == key; });
-        if (it == constants.end()) {
-          reg = registers.take(p.dtype);
-          constants.push_back({key, reg});
-          program.constants.push_back({reg, p.splat->value, p.splat->integer});
-        } else {
-          reg = it->second;
-        }
-      } else {
-        Place seen = broadcast(p, shape);
-        auto it = std::find_if(inputs.begin(), inputs.end(), [&](const Place& q) { return same_place(q, seen); });
-        if (it == inputs.end()) {
-          reg = registers.take(p.dtype);
-          inputs.push_back(std::move(seen));
-          program.inputs.push_back(reg);
-        } else {
-          reg = program.inputs[static_cast<std::size_t>(it - inputs.begin())];
-        }
-      }
-      outside[v.id] = reg;
+// A unit on its way to a program.
+class ElementUnit {
+ public:
+  ElementUnit(Lowering& lowering, const Unit& unit)
+      : l_(lowering), unit_(unit), shape_(l_.type(node(0).outputs[0]).shape), registers_(program_) {
+    for (std::size_t k = 0; k < unit_.nodes.size(); ++k) {
+      for (ir::Var v : node(k).inputs) last_[v.id] = k;
+      inner_.insert(node(k).outputs[0].id);
     }
+  }
 
-  std::vector<ir::Var> outputs;
-  for (std::size_t k = 0; k < unit.nodes.size(); ++k) {
-    const Node& n = g_.nodes[static_cast<std::size_t>(unit.nodes[k])];
-    ir::Var out = n.outputs[0];
-    auto reg = [&](std::size_t i) {
-      return inner.count(n.inputs[i].id) ? held.at(n.inputs[i].id) : outside.at(n.inputs[i].id);
-    };
-    runtime::Instr code{std::get<Code>(n.op->kernel), type(n.inputs[n.inputs.size() == 3 ? 1 : 0]).dtype,
-                        registers.take(type(out).dtype), reg(0)};
+  void emit() {
+    for (std::size_t k = 0; k < unit_.nodes.size(); ++k)
+      for (ir::Var v : node(k).inputs)
+        if (!inner_.count(v.id) && !held_.count(v.id)) held_[v.id] = operand(l_.place(v));
+    for (std::size_t k = 0; k < unit_.nodes.size(); ++k) instruction(k);
+    if (outputs_.empty()) return;
+    if (inputs_.empty())
+      constants();
+    else
+      kernel();
+  }
+
+ private:
+  const Node& node(std::size_t k) const { return l_.g_.nodes[static_cast<std::size_t>(unit_.nodes[k])]; }
+  bool needed(ir::Var v) const { return l_.needed_[Lowering::at(v)] != 0; }
+  DType dtype(ir::Var v) const { return l_.type(v).dtype; }
+
+  // Operands from outside: inputs and constants are in their registers from the start and stay there; what is the same
+  // is there once.
+  Register operand(const Place& p) {
+    if (p.splat) {
+      for (const auto& [key, reg] : constants_)
+        if (key == std::pair(p.dtype, *p.splat)) return reg;
+      const Register reg = registers_.take(p.dtype);
+      constants_.push_back({{p.dtype, *p.splat}, reg});
+      program_.constants.push_back({reg, p.splat->value, p.splat->integer});
+      return reg;
+    }
+    Place seen = broadcast(p, shape_);
+    auto it = std::find_if(inputs_.begin(), inputs_.end(), [&](const Place& q) { return same_place(q, seen); });
+    if (it != inputs_.end()) return program_.inputs[static_cast<std::size_t>(it - inputs_.begin())];
+    inputs_.push_back(std::move(seen));
+    program_.inputs.push_back(registers_.take(p.dtype));
+    return program_.inputs.back();
+  }
+
+  void instruction(std::size_t k) {
+    const Node& n = node(k);
+    const ir::Var out = n.outputs[0];
+    const auto reg = [&](std::size_t i) { return held_.at(n.inputs[i].id); };
+    runtime::Instr code{std::get<Code>(n.op->kernel), dtype(n.inputs[n.inputs.size() == 3 ? 1 : 0]),
+                        registers_.take(dtype(out)), reg(0)};
     if (n.inputs.size() > 1) code.b = reg(1);
     if (n.inputs.size() > 2) code.c = reg(2);
-    if (code.code == Code::Convert && code.type == type(out).dtype) code.code = Code::Identity;
-    program.code.push_back(code);
-    held[out.id] = code.dst;
-    if (needed_[at(out)]) {
-      outputs.push_back(out);
-      program.outputs.push_back(code.dst);
+    if (code.code == Code::Convert && code.type == dtype(out)) code.code = Code::Identity;
+    program_.code.push_back(code);
+    held_[out.id] = code.dst;
+    if (needed(out)) {
+      outputs_.push_back(out);
+      program_.outputs.push_back(code.dst);
     }
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-      ir::Var v = n.inputs[i];
-      bool again = std::find(n.inputs.begin(), n.inputs.begin() + static_cast<std::ptrdiff_t>(i), v) !=
-                   n.inputs.begin() + static_cast<std::ptrdiff_t>(i);
-      if (inner.count(v.id) && last[v.id] == static_cast<int>(k) && !needed_[at(v)] && !again)
-        registers.give(held[v.id]);
+      const ir::Var v = n.inputs[i];
+      const auto before = n.inputs.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool again = std::find(n.inputs.begin(), before, v) != before;
+      if (inner_.count(v.id) && last_[v.id] == k && !needed(v) && !again) registers_.give(held_[v.id]);
     }
-    if (!needed_[at(out)] && !last.count(out.id)) registers.give(code.dst);  // dead code
+    if (!needed(out) && !last_.count(out.id)) registers_.give(code.dst);  // dead code
   }
-  if (outputs.empty()) return;
 
-  if (inputs.empty()) {  // a constant: computed now
+  void constants() {  // the same everywhere: computed now
     std::vector<View> views;
     std::vector<runtime::BufferRef> buffers;
     std::vector<void*> pointers;
-    for (ir::Var v : outputs) {
-      buffers.push_back(around_.pool.allocate(runtime::size_of(type(v).dtype)));
+    for (ir::Var v : outputs_) {
+      buffers.push_back(l_.around_.pool.allocate(runtime::size_of(dtype(v))));
       pointers.push_back(buffers.back()->data());
-      views.push_back(runtime::contiguous(type(v).dtype, {}, nullptr));
+      views.push_back(runtime::contiguous(dtype(v), {}, nullptr));
     }
-    runtime::ElementKernel(program, {}, views).run(nullptr, pointers.data());
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-      put(outputs[i], broadcast(constant(type(outputs[i]).dtype, read(type(outputs[i]).dtype, buffers[i])), shape));
-    return;
+    runtime::ElementKernel(program_, {}, views).run(nullptr, pointers.data());
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      l_.put(outputs_[i], broadcast(l_.constant(dtype(outputs_[i]), read(dtype(outputs_[i]), buffers[i])), shape_));
   }
 
-  bool result = std::any_of(outputs.begin(), outputs.end(), [&](ir::Var v) { return result_[at(v)] != 0; });
-  Anchors order = order_of(inputs, dense_place(-1, DType::F32, distinct, shape, mesh_), result, mesh_);
-  std::vector<Place> made;
-  for (ir::Var v : outputs) made.push_back(fresh(type(v).dtype, order, shape));
-  std::vector<View> in, out;
-  for (const Place& p : inputs) in.push_back(view_of(p, order, mesh_));
-  for (const Place& p : made) out.push_back(view_of(p, order, mesh_));
-  // An output may go over an input that is read element for element, by nothing else in another way.
-  std::vector<std::pair<int, int>> in_place;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    bool alone = std::count_if(inputs.begin(), inputs.end(),
-                               [&](const Place& q) { return q.storage == inputs[i].storage; }) == 1;
-    if (!alone || inputs[i].distinct != distinct || !lies_as(inputs[i], made[0])) continue;
-    for (std::size_t o = 0; o < made.size(); ++o)
-      if (made[o].dtype == inputs[i].dtype) in_place.emplace_back(static_cast<int>(o), static_cast<int>(i));
+  void kernel() {
+    const Mesh* mesh = l_.mesh_;
+    const AxisSet distinct = l_.axes(node(0).outputs[0]);
+    const bool result =
+        std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return l_.result_[Lowering::at(v)] != 0; });
+    const Anchors order = order_of(inputs_, dense_place(-1, DType::F32, distinct, shape_, mesh), result, mesh);
+    std::vector<Place> made;
+    for (ir::Var v : outputs_) made.push_back(l_.fresh(dtype(v), order, shape_));
+    std::vector<View> in, out;
+    for (const Place& p : inputs_) in.push_back(view_of(p, order, mesh));
+    for (const Place& p : made) out.push_back(view_of(p, order, mesh));
+    auto kernel = std::make_shared<runtime::ElementKernel>(std::move(program_), in, out);
+    l_.step([kernel](void* const* i, void* const* o) { kernel->run(i, o); }, inputs_, made, in_place(made, distinct));
+    for (std::size_t i = 0; i < outputs_.size(); ++i) l_.put(outputs_[i], made[i]);
   }
-  auto kernel = std::make_shared<runtime::ElementKernel>(std::move(program), in, out);
-  step([kernel](void* const* i, void* const* o) { kernel->run(i, o); }, inputs, made, std::move(in_place));
-  for (std::size_t i = 0; i < outputs.size(); ++i) put(outputs[i], made[i]);
+
+  // An output may go over an input that is read element for element, by nothing else in another way.
+  std::vector<std::pair<int, int>> in_place(const std::vector<Place>& made, AxisSet distinct) const {
+    std::vector<std::pair<int, int>> pairs;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const bool alone = std::count_if(inputs_.begin(), inputs_.end(),
+                                       [&](const Place& q) { return q.storage == inputs_[i].storage; }) == 1;
+      if (!alone || inputs_[i].distinct != distinct || !lies_as(inputs_[i], made[0])) continue;
+      for (std::size_t o = 0; o < made.size(); ++o)
+        if (made[o].dtype == inputs_[i].dtype) pairs.emplace_back(static_cast<int>(o), static_cast<int>(i));
+    }
+    return pairs;
+  }
+
+  Lowering& l_;
+  const Unit& unit_;
+  const Shape& shape_;
+  ElementProgram program_;
+  Registers registers_;
+  std::map<std::int32_t, Register> held_;     // by value: of operands from outside, and of the unit's own so far
+  std::map<std::int32_t, std::size_t> last_;  // the last node of the unit that reads it
+  std::set<std::int32_t> inner_;              // values of the unit
+  std::vector<Place> inputs_;
+  std::vector<std::pair<std::pair<DType, Scalar>, Register>> constants_;
+  std::vector<ir::Var> outputs_;
+};
+
+void Lowering::emit_elementwise(const Unit& unit) {
+  const Node& first = g_.nodes[static_cast<std::size_t>(unit.nodes.front())];
+  if (unit.nodes.size() == 1 && std::get<Code>(first.op->kernel) == Code::Convert &&
+      type(first.inputs[0]).dtype == type(first.outputs[0]).dtype)
+    return put(first.outputs[0], place(first.inputs[0]));  // only the weakness changed
+  ElementUnit(*this, unit).emit();
 }
 
 }  // namespace shard::exec

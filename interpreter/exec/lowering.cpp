@@ -28,10 +28,6 @@ std::pair<std::vector<View>, int> batched(const std::vector<Place>& in, const st
   return {std::move(views), batch};
 }
 
-std::int64_t positive(std::int64_t from_end, std::size_t rank) {
-  return from_end < 0 ? from_end + static_cast<std::int64_t>(rank) : from_end;
-}
-
 }  // namespace
 
 Place param_place(int storage, const ir::Type& type, AxisSet distinct, const Surroundings& around) {
@@ -178,13 +174,6 @@ Place Lowering::dense(const Place& p, AxisSet distinct) {
   return out;
 }
 
-Place Lowering::reshape(const Place& p, const Shape& shape) {
-  if (auto seen = reshaped(p, shape)) return *seen;
-  Place out = fresh(p.dtype, p.distinct, p.shape);
-  copy_into(p, out);
-  return *reshaped(out, shape);
-}
-
 void Lowering::emit(const Unit& unit) {
   const Node& last = g_.nodes[static_cast<std::size_t>(unit.nodes.back())];
   span_ = last.span;
@@ -206,11 +195,7 @@ void Lowering::emit(const Unit& unit) {
 
 void Lowering::emit_node(const Node& n) {
   if (n.op->comm != Comm::None) return n.attrs.has("groups") ? emit_grouped(n) : emit_collective(n);
-  if (std::holds_alternative<ir::Alias>(n.op->kernel)) {
-    const Place& x = place(n.inputs[0]);
-    return put(n.outputs[0], x.splat ? broadcast(constant(x.dtype, *x.splat), type(n.outputs[0]).shape)
-                                     : reshape(x, type(n.outputs[0]).shape));
-  }
+  if (const auto* view = std::get_if<ir::ViewOf>(&n.op->kernel)) return emit_view(n, *view);
   if (const Structure* s = ir::structure_of(*n.op)) {
     switch (*s) {
       case Structure::Constant: {
@@ -237,42 +222,28 @@ void Lowering::emit_node(const Node& n) {
     }
     throw std::logic_error("`" + std::string(n.op->name) + "` cannot be in a local graph");
   }
-  if (emit_view(n)) return;
   emit_kernel(n, {}, n.outputs.empty() ? ir::Var{} : n.outputs[0]);
 }
 
-bool Lowering::emit_view(const Node& n) {
-  const ir::CoreOps& core = around_.table.core();
-  if (n.op == core.broadcast_to) {
-    put(n.outputs[0], broadcast(place(n.inputs[0]), type(n.outputs[0]).shape));
-    return true;
+void Lowering::emit_view(const Node& n, const ir::ViewOf& view) {
+  const Place& x = place(n.inputs[0]);
+  const Shape& shape = type(n.outputs[0]).shape;
+  if (x.splat) return put(n.outputs[0], broadcast(constant(x.dtype, *x.splat), shape));
+  Place p = x;
+  auto seen = view.strides(strided(p), n.attrs, shape);
+  if (!seen) {
+    p = fresh(x.dtype, x.distinct, x.shape);
+    copy_into(x, p);
+    seen = view.strides(strided(p), n.attrs, shape);
   }
-  if (n.op == core.transpose) {
-    const ir::Ints& perm = n.attrs.ints("perm");
-    std::size_t rank = type(n.inputs[0]).shape.size();
-    std::vector<int> full(rank);
-    for (std::size_t i = 0; i < rank; ++i) full[i] = static_cast<int>(i);
-    for (std::size_t i = 0; i < perm.size(); ++i)
-      full[rank - perm.size() + i] = static_cast<int>(positive(perm[i], rank));
-    put(n.outputs[0], permuted(place(n.inputs[0]), full));
-    return true;
+  Place out = seen_as(p, *std::move(seen));
+  // Small parts are copied: they would keep all of their operand alive.
+  if (view.part && 4 * runtime::numel(shape) < runtime::numel(p.shape)) {
+    Place copy = fresh(out.dtype, out.distinct, shape);
+    copy_into(out, copy);
+    out = std::move(copy);
   }
-  if (n.op == core.slice) {  // small parts are copied: they would keep all of their operand alive
-    Place p = place(n.inputs[0]);
-    const Shape& shape = type(n.outputs[0]).shape;
-    if (4 * runtime::numel(shape) < runtime::numel(p.shape)) return false;
-    const ir::Ints &start = n.attrs.ints("start"), &limit = n.attrs.ints("limit"), &step = n.attrs.ints("step");
-    std::size_t lead = shape.size() - start.size();
-    for (std::size_t i = 0; i < start.size(); ++i) {
-      if (limit[i] == ir::kWhole) continue;
-      p.offset += start[i] * p.strides[lead + i];
-      p.strides[lead + i] *= step[i];
-    }
-    p.shape = shape;
-    put(n.outputs[0], std::move(p));
-    return true;
-  }
-  return false;
+  put(n.outputs[0], std::move(out));
 }
 
 // Blocks lie as the whole array would: an axis stands before the dimension of the result that it stands before in an

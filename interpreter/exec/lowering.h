@@ -59,7 +59,7 @@ class Lowering {
   const std::vector<AxisSet>& distinct() const { return distinct_; }
 
  private:
-  friend class Emitter;
+  friend class ElementUnit;  // elementwise.cpp
   static std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
   const ir::Type& type(ir::Var v) const { return g_.type(v); }
   AxisSet axes(ir::Var v) const { return distinct_[at(v)]; }
@@ -79,7 +79,6 @@ class Lowering {
                std::vector<std::pair<int, int>> in_place = {}, std::int64_t extra_device_bytes = 0);
   void copy_into(const Place& from, const Place& to);  // same shape; `to` may be of more axes
   Place dense(const Place& p, AxisSet distinct);       // p itself where it is
-  Place reshape(const Place& p, const Shape& shape);   // a copy where it must be
   void set_span(grammar::Span s) { span_ = s; }
 
   // ---- units
@@ -88,7 +87,7 @@ class Lowering {
   void emit_kernel(const ir::Node& n, const std::vector<AxisId>& summed, ir::Var out);
   Anchors order_for(const ir::Node& n, AxisSet distinct) const;  // of the result's memory
   void emit_elementwise(const Unit& unit);                       // elementwise.cpp
-  bool emit_view(const ir::Node& n);  // core operations that only see their operand differently
+  void emit_view(const ir::Node& n, const ir::ViewOf& view);
   // collectives.cpp
   void emit_collective(const ir::Node& n);
   Place reduce_devices(const Place& p, runtime::Reduce op,

@@ -1,4 +1,4 @@
-// Places: strides of broadcasts, transpositions, reshapes and device parts.
+// Places: orders of memory, device parts, and dimensions of a block that are seen otherwise.
 #include "interpreter/exec/place.h"
 
 #include <algorithm>
@@ -106,54 +106,21 @@ bool is_dense(const Place& p, const Mesh* mesh) {
   return p.offset == 0 && p.frozen.empty() && !p.splat && runtime::is_contiguous(view_of(p, p.distinct.list(), mesh));
 }
 
-Place broadcast(Place p, const Shape& shape) {
-  std::size_t extra = shape.size() - p.shape.size();
-  Strides strides(shape.size(), 0);
-  for (std::size_t d = 0; d < p.shape.size(); ++d)
-    if (p.shape[d] == shape[extra + d]) strides[extra + d] = p.strides[d];
-  p.shape = shape;
-  p.strides = std::move(strides);
+Place seen_as(Place p, runtime::Strided view) {
+  p.shape = std::move(view.shape);
+  p.strides = std::move(view.strides);
+  p.offset = view.offset;
   return p;
 }
 
-Place permuted(Place p, const std::vector<int>& perm) {
-  Shape shape;
-  Strides strides;
-  for (int d : perm) {
-    shape.push_back(p.shape[static_cast<std::size_t>(d)]);
-    strides.push_back(p.strides[static_cast<std::size_t>(d)]);
-  }
-  p.shape = std::move(shape);
-  p.strides = std::move(strides);
-  return p;
+Place broadcast(Place p, const Shape& shape) {
+  runtime::Strided view = runtime::broadcast(strided(p), shape);
+  return seen_as(std::move(p), std::move(view));
 }
 
 std::optional<Place> reshaped(const Place& p, const Shape& shape) {
-  Place out = p;
-  out.shape = shape;
-  out.strides.assign(shape.size(), 0);
-  if (runtime::numel(shape) == 0) return out;
-  // The old dimensions are gathered into runs that step evenly; each run is then cut into new dimensions.
-  std::vector<Dim> runs;
-  for (std::size_t d = 0; d < p.shape.size(); ++d) {
-    if (p.shape[d] == 1) continue;
-    if (!runs.empty() && runs.back().stride == p.shape[d] * p.strides[d])
-      runs.back() = {runs.back().size * p.shape[d], p.strides[d]};
-    else
-      runs.push_back({p.shape[d], p.strides[d]});
-  }
-  std::size_t d = 0;
-  for (const Dim& run : runs) {
-    std::int64_t left = run.size;
-    while (left > 1) {
-      while (d < shape.size() && shape[d] == 1) ++d;
-      if (d == shape.size() || left % shape[d]) return std::nullopt;
-      left /= shape[d];
-      out.strides[d] = left * run.stride;
-      ++d;
-    }
-  }
-  return out;
+  auto view = runtime::reshaped(strided(p), shape);
+  return view ? std::optional(seen_as(p, std::move(*view))) : std::nullopt;
 }
 
 Place own_part(Place p, int dim, const std::vector<AxisId>& axes, AxisSet frozen, const Mesh& mesh) {

@@ -71,8 +71,10 @@ std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh);
 View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh);
 View view_of(const Place& p, const Anchors& order, const Mesh* mesh);  // axes where memory of this order has them
 
+// Of the dimensions of a block: how they lie, and a place whose blocks are seen otherwise.
+inline runtime::Strided strided(const Place& p) { return {p.shape, p.strides, p.offset}; }
+Place seen_as(Place p, runtime::Strided view);
 Place broadcast(Place p, const Shape& shape);                       // NumPy's rule, aligned from the right
-Place permuted(Place p, const std::vector<int>& perm);              // perm[i]: the old dimension that becomes i
 std::optional<Place> reshaped(const Place& p, const Shape& shape);  // nothing where strides do not allow it
 
 // Dimension `dim` cut over `axes` (major first): every device sees its own part. Axes in `frozen` become offsets.

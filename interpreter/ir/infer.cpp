@@ -8,8 +8,21 @@ namespace {
 using runtime::Kind;
 using runtime::RuntimeError;
 
+// What the code of an elementwise row does not take is refused here, where a row does not say it in its own words.
+void check_taken(const OpCall& call, runtime::Code code) {
+  const std::size_t first = runtime::facts(code).operands == 3 ? 1 : 0;
+  for (const Type& t : call.in.subspan(first))
+    if (!runtime::takes(code, t.dtype))
+      throw RuntimeError("type", std::string(call.op.name) + " is for " +
+                                     runtime::to_string(runtime::facts(code).takes) + ", got " + runtime::to_string(t));
+}
+
 std::vector<Kind> result_kinds(const OpCall& call, std::size_t results) {
   if (call.op.dtype.result) return call.op.dtype.result(call);
+  if (const auto* code = std::get_if<runtime::Code>(&call.op.kernel)) {
+    check_taken(call, *code);
+    if (runtime::facts(*code).gives == runtime::Gives::Truth) return {{runtime::DType::Bool, false}};
+  }
   if (call.in.empty())
     throw std::logic_error("row `" + std::string(call.op.name) + "` has no operands and no dtype column");
   return std::vector<Kind>(results, call.in[0].kind());

@@ -110,7 +110,14 @@ using KernelFn = std::function<BoundKernel(const KernelCall&)>;              // 
 // have all `batch` leading dimensions, the `summed` ones first; outputs have the others only. Called instead of the
 // kernel where a psum is its only use.
 using KernelSumFn = std::function<BoundKernel(const KernelCall&, int summed)>;
-struct Alias {};  // result 0 is operand 0 in the same memory order (reshape)
+// The result shows elements of operand 0 with other sizes and strides: nothing is computed, and where nothing else
+// needs a copy none is made. Nothing where the strides of the operand do not allow it; those of row-major order always
+// do.
+struct ViewOf {
+  std::function<std::optional<runtime::Strided>(const runtime::Strided& x, const Attrs&, const runtime::Shape& result)>
+      strides;
+  bool part = false;  // shows some of the elements only (a slice)
+};
 using Compose =
     std::function<Vars(Builder&, std::span<const Var> operands, const Attrs&)>;  // composites: what it is made of
 enum class Structure : std::uint8_t {
@@ -130,7 +137,7 @@ enum class Structure : std::uint8_t {
              // whole, or local where their type varies; attrs `layouts` then has the layouts that they had, as text
   Collective,  // the `comm` column says which
 };
-using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, Alias, Compose, Structure>;
+using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, ViewOf, Compose, Structure>;
 
 // ---- comm: collectives only (local level) ----
 // attrs common to all: axes (Ints of AxisId, major first), mesh (Layout without dims; may be left out where an
@@ -207,6 +214,11 @@ struct OpDef {
 
 inline bool is_composite(const OpDef& op) { return std::holds_alternative<Compose>(op.kernel); }
 inline const Structure* structure_of(const OpDef& op) { return std::get_if<Structure>(&op.kernel); }
+// Whether all elements of its operand are only shown otherwise (reshape, permute, broadcast).
+inline bool shows_all(const OpDef& op) {
+  auto* view = std::get_if<ViewOf>(&op.kernel);
+  return view && !view->part;
+}
 inline bool is_effect(const OpDef& op) {
   auto* s = structure_of(op);
   return s && *s == Structure::Effect;

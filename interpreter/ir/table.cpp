@@ -1,5 +1,6 @@
 #include "interpreter/ir/table.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace shard::ir {
@@ -13,7 +14,7 @@ OpDef& OpTable::add(OpDef row) {
   if (row.signature.empty()) refuse("`signature` is empty: write e.g. \"tanh(x)\"");
   if (row.doc.empty()) refuse("`doc` is empty: write one sentence on what it computes");
   if (std::holds_alternative<std::monostate>(row.kernel))
-    refuse("`kernel` is empty: write a code, a function, Alias, a composition or a structure");
+    refuse("`kernel` is empty: write a code, a function, a view, a composition or a structure");
   bool composite = is_composite(row), structural = structure_of(row) != nullptr;
   if (std::holds_alternative<std::monostate>(row.derivative)) {
     if (!composite)
@@ -28,6 +29,13 @@ OpDef& OpTable::add(OpDef row) {
   if (!structural && row.samples.empty()) refuse("`samples` is empty: give inputs that exercise it");
   Signature signature = parse_signature(row.signature);
   if (signature.name != row.name) refuse("its signature is for `" + signature.name + "`");
+  if (const auto* code = std::get_if<runtime::Code>(&row.kernel)) {
+    const auto arrays = std::count_if(signature.params.begin(), signature.params.end(),
+                                      [](const Parameter& p) { return p.kind == ParamKind::Array; });
+    if (const auto& facts = runtime::facts(*code); arrays != facts.operands)
+      refuse("its signature has " + std::to_string(arrays) + " arrays, and the code " + facts.name + " takes " +
+             std::to_string(facts.operands));
+  }
   rows_.push_back(std::move(row));
   OpDef& stored = rows_.back();
   by_name_.emplace(stored.name, &stored);

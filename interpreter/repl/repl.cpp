@@ -177,7 +177,6 @@ class Loop {
     if (dot != std::string::npos) return fields(word.substr(0, dot));
     std::vector<std::string> out(names_.begin(), names_.end());
     for (const char* w : kWords) out.emplace_back(w);
-    for (const std::string& w : grammar::collective_names()) out.push_back(w);
     for (const std::string& w : in().impl().builtins.names()) out.push_back(w);
     return out;
   }

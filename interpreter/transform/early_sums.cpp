@@ -86,10 +86,7 @@ class EarlySums {
   // Operands of the node that makes v through which a sum over these axes passes; empty where it does not pass.
   Vars passes(const Node& n, AxisSet over) const {
     const auto* linear = std::get_if<ir::Transposes>(&n.op->derivative);
-    const auto& core = b_.core();
-    bool simple = std::holds_alternative<runtime::Code>(n.op->kernel) ||
-                  std::holds_alternative<ir::Alias>(n.op->kernel) || n.op == core.transpose ||
-                  n.op == core.broadcast_to;
+    bool simple = std::holds_alternative<runtime::Code>(n.op->kernel) || ir::shows_all(*n.op);
     if (!linear || !simple || n.outputs.size() != 1) return {};
     Vars out;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "interpreter/ir/region_edges.h"
+
 namespace shard::transform {
 namespace {
 
@@ -96,61 +98,33 @@ class FlowBuilder {
         s.of[at(n.outputs[0])] = pinned;
         return edge({{&s, n.inputs[0]}, {&s, n.outputs[0]}});
       }
-      case Structure::Call: {
-        Scope& body = region(s, index, 0, s.blocked);
-        for (std::size_t i = 0; i < n.inputs.size(); ++i) edge({{&s, n.inputs[i]}, {&body, body.graph->params[i]}});
-        fill(body);
-        for (std::size_t i = 0; i < n.outputs.size(); ++i) edge({{&body, body.graph->results[i]}, {&s, n.outputs[i]}});
-        return;
-      }
-      case Structure::Scan: {
-        Scope& body = region(s, index, 0, s.blocked);
-        auto consts = static_cast<std::size_t>(n.attrs.integer("consts")),
-             carry = static_cast<std::size_t>(n.attrs.integer("carry"));
-        const Graph& b = *body.graph;
-        for (std::size_t i = 0; i < n.inputs.size(); ++i)
-          if (i < consts)
-            edge({{&s, n.inputs[i]}, {&body, b.params[i]}});
-          else if (i < consts + carry)
-            edge(
-                {{&s, n.inputs[i]}, {&body, b.params[i]}, {&body, b.results[i - consts]}, {&s, n.outputs[i - consts]}});
-          else
-            edge({{&s, n.inputs[i], true}, {&body, b.params[i]}});
-        fill(body);
-        for (std::size_t i = carry; i < n.outputs.size(); ++i) edge({{&body, b.results[i]}, {&s, n.outputs[i], true}});
-        return;
-      }
-      case Structure::While: {
-        auto cond_consts = static_cast<std::size_t>(n.attrs.integer("cond_consts")),
-             body_consts = static_cast<std::size_t>(n.attrs.integer("body_consts"));
-        Scope& cond = region(s, index, 0, s.blocked);
-        Scope& body = region(s, index, 1, s.blocked);
-        for (std::size_t i = 0; i < cond_consts; ++i) edge({{&s, n.inputs[i]}, {&cond, cond.graph->params[i]}});
-        for (std::size_t i = 0; i < body_consts; ++i)
-          edge({{&s, n.inputs[cond_consts + i]}, {&body, body.graph->params[i]}});
-        for (std::size_t i = 0; i < n.outputs.size(); ++i)
-          edge({{&s, n.inputs[cond_consts + body_consts + i]},
-                {&cond, cond.graph->params[cond_consts + i]},
-                {&body, body.graph->params[body_consts + i]},
-                {&body, body.graph->results[i]},
-                {&s, n.outputs[i]}});
-        fill(cond);
-        fill(body);
-        return;
-      }
-      case Structure::Branch: {
-        Scope& yes = region(s, index, 0, s.blocked);
-        Scope& no = region(s, index, 1, s.blocked);
-        for (std::size_t i = 1; i < n.inputs.size(); ++i)
-          edge({{&s, n.inputs[i]}, {&yes, yes.graph->params[i - 1]}, {&no, no.graph->params[i - 1]}});
-        fill(yes);
-        fill(no);
-        for (std::size_t i = 0; i < n.outputs.size(); ++i)
-          edge({{&yes, yes.graph->results[i]}, {&no, no.graph->results[i]}, {&s, n.outputs[i]}});
-        return;
-      }
+      case Structure::Call:
+      case Structure::Scan:
+      case Structure::While:
+      case Structure::Branch: return regions(s, index);
       case Structure::Manual: return manual(s, index);
     }
+  }
+
+  // Values flow unchanged into regions, round loops and out again.
+  void regions(Scope& s, std::size_t index) {
+    const Node& n = s.graph->nodes[index];
+    const ir::RegionEdges wiring = ir::region_edges(n);
+    std::vector<Scope*> inside;
+    for (std::size_t r = 0; r < n.regions.size(); ++r) inside.push_back(&region(s, index, r, s.blocked));
+    const auto flow = [&](const ir::RegionEdge& e) {
+      std::vector<Place> places;
+      if (e.operand) places.push_back({&s, n.inputs[*e.operand], e.rows});
+      for (auto [r, i] : e.params) places.push_back({inside[r], inside[r]->graph->params[i]});
+      for (auto [r, i] : e.results) places.push_back({inside[r], inside[r]->graph->results[i]});
+      if (e.output) places.push_back({&s, n.outputs[*e.output], e.rows});
+      edge(std::move(places));
+    };
+    for (const ir::RegionEdge& e : wiring.edges)
+      if (e.operand) flow(e);
+    for (Scope* body : inside) fill(*body);
+    for (const ir::RegionEdge& e : wiring.edges)
+      if (!e.operand) flow(e);
   }
 
   // x goes on as it is; `like` lends it the layout of its dimensions, which are the last ones of x.
@@ -188,11 +162,12 @@ class FlowBuilder {
     };
     if (!all)
       for (std::size_t i = 0; i < n.inputs.size(); ++i)
-        edge({{&s, n.inputs[i], false, outside(spec_of(n.attrs, "in", i, s.graph->type(n.inputs[i]).shape.size()))},
+        edge({{&s, n.inputs[i], false,
+               outside(spec_of(n.attrs, ir::operand_spec(i), s.graph->type(n.inputs[i]).shape.size()))},
               {&body, body.graph->params[i]}});
     fill(body);
     for (std::size_t i = 0; i < n.outputs.size(); ++i) {
-      Sharding spec = spec_of(n.attrs, "out", i, s.graph->type(n.outputs[i]).shape.size());
+      Sharding spec = spec_of(n.attrs, ir::result_spec(i), s.graph->type(n.outputs[i]).shape.size());
       Sharding& of = s.of[at(n.outputs[i])];
       for (std::size_t d = 0; d < of.dims.size(); ++d) {
         if (!spec.dims[d].axes.empty()) of.dims[d].axes = spec.dims[d].axes;
@@ -253,9 +228,8 @@ AxisSet axes_attr(const ir::Attrs& attrs) {
   return out;
 }
 
-Sharding spec_of(const ir::Attrs& attrs, const char* prefix, std::size_t index, std::size_t rank) {
+Sharding spec_of(const ir::Attrs& attrs, std::string_view name, std::size_t rank) {
   Sharding out = Sharding::replicated(rank);
-  std::string name = prefix + std::to_string(index);
   if (!attrs.has(name)) return out;
   const Sharding& spec = attrs.layout(name).sharding;
   for (std::size_t d = 0; d < spec.dims.size() && d < rank; ++d) out.dims[d].axes = spec.dims[d].axes;

@@ -44,8 +44,8 @@ struct Flow {
 
 Flow build_flow(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params);
 
-// Specs of per-device code: attribute `prefix` + index, for a value of this rank.
-Sharding spec_of(const ir::Attrs& attrs, const char* prefix, std::size_t index, std::size_t rank);
+// A spec of per-device code (ir::operand_spec, ir::result_spec), for a value of this rank.
+Sharding spec_of(const ir::Attrs& attrs, std::string_view name, std::size_t rank);
 AxisSet axes_attr(const ir::Attrs& attrs);
 // The layout that a node of structure Shard with the attribute asks for: dimensions that the attribute does not reach
 // are open.

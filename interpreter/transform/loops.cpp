@@ -1,6 +1,9 @@
 #include "interpreter/transform/loops.h"
 
+#include <algorithm>
+
 #include "interpreter/ir/builder.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/layout.h"
 #include "interpreter/transform/regions.h"
 
@@ -10,17 +13,11 @@ namespace {
 using ir::Graph;
 using ir::GraphRef;
 using ir::Node;
-using ir::Structure;
 using ir::Var;
 using ir::Vars;
 
 std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
-std::size_t count(const Node& n, const char* name) { return static_cast<std::size_t>(n.attrs.integer(name)); }
 GraphRef share(Graph g) { return std::make_shared<const Graph>(std::move(g)); }
-bool is(const Node& n, Structure kind) {
-  const Structure* s = ir::structure_of(*n.op);
-  return s && *s == kind;
-}
 
 // A region without some of its results and parameters.
 GraphRef without(const ir::OpTable& table, const Graph& g, const Marks& keep_param, const Marks& keep_result) {
@@ -54,8 +51,7 @@ class Trimmer {
       for (Var v : n.outputs) wanted |= used_[at(v)] != 0;
       if (!wanted) continue;
       for (auto& r : n.regions) r = share(trim_loops(table_, *r));
-      if (is(n, Structure::Scan)) scan(n);
-      if (is(n, Structure::Branch)) branch(n);
+      if (ir::RegionEdges wiring = ir::region_edges(n); wiring.repeats || wiring.chooser) trim(n, wiring);
       for (Var v : n.inputs) used_[at(v)] = 1;
       nodes.push_back(std::move(n));
     }
@@ -93,57 +89,50 @@ class Trimmer {
     return need;
   }
 
-  void scan(Node& n) {
-    const Graph& body = *n.regions[0];
-    std::size_t consts = count(n, "consts"), carry = count(n, "carry");
-    Marks keep_result(body.results.size(), 0), keep_param(body.params.size(), 0);
-    for (std::size_t i = 0; i < n.outputs.size(); ++i) keep_result[i] = used_[at(n.outputs[i])];
-    for (bool more = true; more;) {  // a carry that another one reads is kept too
+  // An edge is kept where its output is used, or where a region needs what it brings; a kept carry needs what it is
+  // made of in turn.
+  void trim(Node& n, ir::RegionEdges& wiring) {
+    auto& edges = wiring.edges;
+    Marks keep(edges.size(), 0);
+    std::vector<Marks> keep_result(n.regions.size());
+    for (std::size_t e = 0; e < edges.size(); ++e) keep[e] = edges[e].output && used_[at(n.outputs[*edges[e].output])];
+    for (bool more = true; more;) {
       more = false;
-      Marks need = needed(body, keep_result);
-      for (std::size_t i = 0; i < body.params.size(); ++i) {
-        keep_param[i] = need[at(body.params[i])];
-        bool carried = i >= consts && i < consts + carry;
-        if (carried && keep_param[i] && !keep_result[i - consts]) keep_result[i - consts] = 1, more = true;
+      for (std::size_t r = 0; r < n.regions.size(); ++r) keep_result[r].assign(n.regions[r]->results.size(), 0);
+      if (wiring.verdict) keep_result[wiring.verdict->region][wiring.verdict->index] = 1;
+      for (std::size_t e = 0; e < edges.size(); ++e)
+        for (auto [r, i] : edges[e].results) keep_result[r][i] = keep[e];
+      std::vector<Marks> need;
+      for (std::size_t r = 0; r < n.regions.size(); ++r) need.push_back(needed(*n.regions[r], keep_result[r]));
+      for (std::size_t e = 0; e < edges.size(); ++e) {
+        if (keep[e]) continue;
+        for (auto [r, i] : edges[e].params) keep[e] |= need[r][at(n.regions[r]->params[i])];
+        more |= keep[e] && edges[e].carried();
       }
     }
-    for (std::size_t i = 0; i < carry; ++i) keep_param[consts + i] = keep_result[i];
-    rebuild(n, {keep_param}, keep_param, keep_result);
-    auto kept = [&](std::size_t from, std::size_t size) {
-      std::int64_t k = 0;
-      for (std::size_t i = from; i < from + size; ++i) k += keep_param[i];
-      return k;
-    };
-    n.attrs.set("consts", kept(0, consts));
-    n.attrs.set("carry", kept(consts, carry));
+    rebuild(n, wiring, keep, keep_result);
   }
 
-  void branch(Node& n) {
-    Marks keep_result, keep_input(n.inputs.size(), 0);
-    for (Var v : n.outputs) keep_result.push_back(used_[at(v)]);
-    keep_input[0] = 1;
-    for (const auto& r : n.regions) {
-      Marks need = needed(*r, keep_result);
-      for (std::size_t i = 0; i < r->params.size(); ++i) keep_input[i + 1] |= need[at(r->params[i])];
-    }
-    Marks keep_param(keep_input.begin() + 1, keep_input.end());
-    rebuild(n, std::vector<Marks>(n.regions.size(), keep_param), keep_input, keep_result);
-  }
-
-  void rebuild(Node& n, const std::vector<Marks>& keep_param, const Marks& keep_input, const Marks& keep_result) {
-    bool all = true;
-    for (char k : keep_input) all &= k != 0;
-    for (char k : keep_result) all &= k != 0;
-    if (all) return;
-    for (std::size_t r = 0; r < n.regions.size(); ++r)
-      n.regions[r] = without(table_, *n.regions[r], keep_param[r], keep_result);
+  void rebuild(Node& n, ir::RegionEdges& wiring, const Marks& keep, const std::vector<Marks>& keep_result) {
+    if (std::find(keep.begin(), keep.end(), 0) == keep.end()) return;
+    std::vector<Marks> keep_param;
+    for (const auto& r : n.regions) keep_param.emplace_back(r->params.size(), 0);
     Vars inputs, outputs;
-    for (std::size_t i = 0; i < n.inputs.size(); ++i)
-      if (keep_input[i]) inputs.push_back(n.inputs[i]);
-    for (std::size_t i = 0; i < n.outputs.size(); ++i)
-      if (keep_result[i]) outputs.push_back(n.outputs[i]);
+    if (wiring.chooser) inputs.push_back(n.inputs[*wiring.chooser]);
+    ir::RegionEdges kept = wiring;
+    kept.edges.clear();
+    for (std::size_t e = 0; e < keep.size(); ++e) {
+      if (!keep[e]) continue;
+      const ir::RegionEdge& edge = kept.edges.emplace_back(wiring.edges[e]);
+      for (auto [r, i] : edge.params) keep_param[r][i] = 1;
+      if (edge.operand) inputs.push_back(n.inputs[*edge.operand]);
+      if (edge.output) outputs.push_back(n.outputs[*edge.output]);
+    }
+    for (std::size_t r = 0; r < n.regions.size(); ++r)
+      n.regions[r] = without(table_, *n.regions[r], keep_param[r], keep_result[r]);
     n.inputs = std::move(inputs);
     n.outputs = std::move(outputs);
+    ir::set_edges(*n.op, n.attrs, kept);
   }
 
   const ir::OpTable& table_;
@@ -169,11 +158,10 @@ class Hoister {
       std::vector<GraphRef> regions;
       for (const auto& r : n.regions) regions.push_back(share(hoist_invariants(table_, *r)));
       ir::Attrs attrs = n.attrs;
-      if (is(n, Structure::Scan)) move_out(attrs, "consts", regions[0], inputs, 0);
-      if (is(n, Structure::While)) {
-        std::size_t first = count(n, "cond_consts");
-        move_out(attrs, "body_consts", regions[1], inputs, first);
-        move_out(attrs, "cond_consts", regions[0], inputs, 0);
+      ir::RegionEdges wiring = ir::region_edges(n);
+      if (wiring.repeats) {
+        for (std::size_t r = regions.size(); r-- > 0;) move_out(wiring, r, regions[r], inputs);
+        ir::set_edges(*n.op, attrs, wiring);
       }
       Vars outputs = b_.append(*n.op, std::move(inputs), std::move(attrs), std::move(regions), std::move(types));
       for (std::size_t k = 0; k < outputs.size(); ++k) now_[at(n.outputs[k])] = outputs[k];
@@ -184,11 +172,10 @@ class Hoister {
   }
 
  private:
-  // Nodes of a loop's body that take only its constants are appended here; their results become constants of the loop.
-  // `first`: where the constants begin among the inputs.
-  void move_out(ir::Attrs& attrs, const char* name, GraphRef& region, Vars& inputs, std::size_t first) {
+  // Nodes of a loop's region that take only its constants are appended here; their results become constants of it.
+  void move_out(ir::RegionEdges& wiring, std::size_t index, GraphRef& region, Vars& inputs) {
     const Graph& body = *region;
-    auto consts = static_cast<std::size_t>(attrs.integer(name));
+    const auto [first, consts] = wiring.constants(index);
     Vars outside(body.types.size());
     for (std::size_t i = 0; i < consts; ++i) outside[at(body.params[i])] = inputs[first + i];
     Marks moved(body.nodes.size(), 0);
@@ -226,7 +213,7 @@ class Hoister {
         ++more;
       }
     }
-    attrs.set(name, static_cast<std::int64_t>(consts + more));
+    wiring.add_constants(index, more);
     region = share(std::move(rest));
   }
 

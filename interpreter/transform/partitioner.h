@@ -1,5 +1,6 @@
 // The state of partitioning one graph or region. Private to partition.cpp and partition_regions.cpp.
 #pragma once
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/layout.h"
 #include "interpreter/transform/partition.h"
 
@@ -62,12 +63,10 @@ class Partitioner {
   void structure(const ir::Node& n, std::size_t index, ir::Structure kind);
   void constrain(const ir::Node& n);
   void effect(const ir::Node& n);
-  void scan(const ir::Node& n, std::size_t index);
-  void while_loop(const ir::Node& n, std::size_t index);
-  void branch(const ir::Node& n, std::size_t index);
+  void regions(const ir::Node& n, std::size_t index);
   void call(const ir::Node& n, std::size_t index);
   void per_device(const ir::Node& n, std::size_t index);
-  ir::Vars extra_inputs(const Partitioner& body, std::size_t first_input, const ir::Node& n);
+  Sharding layout_inside(const ir::RegionEdge& edge, const ir::Node& n, std::size_t index) const;
 
   Lowering& low_;
   ir::Builder& b_;

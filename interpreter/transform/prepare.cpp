@@ -93,7 +93,7 @@ class ConstantSplitter {
     for (Var p : g_.params) now[at(p)] = b.param(g_.type(p));
     for (const Node& n : g_.nodes) {
       bool free = n.outputs.size() == 1 && n.regions.empty() && n.op->comm == ir::Comm::None && !ir::is_effect(*n.op) &&
-                  (n.inputs.empty() || n.op == core.broadcast_to || n.op == core.reshape || n.op == core.convert);
+                  (n.inputs.empty() || ir::shows_all(*n.op) || n.op == core.convert);
       for (Var v : n.inputs) free &= made_by_[at(v)] != nullptr;
       if (free) {
         made_by_[at(n.outputs[0])] = &n;

@@ -25,14 +25,12 @@ std::int64_t bytes(const ir::Type& t) {
 }
 
 // Cheap to do again: elementwise codes of little work, rearrangements, values made of nothing.
-bool cheap(const ir::OpTable& table, const Node& n) {
+bool cheap(const Node& n) {
   if (n.outputs.size() != 1 || !n.regions.empty()) return false;
   const ir::OpDef& op = *n.op;
   if (n.inputs.empty()) return op.comm == ir::Comm::None;
   if (std::holds_alternative<runtime::Code>(op.kernel)) return op.flops <= 8;
-  if (std::holds_alternative<ir::Alias>(op.kernel)) return true;
-  const ir::CoreOps& core = table.core();
-  return &op == core.broadcast_to || &op == core.transpose || &op == core.reshape;
+  return ir::shows_all(op);
 }
 
 }  // namespace
@@ -141,8 +139,7 @@ Graph without_dead_code(const ir::OpTable& table, const Graph& g) {
   return extract(table, g, g.params, g.results, true);
 }
 
-Kept keep(const ir::OpTable& table, const Graph& g, const Marks& late, std::span<const Var> results, const Marks& free,
-          const Marks& steady) {
+Kept keep(const Graph& g, const Marks& late, std::span<const Var> results, const Marks& free, const Marks& steady) {
   Marks asked(g.types.size(), 0);
   for (const Node& n : g.nodes) {
     bool is_late = false;
@@ -156,7 +153,7 @@ Kept keep(const ir::OpTable& table, const Graph& g, const Marks& late, std::span
   // A value larger than what it is cheaply made of gives way to that.
   for (std::size_t i = g.nodes.size(); i-- > 0;) {
     const Node& n = g.nodes[i];
-    if (n.outputs.size() != 1 || !asked[at(n.outputs[0])] || !cheap(table, n)) continue;
+    if (n.outputs.size() != 1 || !asked[at(n.outputs[0])] || !cheap(n)) continue;
     std::int64_t more = 0;
     for (Var v : n.inputs)
       if (!free[at(v)] && !asked[at(v)]) more += bytes(g.type(v));
@@ -174,7 +171,7 @@ Kept keep(const ir::OpTable& table, const Graph& g, const Marks& late, std::span
   for (Var p : g.params) hand_over(p);
   for (const Node& n : g.nodes) {
     if (n.outputs.empty() || late[at(n.outputs[0])]) continue;
-    bool all = cheap(table, n);
+    bool all = cheap(n);
     for (Var v : n.inputs) all &= there[at(v)] != 0;
     for (Var v : n.outputs)
       if (all)
@@ -189,7 +186,7 @@ Halves cut(const ir::OpTable& table, const Graph& g, std::size_t params, std::si
   std::span<const Var> early(g.params.data(), params), others(g.params.data() + params, g.params.size() - params);
   std::span<const Var> first_results(g.results.data(), results),
       second_results(g.results.data() + results, g.results.size() - results);
-  Kept kept = keep(table, g, reached(g, others), second_results, Marks(g.types.size(), 0), {});
+  Kept kept = keep(g, reached(g, others), second_results, Marks(g.types.size(), 0), {});
   Vars out(first_results.begin(), first_results.end()), in(kept.stored);
   out.insert(out.end(), kept.stored.begin(), kept.stored.end());
   in.insert(in.end(), others.begin(), others.end());

@@ -38,8 +38,8 @@ struct Kept {
   ir::Vars stored;   // computed by the forward part
   ir::Vars hoisted;  // the same, but steady
 };
-Kept keep(const ir::OpTable& table, const ir::Graph& g, const Marks& late, std::span<const ir::Var> results,
-          const Marks& free, const Marks& steady);
+Kept keep(const ir::Graph& g, const Marks& late, std::span<const ir::Var> results, const Marks& free,
+          const Marks& steady);
 
 // g cut after its first `params` parameters and `results` results: first(params...) gives those results, then
 // residuals; second(residuals..., the other params...) gives the other results.

@@ -2,6 +2,9 @@
 // pointer to the first element. Views own nothing. Plans keep views with null pointers and fill in the pointer when
 // they run.
 #pragma once
+#include <optional>
+#include <vector>
+
 #include "runtime/array/dtype.h"
 #include "runtime/array/shape.h"
 
@@ -21,5 +24,15 @@ struct View {
 
 View contiguous(DType dtype, Shape shape, void* data = nullptr);
 bool is_contiguous(const View& v);
+
+// How elements are seen, without type or memory: sizes, strides and the place of the first one, in elements.
+struct Strided {
+  Shape shape;
+  Strides strides;
+  std::int64_t offset = 0;
+};
+Strided broadcast(const Strided& x, const Shape& shape);                // NumPy's rule, aligned from the right
+Strided permuted(const Strided& x, const std::vector<int>& perm);       // perm[i]: the old dimension that becomes i
+std::optional<Strided> reshaped(const Strided& x, const Shape& shape);  // nothing where strides do not allow it
 
 }  // namespace shard::runtime

@@ -6,14 +6,6 @@
 namespace shard::runtime {
 namespace {
 
-int operands(Code c) { return c == Code::Select ? 3 : c >= Code::Add && c <= Code::Ge ? 2 : 1; }
-
-// Rough, for the decision how to spread only.
-int weight(Code c) {
-  if (c == Code::Pow || c == Code::Mod || c == Code::FloorDiv || c == Code::Atan2) return 24;
-  return c >= Code::Exp && c <= Code::ErfInv && c != Code::Sqrt && c != Code::Square ? 12 : 1;
-}
-
 class Renamer {
  public:
   explicit Renamer(const ElementProgram& p) : p_(p), name_(p.registers.size(), kNone) {}
@@ -38,20 +30,21 @@ class Renamer {
 
 // Registers must be as wide as the code takes and gives them, or a step would write beyond its slot.
 void check(const ElementProgram& p, const Instr& i) {
-  const bool truth = i.code == Code::Not || (i.code >= Code::IsNan && i.code <= Code::IsFinite) ||
-                     (i.code >= Code::Eq && i.code <= Code::Ge);
-  const std::size_t width = held_bytes(i.type);
+  const CodeFacts& code = facts(i.code);
   const auto holds = [&](std::uint16_t r, std::size_t bytes) {
     return r < p.registers.size() && held_bytes(p.registers[r]) == bytes;
   };
-  bool good = i.code == Code::Convert ? i.dst < p.registers.size() : holds(i.dst, truth ? 1 : width);
-  if (i.code == Code::Select)
-    good = good && holds(i.a, 1) && holds(i.b, width) && holds(i.c, width);
-  else
-    good = good && holds(i.a, width) && (operands(i.code) < 2 || holds(i.b, width));
+  const std::size_t width = held_bytes(i.type), first = code.operands == 3 ? 1 : width;
+  bool good =
+      code.gives == Gives::Named ? i.dst < p.registers.size() : holds(i.dst, code.gives == Gives::Truth ? 1 : width);
+  good =
+      good && holds(i.a, first) && (code.operands < 2 || holds(i.b, width)) && (code.operands < 3 || holds(i.c, width));
   if (!good)
-    throw RuntimeError("kernel", "elementwise code " + std::to_string(static_cast<int>(i.code)) + " of " +
-                                     std::string(name(i.type)) + " has registers of other types");
+    throw RuntimeError("kernel", std::string("elementwise code ") + code.name + " of " + std::string(name(i.type)) +
+                                     " has registers of other types");
+  if (!takes(i.code, i.type))
+    throw RuntimeError(
+        "kernel", std::string("elementwise code ") + code.name + " does not exist for " + std::string(name(i.type)));
 }
 
 // x ** 2 and x ** -1 by a constant have cheaper codes of the same bits.
@@ -101,15 +94,10 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
   return in;
 }
 
-}  // namespace
-
-ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, std::span<const View> out) {
-  const ElementProgram p = spelled_out(given);
-  const VectorTable& table = vector_table();
-  load_f16 = table.load_f16, load_bf16 = table.load_bf16, store_f16 = table.store_f16, store_bf16 = table.store_bf16;
+void check_arrays(const ElementProgram& p, std::span<const View> in, std::span<const View> out) {
   if (in.size() != p.inputs.size() || out.size() != p.outputs.size() || out.empty())
     throw RuntimeError("kernel", "an elementwise program was given a wrong number of arrays");
-  count = numel(out[0].shape);
+  const std::int64_t count = numel(out[0].shape);
   const auto fits = [&](std::uint16_t r, const View& v) {
     return r < p.registers.size() && held_bytes(p.registers[r]) == held_bytes(v.dtype) && numel(v.shape) == count;
   };
@@ -119,6 +107,37 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
   for (const ElementProgram::Constant& c : p.constants) good = good && c.reg < p.registers.size();
   if (!good)
     throw RuntimeError("kernel", "an elementwise program was given arrays of other types or sizes than its registers");
+}
+
+ElementPlan::Step make_step(const ElementProgram& p, Instr i, Renamer& names) {
+  const VectorTable& table = vector_table();
+  check(p, i);
+  i.code = cheaper(p, i);
+  const DType to = p.registers[i.dst];
+  const CodeFacts& code = facts(i.code);
+  ElementPlan::Step s{};
+  s.run = code.gives == Gives::Named ? table.convert(i.type, to) : table.loop(i.code, i.type);
+  if (!s.run)
+    throw RuntimeError("kernel", std::string("elementwise code ") + code.name + " has no loop from " +
+                                     std::string(name(i.type)) + " to " + std::string(name(to)));
+  s.a = names.read(i.a);
+  s.b = code.operands > 1 ? names.read(i.b) : s.a;
+  s.c = code.operands > 2 ? names.read(i.c) : s.a;
+  s.dst = names.write(i.dst);
+  if (is_half(to) && i.code != Code::Identity && i.code != Code::Select)
+    s.round = to == DType::F16 ? table.round_f16 : table.round_bf16;
+  s.cost = code.cost;
+  return s;
+}
+
+}  // namespace
+
+ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, std::span<const View> out) {
+  const ElementProgram p = spelled_out(given);
+  const VectorTable& table = vector_table();
+  load_f16 = table.load_f16, load_bf16 = table.load_bf16, store_f16 = table.store_f16, store_bf16 = table.store_bf16;
+  check_arrays(p, in, out);
+  count = numel(out[0].shape);
   Renamer names(p);
   for (std::size_t i = 0; i < in.size(); ++i) inputs.push_back(make_input(in[i], names.write(p.inputs[i])));
   for (const ElementProgram::Constant& c : p.constants) {
@@ -132,32 +151,18 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     }
     constants.push_back(k);
   }
-  for (Instr i : p.code) {
-    check(p, i);
-    i.code = cheaper(p, i);
-    const DType to = p.registers[i.dst];
-    const int n = operands(i.code);
-    Step s{i.code == Code::Convert ? table.convert(i.type, to) : table.loop(i.code, i.type),
-           nullptr,
-           names.read(i.a),
-           0,
-           0,
-           0};
-    if (!s.run)
-      throw RuntimeError("kernel", "elementwise code " + std::to_string(static_cast<int>(i.code)) +
-                                       " does not exist for " + std::string(name(i.type)));
-    s.b = n > 1 ? names.read(i.b) : s.a;
-    s.c = n > 2 ? names.read(i.c) : s.a;
-    s.dst = names.write(i.dst);
-    if (is_half(to) && i.code != Code::Identity && i.code != Code::Select)
-      s.round = to == DType::F16 ? table.round_f16 : table.round_bf16;
-    cost += weight(i.code);
-    steps.push_back(s);
+  for (const Instr& i : p.code) {
+    steps.push_back(make_step(p, i, names));
+    cost += steps.back().cost;
   }
   for (std::size_t i = 0; i < out.size(); ++i) outputs.push_back({names.read(p.outputs[i]), out[i].dtype});
+  place_registers(names.types);
+  while (tile > 16 && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
+}
 
-  // Step s happens at time s + 1; inputs and constants are there at time 0, outputs are stored at time `end`.
-  const std::size_t registers = names.types.size(), end = steps.size() + 1;
+// Step s happens at time s + 1; inputs and constants are there at time 0, outputs are stored at time `end`.
+void ElementPlan::place_registers(std::span<const DType> types) {
+  const std::size_t registers = types.size(), end = steps.size() + 1;
   std::vector<std::size_t> born(registers, 0), dies(registers, 0);
   std::size_t last_input_read = 0;
   const auto use = [&](std::uint16_t r, std::size_t at) {
@@ -186,7 +191,7 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
   };
   std::vector<Slot> slots;
   for (std::size_t r = 0; r < registers; ++r) {  // in the order of their births
-    const std::size_t width = held_bytes(names.types[r]);
+    const std::size_t width = held_bytes(types[r]);
     auto it =
         std::find_if(slots.begin(), slots.end(), [&](const Slot& s) { return s.width == width && s.busy < born[r]; });
     if (it == slots.end()) {
@@ -197,7 +202,6 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     it->busy = dies[r];
     slot.push_back(it->offset);
   }
-  while (tile > 16 && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
 }
 
 }  // namespace shard::runtime

@@ -35,6 +35,7 @@ struct ElementPlan {
   struct Step {
     Loop run, round;  // `round` for halves, else null
     std::uint16_t a, b, c, dst;
+    int cost;  // of an element, in additions
   };
   struct Output {
     std::uint16_t reg;
@@ -46,7 +47,7 @@ struct ElementPlan {
   static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
 
   std::int64_t count = 1, tile = kTile;
-  std::int64_t cost = 1;  // of an element, in additions
+  std::int64_t cost = 1;  // of an element, of all steps
   std::vector<Input> inputs;
   std::vector<Constant> constants;
   std::vector<Step> steps;
@@ -58,6 +59,9 @@ struct ElementPlan {
   Loop store(DType half) const { return half == DType::F16 ? store_f16 : store_bf16; }
 
   ElementPlan(const ElementProgram& program, std::span<const View> in, std::span<const View> out);
+
+ private:
+  void place_registers(std::span<const DType> types);
 };
 
 }  // namespace shard::runtime

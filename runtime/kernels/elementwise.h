@@ -1,7 +1,7 @@
 // Elementwise programs: straight-line code over registers, run tile by tile (blocks that fit the cache) with vector
 // instructions. One program is a fused chain: inputs are loaded (and broadcast) once, outputs stored once.
-// Codes are the vocabulary of the `kernel` column of elementwise operation rows; a pass fuses codes, it knows no
-// operation.
+// Codes (codes.h) are the vocabulary of the `kernel` column of elementwise operation rows; a pass fuses codes, it knows
+// no operation.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -9,79 +9,9 @@
 #include <vector>
 
 #include "runtime/array/view.h"
+#include "runtime/kernels/codes.h"
 
 namespace shard::runtime {
-
-enum class Code : std::uint8_t {
-  // unary, result of the operand's type
-  Neg,
-  Abs,
-  Sign,
-  Exp,
-  Expm1,
-  Log,
-  Log1p,
-  Sqrt,
-  Rsqrt,
-  Square,
-  Cbrt,
-  Sin,
-  Cos,
-  Tan,
-  Sinh,
-  Cosh,
-  Tanh,
-  Asin,
-  Acos,
-  Atan,
-  Asinh,
-  Acosh,
-  Atanh,
-  Sigmoid,
-  Erf,
-  ErfInv,
-  Floor,
-  Ceil,
-  Round,
-  BitNot,
-  Not,
-  Reciprocal,
-  Identity,
-  // unary, result bool
-  IsNan,
-  IsInf,
-  IsFinite,
-  // binary, both operands and result of one type
-  Add,
-  Sub,
-  Mul,
-  Div,
-  FloorDiv,
-  Mod,
-  Pow,
-  Max,
-  Min,
-  Atan2,
-  BitAnd,
-  BitOr,
-  BitXor,
-  Shl,
-  Shr,
-  // binary, result bool
-  Eq,
-  Ne,
-  Lt,
-  Le,
-  Gt,
-  Ge,
-  // ternary: a bool, then two of one type
-  Select,
-  // from one type to another (Instr::type is the source, the destination register's type the target)
-  Convert,
-};
-// Semantics: integers wrap; Div of integers truncates, FloorDiv and Mod round down (a zero divisor gives -1 and the
-// dividend, as XLA's CPU does, and never traps); Max and Min spread nan; Round is half to even; Convert float ->
-// integer truncates and clamps (nan -> 0) as XLA does; f16 and bf16 are computed in f32 and rounded after every code.
 
 struct Instr {
   Code code;

@@ -80,12 +80,13 @@ ir::Derivative partials2(Partial2 of) {
 
 namespace {
 
-// Result kinds that refuse element types an operation is not made for.
-ir::KindFn only(std::string_view op, std::string_view what, bool (*fits)(DType)) {
+// Result kinds of rows that take less than their code does, or say it in words of their own.
+ir::KindFn only(std::string_view op, runtime::TypeSet types, std::string_view advice = "") {
   return [=](const OpCall& call) {
     for (auto& type : call.in)
-      if (!fits(type.dtype))
-        fail("type", std::string(op) + " is for " + std::string(what) + ", got " + runtime::to_string(type));
+      if (!runtime::holds(types, type.dtype))
+        fail("type", std::string(op) + " is for " + runtime::to_string(types) + std::string(advice) + ", got " +
+                         runtime::to_string(type));
     return std::vector<Kind>{call.in[0].kind()};
   };
 }
@@ -109,8 +110,6 @@ OpDef counting_row(OpTable& t, std::string_view name, std::string_view signature
   t.add(std::move(row));
   return made;
 }
-
-bool is_no_truth(DType d) { return d != DType::Bool && d != DType::Key; }
 
 // d/dx of max(x, y): 1 where x is the chosen one, a half where both are equal.
 Expr share(const Expr& chosen, const Expr& tie, const Expr& like) {
@@ -169,7 +168,7 @@ void register_arithmetic(OpTable& t) {
   t.add(binary_row("add", "add(x, y)", "Sum, element by element.", Code::Add, Operands::Promote, linear2(false)));
   OpDef sub =
       binary_row("sub", "sub(x, y)", "Difference, element by element.", Code::Sub, Operands::Promote, linear2(true));
-  sub.dtype.result = only("`-`", "numbers (for bools write `^` or `~`)", is_no_truth);
+  sub.dtype.result = only("`-`", runtime::kNumbers, " (for bools write `^` or `~`)");
   sub.aliases = {"subtract"};
   t.add(std::move(sub));
   t.add(
@@ -199,7 +198,7 @@ void register_arithmetic(OpTable& t) {
   neg.derivative = Transposes{{}, false, [](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type&) {
                                 return ir::neg(b, ct[0]);
                               }};
-  neg.dtype.result = only("`-`", "numbers (for bools write `~`)", is_no_truth);
+  neg.dtype.result = only("`-`", runtime::kNumbers, " (for bools write `~`)");
   neg.kernel = Code::Neg;
   neg.samples = unary_samples({});
   t.add(std::move(neg));
@@ -240,7 +239,6 @@ void register_arithmetic(OpTable& t) {
 void register_comparisons(OpTable& t) {
   auto compare = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
     OpDef row = binary_row(name, signature, doc, code, Operands::Promote, ir::Zero{});
-    row.dtype.result = always(DType::Bool);
     row.samples.push_back({{i32({8}, 0, 3), i32({8}, 0, 3)}, {}});
     t.add(std::move(row));
   };
@@ -251,9 +249,7 @@ void register_comparisons(OpTable& t) {
   compare("gt", "gt(x, y)", "Whether x is larger.", Code::Gt);
   compare("ge", "ge(x, y)", "Whether x is larger or equal.", Code::Ge);
   auto test = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
-    OpDef row = unary_zero_row(name, signature, doc, code, Operands::Inexact);
-    row.dtype.result = always(DType::Bool);
-    t.add(std::move(row));
+    t.add(unary_zero_row(name, signature, doc, code, Operands::Inexact));
   };
   test("isnan", "isnan(x)", "Whether elements are not a number.", Code::IsNan);
   test("isinf", "isinf(x)", "Whether elements are infinite.", Code::IsInf);
@@ -261,37 +257,31 @@ void register_comparisons(OpTable& t) {
 }
 
 void register_bits(OpTable& t) {
-  auto bits = [](DType d) { return d == DType::Bool || runtime::is_integer(d); };
-  auto truth = [](DType d) { return d == DType::Bool; };
   std::vector<Sample> whole = {{{i32({4, 6}, -8, 8), i32({4, 6}, 0, 5)}, {}},
                                {{of(DType::U8, {4}, 0, 200), of(DType::U8, {2, 4}, 0, 5)}, {}}};
   std::vector<Sample> bools = {{{of(DType::Bool, {4, 6}, 0, 2), of(DType::Bool, {4, 6}, 0, 2)}, {}},
                                {{of(DType::Bool, {}, 0, 2), of(DType::Bool, {4}, 0, 2)}, {}}};
-  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code, ir::KindFn kinds,
-                 std::vector<Sample> samples) {
+  auto row_of = [](std::string_view name, std::string_view signature, std::string_view doc, Code code,
+                   std::vector<Sample> samples) {
     OpDef row = binary_row(name, signature, doc, code, Operands::Promote, ir::Zero{});
-    row.dtype.result = std::move(kinds);
     row.samples = std::move(samples);
-    t.add(std::move(row));
+    return row;
   };
   std::vector<Sample> all_bits = whole;
   all_bits.insert(all_bits.end(), bools.begin(), bools.end());
-  add("bit_and", "bit_and(x, y)", "Bits set in both, or both true.", Code::BitAnd,
-      only("bit_and", "integers and bools", bits), all_bits);
-  add("bit_or", "bit_or(x, y)", "Bits set in one of both, or one true.", Code::BitOr,
-      only("bit_or", "integers and bools", bits), all_bits);
-  add("bit_xor", "bit_xor(x, y)", "Bits that differ.", Code::BitXor, only("bit_xor", "integers and bools", bits),
-      all_bits);
-  add("logical_and", "logical_and(x, y)", "Whether both are true.", Code::BitAnd, only("logical_and", "bools", truth),
-      bools);
-  add("logical_or", "logical_or(x, y)", "Whether one is true.", Code::BitOr, only("logical_or", "bools", truth), bools);
-  auto integers = [](DType d) { return runtime::is_integer(d); };
+  t.add(row_of("bit_and", "bit_and(x, y)", "Bits set in both, or both true.", Code::BitAnd, all_bits));
+  t.add(row_of("bit_or", "bit_or(x, y)", "Bits set in one of both, or one true.", Code::BitOr, all_bits));
+  t.add(row_of("bit_xor", "bit_xor(x, y)", "Bits that differ.", Code::BitXor, all_bits));
+  const auto truth = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
+    OpDef row = row_of(name, signature, doc, code, bools);
+    row.dtype.result = only(name, runtime::kBools);
+    t.add(std::move(row));
+  };
+  truth("logical_and", "logical_and(x, y)", "Whether both are true.", Code::BitAnd);
+  truth("logical_or", "logical_or(x, y)", "Whether one is true.", Code::BitOr);
   const auto shift = [&](std::string_view name, std::string_view signature, std::string_view inner,
                          std::string_view inner_signature, std::string_view doc, Code code) {
-    OpDef row = binary_row(inner, inner_signature, doc, code, Operands::Promote, ir::Zero{});
-    row.dtype.result = only(name, "integers", integers);
-    row.samples = whole;
-    t.add(counting_row(t, name, signature, std::move(row)));
+    t.add(counting_row(t, name, signature, row_of(inner, inner_signature, doc, code, whole)));
   };
   shift("shift_left", "shift_left(x, y)", "bits_up", "bits_up(x, y)", "Bits moved up.", Code::Shl);
   shift("shift_right", "shift_right(x, y)", "bits_down", "bits_down(x, y)",
@@ -299,12 +289,12 @@ void register_bits(OpTable& t) {
 
   OpDef flip =
       unary_zero_row("bit_flip", "bit_flip(x)", "All bits of integers turned over.", Code::BitNot, Operands::Promote);
-  flip.dtype.result = only("bit_flip", "integers", integers);
+  flip.dtype.result = only("bit_flip", runtime::kIntegers);
   flip.samples = {{{i32({4, 6}, -8, 8)}, {}}};
   flip.internal = true;
   t.add(std::move(flip));
   OpDef negate = unary_zero_row("logical_not", "logical_not(x)", "Whether it is not true.", Code::Not, Operands::AsIs);
-  negate.dtype.result = only("logical_not", "bools", truth);
+  negate.dtype.result = only("logical_not", runtime::kBools);
   negate.samples = {{{of(DType::Bool, {4, 6}, 0, 2)}, {}}, {{of(DType::Bool, {}, 0, 2)}, {}}};
   t.add(std::move(negate));
   t.add(composite_row("bit_not", "bit_not(x)", "All bits turned over, or the opposite truth.",

@@ -149,7 +149,7 @@ void register_bits(OpTable& t) {
 // ---- keys
 
 // split_keys: key [keys...], start (none: 0) -> [keys..., n]
-void register_keys(OpTable& t) {
+void register_split_keys(OpTable& t) {
   OpDef split{.name = "split_keys",
               .signature = "split_keys(key, starts: arrays, shape: ints)",
               .doc = "New keys from each key: those of counters start, start + 1, ..."};
@@ -193,7 +193,9 @@ void register_keys(OpTable& t) {
   split.internal = true;
   split.samples = {{{of(DType::Key, {})}, {{"shape", Ints{4}}}}, {{of(DType::Key, {2})}, {{"shape", Ints{2, 4}}}}};
   t.add(std::move(split));
+}
 
+void register_fold_keys(OpTable& t) {
   OpDef fold{
       .name = "fold_keys", .signature = "fold_keys(key, data)", .doc = "A new key from each key and a number (u32)."};
   fold.factors = broadcast_factors;
@@ -226,7 +228,9 @@ void register_keys(OpTable& t) {
                   {{of(DType::Key, {4}), of(DType::U32, {4})}, {}},
                   {{of(DType::Key, {}), of(DType::U32, {4})}, {}}};
   t.add(std::move(fold));
+}
 
+void register_key_words(OpTable& t) {
   OpDef words{.name = "key_data",
               .signature = "key_data(key)",
               .doc = "The two words of each key, in a new last dimension (u32)."};
@@ -282,7 +286,9 @@ void register_keys(OpTable& t) {
 
 void register_random(OpTable& t) {
   register_bits(t);
-  register_keys(t);
+  register_split_keys(t);
+  register_fold_keys(t);
+  register_key_words(t);
   t.add(composite_row("split_key", "split_key(key, n: ints = 2)", "New keys from a key: an array of n.",
                       [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
                         Shape n = shape_of(ints_if(attrs, "n").value_or(Ints{2}), "split"), shape = b.type(in[0]).shape,

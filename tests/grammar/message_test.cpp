@@ -58,12 +58,11 @@ TEST_CASE("numbers that fit nowhere") {
 }
 
 TEST_CASE("keywords cannot be redefined") {
-  says("let psum = 3", "`psum` is a keyword and cannot be redefined", "psum");
+  says("let jit = 3", "`jit` is a keyword and cannot be redefined", "jit");
   says("fn if(x) = x", "`if` is a keyword and cannot be redefined", "if");
   says("let (a, f32) = p", "`f32` is a keyword and cannot be redefined", "f32");
   says("let {for} = p", "`for` is a keyword and cannot be a variable", "for");
   says("fn f(shard) = 1", "`shard` is a keyword and cannot be redefined", "shard");
-  says("psum = 3", "`psum` is a keyword and cannot be redefined", "psum");
   says("true = 3", "`true` is a keyword and cannot be redefined", "true");
   says("f32 += 3", "`f32` is a keyword and cannot be redefined", "f32");
   says("mesh let = (@X: 8)", "`let` is a keyword and cannot be redefined", "let");
@@ -140,11 +139,10 @@ TEST_CASE("words of the language") {
   CHECK(is_keyword("let"));
   CHECK(is_keyword("P"));
   CHECK(is_keyword("bf16"));
-  CHECK(is_keyword("all_gather"));
+  CHECK_FALSE(is_keyword("all_gather"));  // a name that the resolver reserves
   CHECK_FALSE(is_keyword("rules"));
   CHECK_FALSE(is_keyword("explicit"));
   CHECK_FALSE(is_keyword(""));
   CHECK(is_dtype("bool"));
   CHECK_FALSE(is_dtype("key"));
-  CHECK(collective_names().size() == 12);
 }

@@ -28,6 +28,13 @@ TEST_CASE("unknown names are found before anything runs, all of them") {
   CHECK_THAT(error("print(zeroes([2]))"), Contains("did you mean `zeros`"));
 }
 
+TEST_CASE("collectives are names that cannot be declared or assigned") {
+  for (const char* text : {"let psum = 1", "fn psum(x) = x", "fn f(all_gather) = 1", "let (a, pmax) = (1, 2)",
+                           "for ppermute in 0..3 { print(1) }", "mesh axis_index = (@X: 8)", "pmean = 3", "psum += 1"})
+    CHECK_THAT(error(text), Contains("is a keyword and cannot be redefined"));
+  CHECK(run("let r = {psum: 3}\nprint(r.psum)") == "3\n");
+}
+
 TEST_CASE("a forgotten comma before an axis") {
   CHECK_THAT(error("mesh m = (@X: 8)\nfn f(x) = sum(x @X)"), Contains("did you mean \", @X\"?"));
 }

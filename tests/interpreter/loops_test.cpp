@@ -1,5 +1,6 @@
 // Loops and branches lose what nobody uses and what does not change; the values stay.
 #include "interpreter/transform/loops.h"
+#include "interpreter/ir/region_edges.h"
 #include "tests/interpreter/lockstep.h"
 
 using namespace shard;
@@ -80,6 +81,35 @@ TEST_CASE("results of branches that nobody uses") {
   CHECK(loop_of(less).inputs.size() == 2);
   CHECK(loop_of(less).outputs.size() == 1);
   check_same(g, less);
+}
+
+TEST_CASE("what a while loop carries and nobody reads is not computed") {
+  const Type count = Type::of(DType::I32, {});
+  auto test = region({count, f32({4}), f32({4}), f32({4})}, [](Builder& b, const Vars& p) {
+    return Vars{b.emit1(*b.core().lt, {p[0], ir::constant_int(b, 3)})};
+  });
+  auto body = region({f32({4}), f32({4}), count, f32({4}), f32({4}), f32({4})}, [](Builder& b, const Vars& p) {
+    return Vars{ir::add(b, p[2], ir::constant_int(b, 1)), ir::mul(b, p[3], p[0]),
+                ir::add(b, p[4], p[1]),   // nobody wants it
+                ir::add(b, p[5], p[3])};  // reads the wanted one; nobody wants it
+  });
+  auto f = [&](std::size_t wanted) {
+    return graph({f32({4}), f32({4}), f32({4}), f32({4}), f32({4})}, [&](Builder& b, const Vars& p) {
+      Vars in{p[0], p[1], ir::constant_int(b, 0), p[2], p[3], p[4]};
+      Vars all = b.emit(*b.core().while_loop, in, ir::with_wiring({}, ir::WhileWiring{0, 2}), {test, body});
+      return Vars{all[wanted]};
+    });
+  };
+  const auto check = [&](std::size_t wanted, std::size_t inputs, std::size_t outputs) {
+    Graph whole = f(wanted), less = transform::trim_loops(rows(), whole);
+    ir::verify(less);
+    CHECK(loop_of(less).inputs.size() == inputs);
+    CHECK(loop_of(less).outputs.size() == outputs);
+    check_same(whole, less);
+  };
+  check(1, 3, 2);  // the constant that it reads, the counter, itself
+  check(2, 3, 2);
+  check(3, 4, 3);
 }
 
 TEST_CASE("what does not change in a loop is computed before it") {

@@ -109,14 +109,23 @@ class Reference {
 
   Arrays node(const Node& n, const Arrays& in, const std::vector<Type>& types) {
     if (auto* code = std::get_if<runtime::Code>(&n.op->kernel)) return {element(*code, in, types[0])};
-    if (std::holds_alternative<ir::Alias>(n.op->kernel)) {
-      Array a = in[0];
-      a.shape = types[0].shape;
-      return {a};
-    }
+    if (auto* view = std::get_if<ir::ViewOf>(&n.op->kernel)) return {shown(*view, n, in[0], types[0])};
     if (auto* kernel = std::get_if<ir::KernelFn>(&n.op->kernel)) return bound(*kernel, n, in, types);
     if (auto* s = ir::structure_of(*n.op)) return structure(*s, n, in, types);
     throw std::logic_error("reference: no kernel for " + std::string(n.op->name));
+  }
+
+  static Array shown(const ir::ViewOf& view, const Node& n, const Array& x, const Type& type) {
+    const auto seen = view.strides({x.shape, runtime::row_major(x.shape), 0}, n.attrs, type.shape);
+    Array out(type.dtype, type.shape);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::int64_t from = seen->offset, rest = static_cast<std::int64_t>(i);
+      for (std::size_t d = type.shape.size(); d-- > 0; rest /= type.shape[d])
+        from += rest % type.shape[d] * seen->strides[d];
+      const std::size_t item = runtime::size_of(type.dtype);
+      std::memcpy(out.bytes.data() + i * item, x.bytes.data() + static_cast<std::size_t>(from) * item, item);
+    }
+    return out;
   }
 
   Arrays bound(const ir::KernelFn& kernel, const Node& n, const Arrays& in, const std::vector<Type>& types) {

@@ -17,9 +17,7 @@ inline void run(const ElementProgram& p, std::vector<View> in, std::vector<View>
   for (const View& v : out) outputs.push_back(v.data);
   kernel.run(inputs.data(), outputs.data());
 }
-inline bool gives_bool(Code c) {
-  return c == Code::Not || (c >= Code::IsNan && c <= Code::IsFinite) || (c >= Code::Eq && c <= Code::Ge);
-}
+inline bool gives_bool(Code c) { return facts(c).gives == Gives::Truth; }
 
 inline Array unary(Code c, Array& x, DType to = DType::Key) {
   const DType result = to != DType::Key ? to : gives_bool(c) ? DType::Bool : x.dtype;

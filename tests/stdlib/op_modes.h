@@ -1,6 +1,7 @@
 // Checks of one row on one sample in explicit and in manual mode, as op_check.h does for automatic axes: on 2 x 2
 // devices, forward and backward, against the same on one device.
 #pragma once
+#include "interpreter/ir/region_edges.h"
 #include "tests/stdlib/op_check.h"
 
 namespace shard::testing {
@@ -120,11 +121,11 @@ inline std::string wrong_manual(const ir::OpTable& table, const ir::OpDef& op, c
   Vars params;
   ir::Attrs attrs{{"axes", ir::Ints{0, 1}}};
   for (const Type& t : all.types) {
-    attrs.set("in" + std::to_string(params.size()), ir::Layout{m, split_first(t.shape.size())});
+    attrs.set(ir::operand_spec(params.size()), ir::Layout{m, split_first(t.shape.size())});
     params.push_back(b.param(t));
   }
   for (std::size_t r = 0; r < region->results.size(); ++r)
-    attrs.set("out" + std::to_string(r), ir::Layout{m, split_first(region->type(region->results[r]).shape.size())});
+    attrs.set(ir::result_spec(r), ir::Layout{m, split_first(region->type(region->results[r]).shape.size())});
   Graph g = b.finish(b.emit(table.at("per_device"), params, attrs, {region}));
   Graph one = alone;
   Arrays args = all.args;

@@ -27,7 +27,7 @@ int Builtins::find(const std::string& name) {
 }
 
 ResolveHost Builtins::for_names() {
-  return {[this](const std::string& name) { return find(name); }, [this] { return names(); }, aliases_};
+  return {[this](const std::string& name) { return find(name); }, [this] { return names(); }, aliases_, reserved_};
 }
 
 std::vector<std::string> Builtins::names() const {

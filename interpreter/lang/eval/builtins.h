@@ -1,5 +1,6 @@
 // What a name means that no scope of a script declares: natives and constants of the host, then operation rows.
 #pragma once
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,8 +15,10 @@ namespace shard::lang {
 class Builtins {
  public:
   explicit Builtins(const ir::OpTable& table);
-  void define(std::string name, Value value);  // again: in place of the one before
-  int find(const std::string& name);           // an index that stays; -1 where there is none
+  void define(std::string name, Value value);                            // again: in place of the one before
+  void reserve(std::string name) { reserved_.insert(std::move(name)); }  // scripts cannot declare it anew
+  const std::set<std::string>& reserved() const { return reserved_; }
+  int find(const std::string& name);  // an index that stays; -1 where there is none
   const Value& operator[](std::int32_t index) const { return values_[static_cast<std::size_t>(index)]; }
   std::vector<std::string> names() const;
   const std::vector<Value>& values() const { return values_; }  // those that were defined or found
@@ -27,6 +30,7 @@ class Builtins {
   Aliases aliases_;
   std::vector<Value> values_;
   std::unordered_map<std::string, int> index_;
+  std::set<std::string> reserved_;
 };
 
 }  // namespace shard::lang

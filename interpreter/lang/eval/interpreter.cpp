@@ -61,6 +61,7 @@ std::optional<Value> Interpreter::builtin(const std::string& name) {
 
 void Interpreter::define(Native native) {
   std::string name = native.name;
+  if (native.reserved) impl_->builtins.reserve(name);
   impl_->builtins.define(std::move(name),
                          Value(std::shared_ptr<const Native>(std::make_shared<Native>(std::move(native)))));
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -89,6 +90,7 @@ struct ResolveHost {                                        // what the pass ask
   std::function<int(const std::string&)> builtin;           // index, or -1
   std::function<std::vector<std::string>()> builtin_names;  // for suggestions
   const Aliases& aliases;                                   // the same
+  const std::set<std::string>& reserved;                    // names that cannot be declared: collectives
 };
 
 // Resolves `tree` in `module`, whose variables grow by what the tree's top level declares. Errors are appended to

@@ -188,7 +188,7 @@ void Resolver::size_name(const Expr& size) {
   const bool bound =
       v && std::find(sizes_.begin(), sizes_.end(), v) == sizes_.end();  // an earlier parameter: compared with
   if (!v) {
-    v = scopes_.add(n->name, size.span, false);
+    v = add(n->name, size.span, false);
     scopes_.declare(v);
     sizes_.push_back(v);
   }

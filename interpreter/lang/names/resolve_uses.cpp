@@ -10,7 +10,7 @@ namespace shard::lang {
 using namespace grammar;
 
 void Resolver::announce_pattern(const Pattern& p) {
-  std::visit(overloaded{[&](const NamePattern& n) { scopes_.add(n.name, p.span, false); },
+  std::visit(overloaded{[&](const NamePattern& n) { add(n.name, p.span, false); },
                         [&](const TuplePattern& t) {
                           for (auto& e : t.elements) announce_pattern(*e);
                         },
@@ -29,12 +29,17 @@ void Resolver::announce(const std::vector<StmtPtr>& body) {
     if (auto* l = std::get_if<LetStmt>(&s->node))
       announce_pattern(*l->pattern);
     else if (auto* f = std::get_if<FnStmt>(&s->node))
-      scopes_.add(f->function->name, f->function->name_span, true);
+      add(f->function->name, f->function->name_span, true);
     else if (auto* m = std::get_if<MeshStmt>(&s->node))
-      scopes_.add(m->name.text, m->name.span, false);
+      add(m->name.text, m->name.span, false);
     else if (auto* i = std::get_if<ImportStmt>(&s->node))
-      scopes_.add(i->name.text, i->name.span, false);
+      add(i->name.text, i->name.span, false);
   }
+}
+
+Variable* Resolver::add(const std::string& name, Span span, bool is_function) {
+  if (host_.reserved.count(name)) error("syntax", span, "`" + name + "` is a keyword and cannot be redefined");
+  return scopes_.add(name, span, is_function);
 }
 
 Variable* Resolver::declare(const std::string& name, std::int32_t id) {
@@ -47,7 +52,7 @@ Variable* Resolver::declare(const std::string& name, std::int32_t id) {
 
 void Resolver::declare_pattern(const Pattern& p, bool announced) {
   std::visit(overloaded{[&](const NamePattern& n) {
-                          if (!announced) scopes_.add(n.name, p.span, false);
+                          if (!announced) add(n.name, p.span, false);
                           declare(n.name, p.id);
                         },
                         [&](const TuplePattern& t) {
@@ -138,6 +143,8 @@ void Resolver::unknown(const std::string& name, Span span) {
 void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bool set) {
   auto found = scopes_.find(name);
   if (!found.variable) found.variable = scopes_.later(name);
+  if (!found.variable && host_.reserved.count(name))
+    return error("syntax", span, "`" + name + "` is a keyword and cannot be redefined");
   if (!found.variable) {
     std::vector<std::string> notes;
     if (auto near = near_miss(name, scopes_.names())) notes.push_back("did you mean `" + *near + "`?");

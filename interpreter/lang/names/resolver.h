@@ -56,6 +56,7 @@ class Resolver {
   // Declarations, uses, assignments.
   void announce(const std::vector<grammar::StmtPtr>& body);
   void announce_pattern(const grammar::Pattern& p);
+  Variable* add(const std::string& name, grammar::Span span, bool is_function);  // refuses reserved names
   Variable* declare(const std::string& name, std::int32_t id);
   void declare_pattern(const grammar::Pattern& p, bool announced);
   static void pattern_names(const grammar::Pattern& p, Names& out);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/explicit_law.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/ir/varying.h"
 #include "interpreter/lang/eval/bind.h"
 #include "interpreter/lang/layouts/annotations.h"
@@ -380,15 +381,15 @@ class ManualCall {
     attrs.set("check", body_.specs.check);
     std::vector<Tensor> operands;
     for (const Placed& p : inputs_) {
-      attrs.set("in" + std::to_string(operands.size()), p.layout);
+      attrs.set(ir::operand_spec(operands.size()), p.layout);
       operands.push_back(p.tensor);
     }
     for (const Tensor& t : traced.captured) {  // from outside: whole on every device
-      attrs.set("in" + std::to_string(operands.size()),
+      attrs.set(ir::operand_spec(operands.size()),
                 ir::Layout{outer_, runtime::Sharding::replicated(static_cast<std::size_t>(t.type().rank()))});
       operands.push_back(t);
     }
-    for (std::size_t i = 0; i < out_layouts.size(); ++i) attrs.set("out" + std::to_string(i), out_layouts[i]);
+    for (std::size_t i = 0; i < out_layouts.size(); ++i) attrs.set(ir::result_spec(i), out_layouts[i]);
     auto values = impl_.at(
         span_, [&] { return ctx_.apply(*ctx_.table().core().per_device, operands, std::move(attrs), {traced.graph}); });
     return result.filled(values);

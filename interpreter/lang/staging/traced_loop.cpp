@@ -1,5 +1,6 @@
 // `while` and `for` on conditions and ranges that only a run knows. The body is traced as a region of the core
 // operation `while_loop`; the variables that it assigns are its carry. Host numbers among them become arrays.
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/lang/staging/traced_flow.h"
 #include "interpreter/lang/staging/traced_region.h"
 #include "interpreter/lang/values/traced_range.h"
@@ -114,10 +115,8 @@ class TracedLoop {
     try {
       return m_.at(loop_.span, [&] {
         return m_.ctx.apply(*m_.ctx.table().core().while_loop, operands,
-                            {{"cond_consts", static_cast<std::int64_t>(of_cond.all.size())},
-                             {"body_consts", static_cast<std::int64_t>(of_body.all.size())},
-                             {"names", names},
-                             {"loop", loop_.word}},
+                            ir::with_wiring({{"names", names}, {"loop", loop_.word}},
+                                            ir::WhileWiring{of_cond.all.size(), of_body.all.size()}),
                             {rearranged(m_, *condition_.graph, carry_.size(), types_of(of_cond.all), where_cond, {}),
                              rearranged(m_, *body_.graph, carry_.size(), types_of(of_body.all), where_body, kinds)});
       });

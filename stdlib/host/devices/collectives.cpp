@@ -409,39 +409,43 @@ void register_collectives(Interpreter& in) {
   auto reduction = [](const char* who, Reduction kind) {
     return [who, kind](Interpreter& i, BoundArgs& a) { return reduce(i, a, who, kind); };
   };
-  in.define({"psum",
-             "psum(x, along, groups = none)",
-             "The sum of x over the devices along a mesh axis, on each of them: psum(x, @X). A host number counts once "
-             "a device: psum(1, @X) is the axis size.",
-             reduction("psum", Reduction::Sum),
-             {"all_reduce", "allreduce"}});
-  in.define({"pmean", "pmean(x, along, groups = none)", "The mean of x over the devices along a mesh axis.",
-             reduction("pmean", Reduction::Mean)});
-  in.define({"pmax", "pmax(x, along, groups = none)",
-             "The largest x along a mesh axis; its gradient is shared among ties.", reduction("pmax", Reduction::Max)});
-  in.define({"pmin", "pmin(x, along, groups = none)",
-             "The smallest x along a mesh axis; its gradient is shared among ties.",
-             reduction("pmin", Reduction::Min)});
-  in.define({"all_gather", "all_gather(x, along, axis = 0, tiled = false, to = \"varying\", groups = none)",
-             "The x of all devices along a mesh axis, joined along dimension `axis` (tiled) or stacked as a new one. "
-             "`to: \"same\"`: typed as equal everywhere.",
-             all_gather});
-  in.define({"psum_scatter",
-             "psum_scatter(x, along, axis = 0, tiled = false, groups = none)",
-             "The sum over the devices along a mesh axis, split along dimension `axis`: the dual of all_gather.",
-             psum_scatter,
-             {"reduce_scatter"}});
-  in.define({"all_to_all", "all_to_all(x, along, split = 0, concat = 0, tiled = false, groups = none)",
-             "Piece i of the x of every device, joined.", all_to_all});
-  in.define({"ppermute", "ppermute(x, along, pairs = none, shift = none)",
-             "The x of the source device, for (source, destination) pairs, zeros where there is none; `shift: k` sends "
-             "from i to i + k, round the ring.",
-             ppermute});
-  in.define({"pshuffle", "pshuffle(x, along, sources)", "Device k gets the x of device sources[k].", pshuffle});
-  in.define({"pbroadcast", "pbroadcast(x, along, source = 0)", "Every device gets the source's x.", pbroadcast});
-  in.define({"axis_index", "axis_index(along)",
-             "Where this device is along a mesh axis, counted from 0; over several axes, row-major.", axis_index});
-  in.define({"axis_size", "axis_size(along)", "How many devices there are along a mesh axis.", axis_size});
+  // Their names are words of the language.
+  auto define = [&](lang::Native native) {
+    native.reserved = true;
+    in.define(std::move(native));
+  };
+  define({"psum",
+          "psum(x, along, groups = none)",
+          "The sum of x over the devices along a mesh axis, on each of them: psum(x, @X). A host number counts once "
+          "a device: psum(1, @X) is the axis size.",
+          reduction("psum", Reduction::Sum),
+          {"all_reduce", "allreduce"}});
+  define({"pmean", "pmean(x, along, groups = none)", "The mean of x over the devices along a mesh axis.",
+          reduction("pmean", Reduction::Mean)});
+  define({"pmax", "pmax(x, along, groups = none)",
+          "The largest x along a mesh axis; its gradient is shared among ties.", reduction("pmax", Reduction::Max)});
+  define({"pmin", "pmin(x, along, groups = none)",
+          "The smallest x along a mesh axis; its gradient is shared among ties.", reduction("pmin", Reduction::Min)});
+  define({"all_gather", "all_gather(x, along, axis = 0, tiled = false, to = \"varying\", groups = none)",
+          "The x of all devices along a mesh axis, joined along dimension `axis` (tiled) or stacked as a new one. "
+          "`to: \"same\"`: typed as equal everywhere.",
+          all_gather});
+  define({"psum_scatter",
+          "psum_scatter(x, along, axis = 0, tiled = false, groups = none)",
+          "The sum over the devices along a mesh axis, split along dimension `axis`: the dual of all_gather.",
+          psum_scatter,
+          {"reduce_scatter"}});
+  define({"all_to_all", "all_to_all(x, along, split = 0, concat = 0, tiled = false, groups = none)",
+          "Piece i of the x of every device, joined.", all_to_all});
+  define({"ppermute", "ppermute(x, along, pairs = none, shift = none)",
+          "The x of the source device, for (source, destination) pairs, zeros where there is none; `shift: k` sends "
+          "from i to i + k, round the ring.",
+          ppermute});
+  define({"pshuffle", "pshuffle(x, along, sources)", "Device k gets the x of device sources[k].", pshuffle});
+  define({"pbroadcast", "pbroadcast(x, along, source = 0)", "Every device gets the source's x.", pbroadcast});
+  define({"axis_index", "axis_index(along)",
+          "Where this device is along a mesh axis, counted from 0; over several axes, row-major.", axis_index});
+  define({"axis_size", "axis_size(along)", "How many devices there are along a mesh axis.", axis_size});
   in.define({"shard_map", "shard_map(f, in = none, out = none, axes = none, mesh = none, check = true)",
              "f as the program of one device, as `manual fn` is: `in:` and `out:` are specs (trees, prefixes), `axes:` "
              "the mesh axes that become manual.",

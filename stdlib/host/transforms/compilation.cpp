@@ -1,6 +1,6 @@
 // jit, comm, explain and memory_stats: compiled functions, what a call of one says between the devices, and what it
 // holds on each.
-#include "grammar/parse.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/staging/explain.h"
 #include "interpreter/lang/staging/jit.h"
 
@@ -21,7 +21,7 @@ Value jit(Interpreter& in, BoundArgs& a) {
 }
 
 // Kinds that do not occur read as {count: 0, bytes: 0} and are not shown.
-Value totals(const std::vector<exec::CommRecord>& records) {
+Value totals(Interpreter& in, const std::vector<exec::CommRecord>& records) {
   std::vector<std::string> order;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
   for (const auto& r : records) {
@@ -35,7 +35,7 @@ Value totals(const std::vector<exec::CommRecord>& records) {
     fields.emplace_back(kind, Value::record({{"count", Value(sums[kind].first)}, {"bytes", Value(sums[kind].second)}}));
   auto out = std::make_shared<lang::Record>(lang::Record{std::move(fields), nullptr});
   auto zeros = std::make_shared<lang::Record>();
-  for (const std::string& kind : grammar::collective_names())
+  for (const std::string& kind : in.impl().builtins.reserved())
     zeros->fields.emplace_back(kind,
                                Value::record({{"count", Value(std::int64_t{0})}, {"bytes", Value(std::int64_t{0})}}));
   out->unshown = std::move(zeros);
@@ -78,7 +78,7 @@ Value comm(Interpreter& in, BoundArgs& a) {
     in.fail("trace", a.span, "comm needs a call that could be run, and here a function is being traced",
             {"ask outside of that function: comm(f, x)"});
   auto plan = lang::compiled(in, a[0], args, a.span);
-  return lines ? by_line(in, plan->comm()) : totals(plan->comm());
+  return lines ? by_line(in, plan->comm()) : totals(in, plan->comm());
 }
 
 Value explain(Interpreter& in, BoundArgs& a) {

@@ -1,5 +1,6 @@
 // scan, a loop over a traced body, and eval_shape, which traces and runs nothing.
 #include "grammar/parse.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/fixes/tree_fix.h"
@@ -133,12 +134,9 @@ Value scan(Interpreter& in, BoundArgs& a) {
   std::vector<Tensor> operands = traced.captured;
   operands.insert(operands.end(), carry.begin(), carry.end());
   operands.insert(operands.end(), rows.begin(), rows.end());
-  auto results = ctx.apply(*core.scan, operands,
-                           {{"consts", static_cast<std::int64_t>(captured.size())},
-                            {"carry", static_cast<std::int64_t>(carry.size())},
-                            {"length", *length},
-                            {"reverse", in.truth(a[4], a.span)}},
-                           {body});
+  auto results = ctx.apply(
+      *core.scan, operands,
+      ir::with_wiring({}, ir::ScanWiring{captured.size(), carry.size(), *length, in.truth(a[4], a.span)}), {body});
   std::span<const Tensor> all(results);
   return Value::tuple({with_tensors(init, all.first(carry.size())), ys_tree.filled(all.subspan(carry.size()))});
 }

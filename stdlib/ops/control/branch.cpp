@@ -99,7 +99,7 @@ ir::Pullback pull_branch(Builder& b, const OpCall& call, const Vars& in, std::sp
   for (const GraphRef& g : call.regions) {
     Graph j = transform::vjp(table, *g, wrt, with_ct, true);
     auto cts = part(j.params, np, j.params.size() - np), grads = part(j.results, n, wrt.size());
-    auto kept = transform::keep(table, j, transform::reached(j, cts), grads, marks_of(j, part(j.params, 0, np)), {});
+    auto kept = transform::keep(j, transform::reached(j, cts), grads, marks_of(j, part(j.params, 0, np)), {});
     std::vector<char> filled(slots.size(), 0);
     std::vector<std::size_t> mine;
     for (Var v : kept.stored) {

@@ -1,6 +1,7 @@
 // `effect`: print, assert and error of values that only a run has. Attributes say which (`what`) and carry the texts
 // and formats; a host hook acts, in the order of the nodes. Effects have no results and no derivative; under vmap they
 // act once a row, in order.
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/batch.h"
 #include "stdlib/ops/control/control.h"
 
@@ -17,8 +18,7 @@ std::vector<Mapped> batch_effect(Builder& b, const OpCall& call, std::span<const
   for (std::size_t i = 0; i < in.size(); ++i)
     if (in[i].mapped) args[i] = turn.param(call.in[i]), consts.push_back(in[i].var);
   turn.emit(call.op, args, call.attrs);
-  b.emit(*b.core().scan, consts,
-         {{"consts", static_cast<std::int64_t>(n)}, {"carry", std::int64_t{0}}, {"length", size}, {"reverse", false}},
+  b.emit(*b.core().scan, consts, ir::with_wiring({}, ir::ScanWiring{.consts = n, .length = size}),
          {share(turn.finish({}))});
   return {};
 }

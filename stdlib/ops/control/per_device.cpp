@@ -4,6 +4,7 @@
 //                over these axes by which operands are cut and results put together; check: whether results are looked
 //                at
 // The partitioner inlines the region (transform/partition_regions.cpp). Semantics and transposes as jax.shard_map's.
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/ir/varying.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"
@@ -13,9 +14,6 @@ namespace shard::stdlib {
 namespace {
 
 using runtime::AxisSet;
-
-std::string in_name(std::size_t i) { return "in" + std::to_string(i); }
-std::string out_name(std::size_t i) { return "out" + std::to_string(i); }
 
 AxisSet taken_axes(const Attrs& attrs) {
   AxisSet out;
@@ -50,7 +48,7 @@ std::vector<Type> infer(const OpCall& call) {
   std::vector<Type> out;
   for (std::size_t i = 0; i < body.results.size(); ++i) {
     const Type& local = body.type(body.results[i]);
-    const Layout& spec = call.attrs.layout(out_name(i));
+    const Layout& spec = call.attrs.layout(ir::result_spec(i));
     const AxisSet undeclared = ir::undeclared_axes(local, spec, taken);
     if (flag_or(call.attrs, "check", true) && !undeclared.empty())
       fail("varying", ir::undeclared_message("result " + std::to_string(i), local, spec, undeclared));
@@ -71,10 +69,10 @@ struct Derived {
   Vars operands;
   Attrs attrs;
   explicit Derived(const NodeView& n) : attrs(kept(n.call.attrs)) {
-    for (std::size_t i = 0; i < n.in.size(); ++i) operand(n.in[i], n.call.attrs.layout(in_name(i)));
+    for (std::size_t i = 0; i < n.in.size(); ++i) operand(n.in[i], n.call.attrs.layout(ir::operand_spec(i)));
   }
   void operand(Var v, const Layout& layout) {
-    attrs.set(in_name(operands.size()), layout);
+    attrs.set(ir::operand_spec(operands.size()), layout);
     operands.push_back(v);
   }
 };
@@ -85,10 +83,11 @@ Vars jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   for (std::size_t i = 0; i < tangents.size(); ++i) {
     if (!tangents[i].valid()) continue;
     wrt.push_back(static_cast<int>(i));
-    d.operand(tangents[i], n.call.attrs.layout(in_name(i)));
+    d.operand(tangents[i], n.call.attrs.layout(ir::operand_spec(i)));
   }
   std::size_t results = n.out.size();
-  for (std::size_t r = 0; r < 2 * results; ++r) d.attrs.set(out_name(r), n.call.attrs.layout(out_name(r % results)));
+  for (std::size_t r = 0; r < 2 * results; ++r)
+    d.attrs.set(ir::result_spec(r), n.call.attrs.layout(ir::result_spec(r % results)));
   Vars out = b.emit(n.call.op, d.operands, d.attrs, {share(transform::jvp(b.table(), *n.call.regions[0], wrt))});
   return Vars(out.begin() + static_cast<std::ptrdiff_t>(results), out.end());
 }
@@ -107,14 +106,14 @@ Vars vjp(Builder& b, const NodeView& n, std::span<const Var> cotangents) {
   for (std::size_t r = 0; r < cotangents.size(); ++r) {
     with_ct.push_back(cotangents[r].valid());
     if (!cotangents[r].valid()) continue;
-    const Layout& spec = n.call.attrs.layout(out_name(r));
+    const Layout& spec = n.call.attrs.layout(ir::result_spec(r));
     const Type& local = n.call.regions[0]->type(n.call.regions[0]->results[r]);
     d.operand(shared_out(b, cotangents[r], local, spec, taken_axes(n.call.attrs)), spec);
   }
   std::vector<int> wrt;
   for (std::size_t i = 0; i < n.call.in.size(); ++i)
     if (runtime::is_float(n.call.in[i].dtype)) {
-      d.attrs.set(out_name(wrt.size()), n.call.attrs.layout(in_name(i)));
+      d.attrs.set(ir::result_spec(wrt.size()), n.call.attrs.layout(ir::operand_spec(i)));
       wrt.push_back(static_cast<int>(i));
     }
   Vars grads(n.in.size());
@@ -135,15 +134,15 @@ std::vector<Mapped> batch(Builder& b, const OpCall& call, std::span<const Mapped
   std::vector<bool> mapped;
   Vars operands;
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const Layout& layout = call.attrs.layout(in_name(i));
-    attrs.set(in_name(i), in[i].mapped ? with_whole_front(layout) : layout);
+    const Layout& layout = call.attrs.layout(ir::operand_spec(i));
+    attrs.set(ir::operand_spec(i), in[i].mapped ? with_whole_front(layout) : layout);
     mapped.push_back(in[i].mapped);
     operands.push_back(in[i].var);
   }
   auto body = transform::batch(b.table(), *call.regions[0], mapped, size, false);
   for (std::size_t r = 0; r < body.mapped.size(); ++r) {
-    const Layout& layout = call.attrs.layout(out_name(r));
-    attrs.set(out_name(r), body.mapped[r] ? with_whole_front(layout) : layout);
+    const Layout& layout = call.attrs.layout(ir::result_spec(r));
+    attrs.set(ir::result_spec(r), body.mapped[r] ? with_whole_front(layout) : layout);
   }
   Vars out = b.emit(call.op, operands, attrs, {share(std::move(body.graph))});
   std::vector<Mapped> results;

@@ -2,6 +2,7 @@
 // again: forward mode carries tangents along; reverse mode runs a forward scan that also stacks what the backward one
 // needs, then a scan in the other direction, whose carry holds the cotangents of the carry and the growing cotangents
 // of the constants.
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
@@ -19,25 +20,19 @@ struct Parts {  // one use of scan, read
   std::int64_t length;
   bool reverse;
   const Graph& body;
-  explicit Parts(const OpCall& call)
-      : consts(count(call.attrs, "consts")),
-        carry(count(call.attrs, "carry")),
-        xs(call.in.size() - consts - carry),
-        ys(call.regions[0]->results.size() - carry),
-        length(call.attrs.integer("length")),
-        reverse(call.attrs.flag("reverse")),
-        body(*call.regions[0]) {}
+  explicit Parts(const OpCall& call) : Parts(ir::scan_wiring(call.attrs), call.in.size(), *call.regions[0]) {}
+  Parts(const ir::ScanWiring& w, std::size_t operands, const Graph& body_)
+      : consts(w.consts),
+        carry(w.carry),
+        xs(operands - consts - carry),
+        ys(body_.results.size() - carry),
+        length(w.length),
+        reverse(w.reverse),
+        body(body_) {}
   Var const_param(std::size_t i) const { return body.params[i]; }
   Var carry_param(std::size_t i) const { return body.params[consts + i]; }
   Var x_param(std::size_t i) const { return body.params[consts + carry + i]; }
 };
-
-Attrs scan_attrs(std::size_t consts, std::size_t carry, std::int64_t length, bool reverse) {
-  return {{"consts", static_cast<std::int64_t>(consts)},
-          {"carry", static_cast<std::int64_t>(carry)},
-          {"length", length},
-          {"reverse", reverse}};
-}
 
 std::vector<Type> infer_scan(const OpCall& call) {
   Parts s(call);
@@ -143,8 +138,7 @@ ir::Pushed push_scan(Builder& b, const OpCall& call, const Vars& in, std::span<c
   hand_back(s.carry, n);
   Attrs attrs = call.attrs;
   attrs.erase("names");
-  attrs.set("consts", static_cast<std::int64_t>(consts));
-  attrs.set("carry", static_cast<std::int64_t>(carry));
+  attrs = ir::with_wiring(std::move(attrs), ir::ScanWiring{consts, carry, s.length, s.reverse});
   Graph body = transform::without_dead_code(b.table(), r.finish(std::move(results)));
   Vars out = b.emit(call.op, operands, std::move(attrs), {share(std::move(body))});
   ir::Pushed pushed{Vars(n), Vars(n)};
@@ -183,16 +177,18 @@ Vars run_backward(Builder& b, const Backward& k, std::span<const Var> ct) {
   return found;
 }
 
-ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted,
-                       std::span<const char> given) {
-  Parts s(call);
-  const ir::OpTable& table = b.table();
-  std::vector<char> carried = active_carry(s, wanted);
-  Marks live = active_values(s, wanted, carried);
-  std::vector<char> asked(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(
-                                                             s.carry));  // carried values that a cotangent may reach
+// What is differentiated with respect to what: indices into `k`, and the body's parameters and results as vjp wants
+// them.
+struct Choice {
+  std::vector<int> wrt;
+  std::vector<bool> with_ct;
+};
+Choice choose(const Parts& s, std::span<const char> wanted, std::span<const char> given, Backward& k) {
+  const std::vector<char> carried = active_carry(s, wanted);
+  const Marks live = active_values(s, wanted, carried);
+  std::vector<char> asked(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(s.carry));
   Marks use;
-  for (bool changed = true; changed;) {
+  for (bool changed = true; changed;) {  // carried values that a cotangent may reach, in some turn
     changed = false;
     Vars to;
     for (std::size_t j = 0; j < s.carry + s.ys; ++j)
@@ -202,79 +198,91 @@ ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span
       if (use[at(s.carry_param(j))] && differentiable(s.body.type(s.carry_param(j))) && !asked[j])
         asked[j] = 1, changed = true;
   }
-  Backward k;
-  std::vector<int> wrt;
+  Choice c;
   for (std::size_t i = 0; i < s.consts; ++i)
-    if (wanted[i] && use[at(s.const_param(i))]) k.wrt_consts.push_back(i), wrt.push_back(static_cast<int>(i));
+    if (wanted[i] && use[at(s.const_param(i))]) k.wrt_consts.push_back(i), c.wrt.push_back(static_cast<int>(i));
   for (std::size_t i = 0; i < s.carry; ++i)
-    if (carried[i] && asked[i]) k.wrt_carry.push_back(i), wrt.push_back(static_cast<int>(s.consts + i));
+    if (carried[i] && asked[i]) k.wrt_carry.push_back(i), c.wrt.push_back(static_cast<int>(s.consts + i));
   for (std::size_t i = 0; i < s.xs; ++i)
     if (wanted[s.consts + s.carry + i] && use[at(s.x_param(i))])
-      k.wrt_xs.push_back(i), wrt.push_back(static_cast<int>(s.consts + s.carry + i));
-  std::vector<bool> with_ct(s.carry + s.ys, false);
-  for (std::size_t i : k.wrt_carry) with_ct[i] = true;
+      k.wrt_xs.push_back(i), c.wrt.push_back(static_cast<int>(s.consts + s.carry + i));
+  c.with_ct.assign(s.carry + s.ys, false);
+  for (std::size_t i : k.wrt_carry) c.with_ct[i] = true;
   for (std::size_t i = 0; i < s.ys; ++i)
-    if (given[s.carry + i] && live[at(s.body.results[s.carry + i])]) with_ct[s.carry + i] = true, k.ct_ys.push_back(i);
+    if (given[s.carry + i] && live[at(s.body.results[s.carry + i])])
+      c.with_ct[s.carry + i] = true, k.ct_ys.push_back(i);
+  return c;
+}
 
-  Graph joint = transform::vjp(table, s.body, wrt, with_ct, true);
+// The body of the backward scan from `second`, the part of the joint graph that gives gradients. Its parameters are the
+// constants (again), what was hoisted, the cotangents, what the forward scan stacked, and xs (again); those that it
+// does not use are left out. The carry is the sums for the constants, then the cotangents of the carry.
+void make_body(const ir::OpTable& table, const Parts& s, const Graph& second, std::span<const Type> operands,
+               const Vars& in, const Vars& hoisted, std::span<const Var> stored, Backward& k) {
+  Marks used = marks_of(second, second.results);
+  for (const ir::Node& n : second.nodes)
+    for (Var v : n.inputs) used[at(v)] = 1;
+  Builder r = transform::builder_like(table, s.body);
+  Vars args(second.params.size()), acc;
+  const auto take = [&](std::size_t i) { return args[i] = r.param(second.type(second.params[i])); };
+  const auto is_used = [&](std::size_t i) { return used[at(second.params[i])] != 0; };
+  const std::size_t carry_cts = k.wrt_carry.size(), cts = carry_cts + k.ct_ys.size();
+  const std::size_t i_ct = s.consts + hoisted.size(), i_stored = i_ct + cts, i_xs = i_stored + stored.size();
+  for (std::size_t i = 0; i < i_ct; ++i)
+    if (is_used(i)) take(i), k.consts.push_back(i < s.consts ? in[i] : hoisted[i - s.consts]);
+  for (std::size_t i : k.wrt_consts) {
+    k.acc_types.push_back(cotangent_type(operands[i]));
+    acc.push_back(r.param(k.acc_types.back()));
+  }
+  for (std::size_t i = 0; i < carry_cts; ++i) k.carry_types.push_back(r.type(take(i_ct + i)));
+  for (std::size_t i = carry_cts; i < cts; ++i) k.y_types.push_back(stacked_type(r.type(take(i_ct + i)), s.length));
+  for (std::size_t i = 0; i < stored.size(); ++i)
+    if (is_used(i_stored + i)) take(i_stored + i), k.xs.push_back(stored[i]);
+  for (std::size_t i = 0; i < s.xs; ++i)
+    if (is_used(i_xs + i)) take(i_xs + i), k.xs.push_back(in[s.consts + s.carry + i]);
+  Vars g = r.inline_graph(second, args), results;
+  for (std::size_t i = 0; i < acc.size(); ++i) results.push_back(fit(r, ir::add(r, acc[i], g[i]), k.acc_types[i]));
+  for (std::size_t i = 0; i < carry_cts; ++i) results.push_back(fit(r, g[acc.size() + i], k.carry_types[i]));
+  for (std::size_t i = acc.size() + carry_cts; i < g.size(); ++i) results.push_back(g[i]);
+  k.attrs = ir::with_wiring({}, ir::ScanWiring{k.consts.size(), acc.size() + carry_cts, s.length, !s.reverse});
+  k.body = share(transform::without_dead_code(table, r.finish(std::move(results))));
+}
+
+ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted,
+                       std::span<const char> given) {
+  Parts s(call);
+  const ir::OpTable& table = b.table();
+  Backward k;
+  const Choice c = choose(s, wanted, given, k);
+  Graph joint = transform::vjp(table, s.body, c.wrt, c.with_ct, true);
   const std::size_t np = s.body.params.size(), nr = s.carry + s.ys, nct = joint.params.size() - np;
   auto params = part(joint.params, 0, np), cts = part(joint.params, np, nct),
-       grads = part(joint.results, nr, wrt.size());
+       grads = part(joint.results, nr, c.wrt.size()), consts = part(joint.params, 0, s.consts);
   auto turning = part(joint.params, s.consts, s.carry + s.xs), xs_params = part(joint.params, s.consts + s.carry, s.xs);
 
   // What the backward part is handed: constants and rows of xs again; stacked values; and once, outside, what no turn
   // changes.
-  Marks late = transform::reached(joint, cts), moving = transform::reached(joint, turning);
-  Vars free_vars(joint.params.begin(), joint.params.begin() + static_cast<std::ptrdiff_t>(s.consts));
-  append(free_vars, xs_params);
-  Marks steady(joint.types.size());
+  Marks late = transform::reached(joint, cts), moving = transform::reached(joint, turning), steady(joint.types.size());
   for (std::size_t v = 0; v < steady.size(); ++v) steady[v] = !late[v] && !moving[v];
-  transform::Kept kept = transform::keep(table, joint, late, grads, marks_of(joint, free_vars), steady);
+  Vars free_vars(consts.begin(), consts.end());
+  append(free_vars, xs_params);
+  transform::Kept kept = transform::keep(joint, late, grads, marks_of(joint, free_vars), steady);
 
   Vars forward_results(joint.results.begin(), joint.results.begin() + static_cast<std::ptrdiff_t>(nr));
   append(forward_results, kept.stored);
-  Attrs attrs = call.attrs;
-  Vars out = b.emit(call.op, in, attrs, {share(transform::extract(table, joint, params, forward_results, true))});
+  Vars out = b.emit(call.op, in, call.attrs, {share(transform::extract(table, joint, params, forward_results, true))});
   Vars hoisted;
   if (!kept.hoisted.empty())
-    hoisted = b.inline_graph(transform::extract(table, joint, part(joint.params, 0, s.consts), kept.hoisted, false),
-                             part(in, 0, s.consts));
+    hoisted = b.inline_graph(transform::extract(table, joint, consts, kept.hoisted, false), part(in, 0, s.consts));
 
-  Vars candidates(free_vars.begin(), free_vars.begin() + static_cast<std::ptrdiff_t>(s.consts));
+  Vars candidates(consts.begin(), consts.end());
   append(candidates, kept.hoisted);
   append(candidates, cts);
   append(candidates, kept.stored);
   append(candidates, xs_params);
   Graph second = transform::extract(table, joint, candidates, grads, false);
-  Marks used = marks_of(second, second.results);
-  for (const ir::Node& n : second.nodes)
-    for (Var v : n.inputs) used[at(v)] = 1;
-
-  Builder r = transform::builder_like(table, s.body);
-  Vars args(second.params.size()), acc;
-  auto take = [&](std::size_t i) { return args[i] = r.param(second.type(second.params[i])); };
-  std::size_t i_ct = s.consts + hoisted.size(), i_stored = i_ct + nct, i_xs = i_stored + kept.stored.size(),
-              n_carry_ct = k.wrt_carry.size();
-  for (std::size_t i = 0; i < i_ct; ++i)
-    if (used[at(second.params[i])]) take(i), k.consts.push_back(i < s.consts ? in[i] : hoisted[i - s.consts]);
-  for (std::size_t i : k.wrt_consts) {
-    k.acc_types.push_back(cotangent_type(call.in[i]));
-    acc.push_back(r.param(k.acc_types.back()));
-  }
-  for (std::size_t i = 0; i < n_carry_ct; ++i) k.carry_types.push_back(r.type(take(i_ct + i)));
-  for (std::size_t i = n_carry_ct; i < nct; ++i) k.y_types.push_back(stacked_type(r.type(take(i_ct + i)), s.length));
-  for (std::size_t i = 0; i < kept.stored.size(); ++i)
-    if (used[at(second.params[i_stored + i])]) take(i_stored + i), k.xs.push_back(out[nr + i]);
-  for (std::size_t i = 0; i < s.xs; ++i)
-    if (used[at(second.params[i_xs + i])]) take(i_xs + i), k.xs.push_back(in[s.consts + s.carry + i]);
-  Vars g = r.inline_graph(second, args), results;
-  for (std::size_t i = 0; i < acc.size(); ++i) results.push_back(fit(r, ir::add(r, acc[i], g[i]), k.acc_types[i]));
-  for (std::size_t i = 0; i < n_carry_ct; ++i) results.push_back(fit(r, g[acc.size() + i], k.carry_types[i]));
-  for (std::size_t i = acc.size() + n_carry_ct; i < g.size(); ++i) results.push_back(g[i]);
-
+  make_body(table, s, second, call.in, in, hoisted, part(out, nr, kept.stored.size()), k);
   k.op = &call.op;
-  k.attrs = scan_attrs(k.consts.size(), acc.size() + n_carry_ct, s.length, !s.reverse);
-  k.body = share(transform::without_dead_code(table, r.finish(std::move(results))));
   k.inputs = in.size();
   k.first_carry = s.consts;
   k.first_x = s.consts + s.carry;

@@ -3,6 +3,7 @@
 // condition that differs from element to element, the loop runs until all are done, and those that are keep their
 // carry.
 #include "grammar/diagnostic.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
@@ -17,8 +18,8 @@ struct Parts {  // one use of while_loop, read
   std::size_t cond_consts, body_consts, carry;
   const Graph &cond, &body;
   explicit Parts(const OpCall& call)
-      : cond_consts(count(call.attrs, "cond_consts")),
-        body_consts(count(call.attrs, "body_consts")),
+      : cond_consts(ir::while_wiring(call.attrs).cond_consts),
+        body_consts(ir::while_wiring(call.attrs).body_consts),
         carry(call.in.size() - cond_consts - body_consts),
         cond(*call.regions[0]),
         body(*call.regions[1]) {}
@@ -99,7 +100,7 @@ ir::Pushed push_while(Builder& b, const OpCall& call, const Vars& in, std::span<
   Vars condition = c.inline_graph(w.cond, cond_args);
   Attrs attrs = call.attrs;
   attrs.erase("names");
-  attrs.set("body_consts", static_cast<std::int64_t>(body_consts));
+  attrs = ir::with_wiring(std::move(attrs), ir::WhileWiring{w.cond_consts, body_consts});
   Vars out = b.emit(
       call.op, operands, std::move(attrs),
       {share(c.finish(condition)), share(transform::without_dead_code(b.table(), r.finish(std::move(results))))});
@@ -168,8 +169,7 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
   operands.push_back(first);
   Attrs attrs = call.attrs;
   attrs.erase("names");
-  attrs.set("cond_consts", std::int64_t{0});
-  attrs.set("body_consts", static_cast<std::int64_t>(cond_consts.size() + body_consts.size()));
+  attrs = ir::with_wiring(std::move(attrs), ir::WhileWiring{0, cond_consts.size() + body_consts.size()});
   Vars out =
       b.emit(call.op, operands, std::move(attrs), {share(any.finish({some})), share(turn.finish(std::move(next)))});
   std::vector<Mapped> results;

@@ -276,7 +276,7 @@ Var window_whole(Builder& b, Var x, const Ints& axes, const Shape& window) {
   return b.emit1(*b.core().shard, {x}, {{"layout", Layout{t.mesh, t.sharding}}});
 }
 
-void register_rows(OpTable& t) {
+void register_window_at(OpTable& t) {
   OpDef cut{.name = "dynamic_slice_at",
             .signature = "dynamic_slice_at(x, starts: arrays, axes: ints, sizes: ints)",
             .doc = "A window of x that begins at traced positions."};
@@ -317,7 +317,9 @@ void register_rows(OpTable& t) {
   cut.samples = {{{f32({8, 4}), i32({}, 0, 9)}, {{"axes", Ints{-2}}, {"sizes", Ints{4}}}},
                  {{f32({2, 8, 4}), i32({}, 0, 9), i32({}, -2, 3)}, {{"axes", Ints{-2, -1}}, {"sizes", Ints{2, 2}}}}};
   t.add(std::move(cut));
+}
 
+void register_window_update(OpTable& t) {
   OpDef update{.name = "dynamic_update_at",
                .signature = "dynamic_update_at(x, v, starts: arrays, axes: ints)",
                .doc = "x with the window v written at traced positions."};
@@ -403,7 +405,8 @@ Vars start_scalars(Builder& b, std::span<const Var> given, std::int64_t rank) {
 }  // namespace
 
 void register_window(OpTable& t) {
-  register_rows(t);
+  register_window_at(t);
+  register_window_update(t);
   t.add(composite_row("dynamic_slice", "dynamic_slice(x, start: arrays, sizes: ints)",
                       "A window of these sizes that begins at `start`, moved inside where it would stand out.",
                       [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {

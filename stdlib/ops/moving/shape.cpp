@@ -3,12 +3,13 @@
 // expand_dims.
 #include <algorithm>
 
-#include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
 namespace {
+
+using runtime::Strided;
 
 // ---- reshape
 
@@ -84,7 +85,7 @@ void register_reshape(OpTable& t) {
                    if (auto out = wanted_layout(b, want, ct)) attrs.set("out", *out);
                    return b.emit1(n.call.op, {ct[0]}, attrs);
                  }};
-  row.kernel = ir::Alias{};
+  row.kernel = ir::ViewOf{[](const Strided& x, const Attrs&, const Shape& to) { return runtime::reshaped(x, to); }};
   row.explicit_refuses = reshape_refuses;
   row.internal = true;
   row.flops = 0;
@@ -154,18 +155,15 @@ void register_permute(OpTable& t) {
                                   back[static_cast<std::size_t>(count + perm[static_cast<std::size_t>(i)])] = i - count;
                                 return b.emit1(n.call.op, {ct[0]}, {{"perm", back}});
                               }};
-  row.kernel = [](const KernelCall& c) -> BoundKernel {
-    View in = c.in[0], out = c.out[0];
-    const Ints& perm = c.attrs.ints("perm");
-    std::size_t lead = in.shape.size() - perm.size();
-    View from = in;
-    for (std::size_t i = 0; i < perm.size(); ++i) {
-      auto d = static_cast<std::size_t>(from_front(perm[i], in.rank()));
-      from.shape[lead + i] = in.shape[d];
-      from.strides[lead + i] = in.strides[d];
-    }
-    return [=](void* const* i, void* const* o) { runtime::copy(at(from, i[0]), at(out, o[0])); };
-  };
+  row.kernel = ir::ViewOf{[](const Strided& x, const Attrs& attrs, const Shape&) -> std::optional<Strided> {
+    const Ints& perm = attrs.ints("perm");
+    const std::size_t rank = x.shape.size(), lead = rank - perm.size();
+    std::vector<int> from(rank);
+    for (std::size_t d = 0; d < rank; ++d)
+      from[d] = static_cast<int>(d < lead ? static_cast<std::int64_t>(d)
+                                          : from_front(perm[d - lead], static_cast<std::int64_t>(rank)));
+    return runtime::permuted(x, from);
+  }};
   row.internal = true;
   row.flops = 0;
   row.samples = {{{f32({4, 6})}, {{"perm", Ints{-1, -2}}}},
@@ -226,7 +224,9 @@ void register_broadcast(OpTable& t) {
       Transposes{{}, false, [](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type& want) {
                    return ir::unbroadcast(b, ct[0], want);
                  }};
-  row.kernel = runtime::Code::Identity;
+  row.kernel = ir::ViewOf{[](const Strided& x, const Attrs&, const Shape& to) -> std::optional<Strided> {
+    return runtime::broadcast(x, to);
+  }};
   row.internal = true;
   row.flops = 0;
   auto to = [](SampleOperand x, Ints shape) { return Sample{{std::move(x)}, {{"shape", std::move(shape)}}}; };

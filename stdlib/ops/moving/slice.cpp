@@ -11,6 +11,7 @@ namespace shard::stdlib {
 namespace {
 
 using ir::kWhole;
+using runtime::Strided;
 
 // ---- slice
 
@@ -146,18 +147,17 @@ void register_cut(OpTable& t) {
   row.shape = [](const OpCall& call) { return std::vector<Shape>{sliced_shape(call)}; };
   row.dtype.operands = Operands::AsIs;
   row.derivative = Transposes{{}, false, slice_transpose};
-  row.kernel = [](const KernelCall& c) -> BoundKernel {
-    View from = c.in[0], out = c.out[0];
-    std::int64_t offset = 0;
-    auto parts = cuts(c.attrs, from.shape);
-    for (std::size_t d = 0; d < parts.size(); ++d) {
-      offset += parts[d].start * from.strides[d];
-      from.shape[d] = parts[d].count;
-      from.strides[d] *= parts[d].step;
-    }
-    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
-    return [=](void* const* i, void* const* o) { runtime::copy(shifted(at(from, i[0]), offset), at(out, o[0])); };
-  };
+  row.kernel = ir::ViewOf{[](const Strided& x, const Attrs& attrs, const Shape&) -> std::optional<Strided> {
+                            Strided out = x;
+                            const auto parts = cuts(attrs, x.shape);
+                            for (std::size_t d = 0; d < parts.size(); ++d) {
+                              out.offset += parts[d].start * x.strides[d];
+                              out.shape[d] = parts[d].count;
+                              out.strides[d] *= parts[d].step;
+                            }
+                            return out;
+                          },
+                          true};
   row.flops = 0;
   row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
     return size_change_refuses("slice", call.in[0], sliced_shape(call));
@@ -260,7 +260,7 @@ Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   return {x};
 }
 
-void register_pad(OpTable& t) {
+void register_pad_with(OpTable& t) {
   OpDef row{.name = "pad_with",
             .signature = "pad_with(x, value, widths: pairs, interior: ints? = none)",
             .doc = "A value before, behind and (interior) between the elements of the last dimensions."};
@@ -320,6 +320,9 @@ void register_pad(OpTable& t) {
                  pad(f32({4}), {{3, 1}}),
                  {{f32({4, 2}), f32({})}, {{"widths", Pairs{{1, 1}, {0, 1}}}, {"interior", Ints{1, 0}}}}};
   t.add(std::move(row));
+}
+
+void register_pad(OpTable& t) {
   t.add(composite_row("pad", "pad(x, widths: pairs, value: number = 0)",
                       "A value before and behind the elements of each dimension: [(before, behind), ...].",
                       [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
@@ -346,6 +349,7 @@ void register_pad(OpTable& t) {
 
 void register_slice(OpTable& t) {
   register_cut(t);
+  register_pad_with(t);
   register_pad(t);
 }
 
