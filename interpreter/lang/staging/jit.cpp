@@ -6,7 +6,6 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/staging/pattern.h"
-#include "interpreter/trace/types_only.h"
 
 namespace shard::lang {
 namespace {
@@ -354,11 +353,11 @@ class JitFunction {
       const trace::HostNumber* n = leaf < leaves.numbers.size() ? &*leaves.numbers[leaf] : outsiders.number(leaf);
       e.guards.emplace_back(leaf, *n);
     }
-    std::vector<exec::ArgInfo> infos;
+    std::vector<exec::ArrayInfo> infos;
     for (std::size_t i = 0; i < types.size(); ++i) {
       e.sources.push_back({static_cast<std::ptrdiff_t>(i)});
       infos.push_back(
-          exec::arg_info(leaves.arrays[i] ? *leaves.arrays[i] : *ctx.concrete_scalar(*leaves.numbers[i]).array()));
+          exec::array_info(leaves.arrays[i] ? *leaves.arrays[i] : *ctx.concrete_scalar(*leaves.numbers[i]).array()));
     }
     auto graph = std::make_shared<ir::Graph>(*traced.graph);  // without what was read only on the host
     graph->params.resize(types.size());
@@ -368,12 +367,12 @@ class JitFunction {
       graph->params.push_back(traced.graph->params[types.size() + k]);
       const std::ptrdiff_t leaf = outsiders.leaf_of(k);
       e.sources.push_back({leaf, leaf < 0 ? traced.captured[k].array() : nullptr});
-      infos.push_back(exec::arg_info(*traced.captured[k].array()));
+      infos.push_back(exec::array_info(*traced.captured[k].array()));
     }
     runtime::MeshRef mesh = exec::mesh_of(*graph, infos);
     if (mesh && e.mesh && runtime::same_devices(*mesh, *e.mesh)) mesh = e.mesh;  // which says what axes are explicit
     e.runs_on = mesh;
-    e.plan = ctx.types_only() ? trace::types_only_plan(*graph, mesh) : ctx.plans().get(ctx.table(), graph, infos, mesh);
+    e.plan = ctx.plans().get(ctx.target(), graph, infos, mesh);
     return e;
   }
 

@@ -13,10 +13,10 @@ void push_number(const Value& v, Gathered& out) {
     out.numbers.emplace_back(*v.get<double>());
 }
 
-bool same_info(const exec::ArgInfo& info, const runtime::DeviceArray& a) {
+bool same_info(const exec::ArrayInfo& info, const runtime::DeviceArray& a) {
   if (!(info.layout == a.layout) || !(info.distinct == a.distinct) || !(info.type == a.type)) return false;
   if (info.mesh == a.type.mesh) return true;
-  exec::ArgInfo other = exec::arg_info(a);
+  exec::ArrayInfo other = exec::array_info(a);
   return info == other;
 }
 
@@ -26,7 +26,7 @@ Pattern Pattern::of(const Value& v) {
   Pattern p;
   if (is_array(v)) {
     p.kind_ = Kind::Array;
-    p.info_ = exec::arg_info(*v.tensor().array());
+    p.info_ = exec::array_info(*v.tensor().array());
   } else if (v.is<std::int64_t>()) {
     p.kind_ = Kind::Integer;
   } else if (v.is<double>()) {
