@@ -45,11 +45,6 @@ View global_order(const DeviceArray& a, std::vector<int>& pending) {
   return out;
 }
 
-// Arrays without data are types: a checker of programs computes with them (Context::types_only).
-void need_data(const DeviceArray& a) {
-  if (!a.buffer) throw RuntimeError("unknown", "the elements of " + to_string(a.type) + " are known only in a run");
-}
-
 }  // namespace
 
 Shape DeviceArray::local() const { return type.mesh ? local_shape(*type.mesh, type.shape, layout) : type.shape; }
@@ -73,14 +68,24 @@ std::shared_ptr<DeviceArray> new_block(Pool& pool, DType dtype, Shape shape, boo
   return out;
 }
 
+ArrayRef here(Pool& pool, const ArrayRef& a) {
+  if (a->buffer) return a;
+  if (!a->elsewhere)
+    throw RuntimeError("unknown", "the elements of " + to_string(a->type) + " are known only in a run");
+  auto out = std::make_shared<DeviceArray>(*a);
+  out->buffer = a->elsewhere->fetch(pool, *a);
+  out->elsewhere = nullptr;
+  return out;
+}
+
 ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool weak) {
   auto out = new_block(pool, dtype, std::move(shape), weak);
   if (out->buffer->bytes() > 0) std::memcpy(out->buffer->data(), data, out->buffer->bytes());
   return out;
 }
 
-ArrayRef to_host(Pool& pool, const ArrayRef& a) {
-  need_data(*a);
+ArrayRef to_host(Pool& pool, const ArrayRef& array) {
+  const ArrayRef a = here(pool, array);
   if (a->distinct.empty()) return a;
   std::vector<int> pending;
   const View blocks = global_order(*a, pending);
@@ -110,13 +115,13 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a) {
 }
 
 View global_view(const DeviceArray& a) {
-  need_data(a);
+  if (!a.buffer) throw RuntimeError("unknown", "the elements of " + to_string(a.type) + " are not in this process");
   std::vector<int> pending;
   return global_order(a, pending);
 }
 
-ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position) {
-  need_data(*a);
+ArrayRef block_of(Pool& pool, const ArrayRef& array, std::int64_t position) {
+  const ArrayRef a = here(pool, array);
   const Shape local = a->local();
   auto out = new_block(pool, a->type.dtype, local, a->type.weak);
   std::int64_t block = 0;
