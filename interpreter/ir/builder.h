@@ -38,6 +38,9 @@ class Builder {
     graph_.local = true;
     graph_.mesh = std::move(mesh);
   }
+  // In what nobody has written, a derivative, a sum that is still pending is finished where the operation would round
+  // its terms one by one; elsewhere that is an error.
+  void set_finishes_sums() { finishes_sums_ = true; }
   grammar::Span span() const { return span_; }
   void set_span(grammar::Span s) { span_ = s; }  // given to the nodes that follow
 
@@ -45,6 +48,7 @@ class Builder {
   const OpTable& table_;
   Graph graph_;
   grammar::Span span_;
+  bool finishes_sums_ = false;
 };
 
 class SpanScope {  // sets a builder's span for a block

@@ -1,21 +1,11 @@
 #include "interpreter/ir/infer.h"
 
 #include "interpreter/ir/explicit_law.h"
+#include "interpreter/ir/linear.h"
 
 namespace shard::ir {
-namespace {
-
 using runtime::Kind;
 using runtime::RuntimeError;
-
-std::vector<Kind> result_kinds(const OpCall& call, std::size_t results) {
-  if (call.op.dtype.result) return call.op.dtype.result(call);
-  if (call.in.empty())
-    throw std::logic_error("row `" + std::string(call.op.name) + "` has no operands and no dtype column");
-  return std::vector<Kind>(results, call.in[0].kind());
-}
-
-}  // namespace
 
 std::vector<Type> infer(const OpCall& call) {
   if (call.op.infer) return call.op.infer(call);
