@@ -20,7 +20,8 @@ struct Surroundings {  // the same for a graph and its regions
   const Mesh* mesh = nullptr;
   runtime::MeshRef mesh_ref;
   runtime::Pool& pool;
-  AxisSet frozen;  // axes whose coordinate is fixed while the region runs
+  AxisSet frozen;      // axes whose coordinate is fixed while the region runs
+  bool exact = false;  // every sum over devices in the order of runtime::reduce_blocks: none is fused with a product
 };
 
 // How a parameter comes: relative to the pointer in its slot.
@@ -91,8 +92,7 @@ class Lowering {
   bool emit_view(const ir::Node& n);  // core operations that only see their operand differently
   // collectives.cpp
   void emit_collective(const ir::Node& n);
-  Place reduce_devices(const Place& p, runtime::Reduce op,
-                       const std::vector<AxisId>& axes);  // over those of `axes` that are distinct
+  Place reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over);
   Place scaled(const Place& p, std::int64_t by);
   Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);
   Place permute_devices(const ir::Node& n, const Place& p);

@@ -28,10 +28,9 @@ std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position) {
   return at;
 }
 
-// The physical array seen in global order: for each dimension its axes, major to minor, then the local size. `pending`
-// gets the dimensions of the view (in front) that hold terms of an unreduced value. Other distinct axes hold the same
-// value: index 0.
-View global_order(const DeviceArray& a, std::vector<int>& pending) {
+// The physical array seen in global order: for each dimension its axes, major to minor, then the local size. In front
+// `pending` dimensions hold the terms of an unreduced value. Other distinct axes hold the same value: index 0.
+View global_order(const DeviceArray& a, int& pending) {
   const View v = a.view();
   const std::vector<AxisId> distinct = a.distinct.list();
   View out{v.dtype, {}, {}, v.data};
@@ -42,10 +41,8 @@ View global_order(const DeviceArray& a, std::vector<int>& pending) {
         out.strides.push_back(v.strides[i]);
       }
   };
-  for (const AxisId axis : a.layout.unreduced.list()) {
-    add_axis(axis);
-    pending.push_back(static_cast<int>(pending.size()));
-  }
+  for (const AxisId axis : a.layout.unreduced.list()) add_axis(axis);
+  pending = static_cast<int>(out.shape.size());
   for (std::size_t d = 0; d < a.type.shape.size(); ++d) {
     for (const AxisId axis : a.layout.dims[d].axes) add_axis(axis);
     out.shape.push_back(v.shape[distinct.size() + d]);
@@ -82,9 +79,9 @@ ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool 
 ArrayRef to_host(Pool& pool, const ArrayRef& a) {
   need_data(*a);
   if (a->distinct.empty()) return a;
-  std::vector<int> pending;
+  int pending = 0;
   const View blocks = global_order(*a, pending);
-  if (pending.empty() && is_contiguous(blocks) &&
+  if (pending == 0 && is_contiguous(blocks) &&
       a->distinct == a->layout.split_axes()) {  // memory is in order already
     auto out = std::make_shared<DeviceArray>();
     out->type = Type::of(a->type.dtype, a->type.shape, a->type.weak);
@@ -93,9 +90,9 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a) {
     return out;
   }
   auto out = single_block(pool, a->type.dtype, a->type.shape, a->type.weak);
-  const Shape kept(blocks.shape.begin() + static_cast<std::ptrdiff_t>(pending.size()), blocks.shape.end());
+  const Shape kept(blocks.shape.begin() + pending, blocks.shape.end());
   const View target = contiguous(a->type.dtype, kept, out->buffer->data());
-  if (pending.empty()) {
+  if (pending == 0) {
     copy(blocks, target);
   } else {
     const Pending p = a->layout.pending;
@@ -104,7 +101,7 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a) {
                       : p == Pending::Min ? Reduce::Min
                       : truth             ? Reduce::Or
                                           : Reduce::Sum;
-    reduce(op, blocks, pending, target);
+    reduce_blocks(op, blocks, pending, target);
   }
   return out;
 }
