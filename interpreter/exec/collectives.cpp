@@ -1,8 +1,9 @@
 // Collectives without groups, over the blocks of one storage: the devices along an axis are one more dimension of
 // memory. A sum is a reduction over that dimension, a gather is that dimension seen as a part of a local one, an
-// exchange swaps the two. Where strides allow it nothing is moved. A sum over devices is taken in the order of
-// `runtime::reduce`, whatever the threads.
+// exchange swaps the two. Where strides allow it nothing is moved. The order of a sum over devices is that of
+// `runtime::reduce_blocks`.
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 #include "interpreter/exec/lowering.h"
@@ -53,29 +54,32 @@ Place Lowering::scaled(const Place& p, std::int64_t by) {
   return out;
 }
 
+// Every device along `over` (major first) is a term, one that holds what others hold too. Equal terms need not be added
+// one by one where that gives the same bits: maxima and integers; floats where all sizes are powers of two, so that
+// equal subtrees meet.
 Place Lowering::reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over) {
-  std::vector<AxisId> summed;
+  const bool adds = op == runtime::Reduce::Sum;
+  bool once = !adds || !runtime::is_float(p.dtype);
+  if (!once)
+    once = std::all_of(over.begin(), over.end(),
+                       [&](AxisId a) { return std::has_single_bit(static_cast<std::uint64_t>(mesh_->size_of(a))); });
+  std::vector<AxisId> terms;
   AxisSet rest = p.distinct;
-  for (AxisId a : p.distinct.list())
-    if (std::find(over.begin(), over.end(), a) != over.end()) {
-      summed.push_back(a);
-      rest.remove(a);
-    }
-  if (summed.empty()) return p;
-  std::vector<AxisId> order = summed, kept = rest.list();
+  std::int64_t same = 1, differ = 1;
+  for (AxisId a : over) {
+    (p.distinct.has(a) ? differ : same) *= mesh_->size_of(a);
+    if (!once || p.distinct.has(a)) terms.push_back(a);
+    rest.remove(a);
+  }
+  if (differ == 1 && (once || same == 1)) return adds ? scaled(p, same) : p;
+  std::vector<AxisId> order = terms, kept = rest.list();
   order.insert(order.end(), kept.begin(), kept.end());
   Place out = fresh(p.dtype, rest, p.shape);
   View in = view_of(p, order, mesh_), made = view_of(out, kept, mesh_);
-  std::vector<int> dims;
-  for (std::size_t i = 0; i < summed.size(); ++i) dims.push_back(static_cast<int>(i));
-  step(
-      [in, made, dims, op](void* const* i, void* const* o) mutable {
-        in.data = *i;
-        made.data = *o;
-        runtime::reduce(op, in, dims, made);
-      },
-      {p}, {out});
-  return out;
+  step([sum = runtime::bind_reduce_blocks(op, in, static_cast<int>(terms.size()), made)](
+           void* const* i, void* const* o) { sum(*i, *o); },
+       {p}, {out});
+  return adds && once ? scaled(out, same) : out;
 }
 
 // A value of these distinct axes whose dimensions are made of several of memory, the major ones first. A view of `from`
@@ -181,11 +185,6 @@ void Lowering::emit_collective(const Node& n) {
   ir::Var out = n.outputs[0];
   if (n.op->comm == Comm::Index) return put(out, index_of_device(n));
   const Place p = place(n.inputs[0]);
-  std::int64_t devices = 1, same = 1;  // along the axes; those of them along which the value does not differ
-  for (AxisId a : list) {
-    devices *= mesh_->size_of(a);
-    if (!p.distinct.has(a)) same *= mesh_->size_of(a);
-  }
   auto without = [&](AxisSet s) {
     for (AxisId a : list) s.remove(a);
     return s;
@@ -198,13 +197,13 @@ void Lowering::emit_collective(const Node& n) {
   runtime::Reduce sum = p.dtype == DType::Bool ? runtime::Reduce::Or : runtime::Reduce::Sum;
   switch (n.op->comm) {
     case Comm::Cast: return put(out, p);
-    case Comm::Sum: return put(out, scaled(reduce_devices(p, sum, list), p.dtype == DType::Bool ? 1 : same));
+    case Comm::Sum: return put(out, reduce_devices(p, sum, list));
     case Comm::Max: return put(out, reduce_devices(p, runtime::Reduce::Max, list));
     case Comm::Min: return put(out, reduce_devices(p, runtime::Reduce::Min, list));
     case Comm::Permute: return put(out, permute_devices(n, p));
     case Comm::Slice: return put(out, own_part(p, dimension(n, "axis", p.shape.size()), list, around_.frozen, *mesh_));
     case Comm::ScatterSum: {  // the whole sum is as large as all its parts: they are views of it
-      Place whole = scaled(reduce_devices(p, sum, list), p.dtype == DType::Bool ? 1 : same);
+      Place whole = reduce_devices(p, sum, list);
       int d = dimension(n, "axis", p.shape.size());
       Place part = own_part(std::move(whole), d, list, around_.frozen, *mesh_);
       if (!tiled(n)) {

@@ -30,7 +30,7 @@ bool has_effect(const Node& n) {
 
 class Fusion {
  public:
-  Fusion(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh, bool fuse)
+  Fusion(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh, bool with_sums)
       : g_(g),
         distinct_(distinct),
         mesh_(mesh),
@@ -53,11 +53,10 @@ class Fusion {
     for (ir::Var v : g.results) is_result_[at(v)] = true;
     summed_.assign(g.nodes.size(), false);
     seen_.assign(g.nodes.size(), 0);
-    if (!fuse) return;
     for (std::size_t i = g.nodes.size(); i-- > 0;) {
       if (elementwise(static_cast<int>(i)))
         join_consumers(static_cast<int>(i));
-      else
+      else if (with_sums)
         join_sum(static_cast<int>(i));
     }
   }
@@ -206,8 +205,8 @@ class Fusion {
 }  // namespace
 
 std::vector<Unit> units_of(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh,
-                           bool fuse) {
-  return Fusion(g, distinct, mesh, fuse).ordered();
+                           bool with_sums) {
+  return Fusion(g, distinct, mesh, with_sums).ordered();
 }
 
 }  // namespace shard::exec

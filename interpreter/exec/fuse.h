@@ -16,8 +16,10 @@ struct Unit {
   bool summed = false;       // nodes: what is summed, then the psum
 };
 
-// In an order of execution; effects keep theirs. `fuse` false: one unit a node.
+// In an order of execution; effects keep theirs. `with_sums`: a contraction and the sum of its terms over devices may
+// be one, in an order of their own (that of the contraction, its summed dimensions and the devices together); the same
+// for any number of threads, but not for any number of processes, as the order of runtime::reduce_blocks is.
 std::vector<Unit> units_of(const ir::Graph& g, const std::vector<runtime::AxisSet>& distinct, const runtime::Mesh* mesh,
-                           bool fuse = true);
+                           bool with_sums = true);
 
 }  // namespace shard::exec

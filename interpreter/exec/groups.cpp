@@ -89,14 +89,11 @@ void Lowering::emit_grouped(const Node& n) {
                          : p.dtype == DType::Bool ? runtime::Reduce::Or
                                                   : runtime::Reduce::Sum;
     View in = view_of(t, others, mesh_), made = view_of(got, others, mesh_);
-    int axis = static_cast<int>(others.size()) + 1;
-    step(
-        [in, made, axis, op](void* const* i, void* const* o) mutable {
-          in.data = *i;
-          made.data = *o;
-          runtime::reduce(op, in, std::span<const int>(&axis, 1), made);
-        },
-        {t}, {got});
+    const auto member = static_cast<std::ptrdiff_t>(others.size()) + 1;  // to the front
+    std::rotate(in.shape.begin(), in.shape.begin() + member, in.shape.begin() + member + 1);
+    std::rotate(in.strides.begin(), in.strides.begin() + member, in.strides.begin() + member + 1);
+    step([sum = runtime::bind_reduce_blocks(op, in, 1, made)](void* const* i, void* const* o) { sum(*i, *o); }, {t},
+         {got});
   }
 
   // 3. Each device takes its part: from the group's memory, at an offset for its place in the group.

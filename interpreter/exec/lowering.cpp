@@ -58,7 +58,7 @@ void Lowering::bind(std::size_t i, Place place, std::int64_t whole) {
 }
 
 void Lowering::run() {
-  std::vector<Unit> units = units_of(g_, distinct_.of, mesh_);
+  std::vector<Unit> units = units_of(g_, distinct_.of, mesh_, !around_.exact);
   std::vector<int> unit_of(g_.types.size(), -1);
   for (std::size_t u = 0; u < units.size(); ++u)
     for (int i : units[u].nodes)

@@ -22,6 +22,7 @@ struct Surroundings {  // the same for a graph and its regions
   runtime::Pool& pool;
   AxisSet frozen;        // axes whose coordinate is fixed while the region runs
   bool measure = false;  // only what a device holds is asked for: no kernels are bound, arrays of any size
+  bool exact = false;    // every sum over devices in the order of runtime::reduce_blocks: none is fused with a product
 };
 
 // How a parameter comes: relative to the pointer in its slot.
@@ -98,8 +99,7 @@ class Lowering {
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
   // collectives.cpp
   void emit_collective(const ir::Node& n);
-  Place reduce_devices(const Place& p, runtime::Reduce op,
-                       const std::vector<AxisId>& axes);  // over those of `axes` that are distinct
+  Place reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over);
   Place scaled(const Place& p, std::int64_t by);
   Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);
   Place permute_devices(const ir::Node& n, const Place& p);

@@ -5,6 +5,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/ir/infer.h"
+#include "interpreter/ir/linear.h"
 #include "interpreter/ir/varying.h"
 
 namespace shard::ir {
@@ -57,6 +58,26 @@ void vary_alike(Builder& b, const OpDef& op, Vars& inputs) {
   }
 }
 
+void finish_rounded(Builder& b, const OpDef& op, Vars& inputs, const Attrs& attrs) {
+  std::vector<Type> types;
+  bool any = false;
+  for (Var v : inputs) {
+    types.push_back(b.type(v));
+    any |= !types.back().sharding.unreduced.empty() && types.back().sharding.pending == runtime::Pending::Sum;
+  }
+  if (!any) return;
+  const auto lin = linear(OpCall{op, types, attrs, {}, &b.graph(), inputs});
+  if (!lin || lin->exact) return;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (types[i].sharding.unreduced.empty()) continue;
+    Layout done{types[i].mesh, types[i].sharding};
+    done.sharding.unreduced = {};
+    if (!done.mesh->of_kind(runtime::AxisKind::Auto).empty())
+      for (auto& d : done.sharding.dims) d.open = true;  // left to the partitioner
+    inputs[i] = b.emit1(*b.core().shard, {inputs[i]}, {{"layout", std::move(done)}});
+  }
+}
+
 }  // namespace
 
 Var Builder::param(Type type) {
@@ -84,15 +105,18 @@ Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<Grap
 
 Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, std::vector<GraphRef> regions) {
   try {
-    if (auto* compose = std::get_if<Compose>(&op.kernel)) {
+    // What fails within a row that scripts can name is told in its name.
+    const auto named = [&](const auto& part) {
       try {
-        return (*compose)(*this, operands, attrs);
+        return part();
       } catch (const InnerError& e) {
         if (op.internal) throw;
         throw grammar::Error(e.diagnostic.code, e.diagnostic.span, renamed(e.what(), e.row, op.name),
                              {"in " + use_of(op, *this, operands)});
       }
-    }
+    };
+    if (auto* compose = std::get_if<Compose>(&op.kernel))
+      return named([&] { return (*compose)(*this, operands, attrs); });
     Vars inputs(operands.begin(), operands.end());
     if (op.dtype.operands != Operands::AsIs && !inputs.empty()) {
       runtime::Kind kind = type(inputs[0]).kind();
@@ -111,13 +135,16 @@ Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, 
         kind.dtype = runtime::to_inexact(kind.dtype);
       }
       // An integer array with a weak float is a weak float (JAX): the result, too, gives way to bf16.
-      for (Var& v : inputs) v = convert(*this, v, kind.dtype, kind.weak);
+      named([&] {
+        for (Var& v : inputs) v = convert(*this, v, kind.dtype, kind.weak);
+      });
     }
     if (!graph_.local) vary_alike(*this, op, inputs);
+    if (finishes_sums_) finish_rounded(*this, op, inputs, attrs);
     std::vector<Type> types;
     types.reserve(inputs.size());
     for (Var v : inputs) types.push_back(type(v));
-    std::vector<Type> results = infer(OpCall{op, types, attrs, regions});
+    std::vector<Type> results = infer(OpCall{op, types, attrs, regions, &graph_, inputs});
     if (limit_sizes_)
       for (const Type& t : results) runtime::checked_bytes(t.shape, runtime::size_of(t.dtype));
     return append(op, std::move(inputs), attrs, regions, std::move(results));

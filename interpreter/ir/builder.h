@@ -40,6 +40,9 @@ class Builder {
   }
   // What is recorded will run here: a result larger than any array may be is an error where it is recorded.
   void limit_sizes(bool on) { limit_sizes_ = on; }
+  // In what nobody has written, a derivative, a sum that is still pending is finished where the operation would round
+  // its terms one by one; elsewhere that is an error.
+  void set_finishes_sums() { finishes_sums_ = true; }
   grammar::Span span() const { return span_; }
   void set_span(grammar::Span s) { span_ = s; }  // given to the nodes that follow
 
@@ -48,6 +51,7 @@ class Builder {
   Graph graph_;
   grammar::Span span_;
   bool limit_sizes_ = false;
+  bool finishes_sums_ = false;
 };
 
 class SpanScope {  // sets a builder's span for a block

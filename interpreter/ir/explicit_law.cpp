@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "interpreter/ir/linear.h"
+
 namespace shard::ir {
 namespace {
 
@@ -27,34 +29,8 @@ std::string use(const OpCall& call) {
 
 bool is_elementwise(const OpDef& op) { return std::holds_alternative<runtime::Code>(op.kernel); }
 
-// Linear in all its array operands at once (add, concat, reshape, a sum): a pending sum may pass.
-bool jointly_linear(const OpCall& call) {
-  if (auto* code = std::get_if<runtime::Code>(&call.op.kernel); code && *code == runtime::Code::Identity)
-    return true;  // whatever its derivative
-  auto* t = std::get_if<Transposes>(&call.op.derivative);
-  return t && (t->jointly || call.in.size() == 1);
-}
-
-// Whether an operand is a term of what a jointly linear operation adds up, rather than what tells it how: a condition,
-// a start.
-bool is_term(const OpCall& call, std::size_t operand) {
-  auto* t = std::get_if<Transposes>(&call.op.derivative);
-  return !t || t->operands.empty() ||
-         std::find(t->operands.begin(), t->operands.end(), static_cast<int>(operand)) != t->operands.end();
-}
-
-// A quotient is linear in its numerator.
-bool is_quotient(const OpDef& op) {
-  auto* code = std::get_if<runtime::Code>(&op.kernel);
-  return code && *code == runtime::Code::Div;
-}
-
-// Linear in one operand, which the others only point into (a slice whose start is an operand, taking rows): -1 where it
-// is no such operation.
-int linear_operand(const OpCall& call) {
-  auto* t = std::get_if<Transposes>(&call.op.derivative);
-  return t && t->operands.size() == 1 && call.in.size() > 1 && !is_elementwise(call.op) ? t->operands[0] : -1;
-}
+// Whether an operand is a term of what is added up or scaled, rather than what tells how: a condition, a position.
+bool is_term(const std::optional<Linear>& lin, std::size_t operand) { return !lin || lin->scales || lin->in[operand]; }
 
 // Hands a dimension's axes out to its factors, the major one first; false where an axis does not divide what is left.
 bool hand_out(const Mesh& mesh, const Axes& axes, const DimFactors& dim, const FactorRule& rule,
@@ -169,63 +145,69 @@ std::string with_axes(const char* word, const Mesh& mesh, AxisSet axes) {
 }
 
 // A product, or a sum of products: linear in each operand while the others are fixed, the summed dimensions inside.
-bool is_contraction(const OpCall& call) {
-  return !is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) && !jointly_linear(call) &&
-         linear_operand(call) < 0;
+bool is_contraction(const OpCall& call, const std::optional<Linear>& lin) {
+  return lin && lin->scales && !is_elementwise(call.op);
 }
 
-// Whether a sum pending over `unreduced` may pass, and as what.
-void pass_unreduced(const OpCall& call, const Mesh& mesh, AxisSet unreduced, runtime::Pending pending) {
-  const bool quotient = is_quotient(call.op) && call.in.size() == 2 && call.in[1].sharding.unreduced.empty();
-  const bool product = quotient || (is_elementwise(call.op) && std::holds_alternative<Transposes>(call.op.derivative) &&
-                                    !jointly_linear(call));
-  const std::string axes = axes_text(mesh, unreduced.list());
-  const std::string finish = ". Finish the sum first: `shard x as P(...)`";
-  const int one = linear_operand(call);
-  bool elsewhere = false;  // pending in another operand than that one
-  for (std::size_t i = 0; i < call.in.size(); ++i)
-    elsewhere |= static_cast<int>(i) != one && !call.in[i].sharding.unreduced.empty();
-  if (one >= 0 && !elsewhere && pending == runtime::Pending::Sum) return;
-  if (jointly_linear(call) && pending == runtime::Pending::Sum) {
-    for (std::size_t i = 0; i < call.in.size(); ++i) {
-      const AxisSet mine = call.in[i].sharding.unreduced;
-      const bool number = !is_elementwise(call.op) && call.in.size() > 1 && call.in[i].rank() == 0;
-      if (number && mine.empty()) continue;  // to pad with
-      if (is_term(call, i) ? !(mine == unreduced) : !mine.empty())
-        refuse(use(call) +
-               (is_term(call, i) ? ": one is a sum pending over " + axes +
-                                       " and the other is not, so adding them would count it once a device"
-                                 : ": what it depends on is a sum pending over " + axes) +
-               finish);
-    }
-  } else if (product && pending == runtime::Pending::Sum) {
-    int holders = 0;
-    for (const Type& t : call.in) {
-      holders += !t.sharding.unreduced.empty();
-      if (t.sharding.unreduced.empty() && t.rank() > 0 && !t.sharding.reduced.contains(unreduced))
-        refuse(use(call) + ": a sum pending over " + axes + " may be " + (quotient ? "divided" : "multiplied") +
-               " by a value that is `reduced` over " + axes + " or by a number" + finish);
-    }
-    if (holders > 1) refuse(use(call) + ": a product of two pending sums is not a sum of products" + finish);
-  } else {
-    refuse(use(call) + " is not linear, so it cannot be taken of a sum pending over " + axes + finish);
+const char* const kFinish = ". Finish the sum first: `shard x as P(...)`";
+
+// Terms of operands that are added up: all pending alike.
+void pass_added(const OpCall& call, const Linear& lin, AxisSet unreduced, const std::string& axes) {
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const AxisSet mine = call.in[i].sharding.unreduced;
+    const bool number = !is_elementwise(call.op) && call.in.size() > 1 && call.in[i].rank() == 0;
+    if (number && mine.empty() && (!lin.in[i] || known_number(call, i) == 0.0)) continue;  // to pad with
+    if (lin.in[i] ? !(mine == unreduced) : !mine.empty())
+      refuse(use(call) +
+             (lin.in[i] ? ": one is a sum pending over " + axes +
+                              " and the other is not, so adding them would count it once a device"
+                        : ": what it depends on is a sum pending over " + axes) +
+             kFinish);
   }
 }
 
+// A term and what it is multiplied or divided by.
+void pass_scaled(const OpCall& call, const Linear& lin, AxisSet unreduced, const std::string& axes) {
+  int holders = 0;
+  bool quotient = false;
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    holders += !call.in[i].sharding.unreduced.empty();
+    quotient |= !lin.in[i];
+  }
+  for (const Type& t : call.in)
+    if (t.sharding.unreduced.empty() && t.rank() > 0 && !t.sharding.reduced.contains(unreduced))
+      refuse(use(call) + ": a sum pending over " + axes + " may be " + (quotient ? "divided" : "multiplied") +
+             " by a value that is `reduced` over " + axes + " or by a number" + kFinish);
+  if (holders > 1) refuse(use(call) + ": a product of two pending sums is not a sum of products" + kFinish);
+}
+
+// Whether a sum pending over `unreduced` may pass.
+void pass_unreduced(const OpCall& call, const std::optional<Linear>& lin, const Mesh& mesh, AxisSet unreduced,
+                    runtime::Pending pending) {
+  const std::string axes = axes_text(mesh, unreduced.list());
+  bool may = lin && pending == runtime::Pending::Sum && !is_contraction(call, lin);
+  for (std::size_t i = 0; may && !lin->jointly && i < call.in.size(); ++i)
+    may = lin->in[i] || call.in[i].sharding.unreduced.empty();
+  if (!may) refuse(use(call) + " is not linear, so it cannot be taken of a sum pending over " + axes + kFinish);
+  if (lin->jointly) pass_added(call, *lin, unreduced, axes);
+  if (lin->scales) pass_scaled(call, *lin, unreduced, axes);
+  if (!lin->exact) refuse(use(call) + " would round the terms of a sum pending over " + axes + " one by one" + kFinish);
+}
+
 // Over which axes the operands are reduced, beside those of a pending sum that they scale: they agree.
-AxisSet pass_reduced(const OpCall& call, const Mesh& mesh, AxisSet unreduced) {
+AxisSet pass_reduced(const OpCall& call, const std::optional<Linear>& lin, const Mesh& mesh, AxisSet unreduced) {
   bool only_numbers = true;  // a condition between numbers: the result is as the condition is
-  for (std::size_t i = 0; i < call.in.size(); ++i) only_numbers &= !is_term(call, i) || call.in[i].rank() == 0;
+  for (std::size_t i = 0; i < call.in.size(); ++i) only_numbers &= !is_term(lin, i) || call.in[i].rank() == 0;
   AxisSet reduced;
   for (std::size_t i = 0; i < call.in.size(); ++i)
-    if (is_term(call, i) || only_numbers) reduced |= call.in[i].sharding.reduced - unreduced;
-  if (reduced.empty() || !(is_elementwise(call.op) || jointly_linear(call))) return reduced;
+    if (is_term(lin, i) || only_numbers) reduced |= call.in[i].sharding.reduced - unreduced;
+  if (reduced.empty() || !(is_elementwise(call.op) || (lin && lin->jointly))) return reduced;
   bool writes = false;  // into an array, at places: what was never laid out follows it
-  for (std::size_t i = 0; i < call.in.size(); ++i) writes |= !is_elementwise(call.op) && !is_term(call, i);
+  for (std::size_t i = 0; i < call.in.size(); ++i) writes |= !is_elementwise(call.op) && !is_term(lin, i);
   for (std::size_t i = 0; i < call.in.size(); ++i) {
     const Type& t = call.in[i];
     const AxisSet mine = t.sharding.reduced - unreduced;
-    if (mine == reduced || !is_term(call, i) || (t.rank() == 0 && mine.empty()) || (writes && !t.mesh)) continue;
+    if (mine == reduced || !is_term(lin, i) || (t.rank() == 0 && mine.empty()) || (writes && !t.mesh)) continue;
     const std::string all = axes_text(mesh, reduced.list());
     const bool split = !(t.sharding.split_axes() & reduced).empty();
     refuse(use(call) + ": one is reduced over " + all + ", the other " +
@@ -246,8 +228,13 @@ void pass_pending(const OpCall& call, const Mesh& mesh, std::vector<Type>& resul
     reduced |= t.sharding.reduced;
     if (!t.sharding.unreduced.empty()) pending = t.sharding.pending;
   }
-  if (!unreduced.empty()) pass_unreduced(call, mesh, unreduced, pending);
-  reduced = reduced.empty() || is_contraction(call) ? AxisSet{} : pass_reduced(call, mesh, unreduced);
+  if (unreduced.empty() && reduced.empty()) {
+    for (Type& t : results) t.sharding.unreduced = t.sharding.reduced = {};
+    return;
+  }
+  const std::optional<Linear> lin = linear(call);
+  if (!unreduced.empty()) pass_unreduced(call, lin, mesh, unreduced, pending);
+  reduced = reduced.empty() || is_contraction(call, lin) ? AxisSet{} : pass_reduced(call, lin, mesh, unreduced);
   for (Type& t : results) {
     t.sharding.unreduced = unreduced;
     if (!unreduced.empty()) t.sharding.pending = pending;
@@ -288,16 +275,16 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
     if (out.mesh->axes[a].kind != runtime::AxisKind::Explicit && !out.sharding.unreduced.empty())
       refuse(std::string(call.op.name) + ": `unreduced` is for explicit axes, @" + out.mesh->axes[a].name +
              " is not one");
+  const std::optional<Linear> lin = linear(call);
   AxisSet pending = out.sharding.unreduced & out.mesh->of_kind(runtime::AxisKind::Explicit);
   if (!pending.empty()) {
     check_kind(call, rule, out, t);
     const AxisSet summed = summed_axes(call, rule);
-    auto* transposes = std::get_if<Transposes>(&call.op.derivative);
     const bool sums = std::any_of(rule.factors.begin(), rule.factors.end(),
                                   [](const Factor& f) { return f.kind == FactorKind::Reduced; });
     // Where the result is no sum of all that is given, a whole value is placed: the first device of the axes keeps it.
-    const bool placed =
-        out.sharding.pending == runtime::Pending::Sum && (!sums || (transposes && !transposes->operands.empty()));
+    const bool placed = out.sharding.pending == runtime::Pending::Sum &&
+                        (!sums || (lin && std::find(lin->in.begin(), lin->in.end(), false) != lin->in.end()));
     if (!summed.contains(pending) && !placed)
       refuse(use(call) + ": `out:` leaves a sum pending over " + axes_text(*out.mesh, out.sharding.unreduced.list()) +
              (summed.empty() ? std::string(", but no summed dimension is split")
@@ -310,15 +297,16 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
     left |= in.sharding.unreduced;
     if (!in.sharding.unreduced.empty()) kind = in.sharding.pending;
   }
-  const bool linear = jointly_linear(call) || linear_operand(call) >= 0;
-  if (!left.empty() && (!linear || kind != runtime::Pending::Sum)) pass_unreduced(call, *out.mesh, left, kind);
-  if (!out.sharding.reduced.empty() && is_contraction(call)) {
+  const bool moves = lin && !lin->scales && lin->exact;
+  if (!left.empty() && (!moves || kind != runtime::Pending::Sum)) pass_unreduced(call, lin, *out.mesh, left, kind);
+  if (!out.sharding.reduced.empty() && is_contraction(call, lin)) {
     const std::string axes = axes_text(*out.mesh, out.sharding.reduced.list());
     refuse(use(call) + ": a product is not reduced over " + axes +
            ". `shard` what comes out: `shard x as P(reduced: " + axes + ")`");
   }
-  const bool sum = jointly_linear(call) && std::any_of(rule.factors.begin(), rule.factors.end(),
-                                                       [](const Factor& f) { return f.kind == FactorKind::Reduced; });
+  const bool sum = lin && lin->jointly && std::any_of(rule.factors.begin(), rule.factors.end(), [](const Factor& f) {
+                     return f.kind == FactorKind::Reduced;
+                   });
   left = sum ? left - out.sharding.unreduced : AxisSet{};  // a sum of a pending sum stays pending (JAX)
   if (!(left & out.sharding.used_axes()).empty())
     refuse(use(call) + ": a sum pending over " + axes_text(*out.mesh, left.list()) +

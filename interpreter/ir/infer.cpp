@@ -17,6 +17,8 @@ void check_taken(const OpCall& call, runtime::Code code) {
                                      runtime::to_string(runtime::facts(code).takes) + ", got " + runtime::to_string(t));
 }
 
+}  // namespace
+
 std::vector<Kind> result_kinds(const OpCall& call, std::size_t results) {
   if (call.op.dtype.result) return call.op.dtype.result(call);
   if (const auto* code = std::get_if<runtime::Code>(&call.op.kernel)) {
@@ -27,8 +29,6 @@ std::vector<Kind> result_kinds(const OpCall& call, std::size_t results) {
     throw std::logic_error("row `" + std::string(call.op.name) + "` has no operands and no dtype column");
   return std::vector<Kind>(results, call.in[0].kind());
 }
-
-}  // namespace
 
 std::vector<Type> infer(const OpCall& call) {
   if (call.op.infer) return call.op.infer(call);

@@ -11,4 +11,7 @@ namespace shard::ir {
 
 std::vector<Type> infer(const OpCall& call);
 
+// Element types of the results: the dtype column, or the code's.
+std::vector<runtime::Kind> result_kinds(const OpCall& call, std::size_t results);
+
 }  // namespace shard::ir

@@ -21,12 +21,15 @@ namespace shard::ir {
 
 class Builder;
 
-// One use of an operation, as the columns see it: operand types, attributes and regions.
+// One use of an operation, as the columns see it: operand types, attributes and regions; and, where it is known, which
+// values of which graph (so far) the operands are.
 struct OpCall {
   const OpDef& op;
   std::span<const Type> in;
   const Attrs& attrs;
   std::span<const GraphRef> regions = {};
+  const Graph* graph = nullptr;
+  std::span<const Var> vars = {};
 };
 
 // ---- factors ----
@@ -62,6 +65,7 @@ struct NotDifferentiable {
 };                 // an error when a gradient would pass
 struct Partials {  // elementwise: d out / d in_i for every operand, an invalid Var where it is zero
   std::function<Vars(Builder&, const NodeView&)> of;
+  std::vector<int> linear = {};  // operands in which it is linear while the others are fixed: a numerator
 };
 struct Transposes {  // linear operations
   // Operands in which the operation is linear. `jointly`: in all of them together (concat: tangents go through at once,
@@ -71,6 +75,8 @@ struct Transposes {  // linear operations
   // The cotangent of operand i, of type `want` (shape, dtype and layout of that operand), from those of the results
   // (zeros already made where a result has none).
   std::function<Var(Builder&, const NodeView&, int operand, std::span<const Var> ct, const Type& want)> of;
+  // Where its attributes make it affine: it fills in what is not 0, which every term of a sum would add.
+  bool (*affine)(const OpCall&) = nullptr;
 };
 struct Pushed {
   Vars results, tangents;
@@ -196,7 +202,7 @@ struct OpDef {
   DTypeRule dtype = {};
   Derivative derivative = {};   // REQUIRED
   Kernel kernel = {};           // REQUIRED
-  KernelSumFn kernel_sum = {};  // with a sum over devices behind it: contractions and sums
+  KernelSumFn kernel_sum = {};  // with a sum over devices behind it: contractions
   bool any_order = false;       // the kernels write results whose dimensions lie in any order, not row-major only
   double flops = 1;             // per point of the factor space
   Comm comm = Comm::None;

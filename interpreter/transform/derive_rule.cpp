@@ -23,6 +23,7 @@ Vars transpose(Builder& b, const LinearMap& map, const NodeView& node, const std
                const std::vector<bool>& used, std::span<const Var> ct) {
   Builder g = builder_like(b.table(), b.graph());
   g.set_span(b.span());
+  g.set_finishes_sums();
   Vars in, out, args(from.size()), outer;
   for (Var v : node.in) in.push_back(g.param(b.type(v))), outer.push_back(v);
   for (Var v : node.out) out.push_back(g.param(b.type(v))), outer.push_back(v);

@@ -1,10 +1,11 @@
 // A sum over devices commutes with everything linear, as long as what else the operation takes is the same on all of
-// them. Which operations are linear in what is read from the derivative column.
+// them. Which operations are, and which without rounding, is ir/linear.h's to say.
 #include "interpreter/transform/early_sums.h"
 
 #include <algorithm>
 
 #include "interpreter/ir/builder.h"
+#include "interpreter/ir/linear.h"
 
 namespace shard::transform {
 namespace {
@@ -89,21 +90,22 @@ class EarlySums {
   bool rewritten(const Node& n) const { return sums(n) && (moves(n) || n.op->comm == Comm::ScatterSum); }
   bool differs(Var v, AxisSet over) const { return !(distinct_[at(v)] & over).empty(); }
 
-  // Operands of the node that makes v through which a sum over these axes passes; empty where it does not pass.
+  // Operands of the node that makes v through which a sum over these axes passes; empty where it does not pass: where
+  // the sum would be one of larger values, or of a type that rounds otherwise.
   Vars passes(const Node& n, AxisSet over) const {
-    const auto* linear = std::get_if<ir::Transposes>(&n.op->derivative);
-    bool simple = std::holds_alternative<runtime::Code>(n.op->kernel) || ir::shows_all(*n.op);
-    if (!linear || !simple || n.outputs.size() != 1) return {};
-    Vars out;
+    const std::vector<ir::Type> in = types(n.inputs);
+    const auto lin = ir::linear({*n.op, in, n.attrs, n.regions, &g_, n.inputs});
+    if (!lin || !lin->exact || n.outputs.size() != 1) return {};
+    const ir::Type& out = g_.type(n.outputs[0]);
+    Vars through;
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-      if (!linear->jointly && !differs(n.inputs[i], over)) continue;
-      bool in = linear->operands.empty() || std::find(linear->operands.begin(), linear->operands.end(),
-                                                      static_cast<int>(i)) != linear->operands.end();
-      if (!in || g_.type(n.inputs[i]).dtype != g_.type(n.outputs[0]).dtype) return {};
-      out.push_back(n.inputs[i]);
+      const bool differs_here = differs(n.inputs[i], over);
+      if (!differs_here && !(lin->jointly && lin->in[i])) continue;
+      if (!lin->in[i] || in[i].dtype != out.dtype || runtime::numel(in[i].shape) > runtime::numel(out.shape)) return {};
+      through.push_back(n.inputs[i]);
     }
-    if (!linear->jointly && out.size() != 1) return {};
-    return out;
+    if (!lin->jointly && through.size() != 1) return {};
+    return through;
   }
 
   // Whether a sum of v over these axes can be moved to contractions.

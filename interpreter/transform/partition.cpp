@@ -256,8 +256,10 @@ AxisSet Partitioner::settle_pending(const Node& n) {
     operands.push_back({pending, &x.layout, bytes_of(g_.type(v))});
   }
   if (!any) return {};
-  if (equal && n.outputs.size() == 1 &&
-      carries(b_.core(), n, operands, axes, wanted(n.outputs[0]), bytes_of(g_.type(n.outputs[0]))))
+  const std::vector<Type> in = types_of(g_, n.inputs);
+  if (equal && n.outputs.size() == 1 && n.regions.empty() &&
+      carries({*n.op, in, n.attrs, {}, &g_, n.inputs}, operands, axes, wanted(n.outputs[0]),
+              bytes_of(g_.type(n.outputs[0]))))
     return axes;
   for (Var v : n.inputs) finish(v);
   return {};

@@ -1,7 +1,7 @@
-// Pending sums: whether an operation may work on the terms of a sum instead of the sum. Reads the derivative column
-// (what is linear) and the core rows; called by partition.cpp for nodes with a pending operand.
+// Pending sums: whether an operation shall work on the terms of a sum instead of the sum. That it may is said by
+// ir/linear.h, that it pays is said here; called by partition.cpp for nodes with a pending operand.
 #pragma once
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op.h"
 #include "interpreter/transform/layout.h"
 
 namespace shard::transform {
@@ -13,9 +13,10 @@ struct CarryOperand {
 };
 
 // True where the result's terms can be computed from the operands' terms: the operation is linear in all pending
-// operands together, every other operand is the same for all terms, and nothing is made larger. `wish`: the layout that
-// the result shall have; where it is split over the axes of the sum the sum is better done (and scattered) before.
-bool carries(const ir::CoreOps& core, const ir::Node& node, std::span<const CarryOperand> operands, AxisSet axes,
-             const Sharding& wish, std::int64_t result_bytes);
+// operands together and exact, every other operand is the same for all terms, and nothing is made larger. `wish`: the
+// layout that the result shall have; where it is split over the axes of the sum the sum is better done (and scattered)
+// before.
+bool carries(const ir::OpCall& call, std::span<const CarryOperand> operands, AxisSet axes, const Sharding& wish,
+             std::int64_t result_bytes);
 
 }  // namespace shard::transform

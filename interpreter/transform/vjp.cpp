@@ -21,6 +21,7 @@ class Reverse {
  public:
   Reverse(const ir::OpTable& table, const Graph& f, std::span<const int> wrt, const std::vector<bool>& with_ct)
       : b_(builder_like(table, f)), f_(f), now_(f.types.size()), ct_(f.types.size()), pulls_(f.nodes.size()) {
+    b_.set_finishes_sums();
     Vars from, to;
     for (int w : wrt) from.push_back(f.params.at(static_cast<std::size_t>(w)));
     for (std::size_t i = 0; i < f.results.size(); ++i)

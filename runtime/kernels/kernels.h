@@ -2,6 +2,7 @@
 // Views carry any leading dimensions (devices, mapped axes) as ordinary dimensions: axes are given from the front of
 // the view. Everything is deterministic: the result's bits do not depend on the number of threads.
 #pragma once
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,18 @@ void iota(const View& out, int axis);                            // out[..., i, 
 // ---- reduce.cpp: over `axes`; out has the kept dimensions, in order. f16, bf16 sum in f32. Sums are pairwise in a
 // fixed order; Max and Min spread nan. Key is not reduced.
 void reduce(Reduce op, const View& in, std::span<const int> axes, const View& out);
+
+// ---- blocks.cpp: over the first `devices` dimensions, one block a device. The law of sums over devices: the blocks,
+// in row-major order of these dimensions (a collective's axes in its order, major first), are joined as neighbours, two
+// and two, level after level; a last one without a partner waits for the next level. So of 6 blocks
+// ((0 1) (2 3)) (4 5), of 7 ((0 1) (2 3)) ((4 5) 6). Each element goes this way, whatever the shape of a block, its
+// strides and the number of threads. f16 and bf16 are joined in f32 and rounded once, at the end.
+void reduce_blocks(Reduce op, const View& in, int devices, const View& out);
+// The same for any data of these shapes and strides.
+using BlockReduction = std::function<void(const void* in, void* out)>;
+BlockReduction bind_reduce_blocks(Reduce op, const View& in, int devices, const View& out);
+
+// ---- arg_reduce.cpp
 // Index (i32) of the largest or smallest along one axis, the first of equals, nan counts as the extreme (NumPy, JAX).
 void arg_reduce(bool largest, const View& in, int axis, const View& out);
 

@@ -11,8 +11,8 @@
 
 #include "runtime/array/half.h"
 #include "runtime/kernels/nest.h"
+#include "runtime/kernels/reduce_plan.h"
 #include "runtime/kernels/spread.h"
-#include "runtime/kernels/vector/table.h"
 
 namespace shard::runtime {
 namespace {
@@ -23,32 +23,11 @@ constexpr std::int64_t kSubtree = 64;   // leaves that one task joins; a power o
 constexpr std::int64_t kWork = 32 * 1024;  // elements a task should have at least
 constexpr int kLevels = 64;
 
-struct Plan {
-  DType type;              // of memory
-  std::size_t item, wide;  // bytes in memory, and of the accumulating type
-  Loop load = nullptr;     // for halves: memory -> f32
-  Loop store = nullptr;    // f32 -> memory
-  Loop join = nullptr;     // acc = op(a, b) in the accumulating type
-  void (*run)(const void*, std::int64_t, void*) = nullptr;
-};
-
-Plan plan_for(Reduce op, DType type) {
-  const VectorTable& t = vector_table();
-  Plan p{type, size_of(type), size_of(type), nullptr, nullptr, t.accumulate(op, type), t.run(op, type)};
-  if (!p.join) throw RuntimeError("kernel", "this reduction does not exist for " + std::string(name(type)));
-  if (type == DType::F16 || type == DType::BF16) {
-    p.wide = 4;
-    p.load = type == DType::F16 ? t.load_f16 : t.load_bf16;
-    p.store = type == DType::F16 ? t.store_f16 : t.store_bf16;
-  }
-  return p;
-}
-
 // Joins equal subtrees as they are completed: level i holds the join of 2^i leaves. Every level is `width` elements
 // apart.
 class Tree {
  public:
-  Tree(const Plan& p, unsigned char* levels, std::size_t width, std::int64_t n)
+  Tree(const ReducePlan& p, unsigned char* levels, std::size_t width, std::int64_t n)
       : p_(p), levels_(levels), width_(width), n_(n) {}
   // Where the next leaf is to be put.
   unsigned char* leaf() { return levels_ + width_ * static_cast<std::size_t>(depth_); }
@@ -68,7 +47,7 @@ class Tree {
     p_.join(low, low + width_, nullptr, low, n_);
     --depth_;
   }
-  const Plan& p_;
+  const ReducePlan& p_;
   unsigned char* levels_;
   std::size_t width_;
   std::int64_t n_;
@@ -77,7 +56,7 @@ class Tree {
 };
 
 struct Job {  // kept and reduced dimensions of an input, merged
-  Plan p;
+  ReducePlan p;
   const unsigned char* data;
   Nest<1> kept, reduced;
   unsigned char* out;
@@ -91,7 +70,7 @@ void store_result(const Job& job, const unsigned char* wide, std::int64_t at, st
 }
 
 // ---- the reduced elements lie in dense lines
-void run_leaf(const Plan& p, const unsigned char* data, std::int64_t n, unsigned char* result) {
+void run_leaf(const ReducePlan& p, const unsigned char* data, std::int64_t n, unsigned char* result) {
   if (!p.load) return p.run(data, n, result);
   float buffer[kReduceRun];
   p.load(data, nullptr, nullptr, buffer, n);
@@ -255,7 +234,7 @@ void reduce(Reduce op, const View& in, std::span<const int> axes, const View& ou
   std::int64_t kept_count = 1, reduced_count = 1;
   for (std::size_t i = 0; i < in.shape.size(); ++i) (gone[i] ? reduced_count : kept_count) *= in.shape[i];
   if (kept_count == 0) return;
-  const Plan p = plan_for(op, in.dtype);
+  const ReducePlan p = reduce_plan(op, in.dtype);
   if (reduced_count == 0) return fill_identity(op, out);
 
   Job job{p, in.as<const unsigned char>(), {}, {}, out.as<unsigned char>()};

@@ -19,10 +19,9 @@ std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position) {
   return at;
 }
 
-// The physical array seen in global order: for each dimension its axes, major to minor, then the local size. `pending`
-// gets the dimensions of the view (in front) that hold terms of an unreduced value. Other distinct axes hold the same
-// value: index 0.
-View global_order(const DeviceArray& a, std::vector<int>& pending) {
+// The physical array seen in global order: for each dimension its axes, major to minor, then the local size. In front
+// `pending` dimensions hold the terms of an unreduced value. Other distinct axes hold the same value: index 0.
+View global_order(const DeviceArray& a, int& pending) {
   const View v = a.view();
   const std::vector<AxisId> distinct = a.distinct.list();
   View out{v.dtype, {}, {}, v.data};
@@ -33,10 +32,8 @@ View global_order(const DeviceArray& a, std::vector<int>& pending) {
         out.strides.push_back(v.strides[i]);
       }
   };
-  for (const AxisId axis : a.layout.unreduced.list()) {
-    add_axis(axis);
-    pending.push_back(static_cast<int>(pending.size()));
-  }
+  for (const AxisId axis : a.layout.unreduced.list()) add_axis(axis);
+  pending = static_cast<int>(out.shape.size());
   for (std::size_t d = 0; d < a.type.shape.size(); ++d) {
     for (const AxisId axis : a.layout.dims[d].axes) add_axis(axis);
     out.shape.push_back(v.shape[distinct.size() + d]);
@@ -87,10 +84,9 @@ ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool 
 ArrayRef to_host(Pool& pool, const ArrayRef& array) {
   const ArrayRef a = here(pool, array);
   if (a->distinct.empty()) return a;
-  std::vector<int> pending;
+  int pending = 0;
   const View blocks = global_order(*a, pending);
-  if (pending.empty() && is_contiguous(blocks) &&
-      a->distinct == a->layout.split_axes()) {  // memory is in order already
+  if (pending == 0 && is_contiguous(blocks) && a->distinct == a->layout.split_axes()) {  // memory is in order already
     auto out = std::make_shared<DeviceArray>();
     out->type = Type::of(a->type.dtype, a->type.shape, a->type.weak);
     out->layout = out->type.sharding;
@@ -98,9 +94,9 @@ ArrayRef to_host(Pool& pool, const ArrayRef& array) {
     return out;
   }
   auto out = new_block(pool, a->type.dtype, a->type.shape, a->type.weak);
-  const Shape kept(blocks.shape.begin() + static_cast<std::ptrdiff_t>(pending.size()), blocks.shape.end());
+  const Shape kept(blocks.shape.begin() + pending, blocks.shape.end());
   const View target = contiguous(a->type.dtype, kept, out->buffer->data());
-  if (pending.empty()) {
+  if (pending == 0) {
     copy(blocks, target);
   } else {
     const Pending p = a->layout.pending;
@@ -109,14 +105,14 @@ ArrayRef to_host(Pool& pool, const ArrayRef& array) {
                       : p == Pending::Min ? Reduce::Min
                       : truth             ? Reduce::Or
                                           : Reduce::Sum;
-    reduce(op, blocks, pending, target);
+    reduce_blocks(op, blocks, pending, target);
   }
   return out;
 }
 
 View global_view(const DeviceArray& a) {
   if (!a.buffer) throw RuntimeError("unknown", "the elements of " + to_string(a.type) + " are not in this process");
-  std::vector<int> pending;
+  int pending = 0;
   return global_order(a, pending);
 }
 

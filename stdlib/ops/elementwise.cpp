@@ -180,11 +180,10 @@ void register_arithmetic(OpTable& t) {
                                                       want);
                              }}))
       .aliases = {"multiply"};
+  ir::Derivative of_quotient = partials2([](Expr, Expr y, Expr z) { return std::pair{1.0 / y, -(z / y)}; });
+  std::get<ir::Partials>(of_quotient).linear = {0};
   t.add(binary_row("div", "div(x, y)", "True quotient; integers give f32.", Code::Div, Operands::Inexact,
-                   partials2([](Expr, Expr y, Expr z) {
-                     return std::pair{1.0 / y, -(z / y)};
-                   }),
-                   {0.5, 3}))
+                   std::move(of_quotient), {0.5, 3}))
       .aliases = {"divide"};
   t.add(counting_row(t, "floor_divide", "floor_divide(x, y)",
                      binary_row("quotient", "quotient(x, y)", "Quotient rounded down.", Code::FloorDiv,
@@ -360,14 +359,6 @@ void register_select(OpTable& t) {
                    return flows ? ir::convert(b, ct[0], want.dtype, want.weak) : ir::zeros(b, want);
                  }};
   convert.kernel = Code::Convert;
-  convert.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
-    const Type& x = call.in[0];
-    const DType to = call.attrs.dtype("dtype");
-    const bool rounds = runtime::is_float(x.dtype) && !runtime::is_float(to);
-    if (x.sharding.unreduced.empty() || (!rounds && to != DType::Bool)) return std::nullopt;
-    return "cast of " + runtime::to_string(x) + " to " + std::string(runtime::name(to)) +
-           " would round the terms of a pending sum one by one. Finish the sum first: `shard x as P(...)`";
-  };
   convert.internal = true;
   convert.samples = {{{f32({4, 6}, -3, 3)}, {{"dtype", DType::F64}}},
                      {{f32({4, 6}, -3, 3)}, {{"dtype", DType::I32}}},

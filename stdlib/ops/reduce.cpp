@@ -41,15 +41,6 @@ ir::KernelFn reduce_kernel(Reduce op) {
   };
 }
 
-// Sums over the first `terms` dimensions as well: the devices of a sum that follows.
-BoundKernel sum_kernel(const KernelCall& c, int terms) {
-  View in = c.in[0], out = c.out[0];
-  std::vector<int> axes = from_front(c.attrs.ints("axes"), in.rank()), all;
-  for (int d = 0; d < terms; ++d) all.push_back(d);
-  all.insert(all.end(), axes.begin(), axes.end());
-  return [=](void* const* i, void* const* o) { runtime::reduce(Reduce::Sum, at(in, i[0]), all, at(out, o[0])); };
-}
-
 // The largest or smallest shares its derivative equally among ties (JAX).
 Vars extreme_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   if (!tangents[0].valid()) return {Var{}};
@@ -108,7 +99,6 @@ OpDef reduce_row(std::string_view name, std::string_view signature, std::string_
   row.dtype.operands = Operands::AsIs;
   row.derivative = std::move(derivative);
   row.kernel = reduce_kernel(op);
-  if (op == Reduce::Sum) row.kernel_sum = sum_kernel;
   row.samples =
       truth ? reduce_samples(DType::Bool, 0, 2) : reduce_samples(DType::F32, op == Reduce::Prod ? 0.5 : -2, 2);
   if (!truth) row.samples.push_back({{i32({4, 6})}, {{"axes", Ints{-2}}}});

@@ -512,7 +512,9 @@ void register_index(OpTable& t) {
     return i.r.rule;
   };
   take_row.dtype = {Operands::AsIs, kind_of_first("take")};
-  take_row.derivative = Transposes{{0}, false, take_transpose};
+  take_row.derivative = Transposes{{0}, false, take_transpose, [](const OpCall& call) {
+                                     return call.attrs.text("bounds") == "nan" && !runtime::is_float(call.in[0].dtype);
+                                   }};
   take_row.kernel = ir::KernelFn(bind_take);
   take_row.explicit_refuses = index_refuses;
   take_row.partition = take_locally;

@@ -1,0 +1,116 @@
+#include "interpreter/ir/linear.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "interpreter/ir/infer.h"
+
+namespace shard::ir {
+namespace {
+
+using runtime::Code;
+using runtime::DType;
+
+bool is_code(const OpDef& op, Code code) {
+  auto* mine = std::get_if<Code>(&op.kernel);
+  return mine && *mine == code;
+}
+
+// Operands, and whether jointly, as the columns say. An Identity hands its operand on, whatever its derivative is.
+struct Said {
+  std::vector<int> operands;  // empty: all
+  bool jointly = false;
+};
+std::optional<Said> said(const OpCall& call) {
+  if (is_code(call.op, Code::Identity)) return Said{};
+  if (auto* t = std::get_if<Transposes>(&call.op.derivative); t && !(t->affine && t->affine(call)))
+    return Said{t->operands, t->jointly};
+  if (auto* p = std::get_if<Partials>(&call.op.derivative); p && !p->linear.empty()) return Said{p->linear, false};
+  return std::nullopt;
+}
+
+// Bits behind the point of a number in [1, 2), and the powers of two that are numbers of full precision.
+struct FloatKind {
+  int bits, low, high;
+};
+std::optional<FloatKind> float_kind(DType t) {
+  switch (t) {
+    case DType::F16: return FloatKind{10, -14, 15};
+    case DType::BF16: return FloatKind{7, -126, 127};
+    case DType::F32: return FloatKind{23, -126, 127};
+    case DType::F64: return FloatKind{52, -1022, 1023};
+    default: return std::nullopt;
+  }
+}
+
+// Whether every number of `from` is one of `to`, and their sums are: integers wrap, each kind in its own way.
+bool keeps(DType from, DType to) {
+  if (from == to) return true;
+  const auto a = float_kind(from), b = float_kind(to);
+  return a && b && a->bits <= b->bits && a->low >= b->low && a->high <= b->high;
+}
+
+bool is_power_of_two(double x, DType t) {
+  int exponent = 0;
+  const auto kind = float_kind(t);
+  return kind && std::fabs(std::frexp(x, &exponent)) == 0.5 && exponent - 1 >= kind->low && exponent - 1 <= kind->high;
+}
+
+// Scaling terms of this type by the operands that are not terms.
+bool scales_exactly(const OpCall& call, const std::vector<bool>& term, DType t) {
+  if (t != DType::F16 && t != DType::BF16) return true;
+  if (!std::holds_alternative<Code>(call.op.kernel)) return false;  // a sum of many that are scaled
+  // Of a product each factor may be the sum; it is exact in one where the others are known.
+  std::size_t unknown = 0, others = 0;
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const auto number = known_number(call, i);
+    const bool fits = number && is_power_of_two(*number, t);
+    unknown += !fits;
+    others += !fits && !term[i];
+  }
+  return others == 0 && unknown <= 1;
+}
+
+const Node* producer(const Graph& g, Var v) {
+  for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n)
+    if (std::find(n->outputs.begin(), n->outputs.end(), v) != n->outputs.end()) return &*n;
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<double> known_number(const OpCall& call, std::size_t operand) {
+  if (!call.graph || operand >= call.vars.size()) return std::nullopt;
+  const Node* n = producer(*call.graph, call.vars[operand]);
+  while (n && n->inputs.size() == 1 &&
+         (is_code(*n->op, Code::Identity) || is_code(*n->op, Code::Convert) ||
+          std::holds_alternative<Alias>(n->op->kernel)))
+    n = producer(*call.graph, n->inputs[0]);
+  if (!n || !structure_of(*n->op) || *structure_of(*n->op) != Structure::Constant) return std::nullopt;
+  const AttrValue* value = n->attrs.find("value");
+  if (auto* d = value ? std::get_if<double>(value) : nullptr) return *d;
+  if (auto* i = value ? std::get_if<std::int64_t>(value) : nullptr) return static_cast<double>(*i);
+  return std::nullopt;
+}
+
+std::optional<Linear> linear(const OpCall& call) {
+  const std::size_t count = call.in.size();
+  if (count == 0 || structure_of(call.op)) return std::nullopt;
+  const auto columns = said(call);
+  if (!columns) return std::nullopt;
+  Linear out;
+  out.in.assign(count, columns->operands.empty());
+  for (int i : columns->operands)
+    if (static_cast<std::size_t>(i) < count) out.in[static_cast<std::size_t>(i)] = true;
+  out.jointly = columns->jointly || count == 1;
+  const auto first = static_cast<std::size_t>(std::find(out.in.begin(), out.in.end(), true) - out.in.begin());
+  if (first == count) return std::nullopt;
+  // Positions and conditions are integers and truth values that it is not linear in: they scale nothing.
+  for (std::size_t i = 0; i < count && !out.jointly; ++i)
+    out.scales |= i != first && (out.in[i] || runtime::is_float(call.in[i].dtype));
+  const DType dtype = call.in[first].dtype;
+  out.exact = keeps(dtype, result_kinds(call, 1).at(0).dtype) && (!out.scales || scales_exactly(call, out.in, dtype));
+  return out;
+}
+
+}  // namespace shard::ir

@@ -1,0 +1,73 @@
+// Sums over devices that the partitioner inserts, and their gradients' kin, keep to the law of
+// runtime/kernels/kernels.h whatever the shapes: the block of each device is summed by itself, as one device would, and
+// the terms are joined as neighbours by device index. Single collectives: collective_test.cpp,
+// tests/golden/manual/sum_order.shard.
+#include "tests/interpreter/execute.h"
+
+using namespace shard;
+using namespace shard::testing;
+
+namespace {
+
+Graph sum_of_rows(const Type& x, const MeshRef& m, const Sharding* wanted) {
+  Builder b(rows());
+  Var s = ir::reduce_sum(b, b.param(x), {0});
+  if (wanted) s = b.emit1(*b.core().shard, {s}, {{"layout", ir::Layout{m, *wanted}}});
+  return b.finish({s});
+}
+
+Array joined(std::vector<Array> terms) {
+  while (terms.size() > 1) {
+    std::vector<Array> next;
+    for (std::size_t i = 0; i < terms.size(); i += 2) {
+      next.push_back(terms[i]);
+      for (std::size_t k = 0; i + 1 < terms.size() && k < terms[i].size(); ++k)
+        next.back().set(k, terms[i].dtype == DType::F32 ? terms[i].load<float>(k) + terms[i + 1].load<float>(k)
+                                                        : terms[i].get(k) + terms[i + 1].get(k));
+    }
+    terms = std::move(next);
+  }
+  return terms[0];
+}
+
+// x split over `axes` (major first) along its first dimension; the sum is over the axes in mesh order.
+std::string wrong(const MeshRef& m, const Axes& axes, const Type& type, bool scattered) {
+  const Array x = numbers(type, 5);
+  Sharding layout = Sharding::replicated(type.shape.size()), wanted = Sharding::replicated(type.shape.size() - 1);
+  layout.dims[0].axes = axes;
+  if (scattered) wanted.dims[0].axes = axes;
+  const Graph g = sum_of_rows(type, m, scattered ? &wanted : nullptr);
+  Type block = type;
+  block.shape[0] /= m->size_of(layout.split_axes());
+  const Graph one = sum_of_rows(block, nullptr, nullptr);
+  std::vector<Array> terms;  // by device: the mesh has these axes only
+  for (const Array& b : split(x, *m, layout)) terms.push_back(execute(one, {b}, nullptr, {}).at(0));
+  const Array got = execute(g, {x}, m, {layout}).at(0), want = joined(terms);
+  return got.bytes == want.bytes ? "" : "other bits";
+}
+
+}  // namespace
+
+TEST_CASE("inserted sums over devices are one tree for all shapes") {
+  for (std::int64_t n = 2; n <= 9; ++n)
+    for (const DType t : {DType::F32, DType::F64})
+      for (const runtime::Shape& rest : std::vector<runtime::Shape>{{}, {1}, {5}, {2, 3}, {n * 2, 7}, {n, 300}, {4100}})
+        for (const std::int64_t each : {1, 3}) {
+          runtime::Shape shape = rest;
+          shape.insert(shape.begin(), n * each);
+          INFO(n << " devices, " << runtime::to_string(shape));
+          CHECK(wrong(mesh({{"X", n}}), {0}, Type::of(t, shape), false) == "");
+          if (!rest.empty() && rest[0] % n == 0) CHECK(wrong(mesh({{"X", n}}), {0}, Type::of(t, shape), true) == "");
+        }
+}
+
+TEST_CASE("inserted sums over several axes go by device index") {
+  for (const auto& [x, y] : std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 2}, {2, 3}, {3, 2}, {4, 2}, {3, 3}})
+    for (const Axes& axes : std::vector<Axes>{{0, 1}, {1, 0}})
+      for (const runtime::Shape& rest : std::vector<runtime::Shape>{{}, {6}, {x * y, 40}}) {
+        runtime::Shape shape = rest;
+        shape.insert(shape.begin(), x * y * 2);
+        INFO(x << " x " << y << ", " << runtime::to_string(shape));
+        CHECK(wrong(mesh({{"X", x}, {"Y", y}}), axes, Type::of(DType::F32, shape), false) == "");
+      }
+}
