@@ -45,7 +45,6 @@ ROOMS = {
 # Evaluating an expression may index, lay out or compile, and to do that these rooms evaluate: they stand on eval's
 # headers, and eval's sources (no header) call them through these doors.
 DOORS = {
-    'interpreter/lang/values': {'interpreter/lang/eval/interpreter.h'},   # tree.cpp, until the trees have a header
     'interpreter/lang/eval': {
         'interpreter/lang/index/index.h', 'interpreter/lang/index/items.h',
         'interpreter/lang/layouts/annotations.h', 'interpreter/lang/layouts/mesh_stmt.h',
