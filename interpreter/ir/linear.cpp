@@ -83,8 +83,7 @@ std::optional<double> known_number(const OpCall& call, std::size_t operand) {
   if (!call.graph || operand >= call.vars.size()) return std::nullopt;
   const Node* n = producer(*call.graph, call.vars[operand]);
   while (n && n->inputs.size() == 1 &&
-         (is_code(*n->op, Code::Identity) || is_code(*n->op, Code::Convert) ||
-          std::holds_alternative<Alias>(n->op->kernel)))
+         (is_code(*n->op, Code::Identity) || is_code(*n->op, Code::Convert) || shows_all(*n->op)))
     n = producer(*call.graph, n->inputs[0]);
   if (!n || !structure_of(*n->op) || *structure_of(*n->op) != Structure::Constant) return std::nullopt;
   const AttrValue* value = n->attrs.find("value");

@@ -216,7 +216,8 @@ TEST_CASE("the list of targets") {
 TEST_CASE("sums over devices that move early are a pass like the others, in regions too") {
   MeshRef m = mesh({{"X", 4}});
   auto body = region({f32({8, 16}), f32({16, 8}), f32({8, 8})}, [](Builder& b, const Vars& in) {
-    Var scaled = ir::mul(b, b.call("matmul", {in[0], in[1]}), ir::broadcast_to(b, ir::constant(b, 0.5), {8, 8}));
+    Var scaled = ir::mul(b, b.call("matmul", {in[0], in[1]}),
+                         ir::broadcast_to(b, ir::constant(b, 0.5, runtime::DType::F32), {8, 8}));
     return Vars{ir::add(b, in[2], scaled)};
   });
   Graph g = graph({f32({8, 16}), f32({16, 8}), f32({8, 8})}, [&](Builder& b, const Vars& in) {

@@ -31,10 +31,10 @@ TEST_CASE("shape arithmetic refuses what does not fit", "[shape]") {
 }
 
 TEST_CASE("broadcasting and strides", "[shape]") {
-  CHECK(broadcast({3, 1}, {4}) == Shape{3, 4});
-  CHECK(broadcast({}, {2}) == Shape{2});
-  CHECK(broadcast({1, 0}, {5, 1}) == Shape{5, 0});
-  CHECK_FALSE(broadcast({3}, {4}));
+  CHECK(broadcast(Shape{3, 1}, Shape{4}) == Shape{3, 4});
+  CHECK(broadcast(Shape{}, Shape{2}) == Shape{2});
+  CHECK(broadcast(Shape{1, 0}, Shape{5, 1}) == Shape{5, 0});
+  CHECK_FALSE(broadcast(Shape{3}, Shape{4}));
   CHECK_FALSE(broadcast({0}, {4}));
   CHECK(row_major({2, 3, 4}) == Strides{12, 4, 1});
   CHECK(row_major({2, 0, 4}) == Strides{4, 4, 1});

@@ -328,7 +328,7 @@ Format csv_format() {
           "an array or a record of columns",
           [](std::string_view, std::string_view path) { return path.ends_with(".csv") || path.ends_with(".tsv"); },
           [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Csv>(file); },
-          writes};
+          write_csv};
 }
 
 }  // namespace shard::stdlib

@@ -91,7 +91,7 @@ Format idx_format() {
           "one array",
           looks_like_idx,
           [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Idx>(file); },
-          writes};
+          write_idx};
 }
 
 }  // namespace shard::stdlib

@@ -220,7 +220,7 @@ Format npz_format() {
             return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06");
           },
           [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Npz>(file); },
-          writes};
+          write_npz};
 }
 
 }  // namespace shard::stdlib
