@@ -18,13 +18,7 @@ std::size_t hash_layout(std::size_t h, const runtime::Sharding& s) {
   return mix(h, s.unreduced.bits());
 }
 
-bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
-
-bool matches(const ArgInfo& info, const runtime::DeviceArray& a) {
-  return info.distinct == a.distinct && info.type == a.type && info.layout == a.layout &&
-         same_mesh(info.mesh, a.type.mesh);
-}
-bool matches(const ArgInfo& info, const ArgInfo& a) {
+bool same(const ArrayInfo& info, const ArrayInfo& a) {
   return info.distinct == a.distinct && info.type == a.type && info.layout == a.layout && same_mesh(info.mesh, a.mesh);
 }
 
@@ -50,47 +44,47 @@ void meet_all(runtime::MeshRef& mesh, const ir::Graph& g) {
 
 }  // namespace
 
-runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArgInfo> args, const runtime::MeshRef& current) {
+runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArrayInfo> args, const runtime::MeshRef& current) {
   runtime::MeshRef mesh;
-  for (const ArgInfo& a : args) meet(mesh, a.mesh);
+  for (const ArrayInfo& a : args) meet(mesh, a.mesh);
   meet_all(mesh, graph);
   return mesh && current && runtime::same_devices(*mesh, *current) ? current : mesh;
 }
 
-std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const ir::GraphRef& graph,
-                                                 std::span<const ArgInfo> args, const runtime::MeshRef& mesh) {
-  std::size_t key = ir::hash(*graph);
-  for (const ArgInfo& a : args) key = hash_layout(mix(mix(key, runtime::hash(a.type)), a.distinct.bits()), a.layout);
+std::shared_ptr<const Executable> PlanCache::get(const Target& target, const ir::GraphRef& graph,
+                                                 std::span<const ArrayInfo> args, const runtime::MeshRef& mesh) {
+  std::size_t key = mix(ir::hash(*graph), reinterpret_cast<std::size_t>(&target));
+  for (const ArrayInfo& a : args) key = hash_layout(mix(mix(key, runtime::hash(a.type)), a.distinct.bits()), a.layout);
   auto [begin, end] = plans_.equal_range(key);
   for (auto it = begin; it != end; ++it) {
     const Entry& e = it->second;
-    if (!same_mesh(e.mesh, mesh) || !std::equal(args.begin(), args.end(), e.args.begin(), e.args.end(),
-                                                [](const ArgInfo& a, const ArgInfo& b) { return matches(b, a); }))
+    if (e.target != &target || !same_mesh(e.mesh, mesh) ||
+        !std::equal(args.begin(), args.end(), e.args.begin(), e.args.end(), same))
       continue;
     if (e.graph == graph || ir::equal(*e.graph, *graph)) return e.plan;
   }
   if (plans_.size() >= limit_) clear();
-  auto plan = compile(table, *graph, args, mesh, pool_);
+  auto plan = compile(target, table_, *graph, args, mesh);
   ++compiled_;
-  plans_.emplace(key, Entry{graph, {args.begin(), args.end()}, mesh, plan});
+  plans_.emplace(key, Entry{&target, graph, {args.begin(), args.end()}, mesh, plan});
   return plan;
 }
 
-std::shared_ptr<const Executable> PlanCache::get(const ir::OpTable& table, const ir::GraphRef& graph,
+std::shared_ptr<const Executable> PlanCache::get(const Target& target, const ir::GraphRef& graph,
                                                  std::span<const ArrayRef> args, const runtime::MeshRef& current) {
   auto fits = [&](const Recent& r) {
-    return r.graph == graph && same_mesh(r.current, current) && r.args.size() == args.size() &&
+    return r.target == &target && r.graph == graph && same_mesh(r.current, current) && r.args.size() == args.size() &&
            std::equal(args.begin(), args.end(), r.args.begin(),
-                      [](const ArrayRef& a, const ArgInfo& b) { return matches(b, *a); });
+                      [](const ArrayRef& a, const ArrayInfo& b) { return matches(b, *a); });
   };
   auto [begin, end] = recent_.equal_range(graph.get());
   for (auto it = begin; it != end; ++it)
     if (fits(it->second)) return it->second.plan;
-  std::vector<ArgInfo> infos;
-  for (const ArrayRef& a : args) infos.push_back(arg_info(*a));
-  auto plan = get(table, graph, infos, mesh_of(*graph, infos, current));
+  std::vector<ArrayInfo> infos;
+  for (const ArrayRef& a : args) infos.push_back(array_info(*a));
+  auto plan = get(target, graph, infos, mesh_of(*graph, infos, current));
   if (recent_.size() >= kRecent) recent_.clear();
-  recent_.emplace(graph.get(), Recent{graph, std::move(infos), current, plan});
+  recent_.emplace(graph.get(), Recent{&target, graph, std::move(infos), current, plan});
   return plan;
 }
 

@@ -1,6 +1,5 @@
-// Compiled graphs, found again by the structure of the graph and the layouts of its arguments: so that `grad(fn(p) =
-// ...)` written inside a loop, and `x[i]` for a thousand i, compile once. Holds the pipeline from a graph to an
-// Executable in one place.
+// Compiled graphs, found again by the target, the structure of the graph and the layouts of its arguments: so that
+// `grad(fn(p) = ...)` written inside a loop, and `x[i]` for a thousand i, compile once.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -10,20 +9,21 @@
 #include <unordered_map>
 #include <vector>
 
-#include "interpreter/exec/executable.h"
+#include "interpreter/exec/target.h"
 
 namespace shard::exec {
 
 class PlanCache {
  public:
-  explicit PlanCache(runtime::Pool& pool, std::size_t limit = 4096) : pool_(pool), limit_(limit) {}
-  // The executable of `graph` for arguments laid out like `args`; compiled where it is not known yet.
-  std::shared_ptr<const Executable> get(const ir::OpTable& table, const ir::GraphRef& graph,
-                                        std::span<const ArgInfo> args, const runtime::MeshRef& mesh);
+  explicit PlanCache(const ir::OpTable& table, std::size_t limit = 4096) : table_(table), limit_(limit) {}
+  // The executable of `graph` on `target` for arguments laid out like `args`; compiled where it is not known yet. The
+  // target lives as long as the cache.
+  std::shared_ptr<const Executable> get(const Target& target, const ir::GraphRef& graph,
+                                        std::span<const ArrayInfo> args, const runtime::MeshRef& mesh);
   // The same for arrays, whose mesh is then found out (with the axis kinds of `current` where it is of the same
   // devices). Asking again for the same graph object costs no hashing of the graph.
-  std::shared_ptr<const Executable> get(const ir::OpTable& table, const ir::GraphRef& graph,
-                                        std::span<const ArrayRef> args, const runtime::MeshRef& current);
+  std::shared_ptr<const Executable> get(const Target& target, const ir::GraphRef& graph, std::span<const ArrayRef> args,
+                                        const runtime::MeshRef& current);
   std::size_t size() const { return plans_.size(); }
   std::size_t compiled() const { return compiled_; }  // how many were compiled so far
   void clear() {
@@ -33,19 +33,21 @@ class PlanCache {
 
  private:
   struct Entry {
+    const Target* target;
     ir::GraphRef graph;
-    std::vector<ArgInfo> args;
+    std::vector<ArrayInfo> args;
     runtime::MeshRef mesh;
     std::shared_ptr<const Executable> plan;
   };
   struct Recent {
+    const Target* target;
     ir::GraphRef graph;
-    std::vector<ArgInfo> args;
+    std::vector<ArrayInfo> args;
     runtime::MeshRef current;
     std::shared_ptr<const Executable> plan;
   };
   static constexpr std::size_t kRecent = 256;
-  runtime::Pool& pool_;
+  const ir::OpTable& table_;
   std::size_t limit_;  // the cache is emptied when it holds this many
   std::size_t compiled_ = 0;
   std::unordered_multimap<std::size_t, Entry> plans_;
@@ -55,6 +57,6 @@ class PlanCache {
 // The mesh that a graph runs on: that of its arguments and of the layouts inside; null where nothing was ever laid out.
 // Where `current` (may be null) is of the same devices, it is that one: it says of which kind the axes are now.
 // Throws RuntimeError("mesh") showing both where two differ.
-runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArgInfo> args, const runtime::MeshRef& current);
+runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArrayInfo> args, const runtime::MeshRef& current);
 
 }  // namespace shard::exec

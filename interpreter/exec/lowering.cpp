@@ -38,18 +38,14 @@ Place param_place(int storage, const ir::Type& type, AxisSet distinct, const Sur
   return dense_place(storage, type.dtype, distinct, type.shape, around.mesh);
 }
 
-Lowering::Lowering(const ir::Graph& g, Surroundings around, std::vector<AxisSet> params)
+Lowering::Lowering(const ir::Graph& g, Surroundings around, const transform::Distinct& distinct)
     : g_(g),
       around_(around),
       mesh_(around.mesh),
+      distinct_(distinct),
       places_(g.types.size()),
       needed_(g.types.size(), 0),
       result_(g.types.size(), 0) {
-  if (mesh_)
-    for (AxisSet& s : params)
-      for (AxisId a : s.list())
-        if (mesh_->size_of(a) == 1) s.remove(a);
-  distinct_ = transform::distinct_axes(g, params, mesh_, around.frozen);
   draft_.params = g.params.size();
   for (std::size_t i = 0; i < g.params.size(); ++i) {
     Storage s;
@@ -66,7 +62,7 @@ void Lowering::bind(std::size_t i, Place place, std::int64_t whole) {
 }
 
 void Lowering::run() {
-  std::vector<Unit> units = units_of(g_, distinct_, mesh_);
+  std::vector<Unit> units = units_of(g_, distinct_.of, mesh_);
   std::vector<int> unit_of(g_.types.size(), -1);
   for (std::size_t u = 0; u < units.size(); ++u)
     for (int i : units[u].nodes)
@@ -92,14 +88,14 @@ Place Lowering::fresh(DType dtype, AxisSet distinct, Shape shape) {
 
 Place Lowering::fresh(DType dtype, const Anchors& axes, Shape shape) {
   auto item = size_of(dtype);
-  std::int64_t one = runtime::checked_bytes(shape, item);
+  auto bytes = around_.measure ? runtime::bytes_of : runtime::checked_bytes;
+  std::int64_t one = bytes(shape, item);
   Shape whole = shape;
   if (!axes.empty()) {
     whole.insert(whole.begin(), 1);
     for (const Anchor& a : axes) whole[0] *= mesh_->size_of(a.axis);
   }
-  return anchored_place(draft_.temporary(runtime::checked_bytes(whole, item), one), dtype, axes, std::move(shape),
-                        mesh_);
+  return anchored_place(draft_.temporary(bytes(whole, item), one), dtype, axes, std::move(shape), mesh_);
 }
 
 int Lowering::constant_storage(runtime::BufferRef buffer) {
@@ -349,7 +345,9 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   }
   std::span<const View> views(inner);
   ir::KernelCall call{n.attrs, views.subspan(0, in.size()), views.subspan(in.size()), batch + groups, around_.pool};
-  step(summed.empty() ? (*plain)(call) : n.op->kernel_sum(call, groups), in, made);
+  ir::BoundKernel kernel;
+  if (!around_.measure) kernel = summed.empty() ? (*plain)(call) : n.op->kernel_sum(call, groups);
+  step(std::move(kernel), in, made);
   for (std::size_t i = 0; i < outputs.size(); ++i) put(outputs[i], made[i]);
 }
 

@@ -2,7 +2,7 @@
 // a kernel bound for its strides. Values that are only seen differently (broadcasts, reshapes, slices of a device's own
 // part, most gathers) get a Place in the storage of their operand and cost nothing. One Lowering a graph; bodies of
 // loops and branches get one of their own. Parts: lowering.cpp (the walk), elementwise.cpp, collectives.cpp,
-// groups.cpp, control.cpp; used by them and compile.cpp only.
+// groups.cpp, regions.cpp; used by them and lockstep.cpp only.
 #pragma once
 #include <span>
 #include <string>
@@ -20,7 +20,8 @@ struct Surroundings {  // the same for a graph and its regions
   const Mesh* mesh = nullptr;
   runtime::MeshRef mesh_ref;
   runtime::Pool& pool;
-  AxisSet frozen;  // axes whose coordinate is fixed while the region runs
+  AxisSet frozen;        // axes whose coordinate is fixed while the region runs
+  bool measure = false;  // only what a device holds is asked for: no kernels are bound, arrays of any size
 };
 
 // How a parameter comes: relative to the pointer in its slot.
@@ -30,12 +31,16 @@ Place param_place(int storage, const ir::Type& type, AxisSet distinct, const Sur
 // parameter's memory a result may take over (-2: none).
 struct BodyCall {
   const ir::GraphRef& region;
-  std::vector<AxisSet> distinct = {};
+  const transform::Distinct& distinct;
   std::vector<Place> params = {};
   std::vector<std::int64_t> whole = {};  // bytes of a parameter that may be overwritten, else 0
   std::vector<AxisSet> results = {};
   std::vector<int> wanted = {};
 };
+// What one device holds in a call of the program, without making anything that runs. (lockstep.cpp)
+MemoryUse memory_of(const Program& program, std::span<const ArrayInfo> arguments, const ir::OpTable& table,
+                    runtime::Pool& pool);
+
 struct Body {  // a compiled region
   Plan plan;
   std::vector<ResultRef> results;
@@ -45,7 +50,7 @@ Body compile_body(const BodyCall& call, const Surroundings& around);
 
 class Lowering {
  public:
-  Lowering(const ir::Graph& g, Surroundings around, std::vector<AxisSet> params);
+  Lowering(const ir::Graph& g, Surroundings around, const transform::Distinct& distinct);
 
   // Parameter i as it lies behind its slot; call for each before run(). `whole`: bytes of all its blocks where it is
   // dense, else 0.
@@ -56,13 +61,16 @@ class Lowering {
   // wanted[i] untouched.
   void finish_results(const std::vector<AxisSet>& distinct, const std::vector<int>* wanted);
   Draft& draft() { return draft_; }
-  const std::vector<AxisSet>& distinct() const { return distinct_; }
 
  private:
   friend class Emitter;
   static std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
   const ir::Type& type(ir::Var v) const { return g_.type(v); }
-  AxisSet axes(ir::Var v) const { return distinct_[at(v)]; }
+  AxisSet axes(ir::Var v) const { return distinct_.of[at(v)]; }
+  // Of a node of this graph.
+  const transform::Distinct::Inside& inside(const ir::Node& n) const {
+    return distinct_.inside[static_cast<std::size_t>(&n - g_.nodes.data())];
+  }
   const Place& place(ir::Var v) const { return places_[at(v)]; }
   void put(ir::Var v, Place p) { places_[at(v)] = std::move(p); }
 
@@ -98,7 +106,7 @@ class Lowering {
   Place permute_devices(const ir::Node& n, const Place& p);
   Place index_of_device(const ir::Node& n);
   void emit_grouped(const ir::Node& n);  // groups.cpp
-  // control.cpp
+  // regions.cpp
   // A new storage [outer..., length (where not negative), inner..., row...]: a place of distinct axes outer | inner,
   // shape [length, row...].
   Place arranged(DType dtype, AxisSet outer, std::int64_t length, AxisSet inner, Shape row);
@@ -113,7 +121,7 @@ class Lowering {
   const ir::Graph& g_;
   Surroundings around_;
   const Mesh* mesh_;
-  std::vector<AxisSet> distinct_;  // by Var::id
+  const transform::Distinct& distinct_;
   std::vector<Place> places_;
   std::vector<char> needed_;  // values that something outside of their unit reads
   std::vector<char> result_;  // values that are results of the graph

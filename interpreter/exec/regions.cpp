@@ -8,7 +8,6 @@
 #include "interpreter/exec/control.h"
 #include "interpreter/exec/lowering.h"
 #include "interpreter/transform/distinct.h"
-#include "interpreter/transform/early_sums.h"
 
 namespace shard::exec {
 
@@ -47,14 +46,14 @@ std::string names(AxisSet axes, const Mesh& mesh) {
   return out;
 }
 
-void refuse_talk(const Node& n, AxisSet blocks, const Mesh* mesh) {
+void refuse_communication(const Node& n, AxisSet blocks, const Mesh* mesh) {
   if (blocks.empty()) return;
   for (const auto& region : n.regions)
-    if (const Node* talker = transform::collective_over(*region, blocks, *mesh))
+    if (const Node* found = transform::collective_over(*region, blocks, *mesh))
       throw grammar::Error("collective", n.span,
                            "the condition differs between the devices along " + names(blocks, *mesh) +
                                ", so what it decides may not communicate there",
-                           {"it holds `" + std::string(talker->op->name) + "`",
+                           {"it holds `" + std::string(found->op->name) + "`",
                             "make the condition the same everywhere first, for example with pmax"});
 }
 
@@ -63,10 +62,7 @@ std::size_t count(const Node& n, const char* name) { return static_cast<std::siz
 }  // namespace
 
 Body compile_body(const BodyCall& call, const Surroundings& around) {
-  ir::Graph rewritten;
-  if (around.mesh)
-    rewritten = transform::with_early_sums(around.table, *call.region, call.distinct, *around.mesh, around.frozen);
-  Lowering lowering(around.mesh ? rewritten : *call.region, around, call.distinct);
+  Lowering lowering(*call.region, around, call.distinct);
   for (std::size_t i = 0; i < call.params.size(); ++i) lowering.bind(i, call.params[i], call.whole[i]);
   lowering.run();
   lowering.finish_results(call.results, &call.wanted);
@@ -142,9 +138,6 @@ std::int64_t extra(const Body& body, const Carried& c, const std::vector<Place>&
 }  // namespace
 
 void Lowering::emit_scan(const Node& n) {
-  std::vector<AxisSet> given;
-  for (ir::Var v : n.inputs) given.push_back(axes(v));
-  transform::LoopAxes loop = transform::loop_axes(n, given, mesh_, around_.frozen);
   auto s = std::make_shared<ScanLoop>();
   s->consts = count(n, "consts");
   s->carry = count(n, "carry");
@@ -153,23 +146,21 @@ void Lowering::emit_scan(const Node& n) {
   s->length = n.attrs.integer("length");
   s->reverse = n.attrs.has("reverse") && n.attrs.flag("reverse");
 
-  BodyCall call{n.regions[0]};
+  BodyCall call{n.regions[0], inside(n).regions[0]};
   std::vector<Place> in, out;
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     bool carried = i >= s->consts && i < s->consts + s->carry, row = i >= s->consts + s->carry;
-    AxisSet differs = carried ? loop.carry[i - s->consts] - around_.frozen : given[i];
-    Place p = carried ? dense(place(n.inputs[i]), differs) : place(n.inputs[i]);
+    Place p = carried ? dense(place(n.inputs[i]), axes(n.outputs[i - s->consts])) : place(n.inputs[i]);
     if (row) s->row_step.push_back(p.strides[0] * static_cast<std::int64_t>(runtime::size_of(p.dtype)));
     in.push_back(p);
     Place seen = behind(row ? row_of(p) : p, i, {});
     if (carried) seen.splat.reset();
     call.whole.push_back(carried ? bytes_of(seen, mesh_) : 0);
-    call.distinct.push_back(differs);
     call.params.push_back(std::move(seen));
   }
   for (std::size_t i = 0; i < n.outputs.size(); ++i) {
     bool carried = i < s->carry;
-    AxisSet differs = carried ? loop.carry[i] - around_.frozen : loop.stacked[i - s->carry] - around_.frozen;
+    const AxisSet differs = axes(n.outputs[i]);
     call.results.push_back(differs);
     call.wanted.push_back(carried ? static_cast<int>(s->consts + i) : -2);
     const ir::Type& t = type(n.outputs[i]);
@@ -194,34 +185,30 @@ void Lowering::emit_scan(const Node& n) {
 }
 
 void Lowering::emit_while(const Node& n) {
-  std::vector<AxisSet> given;
-  for (ir::Var v : n.inputs) given.push_back(axes(v));
-  transform::LoopAxes loop = transform::loop_axes(n, given, mesh_, around_.frozen);
-  AxisSet blocks = loop.condition - around_.frozen;
-  refuse_talk(n, blocks, mesh_);
+  const AxisSet blocks = inside(n).blocks;
+  refuse_communication(n, blocks, mesh_);
   auto w = std::make_shared<WhileLoop>();
   w->condition_consts = count(n, "cond_consts");
   w->body_consts = count(n, "body_consts");
   std::size_t first = w->condition_consts + w->body_consts;
   w->carry = n.inputs.size() - first;
-  Surroundings inside = around_;
-  inside.frozen |= blocks;
+  Surroundings around = around_;
+  around.frozen |= blocks;
 
-  BodyCall ask{n.regions[0]}, call{n.regions[1]};
+  BodyCall ask{n.regions[0], inside(n).regions[0]}, call{n.regions[1], inside(n).regions[1]};
   std::vector<Place> in, out;
-  auto give = [&](BodyCall& to, const Place& p, AxisSet differs, std::int64_t whole) {
+  auto give = [&](BodyCall& to, const Place& p, std::int64_t whole) {
     Place seen = behind(p, to.params.size(), blocks);
     if (whole) seen.splat.reset();
     to.params.push_back(std::move(seen));
-    to.distinct.push_back(differs - blocks);
     to.whole.push_back(whole);
   };
   for (std::size_t i = 0; i < first; ++i) {
     in.push_back(place(n.inputs[i]));
-    give(i < w->condition_consts ? ask : call, in.back(), given[i], 0);
+    give(i < w->condition_consts ? ask : call, in.back(), 0);
   }
   for (std::size_t i = 0; i < w->carry; ++i) {
-    AxisSet differs = loop.carry[i] - around_.frozen;
+    const AxisSet differs = axes(n.outputs[i]);
     ir::Var v = n.inputs[first + i];
     const ir::Type& t = type(v);
     Place start = dense(place(v), differs);
@@ -232,8 +219,8 @@ void Lowering::emit_while(const Node& n) {
     }
     in.push_back(start);
     std::int64_t whole = bytes_of(behind(start, 0, blocks), mesh_);
-    give(ask, start, differs, 0);
-    give(call, start, differs, whole);
+    give(ask, start, 0);
+    give(call, start, whole);
     call.results.push_back(differs - blocks);
     call.wanted.push_back(static_cast<int>(w->body_consts + i));
     out.push_back(blocks.empty() ? fresh(t.dtype, differs, t.shape)
@@ -241,7 +228,7 @@ void Lowering::emit_while(const Node& n) {
   }
   ask.results.push_back({});
   ask.wanted.push_back(-2);
-  Body condition = compile_body(ask, inside), body = compile_body(call, inside);
+  Body condition = compile_body(ask, around), body = compile_body(call, around);
   Carried c = carry_of(in, first, w->carry, body, blocks, mesh_);
   std::int64_t more = extra(body, c, in, first) + condition.peak_device_bytes;
   w->carry_bytes = c.bytes;
@@ -258,10 +245,10 @@ void Lowering::emit_while(const Node& n) {
 }
 
 void Lowering::emit_branch(const Node& n) {
-  AxisSet blocks = axes(n.inputs[0]);
-  refuse_talk(n, blocks, mesh_);
-  Surroundings inside = around_;
-  inside.frozen |= blocks;
+  const AxisSet blocks = inside(n).blocks;
+  refuse_communication(n, blocks, mesh_);
+  Surroundings around = around_;
+  around.frozen |= blocks;
   std::vector<Place> in, out;
   for (ir::Var v : n.inputs) in.push_back(place(v));
   for (ir::Var v : n.outputs) {
@@ -272,17 +259,16 @@ void Lowering::emit_branch(const Node& n) {
   auto choice = std::make_shared<BranchChoice>();
   std::int64_t more = 0;
   for (std::size_t r = 0; r < 2; ++r) {
-    BodyCall call{n.regions[r]};
+    BodyCall call{n.regions[r], inside(n).regions[r]};
     for (std::size_t i = 1; i < in.size(); ++i) {
       call.params.push_back(behind(in[i], i - 1, blocks));
-      call.distinct.push_back(axes(n.inputs[i]) - blocks);
       call.whole.push_back(0);
     }
     for (ir::Var v : n.outputs) {
       call.results.push_back(axes(v) - blocks);
       call.wanted.push_back(-2);
     }
-    Body body = compile_body(call, inside);
+    Body body = compile_body(call, around);
     more = std::max(more, body.peak_device_bytes);
     (r == 0 ? choice->then : choice->otherwise) = std::move(body.plan);
   }

@@ -117,7 +117,10 @@ Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, 
     std::vector<Type> types;
     types.reserve(inputs.size());
     for (Var v : inputs) types.push_back(type(v));
-    return append(op, std::move(inputs), attrs, regions, infer(OpCall{op, types, attrs, regions}));
+    std::vector<Type> results = infer(OpCall{op, types, attrs, regions});
+    if (limit_sizes_)
+      for (const Type& t : results) runtime::checked_bytes(t.shape, runtime::size_of(t.dtype));
+    return append(op, std::move(inputs), attrs, regions, std::move(results));
   } catch (const runtime::RuntimeError& e) {
     if (op.internal) throw InnerError(e.code, span_, e.what(), op.name);
     throw grammar::Error(e.code, span_, e.what(), {"in " + use_of(op, *this, operands)});

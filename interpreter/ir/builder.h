@@ -38,6 +38,8 @@ class Builder {
     graph_.local = true;
     graph_.mesh = std::move(mesh);
   }
+  // What is recorded will run here: a result larger than any array may be is an error where it is recorded.
+  void limit_sizes(bool on) { limit_sizes_ = on; }
   grammar::Span span() const { return span_; }
   void set_span(grammar::Span s) { span_ = s; }  // given to the nodes that follow
 
@@ -45,6 +47,7 @@ class Builder {
   const OpTable& table_;
   Graph graph_;
   grammar::Span span_;
+  bool limit_sizes_ = false;
 };
 
 class SpanScope {  // sets a builder's span for a block

@@ -74,7 +74,7 @@ class Checker {
 
   void types(lang::Interpreter& in, const std::string& path, const std::string& text) {
     lang::Check found(in);
-    in.context().set_types_only(true);
+    in.context().set_target(in.context().target("types"));
     const auto add = [&](const Diagnostic& d) { found.errors.push_back(d); };
     try {
       in.run(path, text);

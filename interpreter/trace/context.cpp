@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "interpreter/exec/abstract.h"
 #include "interpreter/ir/core_ops.h"
-#include "interpreter/trace/types_only.h"
 
 namespace shard::trace {
 
@@ -39,7 +39,13 @@ class FrameScope {
 }  // namespace
 
 Context::Context(const ir::OpTable& table, runtime::Pool& pool, int devices)
-    : table_(table), pool_(pool), devices_(devices), plans_(pool), scalars_(kScalars) {}
+    : table_(table), pool_(pool), devices_(devices), plans_(table), scalars_(kScalars), target_(&target("lockstep")) {}
+
+const exec::Target& Context::target(std::string_view name) {
+  auto it = targets_.find(name);
+  if (it == targets_.end()) it = targets_.emplace(name, exec::make_target(name, table_, pool_)).first;
+  return *it->second;
+}
 
 runtime::Type Context::type_of(const runtime::DeviceArray& a) const {
   if (!a.type.mesh || !mesh_ || a.type.mesh == mesh_ || !runtime::same_devices(*a.type.mesh, *mesh_)) return a.type;
@@ -85,7 +91,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
   }
   try {
     if (ir::is_effect(op)) {  // nothing to compile
-      if (types_only_) return {};
+      if (types_only()) return {};
       std::vector<std::string> layouts;
       for (const ArrayRef& a : args)
         layouts.push_back(a->type.mesh ? runtime::to_string(*a->type.mesh, a->layout) : "P()");
@@ -95,8 +101,8 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
     if (&op == table_.core().shard && args.size() == 1 && args[0]->type.mesh) {  // to another mesh: by way of the host
       const auto& to = attrs.layout("layout").mesh;
       if (to && !runtime::same_devices(*to, *args[0]->type.mesh)) {
-        if (types_only_) args[0] = unknown(runtime::Type::of(args[0]->type.dtype, args[0]->type.shape)).array();
-        args[0] = args[0]->buffer ? runtime::to_host(pool_, args[0]) : args[0];
+        args[0] = types_only() ? unknown(runtime::Type::of(args[0]->type.dtype, args[0]->type.shape)).array()
+                               : runtime::to_host(pool_, args[0]);
         if (args[0]->type.mesh) {
           auto whole = std::make_shared<runtime::DeviceArray>(*args[0]);
           whole->type = runtime::Type::of(whole->type.dtype, whole->type.shape, whole->type.weak);
@@ -106,25 +112,26 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
       }
     }
     std::size_t key = EagerCache::key(op, attrs, args);
-    operations_ += types_only_;
-    const exec::Executable* plan = regions.empty() ? eager_.find(key, op, attrs, args, mesh_) : nullptr;
+    operations_ += types_only();
+    const exec::Executable* plan = regions.empty() ? eager_.find(key, *target_, op, attrs, args, mesh_) : nullptr;
     std::shared_ptr<const exec::Executable> owned;
     if (!plan) {
       ir::Builder b(table_);
       b.set_span(span_);
+      b.limit_sizes(!types_only());
       ir::Vars in;
-      std::vector<exec::ArgInfo> infos;
+      std::vector<exec::ArrayInfo> infos;
       for (const ArrayRef& a : args) {
         in.push_back(b.param(type_of(*a)));
-        infos.push_back(exec::arg_info(*a));
+        infos.push_back(exec::array_info(*a));
       }
       ir::Vars results = b.emit(op, in, attrs, std::move(regions));
       auto graph = std::make_shared<const ir::Graph>(b.finish(std::move(results)));
       bool plain =
           std::all_of(graph->nodes.begin(), graph->nodes.end(), [](const ir::Node& n) { return n.regions.empty(); });
       runtime::MeshRef mesh = exec::mesh_of(*graph, infos, mesh_);
-      owned = types_only_ ? types_only_plan(*graph, mesh) : plans_.get(table_, graph, infos, mesh);
-      plan = plain ? eager_.add(key, {&op, std::move(attrs), std::move(infos), mesh_, owned}) : owned.get();
+      owned = plans_.get(*target_, graph, infos, mesh);
+      plan = plain ? eager_.add(key, {target_, &op, std::move(attrs), std::move(infos), mesh_, owned}) : owned.get();
     }
     std::vector<Tensor> out;
     for (ArrayRef& a : plan->run(std::move(args), {}, hooks_)) out.emplace_back(std::move(a));
@@ -152,34 +159,16 @@ std::vector<Tensor> Context::run(const ir::GraphRef& graph, std::vector<Tensor> 
     if (t.traced()) escaped(span_, t.type());
     args.push_back(t.array());
   }
-  if (types_only_) {
-    try {
-      return results_of(*graph, args);
-    } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, span_, e.what()); }
-  }
+  operations_ += types_only();
   arguments.clear();  // what was handed over is held by `args` alone
   try {
-    auto plan = plans_.get(table_, graph, args, mesh_);
+    auto plan = plans_.get(*target_, graph, args, mesh_);
     for (ArrayRef& a : plan->run(std::move(args), donate, hooks_)) out.emplace_back(std::move(a));
   } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, span_, e.what()); }
   return out;
 }
 
-// ---- types only
-
-Tensor Context::unknown(runtime::Type type, runtime::MeshRef mesh) const {
-  return Tensor(without_data(std::move(type), std::move(mesh)));
-}
-
-std::vector<Tensor> Context::results_of(const ir::Graph& graph, const std::vector<ArrayRef>& args) {
-  ++operations_;
-  std::vector<exec::ArgInfo> infos;
-  for (const ArrayRef& a : args) infos.push_back(exec::arg_info(*a));
-  runtime::MeshRef mesh = exec::mesh_of(graph, infos, mesh_);
-  std::vector<Tensor> out;
-  for (ir::Var v : graph.results) out.push_back(unknown(graph.type(v), mesh));
-  return out;
-}
+Tensor Context::unknown(runtime::Type type) const { return Tensor(exec::without_elements(std::move(type), nullptr)); }
 
 // ---- scalars and concrete values
 
@@ -232,7 +221,7 @@ Tensor Context::scalar(HostNumber value, bool weak) {
 
 HostNumber Context::need(const Tensor& t) {
   const auto& known = t.known();
-  if (!known && types_only_ && t.type().weak && t.type().rank() == 0)  // a host number of a run
+  if (!known && types_only() && t.type().weak && t.type().rank() == 0)  // a host number of a run
     throw grammar::Error("unknown", span_, "this number is known only in a run");
   if (!known)
     throw grammar::Error(
@@ -249,7 +238,7 @@ HostNumber Context::need(const Tensor& t) {
 
 ArrayRef Context::concrete(const Tensor& t, std::string_view what) const {
   if (!t.traced()) return t.array();
-  if (types_only_ && t.type().weak && t.type().rank() == 0)  // a host number of a run
+  if (types_only() && t.type().weak && t.type().rank() == 0)  // a host number of a run
     throw grammar::Error("unknown", span_, std::string(what) + " is known only in a run");
   throw grammar::Error("trace", span_, std::string(what) + " needs a value that only a run has",
                        {"here it is " + runtime::to_string(t.type()) +
@@ -283,8 +272,9 @@ Traced Context::trace(std::span<const runtime::Type> params,
                       const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
                       std::span<const std::optional<HostNumber>> known, bool types_only) {
   auto frame = std::make_shared<Frame>(table_, frame_);
-  frame->types_only = types_only || (frame_ && frame_->types_only);
+  frame->types_only = types_only || this->types_only() || (frame_ && frame_->types_only);
   frame->builder.set_span(span_);
+  frame->builder.limit_sizes(!frame->types_only);
   if (frame_ && frame_->builder.graph().local) frame->builder.set_local(frame_->builder.graph().mesh);
   std::vector<Tensor> given;
   for (std::size_t i = 0; i < params.size(); ++i) {

@@ -3,6 +3,7 @@
 // it.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/cache.h"
+#include "interpreter/exec/targets.h"
 #include "interpreter/ir/builder.h"
 #include "interpreter/trace/eager.h"
 #include "interpreter/trace/tensor.h"
@@ -38,7 +40,7 @@ class Frame {
   std::vector<int> guards;          // argument leaves whose host value the trace needed (outermost frames only)
   std::vector<std::size_t> lifted;  // those of `captured` that Context::lift put there: found again by identity
   ir::GraphRef done;                // once the trace is over: for the types of values that escaped
-  bool types_only = false;          // eval_shape and check: nothing will run
+  bool types_only = false;          // nothing will run: arrays of any size
   std::optional<MappedDim> mapped;
 
  private:
@@ -71,12 +73,15 @@ class Context {
   runtime::ArrayRef concrete(const Tensor& t, std::string_view what)
       const;  // error where t is traced: `what` needs a value that only a run has
 
-  // ---- types only: operations give arrays without data (DeviceArray::buffer is null), and nothing is compiled or run.
-  // What reads such an array ends in an error of code "unknown". `shard check` works so.
-  bool types_only() const { return types_only_; }
-  void set_types_only(bool on) { types_only_ = on; }
-  std::int64_t operations() const { return operations_; }                     // that gave such arrays, so far
-  Tensor unknown(runtime::Type type, runtime::MeshRef mesh = nullptr) const;  // an array of this type without data
+  // ---- the target: what runs programs, `lockstep` unless it is set
+  const exec::Target& target() const { return *target_; }
+  const exec::Target& target(std::string_view name);  // one of the list (exec/targets.h), whichever is set
+  void set_target(const exec::Target& target) { target_ = &target; }  // lives as long as the context
+  // The target holds no elements: arrays have no buffer, and what reads an element ends in an error of code "unknown".
+  // `shard check` works so.
+  bool types_only() const { return !target_->holds_elements(); }
+  std::int64_t operations() const { return operations_; }  // that gave such arrays, so far
+  Tensor unknown(runtime::Type type) const;                // an array of this type without elements
 
   // ---- tracing
   bool tracing() const { return frame_ != nullptr; }
@@ -119,14 +124,28 @@ class Context {
     bool weak;
     runtime::ArrayRef array;
   };
-  std::vector<CachedScalar> scalars_;  // recent ones, a slot a hash
+  std::vector<CachedScalar> scalars_;                                                // recent ones, a slot a hash
+  std::map<std::string, std::unique_ptr<const exec::Target>, std::less<>> targets_;  // made so far
+  const exec::Target* target_;
   std::vector<Tensor> eager(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs,
                             std::vector<ir::GraphRef> regions);
-  bool types_only_ = false;
   std::int64_t operations_ = 0;
-  std::vector<Tensor> results_of(const ir::Graph& graph, const std::vector<runtime::ArrayRef>& args);
   Tensor constant_of(const HostNumber& value, bool weak);
   Tensor make_scalar(const HostNumber& value, bool weak);
+};
+
+// Another target for a block.
+class TargetScope {
+ public:
+  TargetScope(Context& context, const exec::Target& target) : context_(context), before_(context.target()) {
+    context.set_target(target);
+  }
+  ~TargetScope() { context_.set_target(before_); }
+  TargetScope(const TargetScope&) = delete;
+
+ private:
+  Context& context_;
+  const exec::Target& before_;
 };
 
 }  // namespace shard::trace

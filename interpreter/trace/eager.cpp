@@ -8,8 +8,6 @@ std::size_t mix(std::size_t seed, std::size_t value) {
   return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
 }
 
-bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
-
 }  // namespace
 
 std::size_t EagerCache::key(const ir::OpDef& op, const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args) {
@@ -22,20 +20,17 @@ std::size_t EagerCache::key(const ir::OpDef& op, const ir::Attrs& attrs, std::sp
   return h;
 }
 
-const exec::Executable* EagerCache::find(std::size_t key, const ir::OpDef& op, const ir::Attrs& attrs,
-                                         std::span<const runtime::ArrayRef> args,
+const exec::Executable* EagerCache::find(std::size_t key, const exec::Target& target, const ir::OpDef& op,
+                                         const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args,
                                          const runtime::MeshRef& current) const {
   auto [begin, end] = entries_.equal_range(key);
   for (auto it = begin; it != end; ++it) {
     const Entry& e = it->second;
-    if (e.op != &op || e.args.size() != args.size() || !same_mesh(e.current, current) || !(e.attrs == attrs)) continue;
+    if (e.target != &target || e.op != &op || e.args.size() != args.size() || !exec::same_mesh(e.current, current) ||
+        !(e.attrs == attrs))
+      continue;
     bool fits = true;
-    for (std::size_t i = 0; i < args.size() && fits; ++i) {
-      const exec::ArgInfo& info = e.args[i];
-      const runtime::DeviceArray& a = *args[i];
-      fits = info.distinct == a.distinct && info.type == a.type && info.layout == a.layout &&
-             same_mesh(info.mesh, a.type.mesh);
-    }
+    for (std::size_t i = 0; i < args.size() && fits; ++i) fits = exec::matches(e.args[i], *args[i]);
     if (fits) return e.plan.get();
   }
   return nullptr;

@@ -1,5 +1,5 @@
 // Operations on concrete arrays, outside of any trace: each is a graph of one node, compiled through the common
-// pipeline and found again by operation, attributes and how the operands are laid out. Called by Context only.
+// pipeline and found again by target, operation, attributes and how the operands are laid out. Called by Context only.
 #pragma once
 #include <memory>
 #include <span>
@@ -14,14 +14,15 @@ namespace shard::trace {
 class EagerCache {
  public:
   struct Entry {
+    const exec::Target* target;
     const ir::OpDef* op;
     ir::Attrs attrs;
-    std::vector<exec::ArgInfo> args;
+    std::vector<exec::ArrayInfo> args;
     runtime::MeshRef current;  // the mesh that said which axes are explicit
     std::shared_ptr<const exec::Executable> plan;
   };
   static std::size_t key(const ir::OpDef& op, const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args);
-  const exec::Executable* find(std::size_t key, const ir::OpDef& op, const ir::Attrs& attrs,
+  const exec::Executable* find(std::size_t key, const exec::Target& target, const ir::OpDef& op, const ir::Attrs& attrs,
                                std::span<const runtime::ArrayRef> args, const runtime::MeshRef& current) const;
   const exec::Executable* add(std::size_t key, Entry entry);
 

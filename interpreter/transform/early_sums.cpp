@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "interpreter/ir/builder.h"
-#include "interpreter/transform/distinct.h"
 
 namespace shard::transform {
 namespace {
@@ -19,12 +18,11 @@ using runtime::Mesh;
 
 class EarlySums {
  public:
-  EarlySums(const ir::OpTable& table, const ir::Graph& g, std::span<const AxisSet> params, const Mesh& mesh,
-            AxisSet frozen)
+  EarlySums(const ir::OpTable& table, const ir::Graph& g, const Distinct& distinct, const Mesh& mesh)
       : g_(g),
         mesh_(mesh),
         b_(table),
-        distinct_(distinct_axes(g, params, &mesh, frozen)),
+        distinct_(distinct.of),
         uses_(g.types.size(), 0),
         producer_(g.types.size(), nullptr),
         now_(g.types.size()) {
@@ -36,15 +34,19 @@ class EarlySums {
     if (g.local) b_.set_local(g.mesh);
   }
 
-  ir::Graph run() {
+  // `regions`: of each node, as they were rewritten; null where one stays.
+  std::optional<ir::Graph> run(const std::vector<std::vector<ir::GraphRef>>& regions) {
+    const bool any = std::any_of(g_.nodes.begin(), g_.nodes.end(), [&](const Node& n) { return rewritten(n); });
+    if (!any && regions.empty()) return std::nullopt;
     std::vector<char> replaced(g_.types.size(), 0);  // values that only exist within a rewritten sum
     for (const Node& n : g_.nodes)
       if (sums(n) && moves(n)) mark(n.inputs[0], axes(n), replaced);
     for (Var p : g_.params) now_[at(p)] = b_.param(g_.type(p));
-    for (const Node& n : g_.nodes) {
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+      const Node& n = g_.nodes[i];
       if (!n.outputs.empty() && replaced[at(n.outputs[0])]) continue;
       ir::SpanScope scope(b_, n.span);
-      if (sums(n) && (moves(n) || n.op->comm == Comm::ScatterSum)) {
+      if (rewritten(n)) {
         Var whole = moves(n) ? pushed(n.inputs[0], n) : sum(n.inputs[0], n);
         if (n.op->comm == Comm::ScatterSum) {
           ir::Attrs attrs = n.attrs;
@@ -54,8 +56,11 @@ class EarlySums {
         now_[at(n.outputs[0])] = whole;
         continue;
       }
-      Vars outputs = b_.append(*n.op, mapped(n.inputs), n.attrs, n.regions, types(n.outputs));
-      for (std::size_t i = 0; i < outputs.size(); ++i) now_[at(n.outputs[i])] = outputs[i];
+      std::vector<ir::GraphRef> inside = n.regions;
+      for (std::size_t r = 0; !regions.empty() && r < regions[i].size(); ++r)
+        if (regions[i][r]) inside[r] = regions[i][r];
+      Vars outputs = b_.append(*n.op, mapped(n.inputs), n.attrs, std::move(inside), types(n.outputs));
+      for (std::size_t k = 0; k < outputs.size(); ++k) now_[at(n.outputs[k])] = outputs[k];
     }
     return b_.finish(mapped(g_.results));
   }
@@ -81,6 +86,7 @@ class EarlySums {
     bool part = n.op->comm == Comm::ScatterSum && n.attrs.has("tiled") && n.attrs.flag("tiled");
     return (n.op->comm == Comm::Sum || part) && !n.attrs.has("groups");
   }
+  bool rewritten(const Node& n) const { return sums(n) && (moves(n) || n.op->comm == Comm::ScatterSum); }
   bool differs(Var v, AxisSet over) const { return !(distinct_[at(v)] & over).empty(); }
 
   // Operands of the node that makes v through which a sum over these axes passes; empty where it does not pass.
@@ -145,7 +151,7 @@ class EarlySums {
   const ir::Graph& g_;
   const Mesh& mesh_;
   ir::Builder b_;
-  std::vector<AxisSet> distinct_;
+  const std::vector<AxisSet>& distinct_;
   std::vector<int> uses_;
   std::vector<const Node*> producer_;
   Vars now_;
@@ -153,9 +159,18 @@ class EarlySums {
 
 }  // namespace
 
-ir::Graph with_early_sums(const ir::OpTable& table, const ir::Graph& g, std::span<const AxisSet> params,
-                          const Mesh& mesh, AxisSet frozen) {
-  return EarlySums(table, g, params, mesh, frozen).run();
+std::optional<ir::Graph> with_early_sums(const ir::OpTable& table, const ir::Graph& g, const Distinct& distinct,
+                                         const Mesh& mesh) {
+  std::vector<std::vector<ir::GraphRef>> regions;
+  for (std::size_t i = 0; i < g.nodes.size(); ++i)
+    for (std::size_t r = 0; r < g.nodes[i].regions.size(); ++r) {
+      auto inside = with_early_sums(table, *g.nodes[i].regions[r], distinct.inside[i].regions[r], mesh);
+      if (!inside) continue;
+      regions.resize(g.nodes.size());
+      regions[i].resize(g.nodes[i].regions.size());
+      regions[i][r] = std::make_shared<const ir::Graph>(std::move(*inside));
+    }
+  return EarlySums(table, g, distinct, mesh).run(regions);
 }
 
 }  // namespace shard::transform

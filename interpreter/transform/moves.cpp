@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "interpreter/ir/comm_cost.h"
+
 namespace shard::transform {
 namespace {
 
@@ -18,13 +20,17 @@ struct State {
   bool operator==(const State&) const = default;
 };
 
-// Bytes that one device gives, then steps in which devices talk, then steps.
+// Bytes that one device sends, then steps in which devices communicate, then steps.
 struct Cost {
-  std::int64_t bytes = 0;
-  int talks = 0, steps = 0;
+  std::int64_t sent = 0;
+  int collectives = 0, steps = 0;
   auto operator<=>(const Cost&) const = default;
-  Cost operator+(const Cost& o) const { return {bytes + o.bytes, talks + o.talks, steps + o.steps}; }
+  Cost operator+(const Cost& o) const { return {sent + o.sent, collectives + o.collectives, steps + o.steps}; }
 };
+
+Cost communicating(ir::Comm kind, std::int64_t bytes, std::int64_t devices) {
+  return {ir::comm_cost(kind, bytes, devices).sent, 1, 1};
+}
 
 struct Reached {
   Cost cost;
@@ -126,7 +132,7 @@ class Search {
       std::int64_t n = count(all);
       State next = s;
       next.pending = 0;
-      out.push_back({next, {Move::Kind::Reduce, all}, {2 * bytes / n * (n - 1), 1, 1}});
+      out.push_back({next, {Move::Kind::Reduce, all}, communicating(ir::Comm::Sum, bytes, n)});
     }
     for (std::size_t d = 0; d < s.split.size(); ++d) {
       for (AxisId a : wanted_.list()) {
@@ -138,7 +144,9 @@ class Search {
         if (!fits(next.split, d)) continue;
         std::int64_t n = mesh_.size_of(a);
         if (scatter)
-          out.push_back({next, {Move::Kind::ScatterReduce, {a}, static_cast<int>(d)}, {bytes / n * (n - 1), 1, 1}});
+          out.push_back({next,
+                         {Move::Kind::ScatterReduce, {a}, static_cast<int>(d)},
+                         communicating(ir::Comm::ScatterSum, bytes, n)});
         else
           out.push_back({next, {Move::Kind::Slice, {a}, static_cast<int>(d)}, {0, 0, 1}});
       }
@@ -147,7 +155,8 @@ class Search {
         std::int64_t n = count(tail);
         State next = s;
         next.split[d].resize(k);
-        out.push_back({next, {Move::Kind::Gather, tail, static_cast<int>(d)}, {bytes * (n - 1), 1, 1}});
+        out.push_back(
+            {next, {Move::Kind::Gather, tail, static_cast<int>(d)}, communicating(ir::Comm::Gather, bytes, n)});
         for (std::size_t e = 0; e < s.split.size(); ++e) {
           if (e == d) continue;
           State moved = next;
@@ -155,7 +164,7 @@ class Search {
           if (fits(moved.split, e))
             out.push_back({moved,
                            {Move::Kind::Exchange, tail, static_cast<int>(d), static_cast<int>(e)},
-                           {bytes / n * (n - 1), 1, 1}});
+                           communicating(ir::Comm::AllToAll, bytes, n)});
         }
       }
     }
@@ -178,7 +187,7 @@ class Search {
   void arrange(const State& s, std::int64_t bytes, State& next, AxisSet used, std::size_t d,
                std::vector<Neighbour>& out) const {
     if (d == s.split.size()) {
-      if (next != s) out.push_back({next, {Move::Kind::Permute, {}}, {bytes, 1, 1}});
+      if (next != s) out.push_back({next, {Move::Kind::Permute, {}}, communicating(ir::Comm::Permute, bytes, 1)});
       return;
     }
     std::int64_t want = count(s.split[d]), have = count(next.split[d]);

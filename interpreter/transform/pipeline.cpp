@@ -1,42 +1,137 @@
 #include "interpreter/transform/pipeline.h"
 
+#include <algorithm>
+
+#include "interpreter/ir/op.h"
+#include "interpreter/transform/communication.h"
+#include "interpreter/transform/early_sums.h"
 #include "interpreter/transform/loops.h"
 #include "interpreter/transform/prepare.h"
 #include "interpreter/transform/simplify.h"
 
 namespace shard::transform {
+namespace {
 
-Partitioned lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
-                  std::span<const runtime::Sharding> params, const LowerOptions& options) {
-  auto after = [&](std::string_view pass, const ir::Graph& g) -> const ir::Graph& {
+using runtime::AxisSet;
+
+void after(std::string_view pass, const ir::Graph& g, const LowerOptions& options) {
 #ifndef NDEBUG
-    ir::verify(g);
+  ir::verify(g);
 #endif
-    if (options.dump) options.dump(pass, g);
-    return g;
+  if (options.dump) options.dump(pass, g);
+}
+
+bool lays_out(const ir::Node& n) {
+  const ir::Structure* s = ir::structure_of(*n.op);
+  return s && ((*s == ir::Structure::Shard && n.attrs.has("layout")) || *s == ir::Structure::Manual);
+}
+bool places(const ir::Graph& g) {
+  return std::any_of(g.nodes.begin(), g.nodes.end(), [](const ir::Node& n) {
+    return lays_out(n) || std::any_of(n.regions.begin(), n.regions.end(), [](const auto& r) { return places(*r); });
+  });
+}
+
+// The results as the caller sees them. Those that live on the mesh were laid out by a constraint, or computed from such
+// values; the others stay on no mesh.
+std::vector<ArrayInfo> results_of(const ir::Graph& g, const runtime::MeshRef& mesh,
+                                  std::span<const ArrayInfo> arguments) {
+  std::vector<char> placed(g.types.size(), 0);
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    placed[static_cast<std::size_t>(g.params[i].id)] = arguments[i].mesh != nullptr;
+  for (const ir::Node& n : g.nodes) {
+    bool here = lays_out(n);
+    for (ir::Var v : n.inputs) here |= placed[static_cast<std::size_t>(v.id)] != 0;
+    for (const auto& r : n.regions) here |= places(*r);
+    for (ir::Var v : n.outputs) placed[static_cast<std::size_t>(v.id)] = here;
+  }
+  std::vector<ArrayInfo> out;
+  for (ir::Var r : g.results) {
+    const ir::Type& t = g.type(r);
+    out.push_back({t, t.sharding, {}, placed[static_cast<std::size_t>(r.id)] ? mesh : nullptr});
+  }
+  return out;
+}
+
+// Where a result lives is settled when its layout and distinct axes are known: what differs anywhere is on the mesh.
+void settle_result(ArrayInfo& r, AxisSet own, const runtime::MeshRef& mesh) {
+  r.type.varying = {};
+  for (auto& d : r.layout.dims) d.open = false;
+  r.distinct = own | r.layout.split_axes() | r.layout.unreduced;
+  if (!r.distinct.empty() || !r.layout.reduced.empty()) r.mesh = mesh;
+  r.type.mesh = r.mesh;
+}
+
+}  // namespace
+
+Program settle(const ir::OpTable& table, ir::Graph local, const runtime::MeshRef& mesh,
+               std::span<const ArrayInfo> arguments, std::vector<ArrayInfo> results, const LowerOptions& options) {
+  if (arguments.size() != local.params.size())
+    throw std::logic_error("a graph of " + std::to_string(local.params.size()) + " parameters was given " +
+                           std::to_string(arguments.size()));
+  Program out;
+  out.local = std::move(local);
+  out.mesh = mesh;
+  Account said = account(out.local, mesh.get());
+  out.communication = std::move(said.comm);
+  out.flops = said.flops;
+  std::vector<AxisSet> differ;
+  for (const ArrayInfo& a : arguments) differ.push_back(a.distinct);
+  auto analyse = [&] {
+    out.distinct = distinct_axes(out.local, differ, mesh.get());
+#ifndef NDEBUG
+    verify(out.distinct, out.local, mesh.get());
+#endif
   };
-  ir::Graph whole = inline_calls(table, graph);
-  after("inline calls", whole);
-  whole = simplify(table, whole);
-  after("simplify", whole);
-  whole = hoist_invariants(table, trim_loops(table, whole));
-  after("loops", whole);
-  Partitioned out;
-  if (!mesh) {
-    out.local = on_one_device(table, whole);
-    after("on one device", out.local);
-    for (ir::Var r : out.local.results)
-      out.results.push_back(runtime::Sharding::replicated(out.local.type(r).shape.size()));
+  analyse();
+  if (options.passes.early_sums && mesh) {
+    if (auto rewritten = with_early_sums(table, out.local, out.distinct, *mesh)) {
+      out.local = std::move(*rewritten);
+      after("early sums", out.local, options);
+      analyse();
+    }
+  }
+  out.results = std::move(results);
+  for (std::size_t i = 0; i < out.results.size(); ++i)
+    settle_result(out.results[i], out.distinct.of[static_cast<std::size_t>(out.local.results[i].id)], mesh);
+  return out;
+}
+
+Program lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
+              std::span<const ArrayInfo> arguments, const LowerOptions& options) {
+  std::vector<ArrayInfo> results = results_of(graph, mesh, arguments);
+  if (!options.passes.partition) {
+    Program out;
+    out.partitioned = false;
+    out.mesh = mesh;
+    for (ArrayInfo& r : results) {
+      r.mesh = r.type.mesh ? r.type.mesh : mesh;
+      settle_result(r, {}, r.mesh);
+    }
+    out.results = std::move(results);
     return out;
   }
+  ir::Graph whole = inline_calls(table, graph);
+  after("inline calls", whole, options);
+  whole = simplify(table, whole);
+  after("simplify", whole, options);
+  whole = hoist_invariants(table, trim_loops(table, whole));
+  after("loops", whole, options);
+  if (!mesh) {
+    whole = on_one_device(table, whole);
+    after("on one device", whole, options);
+    for (ArrayInfo& r : results) r.layout = runtime::Sharding::replicated(r.type.shape.size());
+    return settle(table, std::move(whole), mesh, arguments, std::move(results), options);
+  }
   whole = split_constants(table, whole);
-  after("split constants", whole);
-  Layouts layouts = propagate(whole, mesh, params);
-  out = partition(table, whole, mesh, layouts);
-  after("partition", out.local);
-  out.local = simplify(table, out.local);
-  after("simplify", out.local);
-  return out;
+  after("split constants", whole, options);
+  std::vector<runtime::Sharding> layouts;
+  for (const ArrayInfo& a : arguments) layouts.push_back(a.layout);
+  Partitioned parts = partition(table, whole, mesh, propagate(whole, mesh, layouts));
+  after("partition", parts.local, options);
+  parts.local = simplify(table, parts.local);
+  after("simplify", parts.local, options);
+  for (std::size_t i = 0; i < results.size(); ++i) results[i].layout = std::move(parts.results[i]);
+  return settle(table, std::move(parts.local), mesh, arguments, std::move(results), options);
 }
 
 }  // namespace shard::transform

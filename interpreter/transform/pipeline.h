@@ -1,20 +1,31 @@
-// THE list of passes from a global graph (already differentiated) to the program of one device. Called by
-// exec::compile; the graph is verified after each pass in Debug builds.
+// THE list of passes from a global graph (already differentiated) to the program of one device. Called for targets
+// (exec/target.h); the graph is verified after each pass in Debug builds.
 #pragma once
 #include <functional>
 #include <string_view>
 
 #include "interpreter/transform/partition.h"
+#include "interpreter/transform/program.h"
 
 namespace shard::transform {
 
-struct LowerOptions {
-  std::function<void(std::string_view pass, const ir::Graph&)> dump;  // called with the graph after each pass
+struct Passes {             // what a target wants of the list
+  bool partition = true;    // false: only the types of results
+  bool early_sums = false;  // for one process that runs all devices
 };
 
-// `params`: the layouts that the arguments have. `mesh` null: nothing was ever laid out, the graph runs on one device
-// as it is.
-Partitioned lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
-                  std::span<const runtime::Sharding> params, const LowerOptions& options = {});
+struct LowerOptions {
+  std::function<void(std::string_view pass, const ir::Graph&)> dump = {};  // called with the graph after each pass
+  Passes passes = {};
+};
+
+// `arguments`: how they are laid out. `mesh` null: nothing was ever laid out, the graph runs on one device as it is.
+Program lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
+              std::span<const ArrayInfo> arguments, const LowerOptions& options = {});
+
+// The second half of the list, for a graph that is local already. `results`: types and layouts as the caller sees them
+// (global shapes); along which axes they differ is found out.
+Program settle(const ir::OpTable& table, ir::Graph local, const runtime::MeshRef& mesh,
+               std::span<const ArrayInfo> arguments, std::vector<ArrayInfo> results, const LowerOptions& options = {});
 
 }  // namespace shard::transform

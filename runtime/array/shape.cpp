@@ -22,7 +22,7 @@ std::int64_t numel(const Shape& shape) {
   return n;
 }
 
-std::int64_t checked_bytes(const Shape& shape, std::size_t item) {
+std::int64_t bytes_of(const Shape& shape, std::size_t item) {
   if (shape.size() > static_cast<std::size_t>(kMaxRank))
     throw RuntimeError("shape", "an array has at most " + std::to_string(kMaxRank) +
                                     " dimensions, this one would have " + std::to_string(shape.size()));
@@ -30,6 +30,11 @@ std::int64_t checked_bytes(const Shape& shape, std::size_t item) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(n, static_cast<std::int64_t>(item), &bytes))
     throw RuntimeError("memory", "an array of shape " + to_string(shape) + " needs more bytes than 64 bits count");
+  return bytes;
+}
+
+std::int64_t checked_bytes(const Shape& shape, std::size_t item) {
+  const std::int64_t bytes = bytes_of(shape, item);
   if (bytes > kMaxBytes)
     throw RuntimeError("memory", "an array of shape " + to_string(shape) + " needs " + std::to_string(bytes) +
                                      " bytes, more than the largest array may have (" + std::to_string(kMaxBytes) +

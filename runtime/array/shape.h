@@ -22,8 +22,10 @@ class RuntimeError : public std::runtime_error {
 };
 
 std::int64_t numel(const Shape& shape);  // throws RuntimeError("shape") on overflow or a negative size
-std::int64_t checked_bytes(const Shape& shape,
-                           std::size_t item);  // throws beyond kMaxBytes, naming the shape and the bytes
+// Of an array that need not exist: throws where 64 bits do not count them, or beyond kMaxRank dimensions.
+std::int64_t bytes_of(const Shape& shape, std::size_t item);
+// Of an array that shall exist: throws beyond kMaxBytes, naming the shape and the bytes.
+std::int64_t checked_bytes(const Shape& shape, std::size_t item);
 Strides row_major(const Shape& shape);
 std::optional<Shape> broadcast(const Shape& a, const Shape& b);  // NumPy's rule; nullopt where they do not match
 std::string to_string(const Shape& shape);                       // "(2, 3)", "(512)", "()"

@@ -54,11 +54,6 @@ View global_order(const DeviceArray& a, std::vector<int>& pending) {
   return out;
 }
 
-// Arrays without data are types: a checker of programs computes with them (Context::types_only).
-void need_data(const DeviceArray& a) {
-  if (!a.buffer) throw RuntimeError("unknown", "the elements of " + to_string(a.type) + " are known only in a run");
-}
-
 }  // namespace
 
 Shape DeviceArray::local() const { return type.mesh ? local_shape(*type.mesh, type.shape, layout) : type.shape; }
@@ -73,14 +68,24 @@ Shape DeviceArray::physical() const {
 
 View DeviceArray::view() const { return contiguous(type.dtype, physical(), buffer ? buffer->data() : nullptr); }
 
+ArrayRef here(Pool& pool, const ArrayRef& a) {
+  if (a->buffer) return a;
+  if (!a->elsewhere)
+    throw RuntimeError("unknown", "the elements of " + to_string(a->type) + " are known only in a run");
+  auto out = std::make_shared<DeviceArray>(*a);
+  out->buffer = a->elsewhere->fetch(pool, *a);
+  out->elsewhere = nullptr;
+  return out;
+}
+
 ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool weak) {
   auto out = single_block(pool, dtype, std::move(shape), weak);
   if (out->buffer->bytes() > 0) std::memcpy(out->buffer->data(), data, out->buffer->bytes());
   return out;
 }
 
-ArrayRef to_host(Pool& pool, const ArrayRef& a) {
-  need_data(*a);
+ArrayRef to_host(Pool& pool, const ArrayRef& array) {
+  const ArrayRef a = here(pool, array);
   if (a->distinct.empty()) return a;
   std::vector<int> pending;
   const View blocks = global_order(*a, pending);
@@ -109,8 +114,8 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a) {
   return out;
 }
 
-ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position) {
-  need_data(*a);
+ArrayRef block_of(Pool& pool, const ArrayRef& array, std::int64_t position) {
+  const ArrayRef a = here(pool, array);
   const Shape local = a->local();
   auto out = single_block(pool, a->type.dtype, local, a->type.weak);
   std::int64_t block = 0;

@@ -11,17 +11,33 @@
 
 namespace shard::runtime {
 
+struct DeviceArray;
+
+// Elements that lie where this process cannot see them: on the devices of a target that is not here.
+class Elsewhere {
+ public:
+  virtual ~Elsewhere() = default;
+  // The array's blocks in one buffer, as `DeviceArray::buffer` has them.
+  virtual BufferRef fetch(Pool& pool, const DeviceArray& array) const = 0;
+};
+
 struct DeviceArray {
   Type type;        // global shape, explicit layout
   Sharding layout;  // over all axes of the mesh (auto ones too), closed; local shape = local_shape(mesh, shape, layout)
   AxisSet distinct;  // axes along which blocks differ: contains layout.split_axes() and layout.unreduced
+  // At most one of the two; without either the array stands for its type and layout, and reading an element throws
+  // RuntimeError("unknown").
   BufferRef buffer;
+  std::shared_ptr<const Elsewhere> elsewhere;
+  bool has_elements() const { return buffer || elsewhere; }
   Shape local() const;     // shape of one block
   Shape physical() const;  // [distinct axes..., local...]
   View view() const;       // over the physical shape, contiguous
 };
 using ArrayRef = std::shared_ptr<const DeviceArray>;
 
+// The array with its blocks in this process: `a` itself where they are.
+ArrayRef here(Pool& pool, const ArrayRef& a);
 // A new single-block array (never laid out) from host data in row-major order.
 ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool weak = false);
 // The whole value in row-major order on the host, as one block (pending sums are added up). Returns `a` itself where it

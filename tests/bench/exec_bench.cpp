@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "interpreter/exec/compile.h"
+#include "interpreter/exec/targets.h"
 #include "interpreter/trace/context.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/ops.h"
@@ -88,10 +88,11 @@ struct Step {  // a function of state and data, compiled; the state comes out fi
 
 Step make(const ir::OpTable& table, runtime::Pool& pool, const ir::Graph& g, std::vector<ArrayRef> state,
           std::vector<ArrayRef> data, const runtime::MeshRef& m) {
-  std::vector<exec::ArgInfo> infos;
+  std::vector<exec::ArrayInfo> infos;
   for (const auto& list : {state, data})
-    for (const ArrayRef& a : list) infos.push_back(exec::arg_info(*a));
-  return {exec::compile(table, g, infos, m, pool), std::move(state), std::move(data), nullptr};
+    for (const ArrayRef& a : list) infos.push_back(exec::array_info(*a));
+  return {exec::compile(*exec::make_lockstep(table, pool), table, g, infos, m), std::move(state), std::move(data),
+          nullptr};
 }
 
 ir::Graph logistic(const ir::OpTable& table) {
@@ -183,8 +184,8 @@ int main(int argc, char** argv) {
                         {1, 0});
     ir::Graph g = b.finish({x});
     ArrayRef a = numbers(pool, {4, 4}, 1e-6, 1);
-    std::vector<exec::ArgInfo> infos = {exec::arg_info(*a)};
-    auto plan = exec::compile(table, g, infos, nullptr, pool);
+    std::vector<exec::ArrayInfo> infos = {exec::array_info(*a)};
+    auto plan = exec::compile(*exec::make_lockstep(table, pool), table, g, infos, nullptr);
     std::printf("ten tiny instructions                 %8.3f us\n", best_of(5, 5000, [&] { plan->run({a}, {}, {}); }));
   }
   ir::Graph small = logistic(table), large = mlp(table);
@@ -194,7 +195,7 @@ int main(int argc, char** argv) {
     Step s =
         make(table, pool, small,
              {placed(numbers(pool, {32, 1}, 0, 3), m, false), placed(numbers(pool, {1}, 0, 4), m, false)}, {x, y}, m);
-    if (dump && devices == 8) std::printf("%s\n", ir::to_string(s.plan->local()).c_str());
+    if (dump && devices == 8) std::printf("%s\n", ir::to_string(s.plan->program().local).c_str());
     std::printf("logistic, %2lld devices                  %8.3f us\n", static_cast<long long>(devices),
                 best_of(5, 500, [&] { s.run(); }));
   }
@@ -212,7 +213,7 @@ int main(int argc, char** argv) {
     ArrayRef x = placed(numbers(pool, {1024, 784}, 1, 8), m, true),
              y = placed(numbers(pool, {1024, 10}, 1, 9), m, true);
     Step s = make(table, pool, large, std::move(state), {x, y}, m);
-    if (dump && devices == 8) std::printf("%s\n", ir::to_string(s.plan->local()).c_str());
+    if (dump && devices == 8) std::printf("%s\n", ir::to_string(s.plan->program().local).c_str());
     pool.reset_peak();
     double before = processor_time(), us = best_of(5, 8, [&] { s.run(); }), busy = (processor_time() - before) / 40;
     std::printf("mlp_dp, %2lld devices                    %8.3f ms (processors %.3f ms), peak %.1f MB\n",

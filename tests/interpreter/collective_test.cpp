@@ -82,7 +82,7 @@ void check(Local& l, const Vars& results, const std::vector<AxisSet>& differ) {
   runtime::Pool pool;
   std::vector<Blocks> blocks;
   std::vector<ArrayRef> args;
-  std::vector<exec::ArgInfo> infos;
+  std::vector<exec::ArrayInfo> infos;
   for (std::size_t i = 0; i < g.params.size(); ++i) {
     const Type& t = g.type(g.params[i]);
     Blocks mine;
@@ -93,7 +93,7 @@ void check(Local& l, const Vars& results, const std::vector<AxisSet>& differ) {
       mine.push_back(numbers(t, seed));
     }
     args.push_back(from_blocks(pool, mine, t.shape, l.m, Sharding::replicated(t.shape.size()), differ[i]));
-    infos.push_back(exec::arg_info(*args.back()));
+    infos.push_back(exec::array_info(*args.back()));
     blocks.push_back(std::move(mine));
   }
   std::vector<Type> types;
@@ -103,7 +103,7 @@ void check(Local& l, const Vars& results, const std::vector<AxisSet>& differ) {
     layouts.push_back(Sharding::replicated(g.type(r).shape.size()));
   }
   auto want = Lockstep(l.m).run(g, blocks);
-  auto plan = exec::compile_local(rows(), g, infos, types, layouts, l.m, pool);
+  auto plan = compile_local(g, infos, types, layouts, l.m, pool);
   auto got = plan->run(args, {}, {});
   for (std::size_t r = 0; r < got.size(); ++r)
     for (std::int64_t d = 0; d < l.m->size(); ++d) {
@@ -303,14 +303,14 @@ TEST_CASE("a branch and a loop whose condition differs run block by block") {
       }
       std::vector<ArrayRef> args = {from_blocks(pool, blocks[0], {}, l.m, spec({}), dc),
                                     from_blocks(pool, blocks[1], {4, 6}, l.m, spec({{}, {}}), dx)};
-      std::vector<exec::ArgInfo> infos = {exec::arg_info(*args[0]), exec::arg_info(*args[1])};
+      std::vector<exec::ArrayInfo> infos = {exec::array_info(*args[0]), exec::array_info(*args[1])};
       std::vector<Type> types;
       std::vector<Sharding> layouts;
       for (Var r : g.results) {
         types.push_back(Type::of(g.type(r).dtype, g.type(r).shape));
         layouts.push_back(Sharding::replicated(g.type(r).shape.size()));
       }
-      auto got = exec::compile_local(rows(), g, infos, types, layouts, l.m, pool)->run(args, {}, {});
+      auto got = compile_local(g, infos, types, layouts, l.m, pool)->run(args, {}, {});
       for (std::int64_t d = 0; d < l.m->size(); ++d) {
         auto u = static_cast<std::size_t>(d);
         INFO("device " << d);
@@ -343,10 +343,10 @@ TEST_CASE("a region whose condition differs may not communicate") {
   auto info = [&](const Type& t, AxisSet distinct) {
     Type laid = t;
     laid.mesh = l.m;
-    return exec::ArgInfo{laid, Sharding::replicated(t.shape.size()), distinct, l.m};
+    return exec::ArrayInfo{laid, Sharding::replicated(t.shape.size()), distinct, l.m};
   };
-  std::vector<exec::ArgInfo> apart = {info(i32(), set({0})), info(f32({4}), {})},
-                             across = {info(i32(), set({1})), info(f32({4}), {})};
-  CHECK_THROWS_AS(exec::compile_local(rows(), g, apart, {f32({4})}, {spec({{}})}, l.m, pool), grammar::Error);
-  CHECK_NOTHROW(exec::compile_local(rows(), g, across, {f32({4})}, {spec({{}})}, l.m, pool));
+  std::vector<exec::ArrayInfo> apart = {info(i32(), set({0})), info(f32({4}), {})},
+                               across = {info(i32(), set({1})), info(f32({4}), {})};
+  CHECK_THROWS_AS(compile_local(g, apart, {f32({4})}, {spec({{}})}, l.m, pool), grammar::Error);
+  CHECK_NOTHROW(compile_local(g, across, {f32({4})}, {spec({{}})}, l.m, pool));
 }

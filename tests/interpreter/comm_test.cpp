@@ -139,16 +139,16 @@ TEST_CASE("per-device code becomes part of the program, and what it leaves alone
                   {body});
   });
   for (const Sharding& s : {spec({{0}, {1}}), spec({{}, {}}), spec({{1}, {}}), spec({{0}, {}})}) {
-    auto p = transform::lower(rows(), g, m, std::vector<Sharding>{s});
+    auto p = lowered(g, m, {s});
     Array x = numbers(f32({4, 8}), 3);
-    Array got = join(Lockstep(m).run(p.local, {split(x, *m, s)})[0], {8}, *m, p.results[0]);
+    Array got = join(Lockstep(m).run(p.local, {split(x, *m, s)})[0], {8}, *m, p.results[0].layout);
     for (std::size_t c = 0; c < 8; ++c) {
       double want = 0;
       for (std::size_t r = 0; r < 4; ++r) want += x.get(r * 8 + c) * x.get(r * 8 + c);
       CHECK(got.get(c) == Approx(want).epsilon(1e-5));
     }
   }
-  auto p = transform::lower(rows(), g, m, std::vector<Sharding>{spec({{0}, {1}})});
+  auto p = lowered(g, m, {spec({{0}, {1}})});
   CHECK(talk(p.local) == std::vector<std::string>{"psum(8)"});  // the columns stay split over @model
-  CHECK(p.results[0] == spec({{1}}));
+  CHECK(p.results[0].layout == spec({{1}}));
 }

@@ -152,9 +152,9 @@ TEST_CASE("arguments that are given away lend their memory to results") {
     return Vars{ir::sub(b, in[0], step), ir::reduce_sum(b, in[1], {0, 1})};
   });
   Arrays args = numbers_for(g);
-  std::vector<exec::ArgInfo> infos;
-  for (const Array& a : args) infos.push_back(exec::arg_info(*plain(pool, a)));
-  auto plan = exec::compile(rows(), g, infos, nullptr, pool);
+  std::vector<exec::ArrayInfo> infos;
+  for (const Array& a : args) infos.push_back(exec::array_info(*plain(pool, a)));
+  auto plan = compile(g, infos, nullptr, pool);
   auto want = Reference().run(g, args);
   for (bool keep : {false, true}) {
     std::vector<ArrayRef> arrays = {plain(pool, args[0]), plain(pool, args[1])};
@@ -179,8 +179,8 @@ TEST_CASE("an untouched argument and a repeated result share memory") {
     return Vars{in[0], y, y};
   });
   ArrayRef x = plain(pool, numbers(f32({8}), 1));
-  std::vector<exec::ArgInfo> infos = {exec::arg_info(*x)};
-  auto plan = exec::compile(rows(), g, infos, nullptr, pool);
+  std::vector<exec::ArrayInfo> infos = {exec::array_info(*x)};
+  auto plan = compile(g, infos, nullptr, pool);
   auto out = plan->run({x}, {true}, {});
   CHECK(out[0] == x);
   CHECK(out[1]->buffer == out[2]->buffer);
@@ -201,8 +201,8 @@ TEST_CASE("effects act in order, with values") {
     seen.emplace_back(attrs.text("what"), runtime::element_double(*operands.at(0), 1));
   };
   ArrayRef x = plain(pool, Array({2}, {1, 2}));
-  std::vector<exec::ArgInfo> infos = {exec::arg_info(*x)};
-  exec::compile(rows(), g, infos, nullptr, pool)->run({x}, {}, hooks);
+  std::vector<exec::ArrayInfo> infos = {exec::array_info(*x)};
+  compile(g, infos, nullptr, pool)->run({x}, {}, hooks);
   CHECK(seen == std::vector<std::pair<std::string, double>>{{"first", 2}, {"second", 4}});
 }
 
@@ -215,17 +215,18 @@ TEST_CASE("an endless loop can be stopped") {
                   {always, same});
   });
   ArrayRef x = plain(pool, Array({}, {1}));
-  std::vector<exec::ArgInfo> infos = {exec::arg_info(*x)};
+  std::vector<exec::ArrayInfo> infos = {exec::array_info(*x)};
   int asked = 0;
   exec::Hooks hooks;
   hooks.interrupted = [&] { return ++asked > 100; };
-  auto plan = exec::compile(rows(), g, infos, nullptr, pool);
+  auto plan = compile(g, infos, nullptr, pool);
   CHECK_THROWS_AS(plan->run({x}, {}, hooks), grammar::Error);
 }
 
 TEST_CASE("the plan cache knows graphs by structure and arguments by layout") {
   runtime::Pool pool;
-  exec::PlanCache cache(pool);
+  exec::PlanCache cache(rows());
+  auto target = exec::make_lockstep(rows(), pool);
   auto make = [](double c) {
     return std::make_shared<const Graph>(graph({f32({4})}, [c](Builder& b, const Vars& in) {
       return Vars{ir::mul(b, in[0], ir::constant(b, c, DType::F32))};
@@ -234,15 +235,15 @@ TEST_CASE("the plan cache knows graphs by structure and arguments by layout") {
   MeshRef m = mesh({{"X", 2}});
   Array x = numbers(f32({4}), 1);
   std::vector<ArrayRef> whole = {plain(pool, x)}, split = {laid_out(pool, x, m, spec({{0}}))};
-  auto first = cache.get(rows(), make(2), whole, nullptr);
-  CHECK(cache.get(rows(), make(2), whole, nullptr) == first);
+  auto first = cache.get(*target, make(2), whole, nullptr);
+  CHECK(cache.get(*target, make(2), whole, nullptr) == first);
   CHECK(cache.compiled() == 1);
-  cache.get(rows(), make(3), whole, nullptr);
-  cache.get(rows(), make(2), split, nullptr);
+  cache.get(*target, make(3), whole, nullptr);
+  cache.get(*target, make(2), split, nullptr);
   CHECK(cache.compiled() == 3);
   MeshRef other = mesh({{"X", 4}});
   Graph sum = graph({f32({4}), f32({4})}, [](Builder& b, const Vars& in) { return Vars{ir::add(b, in[0], in[1])}; });
-  std::vector<exec::ArgInfo> infos = {exec::arg_info(*split[0]),
-                                      exec::arg_info(*laid_out(pool, x, other, spec({{0}})))};
+  std::vector<exec::ArrayInfo> infos = {exec::array_info(*split[0]),
+                                        exec::array_info(*laid_out(pool, x, other, spec({{0}})))};
   CHECK_THROWS_WITH(exec::mesh_of(sum, infos, nullptr), Catch::Contains("(@X: 2)") && Catch::Contains("(@X: 4)"));
 }

@@ -1,7 +1,7 @@
 // Running graphs through the executor in tests: arrays from whole values or from blocks, and back.
 #pragma once
 #include "interpreter/exec/cache.h"
-#include "interpreter/exec/compile.h"
+#include "interpreter/exec/targets.h"
 #include "tests/interpreter/lockstep.h"
 
 namespace shard::testing {
@@ -41,16 +41,34 @@ inline Array read(runtime::Pool& pool, const ArrayRef& a) {
   return out;
 }
 
+// On the target `lockstep`.
+inline std::shared_ptr<const exec::Executable> compile(const Graph& g, std::span<const exec::ArrayInfo> infos,
+                                                       const MeshRef& m, runtime::Pool& pool) {
+  return exec::compile(*exec::make_lockstep(rows(), pool), rows(), g, infos, m);
+}
+// A graph that is local already, with results of these layouts.
+inline std::shared_ptr<const exec::Executable> compile_local(const Graph& g, std::span<const exec::ArrayInfo> infos,
+                                                             const std::vector<Type>& types,
+                                                             const std::vector<Sharding>& layouts, const MeshRef& m,
+                                                             runtime::Pool& pool) {
+  auto target = exec::make_lockstep(rows(), pool);
+  std::vector<exec::ArrayInfo> results;
+  for (std::size_t i = 0; i < types.size(); ++i) results.push_back({types[i], layouts[i], {}, types[i].mesh});
+  transform::LowerOptions options{[](std::string_view, const Graph& after) { ir::verify(after); }, target->passes()};
+  auto program = transform::settle(rows(), g, m, infos, std::move(results), options);
+  return target->compile(std::make_shared<exec::Program>(std::move(program)), infos);
+}
+
 // The results of a global graph, compiled for arguments of these layouts.
 inline Arrays execute(const Graph& g, const Arrays& args, const MeshRef& m, const std::vector<Sharding>& layouts) {
   runtime::Pool pool;
   std::vector<ArrayRef> arrays;
-  std::vector<exec::ArgInfo> infos;
+  std::vector<exec::ArrayInfo> infos;
   for (std::size_t i = 0; i < args.size(); ++i) {
     arrays.push_back(m ? laid_out(pool, args[i], m, layouts[i]) : plain(pool, args[i]));
-    infos.push_back(exec::arg_info(*arrays.back()));
+    infos.push_back(exec::array_info(*arrays.back()));
   }
-  auto plan = exec::compile(rows(), g, infos, m, pool);
+  auto plan = compile(g, infos, m, pool);
   Arrays out;
   for (const ArrayRef& r : plan->run(arrays, {}, {})) {
     CHECK(r->distinct.contains(r->layout.split_axes() | r->layout.unreduced));

@@ -42,9 +42,9 @@ TEST_CASE("explicit layouts move nothing by themselves") {
   auto p = check_partitioned(g, m, {s, spec({{0}, {}}), w});
   CHECK(talk(p.local).empty());
   CHECK(type(g, 0) == "f32[8@X,8@Y]");
-  CHECK(p.results[0] == s);
-  CHECK(p.results[1] == spec({{0}, {}}));
-  CHECK(p.results[2] == spec({{1}, {0}}));
+  CHECK(p.results[0].layout == s);
+  CHECK(p.results[1].layout == spec({{0}, {}}));
+  CHECK(p.results[2].layout == spec({{1}, {0}}));
 }
 
 TEST_CASE("a product summed over a split dimension: whole, scattered or pending, as `out` says") {
@@ -59,7 +59,7 @@ TEST_CASE("a product summed over a split dimension: whole, scattered or pending,
   CHECK(talk(check_partitioned(product(spec({{0}, {}})), m, {x, w}).local) == S{"psum_scatter(64)"});
   auto pending = check_partitioned(product(spec({{}, {}}, {0})), m, {x, w});
   CHECK(talk(pending.local).empty());
-  CHECK(pending.results[0].unreduced.has(0));
+  CHECK(pending.results[0].layout.unreduced.has(0));
 }
 
 TEST_CASE("pending sums are added as they are and summed when asked for") {
@@ -119,6 +119,6 @@ TEST_CASE("explicit and automatic axes in one mesh") {
   CHECK(type(g, 0) == "f32[8@data,8]");
   auto p = check_partitioned(
       g, m, {spec({{0}, {1}}), spec({{1}, {}})});  // @model splits the summed dimension, unseen by types
-  CHECK(p.results[0].dims[0].axes == Axes{0});
-  CHECK(p.results[1].dims[0].axes == Axes{0});
+  CHECK(p.results[0].layout.dims[0].axes == Axes{0});
+  CHECK(p.results[1].layout.dims[0].axes == Axes{0});
 }

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<exec::Unit> units(const Graph& g) {
   std::vector<AxisSet> none(g.params.size());
-  return exec::units_of(g, transform::distinct_axes(g, none, nullptr), nullptr);
+  return exec::units_of(g, transform::distinct_axes(g, none, nullptr).of, nullptr);
 }
 std::size_t programs(const Graph& g) {
   std::size_t n = 0;

@@ -357,11 +357,19 @@ inline std::vector<std::string> talk(const Graph& g) {
   return out;
 }
 
+// The pipeline's program for arguments of these layouts, verified after each pass.
+inline transform::Program lowered(const Graph& f, const MeshRef& m, const std::vector<Sharding>& layouts,
+                                  transform::Passes passes = {}) {
+  std::vector<transform::ArrayInfo> args;
+  for (std::size_t i = 0; i < f.params.size(); ++i)
+    args.push_back({f.type(f.params[i]), layouts[i], layouts[i].split_axes() | layouts[i].unreduced, m});
+  return transform::lower(rows(), f, m, args, {[](std::string_view, const Graph& g) { ir::verify(g); }, passes});
+}
+
 // Partitions `f` for these layouts, runs both on the same numbers, compares, and gives the partitioned graph.
-inline transform::Partitioned check_partitioned(const Graph& f, const MeshRef& m, const std::vector<Sharding>& layouts,
-                                                unsigned seed = 1, double tolerance = 2e-5) {
-  transform::Partitioned p =
-      transform::lower(rows(), f, m, layouts, {[](std::string_view, const Graph& g) { ir::verify(g); }});
+inline transform::Program check_partitioned(const Graph& f, const MeshRef& m, const std::vector<Sharding>& layouts,
+                                            unsigned seed = 1, double tolerance = 2e-5) {
+  transform::Program p = lowered(f, m, layouts);
   Arrays args;
   std::vector<Blocks> blocks;
   for (std::size_t i = 0; i < f.params.size(); ++i) {
@@ -372,8 +380,8 @@ inline transform::Partitioned check_partitioned(const Graph& f, const MeshRef& m
   std::vector<Blocks> got = Lockstep(m).run(p.local, blocks);
   REQUIRE(p.results.size() == want.size());
   for (std::size_t r = 0; r < want.size(); ++r) {
-    INFO("result " << r << " as " << runtime::to_string(*m, p.results[r]) << "\n" << ir::to_string(p.local));
-    check_close(join(got[r], want[r].shape, *m, p.results[r]).values(), want[r].values(), tolerance);
+    INFO("result " << r << " as " << runtime::to_string(*m, p.results[r].layout) << "\n" << ir::to_string(p.local));
+    check_close(join(got[r], want[r].shape, *m, p.results[r].layout).values(), want[r].values(), tolerance);
   }
   return p;
 }

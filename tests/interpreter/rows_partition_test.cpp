@@ -86,12 +86,11 @@ int check(const Graph& f, const MeshRef& m, const Arrays& args, const Arrays& wa
     }
     INFO(told << "\n" << ir::to_string(f));
     try {
-      transform::Partitioned p =
-          transform::lower(rows(), f, m, layout, {[](std::string_view, const Graph& g) { ir::verify(g); }});
+      transform::Program p = lowered(f, m, layout);
       auto got = Lockstep(m).run(p.local, blocks);
       for (std::size_t r = 0; r < want.size(); ++r) {
         INFO(ir::to_string(p.local));
-        CHECK(close(join(got[r], want[r].shape, *m, p.results[r]), want[r]));
+        CHECK(close(join(got[r], want[r].shape, *m, p.results[r].layout), want[r]));
       }
     } catch (const std::exception& e) { FAIL_CHECK(e.what()); }
   }

@@ -81,13 +81,14 @@ inline Arrays run_on(const ir::OpTable& table, const Graph& g, const Arrays& arg
                      const std::vector<Sharding>& layouts) {
   runtime::Pool pool;
   std::vector<ArrayRef> arrays;
-  std::vector<exec::ArgInfo> infos;
+  std::vector<exec::ArrayInfo> infos;
   for (std::size_t i = 0; i < args.size(); ++i) {
     arrays.push_back(m ? laid_out(pool, args[i], m, layouts[i]) : plain(pool, args[i]));
-    infos.push_back(exec::arg_info(*arrays.back()));
+    infos.push_back(exec::array_info(*arrays.back()));
   }
   Arrays out;
-  for (const ArrayRef& r : exec::compile(table, g, infos, m, pool)->run(arrays, {}, {})) out.push_back(read(pool, r));
+  for (const ArrayRef& r : exec::compile(*exec::make_lockstep(table, pool), table, g, infos, m)->run(arrays, {}, {}))
+    out.push_back(read(pool, r));
   return out;
 }
 inline Arrays run_alone(const ir::OpTable& table, const Graph& g, const Arrays& args) {

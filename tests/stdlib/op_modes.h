@@ -10,13 +10,13 @@ inline Arrays run_typed(const ir::OpTable& table, const Graph& g, const Arrays& 
                         const std::vector<Sharding>& layouts, std::string& why) {
   runtime::Pool pool;
   std::vector<ArrayRef> arrays;
-  std::vector<exec::ArgInfo> infos;
+  std::vector<exec::ArrayInfo> infos;
   for (std::size_t i = 0; i < args.size(); ++i) {
     arrays.push_back(laid_out(pool, args[i], m, layouts[i]));
-    infos.push_back(exec::arg_info(*arrays.back()));
+    infos.push_back(exec::array_info(*arrays.back()));
   }
   Arrays out;
-  for (const ArrayRef& r : exec::compile(table, g, infos, m, pool)->run(arrays, {}, {})) {
+  for (const ArrayRef& r : exec::compile(*exec::make_lockstep(table, pool), table, g, infos, m)->run(arrays, {}, {})) {
     const Type& t = g.type(g.results[out.size()]);
     for (std::size_t d = 0; d < t.shape.size(); ++d)
       if (r->type.mesh && r->layout.dims[d].axes != t.sharding.dims[d].axes && why.empty())

@@ -22,7 +22,8 @@ std::optional<DType> number_kind(const Value& v) {
   if (v.is<bool>()) return DType::Bool;
   if (v.is<std::int64_t>()) return DType::I32;
   if (v.is<double>()) return DType::F32;
-  if (auto* t = v.get<Tensor>(); t && t->valid() && !t->traced() && !t->array()->buffer && t->type().rank() == 0) {
+  if (auto* t = v.get<Tensor>();
+      t && t->valid() && !t->traced() && !t->array()->has_elements() && t->type().rank() == 0) {
     if (t->type().weak || t->type().dtype == DType::Bool) return t->type().dtype;
   }
   return std::nullopt;

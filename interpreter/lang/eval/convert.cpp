@@ -133,7 +133,7 @@ std::int64_t Interpreter::integer(const Value& v, Span span, std::string_view wh
   if (auto* t = v.get<Tensor>(); t && t->type().shape.empty() && runtime::is_integer(t->type().dtype)) {
     context_.set_span(impl_->recorded_at(span));
     if (t->known()) return std::get<std::int64_t>(context_.need(*t));
-    if (impl_->checker && !t->traced() && !t->array()->buffer) return impl_->checker->size_of(*t);
+    if (impl_->checker && !t->traced() && !t->array()->has_elements()) return impl_->checker->size_of(*t);
     return impl_->at(
         span, [&] { return runtime::element_int(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0); });
   }

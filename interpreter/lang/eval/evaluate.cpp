@@ -250,7 +250,7 @@ Truth Impl::condition(const Value& v, Span span) {
       if (!t->known()) return Truth::Traced;
       return std::get<bool>(at(span, [&] { return ctx.need(*t); })) ? Truth::True : Truth::False;
     }
-    if (checker && !t->array()->buffer) return Truth::Unknown;
+    if (checker && !t->array()->has_elements()) return Truth::Unknown;
     runtime::ArrayRef host = at(span, [&] { return runtime::to_host(ctx.pool(), ctx.concrete(*t, "a condition")); });
     return runtime::element_int(*host, 0) ? Truth::True : Truth::False;
   }

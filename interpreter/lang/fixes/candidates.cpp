@@ -126,12 +126,9 @@ std::optional<Type> Candidates::result(const std::vector<Type>& types, const Ope
   struct Quiet {  // nothing runs and nothing is printed
     trace::Context& ctx;
     grammar::Span span;
-    bool before;
-    explicit Quiet(trace::Context& c) : ctx(c), span(c.span()), before(c.types_only()) { c.set_types_only(true); }
-    ~Quiet() {
-      ctx.set_types_only(before);
-      ctx.set_span(span);
-    }
+    trace::TargetScope types;
+    explicit Quiet(trace::Context& c) : ctx(c), span(c.span()), types(c, c.target("types")) {}
+    ~Quiet() { ctx.set_span(span); }
   } quiet(m_.ctx);
   const ErrorsThrown thrown(m_.checker);
   std::optional<Type> out;

@@ -137,8 +137,8 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
 // written into x.
 bool put_in_place(const Tensor& x, const IndexPlan& plan, const Tensor& v) {
   const runtime::ArrayRef &a = x.array(), &b = v.array();
-  if (a.use_count() != 1 || a->buffer.use_count() != 1 || a->type.dtype != b->type.dtype || plan.has_new ||
-      !plan.arrays.empty())
+  if (a.use_count() != 1 || a->buffer.use_count() != 1 || !b->buffer || a->type.dtype != b->type.dtype ||
+      plan.has_new || !plan.arrays.empty())
     return false;
   if (!a->distinct.empty() || !b->distinct.empty()) return false;
   auto joint = runtime::broadcast(b->type.shape, plan.result);

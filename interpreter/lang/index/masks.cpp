@@ -44,7 +44,7 @@ std::vector<Tensor> positions_of(ArrayOps& ops, const Tensor& mask) {
     throw runtime::RuntimeError("trace",
                                 "a mask picks as many elements as are true, and inside a traced function that is not "
                                 "known; use where(mask, x, y), or x * mask");
-  if (Checker* checker = ops.in().impl().checker; checker && !mask.array()->buffer) {
+  if (Checker* checker = ops.in().impl().checker; checker && !mask.array()->has_elements()) {
     const runtime::Shape some{checker->fresh_size()};
     return std::vector<Tensor>(static_cast<std::size_t>(mask.type().rank()),
                                ctx.unknown(runtime::Type::of(DType::I32, some)));

@@ -6,7 +6,6 @@
 #include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/staging/jit_cache.h"
 #include "interpreter/lang/staging/modes.h"
-#include "interpreter/trace/types_only.h"
 
 namespace shard::lang {
 namespace {
@@ -224,11 +223,11 @@ class JitFunction final : public Wrapped {
       auto leaf = static_cast<std::size_t>(g);
       e.guards.emplace_back(leaf, leaf < n ? *leaves.numbers[leaf] : *outsiders.number(leaf));
     }
-    std::vector<exec::ArgInfo> infos;
+    std::vector<exec::ArrayInfo> infos;
     for (std::size_t i = 0; i < n; ++i) {
       e.sources.push_back({static_cast<std::ptrdiff_t>(i)});
       infos.push_back(
-          exec::arg_info(leaves.arrays[i] ? *leaves.arrays[i] : *ctx.concrete_scalar(*leaves.numbers[i]).array()));
+          exec::array_info(leaves.arrays[i] ? *leaves.arrays[i] : *ctx.concrete_scalar(*leaves.numbers[i]).array()));
     }
     auto graph = std::make_shared<ir::Graph>(*traced.graph);  // without what was read only on the host
     graph->params.resize(n);
@@ -238,11 +237,11 @@ class JitFunction final : public Wrapped {
       graph->params.push_back(traced.graph->params[n + k]);
       const std::ptrdiff_t leaf = outsiders.leaf_of(k);
       e.sources.push_back({leaf, leaf < 0 ? traced.captured[k].array() : nullptr});
-      infos.push_back(exec::arg_info(*traced.captured[k].array()));
+      infos.push_back(exec::array_info(*traced.captured[k].array()));
     }
     const runtime::MeshRef mesh = exec::mesh_of(*graph, infos, e.mesh);
     e.runs_on = mesh;
-    e.plan = ctx.types_only() ? trace::types_only_plan(*graph, mesh) : ctx.plans().get(ctx.table(), graph, infos, mesh);
+    e.plan = ctx.plans().get(ctx.target(), graph, infos, mesh);
   }
 
   Value in_specs_, out_specs_;

@@ -19,10 +19,10 @@ std::size_t mix(std::size_t seed, std::size_t value) {
   return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
 }
 
-bool same_info(const exec::ArgInfo& info, const runtime::DeviceArray& a) {
+bool same_info(const exec::ArrayInfo& info, const runtime::DeviceArray& a) {
   if (!(info.layout == a.layout) || !(info.distinct == a.distinct) || !(info.type == a.type)) return false;
   if (info.mesh == a.type.mesh) return true;
-  exec::ArgInfo other = exec::arg_info(a);
+  exec::ArrayInfo other = exec::array_info(a);
   return info == other;
 }
 
@@ -32,7 +32,7 @@ Pattern Pattern::of(const Value& v) {
   Pattern p;
   if (is_array(v)) {
     p.kind_ = Kind::Array;
-    p.info_ = exec::arg_info(*v.tensor().array());
+    p.info_ = exec::array_info(*v.tensor().array());
   } else if (v.is<std::int64_t>()) {
     p.kind_ = Kind::Integer;
   } else if (v.is<double>()) {

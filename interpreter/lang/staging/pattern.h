@@ -31,7 +31,7 @@ class Pattern {
  private:
   enum class Kind { Array, Integer, Real, Static, List, Tuple, Record };
   Kind kind_ = Kind::Static;
-  exec::ArgInfo info_;
+  exec::ArrayInfo info_;
   Value constant_;
   std::vector<Pattern> children_;
   std::vector<std::string> names_;

@@ -292,8 +292,7 @@ namespace {
 
 bool traced_at(const Value& v, int depth) {
   if (depth > kMaxNesting) too_deep();
-  if (v.is_tensor())
-    return v.tensor().traced() || (v.tensor().valid() && !v.tensor().array()->buffer);  // or without data
+  if (v.is_tensor()) return v.tensor().traced() || (v.tensor().valid() && !v.tensor().array()->has_elements());
   if (v.is<std::shared_ptr<const DeferredString>>()) return true;
   if (const auto* items = v.items())
     return std::any_of(items->begin(), items->end(), [&](const Value& x) { return traced_at(x, depth + 1); });

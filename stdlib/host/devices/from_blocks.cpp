@@ -44,7 +44,7 @@ Value from_blocks(Interpreter& in, BoundArgs& a) {
     const Value v = in.call(a[0], std::vector<Value>{Value::tuple(std::move(ranges))}, a.span);
     const trace::Tensor t = v.is_tensor() ? v.tensor() : array_of(in, v, std::nullopt, a.span);
     ArrayRef block = c.concrete(t, "from_blocks");
-    if (block->type.shape == local && !block->buffer) {  // types only
+    if (block->type.shape == local && !block->has_elements()) {  // types only
       const runtime::Type type = runtime::Type::of(block->type.dtype, shape);
       return Value(c.apply1(*c.table().core().shard, {c.unknown(type)}, {{"layout", layout}}));
     }

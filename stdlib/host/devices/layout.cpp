@@ -51,7 +51,7 @@ Value sharding_of(Interpreter& in, const Value& v, grammar::Span span) {
   if (v.is_host_number() || v.is<bool>()) return make_spec(nullptr, {});
   if (!v.is_tensor()) in.fail("type", span, "sharding takes an array, this is " + lang::kind_name(v));
   const trace::Tensor& t = v.tensor();
-  if (!t.traced() && t.array()->buffer) return spec_of(*t.array());
+  if (!t.traced() && t.array()->has_elements()) return spec_of(*t.array());
   const Type& type = t.type();
   if (!t.traced() && !type.mesh) return spec_of(*t.array());
   // Where no axis is automatic, the type says all; else the partitioner decides, and a run can tell.

@@ -35,7 +35,7 @@ Value host_number(Interpreter& in, const Value& v, grammar::Span span, std::stri
 
 // A number that only a run has: an array without data stands for it.
 std::optional<Value> later(Interpreter& in, const Value& v, DType kind) {
-  if (!v.is_tensor() || v.tensor().traced() || v.tensor().array()->buffer ||
+  if (!v.is_tensor() || v.tensor().traced() || v.tensor().array()->has_elements() ||
       runtime::numel(v.tensor().type().shape) != 1)
     return std::nullopt;
   return Value(in.context().unknown(runtime::Type::of(kind, {}, true)));

@@ -1,11 +1,13 @@
 // Accounting of local graphs: a reader of the `comm` and `flops` columns.
-#include "interpreter/exec/comm.h"
+#include "interpreter/transform/communication.h"
 
 #include <algorithm>
 
-#include "interpreter/transform/distinct.h"
+#include "interpreter/ir/comm_cost.h"
+#include "interpreter/ir/op.h"
+#include "interpreter/transform/layout.h"
 
-namespace shard::exec {
+namespace shard::transform {
 namespace {
 
 using ir::Comm;
@@ -25,9 +27,10 @@ const char* kind_of(Comm c) {
   }
 }
 
-std::int64_t bytes_of(const ir::Graph& g, const ir::Vars& vars) {
+// What one device gives. Several operands of one collective go one after another.
+std::int64_t given(const ir::Graph& g, const Node& n) {
   std::int64_t bytes = 0;
-  for (ir::Var v : vars) bytes += runtime::checked_bytes(g.type(v).shape, runtime::size_of(g.type(v).dtype));
+  for (ir::Var v : n.inputs) bytes += bytes_of(g.type(v));
   return bytes;
 }
 
@@ -72,11 +75,12 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
       r.kind = kind;
       r.written = !n.attrs.has("written") || n.attrs.flag("written");
       std::int64_t taking_part = 1;
-      for (auto a : transform::axes_of(n, *mesh)) {
+      for (auto a : axes_of(n, *mesh)) {
         r.axes.push_back(mesh->axes[a].name);
         taking_part *= mesh->size_of(a);
       }
-      r.bytes = std::max(bytes_of(g, n.inputs), bytes_of(g, n.outputs));
+      std::int64_t together = n.attrs.has("groups") ? n.attrs.integer("group_size") : taking_part;
+      r.bytes = ir::comm_cost(n.op->comm, given(g, n), together).bytes;
       r.span = n.span;
       if (taking_part > 1 || r.written) out.comm.push_back(std::move(r));
     } else if (s && *s == Structure::Scan) {
@@ -95,4 +99,4 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
   return out;
 }
 
-}  // namespace shard::exec
+}  // namespace shard::transform

@@ -2,11 +2,9 @@
 // floating point operations. The length of a scan multiplies, a while body counts once, of branches the costlier
 // counts.
 #pragma once
-#include <vector>
+#include "interpreter/transform/program.h"
 
-#include "interpreter/exec/executable.h"
-
-namespace shard::exec {
+namespace shard::transform {
 
 struct Account {
   std::vector<CommRecord> comm;
@@ -14,4 +12,4 @@ struct Account {
 };
 Account account(const ir::Graph& local, const runtime::Mesh* mesh);
 
-}  // namespace shard::exec
+}  // namespace shard::transform

@@ -1,0 +1,202 @@
+// The target `lockstep`: a plan of instructions over physical arrays (runtime/mesh/device_array.h), each done for the
+// blocks of all devices at once. Here what compiling and a run are from outside: arguments become slots, results get
+// memory (of a donated argument where one fits), the plan runs, and arrays are made around the results.
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "interpreter/exec/lowering.h"
+#include "interpreter/exec/targets.h"
+
+namespace shard::exec {
+
+namespace {
+
+using runtime::BufferRef;
+using runtime::DeviceArray;
+
+class Compiled final : public Executable {
+ public:
+  std::vector<ArrayRef> run(std::vector<ArrayRef> args, const std::vector<bool>& donate,
+                            const Hooks& hooks) const override {
+    if (args.size() != plan.params)
+      throw std::logic_error("a plan for " + std::to_string(plan.params) + " arguments was given " +
+                             std::to_string(args.size()));
+    constexpr std::size_t kFew = 64;
+    std::array<char*, kFew> few;
+    std::vector<char*> many;
+    char** base = few.data();
+    if (plan.slots() > kFew) {
+      many.resize(plan.slots());
+      base = many.data();
+    }
+    base[0] = nullptr;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (!args[i]->buffer) args[i] = runtime::here(pool, args[i]);
+      base[1 + i] = static_cast<char*>(args[i]->buffer->data());
+    }
+
+    Run r{hooks, pool, true, {}};
+    std::vector<BufferRef> memory(results.size());
+    std::vector<char> given(results.size(), 0);
+    auto first = static_cast<std::size_t>(plan.arena_slot()) + 1;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Result& result = results[i];
+      base[first + i] = nullptr;
+      if (result.from.kind != ResultRef::Kind::Own) continue;
+      if (int d = result.from.donor; d >= 0) {
+        auto donor = static_cast<std::size_t>(d);
+        if (donor < donate.size() && donate[donor] && args[donor].use_count() == 1 &&
+            args[donor]->buffer.use_count() == 1) {
+          memory[i] = args[donor]->buffer;
+          given[i] = 1;
+          r.may_stop = false;
+        }
+      }
+      if (!memory[i]) memory[i] = pool.allocate(static_cast<std::size_t>(result.from.bytes));
+      base[first + i] = static_cast<char*>(memory[i]->data());
+    }
+    BufferRef arena;
+    if (plan.arena > 0) arena = pool.allocate(static_cast<std::size_t>(plan.arena));
+    base[plan.arena_slot()] = arena ? static_cast<char*>(arena->data()) : nullptr;
+    r.ask();
+    plan.run(r, base);
+
+    std::vector<ArrayRef> out(results.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Result& result = results[i];
+      auto index = static_cast<std::size_t>(result.from.index);
+      switch (result.from.kind) {
+        case ResultRef::Kind::Own:
+          if (given[i] && result.like_donor)
+            out[i] = args[static_cast<std::size_t>(result.from.donor)];
+          else
+            out[i] = array(result, std::move(memory[i]));
+          break;
+        case ResultRef::Kind::Param:
+          out[i] = result.like_donor ? args[index] : array(result, args[index]->buffer);
+          break;
+        case ResultRef::Kind::Constant: out[i] = array(result, constants[i]); break;
+        case ResultRef::Kind::Same: out[i] = result.like_donor ? out[index] : array(result, out[index]->buffer); break;
+      }
+    }
+    return out;
+  }
+  const MemoryUse& memory() const override { return use; }
+
+  struct Result {
+    ResultRef from;
+    DeviceArray like;         // without a buffer
+    bool like_donor = false;  // the array of the donor (or of what it is the same as) is described alike
+  };
+  Compiled(std::shared_ptr<const Program> program, runtime::Pool& p) : Executable(std::move(program)), pool(p) {}
+  runtime::Pool& pool;
+  Plan plan;
+  std::vector<Result> results;
+  std::vector<BufferRef> constants;  // by result
+  MemoryUse use;
+
+ private:
+  static ArrayRef array(const Result& r, BufferRef buffer) {
+    auto a = std::make_shared<DeviceArray>(r.like);
+    a->buffer = std::move(buffer);
+    return a;
+  }
+};
+
+DeviceArray like(const ArrayInfo& info) {
+  DeviceArray a;
+  a.type = info.type;
+  a.layout = info.layout;
+  a.distinct = info.distinct;
+  return a;
+}
+
+AxisSet real(AxisSet axes, const Mesh* mesh) {
+  for (AxisId a : axes.list())
+    if (!mesh || mesh->size_of(a) == 1) axes.remove(a);
+  return axes;
+}
+
+// Lowered, with results dense and distinct as the program says.
+void lower(Lowering& lowering, const Program& p, std::span<const ArrayInfo> args) {
+  const Mesh* mesh = p.mesh.get();
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const ir::Type& t = p.local.type(p.local.params[i]);
+    const AxisSet differs = real(args[i].distinct, mesh);
+    Place place = dense_place(static_cast<int>(i), t.dtype, differs, t.shape, mesh);
+    std::int64_t bytes = elements(differs, t.shape, mesh) * static_cast<std::int64_t>(runtime::size_of(t.dtype));
+    lowering.bind(i, std::move(place), bytes);
+  }
+  lowering.run();
+  std::vector<AxisSet> differ;
+  for (const ArrayInfo& r : p.results) differ.push_back(r.distinct);
+  lowering.finish_results(differ, nullptr);
+}
+
+MemoryUse memory_of(const Program& p, std::span<const ArrayInfo> args, const Finished& done) {
+  auto one = [](const ArrayInfo& a) {
+    return runtime::bytes_of(a.mesh ? runtime::local_shape(*a.mesh, a.type.shape, a.layout) : a.type.shape,
+                             runtime::size_of(a.type.dtype));
+  };
+  MemoryUse use;
+  for (const ArrayInfo& a : args) use.arguments += one(a);
+  for (const ArrayInfo& r : p.results) use.results += one(r);
+  use.temporaries = done.peak_device_bytes;
+  return use;
+}
+
+class Lockstep final : public Target {
+ public:
+  Lockstep(const ir::OpTable& table, runtime::Pool& pool) : table_(table), pool_(pool) {}
+  transform::Passes passes() const override { return {.early_sums = true}; }
+
+  std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,
+                                            std::span<const ArrayInfo> args) const override {
+    auto out = std::make_shared<Compiled>(std::move(program), pool_);
+    const Program& p = out->program();
+    Lowering lowering(p.local, {table_, p.mesh.get(), p.mesh, pool_, {}}, p.distinct);
+    lower(lowering, p, args);
+    std::vector<ResultRef> refs = lowering.draft().results;
+    std::vector<Storage> storages = lowering.draft().storages;
+    std::vector<BufferRef> held = lowering.draft().constants;
+    Finished done = finish(std::move(lowering.draft()), {}, refs);
+    out->use = memory_of(p, args, done);
+    out->plan = std::move(done.plan);
+    out->constants.resize(refs.size());
+    for (std::size_t i = 0; i < refs.size(); ++i) {
+      Compiled::Result& r = out->results.emplace_back(Compiled::Result{refs[i], like(p.results[i])});
+      if (refs[i].kind == ResultRef::Kind::Constant)
+        for (const BufferRef& b : held)
+          if (b->data() == storages[static_cast<std::size_t>(refs[i].index)].data) out->constants[i] = b;
+      int alike = refs[i].kind == ResultRef::Kind::Own     ? refs[i].donor
+                  : refs[i].kind == ResultRef::Kind::Param ? refs[i].index
+                                                           : -1;
+      if (alike >= 0) r.like_donor = matches(args[static_cast<std::size_t>(alike)], r.like);
+      if (refs[i].kind == ResultRef::Kind::Same)
+        r.like_donor = matches(p.results[static_cast<std::size_t>(refs[i].index)], r.like);
+    }
+    return out;
+  }
+
+ private:
+  const ir::OpTable& table_;
+  runtime::Pool& pool_;
+};
+
+}  // namespace
+
+MemoryUse memory_of(const Program& program, std::span<const ArrayInfo> args, const ir::OpTable& table,
+                    runtime::Pool& pool) {
+  Surroundings around{table, program.mesh.get(), program.mesh, pool, {}, true};
+  Lowering lowering(program.local, around, program.distinct);
+  lower(lowering, program, args);
+  std::vector<ResultRef> refs = lowering.draft().results;
+  return memory_of(program, args, finish(std::move(lowering.draft()), {}, refs));
+}
+
+std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool) {
+  return std::make_unique<Lockstep>(table, pool);
+}
+
+}  // namespace shard::exec

@@ -1,0 +1,31 @@
+// A target: what runs programs. `lockstep` runs all devices in this process; others may run them elsewhere, hold their
+// arrays there, or only say what a run would need. To add one: a file with a class and a function that makes it, and a
+// line in targets.cpp.
+#pragma once
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "interpreter/exec/executable.h"
+#include "interpreter/transform/pipeline.h"
+
+namespace shard::exec {
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  // What it wants of the pipeline.
+  virtual transform::Passes passes() const { return {}; }
+  // False: results are arrays without elements, and reading one is an error. Then an operation has no effect either.
+  virtual bool holds_elements() const { return true; }
+  // `arguments`: how the arrays are laid out that each run will be given. They may be another target's: elements of an
+  // array that has no buffer are asked of whoever holds them (runtime::DeviceArray).
+  virtual std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,
+                                                    std::span<const ArrayInfo> arguments) const = 0;
+};
+
+// The pipeline, then the target. Throws grammar::Error / RuntimeError. graph: global, already differentiated.
+std::shared_ptr<const Executable> compile(const Target& target, const ir::OpTable& table, const ir::Graph& graph,
+                                          std::span<const ArrayInfo> arguments, const runtime::MeshRef& mesh);
+
+}  // namespace shard::exec

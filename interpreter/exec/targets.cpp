@@ -1,0 +1,30 @@
+#include "interpreter/exec/targets.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace shard::exec {
+
+std::span<const TargetRow> targets() {
+  static constexpr TargetRow kTargets[] = {
+      {"lockstep", "All devices in this process, one instruction after another for all of them.", make_lockstep},
+      {"abstract", "Computes nothing: results are types with layouts.", make_abstract},
+      {"types", "Computes nothing and lays nothing out: results are types.", make_types},
+  };
+  return kTargets;
+}
+
+std::unique_ptr<const Target> make_target(std::string_view name, const ir::OpTable& table, runtime::Pool& pool) {
+  for (const TargetRow& row : targets())
+    if (row.name == name) return row.make(table, pool);
+  throw std::logic_error("there is no target `" + std::string(name) + "`");
+}
+
+std::shared_ptr<const Executable> compile(const Target& target, const ir::OpTable& table, const ir::Graph& graph,
+                                          std::span<const ArrayInfo> arguments, const runtime::MeshRef& mesh) {
+  auto program = std::make_shared<Program>(
+      transform::lower(table, graph, mesh, arguments, transform::LowerOptions{{}, target.passes()}));
+  return target.compile(std::move(program), arguments);
+}
+
+}  // namespace shard::exec

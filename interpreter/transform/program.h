@@ -1,0 +1,40 @@
+// What the pipeline makes of a global graph: the program of one device, and what is known of it without running it. A
+// value; targets (exec/target.h) make something that runs of it.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "interpreter/transform/distinct.h"
+
+namespace shard::transform {
+
+struct ArrayInfo {           // how an array that goes in or comes out is laid out
+  runtime::Type type;        // global
+  runtime::Sharding layout;  // over all axes of the mesh
+  runtime::AxisSet distinct;
+  runtime::MeshRef mesh;  // null: one block, never laid out
+  bool operator==(const ArrayInfo&) const = default;
+};
+
+struct CommRecord {  // one collective as one call runs it
+  std::string kind;  // "psum", "all_gather", "psum_scatter", "all_to_all", "ppermute", "pmax", "pmin"
+  std::vector<std::string> axes;
+  std::int64_t bytes = 0;  // the larger of what one device gives and gets, times count
+  std::int64_t count = 1;  // more than one inside loops
+  bool written = false;    // by the program, not by the partitioner
+  grammar::Span span;
+};
+
+struct Program {
+  ir::Graph local;        // params and results as those of the global graph
+  runtime::MeshRef mesh;  // null: nothing was ever laid out
+  std::vector<ArrayInfo> results;
+  Distinct distinct;  // of `local`
+  std::vector<CommRecord> communication;
+  double flops = 0;  // over all devices
+  // False for targets that want the types of results and nothing else (Passes::partition): all but `mesh` and `results`
+  // is empty then, and layouts are those that types tell.
+  bool partitioned = true;
+};
+
+}  // namespace shard::transform
