@@ -35,7 +35,7 @@ TEST_CASE("broadcasting and strides", "[shape]") {
   CHECK(broadcast(Shape{}, Shape{2}) == Shape{2});
   CHECK(broadcast(Shape{1, 0}, Shape{5, 1}) == Shape{5, 0});
   CHECK_FALSE(broadcast(Shape{3}, Shape{4}));
-  CHECK_FALSE(broadcast({0}, {4}));
+  CHECK_FALSE(broadcast(Shape{0}, Shape{4}));
   CHECK(row_major({2, 3, 4}) == Strides{12, 4, 1});
   CHECK(row_major({2, 0, 4}) == Strides{4, 4, 1});
   CHECK_NOTHROW(row_major({std::int64_t{1} << 40, std::int64_t{1} << 40, 2}));
