@@ -11,7 +11,7 @@
 
 namespace shard::grammar {
 
-struct Fix {           // source text that mends the program when `span` is replaced by it
+struct Fix {           // the program is right when `span` is replaced by it
   std::string advice;  // "shard one operand first"
   Span span;
   std::string replacement;

@@ -325,14 +325,14 @@ class Walk {
   void fields_with_equals(const Expr& e) {
     const auto* b = std::get_if<Block>(&e.node);
     if (!b || b->body.empty()) return;
-    std::string mended;
+    std::string written;
     for (auto& s : b->body) {
       const auto* a = std::get_if<AssignStmt>(&s->node);
       if (!a || a->op != AssignOp::Set || !std::holds_alternative<NameRef>(a->target->node)) return;
-      mended += (mended.empty() ? "{" : ", ") + text(a->target->span) + ": " + text(a->value->span);
+      written += (written.empty() ? "{" : ", ") + text(a->target->span) + ": " + text(a->value->span);
     }
-    mended += "}";
-    error(e.span, "a record names its fields with a colon: `" + mended + "`", {}, {{"use a colon", e.span, mended}});
+    written += "}";
+    error(e.span, "a record names its fields with a colon: `" + written + "`", {}, {{"use a colon", e.span, written}});
   }
   void record(const RecordLit& r) {
     std::set<std::string> names;

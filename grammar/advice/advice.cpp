@@ -80,9 +80,9 @@ void check_after_shard(State& state, const Shard& shard, const char* at) {
   const std::string_view text(state.begin, static_cast<std::size_t>(state.end - state.begin));
   const std::size_t from = std::min<std::size_t>(text.rfind("shard", shard.value->span.begin), shard.value->span.begin);
   const Span span = state.span(state.begin + from, at);
-  const std::string mended = "(" + std::string(state.text(span)) + ")";
-  state.fail(span, "only `|>` may follow `shard ... as ...`: put it in parentheses: " + quote(mended), {},
-             {{"put it in parentheses", span, mended}});
+  const std::string fixed = "(" + std::string(state.text(span)) + ")";
+  state.fail(span, "only `|>` may follow `shard ... as ...`: put it in parentheses: " + quote(fixed), {},
+             {{"put it in parentheses", span, fixed}});
 }
 
 void check_lambda(State& state, const Function& function) {

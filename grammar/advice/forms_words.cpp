@@ -23,22 +23,22 @@ Diagnostic say(Span span, std::string message, std::vector<Fix> fixes) {
 // ---- words of other languages ---------------------------------------------------------------------------------------
 namespace {
 
-struct Foreign {
+struct Alias {
   std::string_view word, here;
 };
-constexpr std::array<Foreign, 13> foreign = {{{"def", "fn"},
-                                              {"function", "fn"},
-                                              {"func", "fn"},
-                                              {"fun", "fn"},
-                                              {"elif", "else if"},
-                                              {"elsif", "else if"},
-                                              {"elseif", "else if"},
-                                              {"var", "let"},
-                                              {"const", "let"},
-                                              {"val", "let"},
-                                              {"foreach", "for"},
-                                              {"None", "none"},
-                                              {"is", "=="}}};
+constexpr std::array<Alias, 13> aliases = {{{"def", "fn"},
+                                            {"function", "fn"},
+                                            {"func", "fn"},
+                                            {"fun", "fn"},
+                                            {"elif", "else if"},
+                                            {"elsif", "else if"},
+                                            {"elseif", "else if"},
+                                            {"var", "let"},
+                                            {"const", "let"},
+                                            {"val", "let"},
+                                            {"foreach", "for"},
+                                            {"None", "none"},
+                                            {"is", "=="}}};
 
 }  // namespace
 
@@ -63,7 +63,7 @@ Advice foreign_word(NearText& t) {
     return say(both, "`is not` is written `!=` here", {{"write `!=`", both, "!="}});
   }
   const std::string_view before = t.word_before(t.at);
-  for (const Foreign& f : foreign) {
+  for (const Alias& f : aliases) {
     const bool infix = f.word == "is" || f.here == "else if";
     Span span;
     if (infix && t.token == f.word)

@@ -106,6 +106,98 @@ void choose_donors(const Draft& d, const std::vector<int>& wanted, std::vector<R
     }
 }
 
+// Where temporaries lie in the arena, and the most that lives at once.
+class Temporaries {
+ public:
+  explicit Temporaries(const Draft& d)
+      : d_(d), at_(d.storages.size(), -1), shares_(d.storages.size(), 0), home_(d.storages.size(), -1) {
+    std::vector<std::vector<int>> dying(d.steps.size());
+    for (std::size_t s = 0; s < d.storages.size(); ++s)
+      if (const Storage& st = d.storages[s]; in_arena(static_cast<int>(s)) && st.born >= 0 && st.last < Draft::kForever)
+        dying[static_cast<std::size_t>(st.last)].push_back(static_cast<int>(s));
+    for (std::size_t i = 0; i < d.steps.size(); ++i) step(static_cast<int>(i), dying[i]);
+  }
+  std::int64_t at(int storage) const { return at_[static_cast<std::size_t>(storage)]; }
+  std::int64_t scratch(std::size_t step) const { return scratch_[step]; }
+  std::int64_t arena() const { return arena_.end(); }
+  std::int64_t peak_device_bytes() const { return peak_; }
+
+ private:
+  const Storage& storage(int s) const { return d_.storages[static_cast<std::size_t>(s)]; }
+  bool in_arena(int s) const { return storage(s).kind == Storage::Kind::Temporary && storage(s).result < 0; }
+
+  void step(int now, const std::vector<int>& dying) {
+    const DraftStep& step = d_.steps[static_cast<std::size_t>(now)];
+    std::set<int> passed_on;
+    for (std::size_t o = 0; o < step.outs.size(); ++o) {
+      const int s = step.outs[o].storage;
+      const auto us = static_cast<std::size_t>(s);
+      if (!in_arena(s) || home_[us] >= 0) continue;
+      if (const int from = operand_for(step, static_cast<int>(o), now, passed_on); from >= 0) {
+        const auto uf = static_cast<std::size_t>(from);
+        at_[us] = at_[uf];
+        home_[us] = home_[uf];
+        passed_on.insert(from);
+      } else {
+        at_[us] = arena_.take(aligned(storage(s).bytes));
+        home_[us] = s;
+      }
+      ++shares_[static_cast<std::size_t>(home_[us])];
+      live_ += storage(s).device_bytes;
+    }
+    const std::int64_t scratch = step.control ? step.control->scratch_bytes() : 0;
+    scratch_.push_back(scratch > 0 ? arena_.take(aligned(scratch)) : 0);
+    if (scratch > 0) arena_.give(scratch_.back(), aligned(scratch));
+    peak_ = std::max(peak_, live_ + step.extra_device_bytes);
+    for (int s : dying) {
+      live_ -= storage(s).device_bytes;
+      const int home = home_[static_cast<std::size_t>(s)];
+      if (--shares_[static_cast<std::size_t>(home)] == 0) arena_.give(at(home), aligned(storage(home).bytes));
+    }
+  }
+
+  // The operand that dies in this step and whose place its result `out` takes; -1 where there is none.
+  int operand_for(const DraftStep& step, int out, int now, const std::set<int>& passed_on) const {
+    const std::int64_t bytes = storage(step.outs[static_cast<std::size_t>(out)].storage).bytes;
+    for (auto [result, operand] : step.in_place) {
+      const int from = step.ins[static_cast<std::size_t>(operand)].storage;
+      if (result == out && in_arena(from) && storage(from).last == now && !passed_on.count(from) &&
+          storage(from).bytes >= bytes)
+        return from;
+    }
+    return -1;
+  }
+
+  const Draft& d_;
+  std::vector<std::int64_t> at_;  // offset in the arena
+  std::vector<int> shares_;       // how many storages an interval of the arena still serves: by its first
+  std::vector<int> home_;         // the storage that took the interval
+  std::vector<std::int64_t> scratch_;
+  Arena arena_;
+  std::int64_t live_ = 0, peak_ = 0;
+};
+
+Loc loc_of(const Ref& r, const Draft& d, const Temporaries& temporaries, Plan& plan) {
+  const Storage& s = d.storages[static_cast<std::size_t>(r.storage)];
+  Loc l;
+  l.offset = r.offset;
+  if (s.kind == Storage::Kind::Constant) {
+    l.offset += static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(s.data));
+  } else if (s.kind == Storage::Kind::Param) {
+    l.slot = s.param + 1;
+  } else if (s.result >= 0) {
+    l.slot = static_cast<std::int32_t>(plan.arena_slot()) + 1 + s.result;
+  } else {
+    l.slot = static_cast<std::int32_t>(plan.arena_slot());
+    l.offset += temporaries.at(r.storage);
+  }
+  if (!r.terms.empty()) {
+    l.terms = static_cast<std::int32_t>(plan.terms.size());
+    plan.terms.push_back(r.terms);
+  }
+  return l;
+}
+
 }  // namespace
 
 int Draft::temporary(std::int64_t bytes, std::int64_t device_bytes) {
@@ -132,90 +224,14 @@ void Draft::add(DraftStep step) {
 
 Finished finish(Draft d, const std::vector<int>& wanted, std::vector<ResultRef>& results) {
   choose_donors(d, wanted, results);
+  const Temporaries temporaries(d);
   Finished out;
+  out.peak_device_bytes = temporaries.peak_device_bytes();
   Plan& plan = out.plan;
   plan.params = d.params;
   plan.results = results.size();
   plan.constants = std::move(d.constants);
-
-  std::vector<std::int64_t> at(d.storages.size(), -1);  // offset in the arena
-  std::vector<int> shares(d.storages.size(),
-                          -1);  // how many storages an interval of the arena still serves: by its first
-  std::vector<int> home(d.storages.size(), -1);  // the storage that took the interval
-  Arena arena;
-  std::int64_t live = 0;
-  std::vector<std::vector<int>> dying(d.steps.size());
-  for (std::size_t s = 0; s < d.storages.size(); ++s) {
-    const Storage& st = d.storages[s];
-    if (st.kind == Storage::Kind::Temporary && st.result < 0 && st.born >= 0 && st.last < Draft::kForever)
-      dying[static_cast<std::size_t>(st.last)].push_back(static_cast<int>(s));
-  }
-  std::vector<std::int64_t> scratch(d.steps.size(), 0);
-  for (std::size_t i = 0; i < d.steps.size(); ++i) {
-    const DraftStep& step = d.steps[i];
-    auto in_arena = [&](int s) {
-      const Storage& st = d.storages[static_cast<std::size_t>(s)];
-      return st.kind == Storage::Kind::Temporary && st.result < 0;
-    };
-    std::set<int> passed_on;
-    for (std::size_t o = 0; o < step.outs.size(); ++o) {
-      int s = step.outs[o].storage;
-      auto us = static_cast<std::size_t>(s);
-      if (!in_arena(s) || home[us] >= 0) continue;
-      for (auto [result, operand] : step.in_place) {
-        int from = step.ins[static_cast<std::size_t>(operand)].storage;
-        auto uf = static_cast<std::size_t>(from);
-        if (result != static_cast<int>(o) || !in_arena(from) || d.storages[uf].last != static_cast<int>(i) ||
-            passed_on.count(from))
-          continue;
-        if (d.storages[uf].bytes < d.storages[us].bytes) continue;
-        at[us] = at[uf];
-        home[us] = home[uf];
-        ++shares[static_cast<std::size_t>(home[us])];
-        passed_on.insert(from);
-        break;
-      }
-      if (home[us] < 0) {
-        at[us] = arena.take(aligned(d.storages[us].bytes));
-        home[us] = s;
-        shares[us] = 1;
-      }
-      live += d.storages[us].device_bytes;
-    }
-    if (step.control) {
-      scratch[i] = step.control->scratch_bytes() > 0 ? arena.take(aligned(step.control->scratch_bytes())) : 0;
-      if (step.control->scratch_bytes() > 0) arena.give(scratch[i], aligned(step.control->scratch_bytes()));
-    }
-    out.peak_device_bytes = std::max(out.peak_device_bytes, live + step.extra_device_bytes);
-    for (int s : dying[i]) {
-      auto us = static_cast<std::size_t>(s);
-      live -= d.storages[us].device_bytes;
-      auto h = static_cast<std::size_t>(home[us]);
-      if (--shares[h] == 0) arena.give(at[h], aligned(d.storages[h].bytes));
-    }
-  }
-  plan.arena = arena.end();
-
-  auto loc = [&](const Ref& r) {
-    const Storage& s = d.storages[static_cast<std::size_t>(r.storage)];
-    Loc l;
-    l.offset = r.offset;
-    if (s.kind == Storage::Kind::Constant) {
-      l.offset += static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(s.data));
-    } else if (s.kind == Storage::Kind::Param) {
-      l.slot = s.param + 1;
-    } else if (s.result >= 0) {
-      l.slot = static_cast<std::int32_t>(plan.arena_slot()) + 1 + s.result;
-    } else {
-      l.slot = static_cast<std::int32_t>(plan.arena_slot());
-      l.offset += at[static_cast<std::size_t>(r.storage)];
-    }
-    if (!r.terms.empty()) {
-      l.terms = static_cast<std::int32_t>(plan.terms.size());
-      plan.terms.push_back(r.terms);
-    }
-    return l;
-  };
+  plan.arena = temporaries.arena();
   for (std::size_t i = 0; i < d.steps.size(); ++i) {
     DraftStep& draft = d.steps[i];
     Step s;
@@ -225,9 +241,9 @@ Finished finish(Draft d, const std::vector<int>& wanted, std::vector<ResultRef>&
     s.ins = static_cast<std::uint32_t>(draft.ins.size());
     s.outs = static_cast<std::uint32_t>(draft.outs.size());
     s.span = draft.span;
-    for (const Ref& r : draft.ins) plan.locs.push_back(loc(r));
-    for (const Ref& r : draft.outs) plan.locs.push_back(loc(r));
-    if (s.control) plan.locs.push_back({static_cast<std::int32_t>(plan.arena_slot()), -1, scratch[i]});
+    for (const Ref& r : draft.ins) plan.locs.push_back(loc_of(r, d, temporaries, plan));
+    for (const Ref& r : draft.outs) plan.locs.push_back(loc_of(r, d, temporaries, plan));
+    if (s.control) plan.locs.push_back({static_cast<std::int32_t>(plan.arena_slot()), -1, temporaries.scratch(i)});
     plan.steps.push_back(std::move(s));
   }
   return out;

@@ -37,7 +37,8 @@ Memory scratch(std::int64_t elements, std::size_t item) {
   return Memory(new unsigned char[static_cast<std::size_t>(bytes)]);
 }
 
-// The operand as a dense array of f32 or its own type: halves are widened, and neither stride being 1 is mended.
+// The operand as a dense array of f32 or its own type: halves are widened, and where neither stride is 1 it is
+// copied.
 Memory pack(Product& p, int which, std::int64_t rows, std::int64_t cols) {
   Operand& x = which == kA ? p.a : p.w;
   const bool half = p.type == DType::F16 || p.type == DType::BF16;

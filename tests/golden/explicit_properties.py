@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Properties of explicit mode on random programs.   explicit_properties.py SHARD [HOW_MANY]   closes with "N passed, N failed"
-Each program is a jit function of a dozen operations on arrays with random layouts over a 2 x 2 mesh. Its errors of layouts are mended
+Each program is a jit function of a dozen operations on arrays with random layouts over a 2 x 2 mesh. Its errors of layouts are fixed
 with the fixes that `shard check --json` suggests, one after the other. Then: the types that the check derives are those of the arrays
 that a run gives; the layout that a run gives is what the type says; and on a mesh of auto axes the same program gives the same numbers.
 """
@@ -81,7 +81,7 @@ def offset(text, line, column):
     return sum(len(l) + 1 for l in text.split('\n')[:line - 1]) + column - 1
 
 
-def mended(r, path, text):
+def fixed(r, path, text):
     """The program without errors, and the types of its declarations."""
     for _ in range(40):
         write(path, text)
@@ -106,7 +106,7 @@ def spec_of(type_text):
 def hold(seed):
     program = Program(seed)
     path = os.path.join(tempfile.mkdtemp(), f'random_{seed}.shard')
-    text, types = mended(program.r, path, program.text())
+    text, types = fixed(program.r, path, program.text())
     names = [n for n, _ in program.values if n[0] == 'v']
     show = ''.join(f'print("{n}", typeof(results[{i}]), sharding(results[{i}]))\n' for i, n in enumerate(names))
     write(path, text + show)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every error of layouts names a way out that can be pasted, and it does mend: each program here has one such error, each fix that
+"""Every error of layouts names a way out that can be pasted, and it does fix the error: each program here has one such error, each fix that
 `shard check --json` suggests for it is applied to the text, and what comes out must run.   fixes.py SHARD   closes with "N passed, N failed"
 A fix may uncover a second error of the program only where the program says so (`then`).
 """
@@ -175,11 +175,11 @@ def main():
             if not errors[0]['fixes'] and name not in NO_FIX: raise AssertionError('no fix for: ' + errors[0]['message'] + f" [{errors[0]['code']}]")
             for fix in errors[0]['fixes']:
                 fixes += 1
-                mended = applied(text, fix)
-                with open(path, 'w', encoding='utf-8') as f: f.write(mended)
+                fixed = applied(text, fix)
+                with open(path, 'w', encoding='utf-8') as f: f.write(fixed)
                 p = subprocess.run([SHARD, 'run', path], capture_output=True, text=True, timeout=60)
-                changed = '\n'.join(l for l in mended.split('\n') if l not in text.split('\n'))
-                if p.returncode != 0: raise AssertionError(f'the fix "{fix["replacement"]}" does not mend: {changed}\n{p.stderr[:400]}')
+                changed = '\n'.join(l for l in fixed.split('\n') if l not in text.split('\n'))
+                if p.returncode != 0: raise AssertionError(f'the fix "{fix["replacement"]}" does not fix it: {changed}\n{p.stderr[:400]}')
                 if os.environ.get('VERBOSE'): print(f'{name}: {changed}')
         except AssertionError as e:
             failed += 1

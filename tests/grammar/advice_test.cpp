@@ -1,5 +1,5 @@
-// Forms of other languages: each gets the form to write instead, and where the text can be mended mechanically, the
-// mended text parses.
+// Forms of other languages: each gets the form to write instead, and where the text can be fixed mechanically, the
+// fixed text parses.
 #include <catch2/catch.hpp>
 
 #include "tests/grammar/tree.h"
@@ -9,15 +9,15 @@ using namespace shard::grammar::testing;
 
 namespace {
 
-void advises(const std::string& text, const std::string& what, const std::string& mended = "") {
+void advises(const std::string& text, const std::string& what, const std::string& fixed = "") {
   INFO(text);
   const Parsed p(text);
   CHECK(p.message() == what);
   CHECK_FALSE(p.result.module);
-  if (mended.empty() || p.result.diagnostics.empty()) return;
+  if (fixed.empty() || p.result.diagnostics.empty()) return;
   REQUIRE_FALSE(p.result.diagnostics[0].fixes.empty());
-  CHECK(p.fixed() == mended);
-  CHECK(message(mended) == "");
+  CHECK(p.fixed() == fixed);
+  CHECK(message(fixed) == "");
 }
 
 }  // namespace

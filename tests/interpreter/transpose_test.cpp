@@ -53,7 +53,7 @@ struct Use {
   ir::Attrs attrs;
 };
 
-// Every way to use the rows over these axes, on a value of shape [n, 2n]; n: how many devices talk.
+// Every way to use the rows over these axes, on a value of shape [n, 2n]; n: how many devices communicate.
 std::vector<Use> uses(const MeshRef& mesh, const Axes& axes) {
   const Mesh& m = *mesh;
   const std::int64_t first = -2, last = -1, n = [&] {

@@ -1,6 +1,6 @@
 // What the evaluator asks of two rooms that it does not know. A checker (check/) looks at a script in place of running
 // it, and is asked at the few places where that differs from a run. A fixer (fixes/) is shown errors on their way out
-// and adds the text that would mend them. Either may be absent; all else is as it was.
+// and adds the text that would fix them. Either may be absent; all else is as it was.
 #pragma once
 #include <functional>
 #include <memory>

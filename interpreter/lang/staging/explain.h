@@ -1,5 +1,5 @@
-// What one call of a compiled function does, as text: each source line that makes devices talk, with its collectives;
-// then what the call sends, holds and computes. A reader of the plan, for `explain` and `shard explain`.
+// What one call of a compiled function does, as text: each source line that makes devices communicate, with its
+// collectives; then what the call sends, holds and computes. A reader of the plan, for `explain` and `shard explain`.
 #pragma once
 #include <string>
 

@@ -1,5 +1,5 @@
-// The steps in which devices talk, and what belongs to them: a device's place (`axis_index`), the cast that makes a
-// value varying
+// The steps in which devices communicate, and what belongs to them: a device's place (`axis_index`), the cast that
+// makes a value varying
 // (`pcast`), and a device's own part of a value (`own_slice`). The rows `shard` and `follow` are in constraint.cpp.
 // Their kernels are in exec, which reads the `comm` column. Shapes, effects on the varying axes and transposes are
 // those of jax.lax's collectives under shard_map. Attributes: see Comm in interpreter/ir/op.h.
@@ -34,7 +34,7 @@ AxisSet axes_of(const Attrs& attrs) {
 
 bool grouped(const Attrs& attrs) { return attrs.has("groups"); }
 
-// Devices that talk to each other: along the axes, or in one group.
+// Devices that communicate with each other: along the axes, or in one group.
 std::int64_t devices(const OpCall& call) {
   if (grouped(call.attrs)) return call.attrs.integer("group_size");
   return mesh_of(call)->size_of(axes_of(call.attrs));
