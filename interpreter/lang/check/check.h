@@ -59,6 +59,4 @@ class Check final : public Checker {
   bool mesh_lost_ = false;
 };
 
-std::string type_text(Interpreter::Impl& m, const Value& v);  // of any value, as `shard check --types` prints it
-
 }  // namespace shard::lang
