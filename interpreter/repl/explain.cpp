@@ -17,7 +17,7 @@ int explain(const Arguments& a) {
   embed::Machine* engine = nullptr;
   lang::Options options;
   options.output = [](std::string_view) {};
-  options.compiled = [&](const lang::Compiled& call) {
+  options.compiled = [&](const lang::CompiledCall& call) {
     std::string one = lang::explained(call, engine->interpreter().sources());
     if (told.contains(one)) return;
     write_out((told.empty() ? "" : "\n") + one);

@@ -139,7 +139,7 @@ void spread(Impl& m, const Value& v, Span span, bool names, std::vector<CallArg>
 // script binds them to its own variables, and what runs it in another mode calls it at once.
 bool leaves_arguments(const Value& f) {
   auto* wrapped = f.get<std::shared_ptr<const Wrapped>>();
-  return !f.is<ClosureRef>() && !(wrapped && (*wrapped)->kind == Wrapped::Kind::Region);
+  return !f.is<ClosureRef>() && !(wrapped && (*wrapped)->kind == Wrapped::Kind::Mode);
 }
 
 // One call: first the callee, then the arguments, then it is made.

@@ -18,7 +18,7 @@
 
 namespace shard::lang {
 
-struct Compiled;  // jit.h: one call of a function, compiled
+struct CompiledCall;  // jit.h: one call of a function, compiled
 
 struct Options {
   int devices = 8;
@@ -30,7 +30,7 @@ struct Options {
   // `test` blocks: told the name and a function that runs the block in a scope of its own (it throws the block's
   // error). Absent: skipped.
   std::function<void(const std::string& name, grammar::Span span, const std::function<void()>& body)> test;
-  std::function<void(const Compiled&)> compiled;  // told of every call that a jit or manual function compiles
+  std::function<void(const CompiledCall&)> compiled;  // told of every call that a jit or manual function compiles
 };
 
 // What `run` and `enter` throw for a text with several errors of form or names: the first is the Error itself.

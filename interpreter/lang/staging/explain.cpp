@@ -58,19 +58,20 @@ void add(std::vector<Entry>& to, Entry e, bool with_place) {
   to.push_back(std::move(e));
 }
 
-struct Place {
+struct SourceLine {
   std::uint32_t source;
   int line;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const SourceLine&) const = default;
 };
 
 // Lines of the function's own file first, then those of others in order of reading.
-std::string lines(const Compiled& call, const grammar::SourceMap& sources) {
-  std::map<Place, std::vector<Entry>> places;
+std::string lines(const CompiledCall& call, const grammar::SourceMap& sources) {
+  std::map<SourceLine, std::vector<Entry>> places;
   std::size_t kinds = 0, axes = 0, amounts = 0, times = 0;
   for (const CommRecord& r : call.plan->comm()) {
     const bool known = sources.has(r.span.source);
-    const Place at = known ? Place{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : Place{0, 0};
+    const SourceLine at =
+        known ? SourceLine{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : SourceLine{0, 0};
     add(places[at], {r.kind, axes_of(r), r.written, r.count, r.bytes}, true);
   }
   const auto times_of = [](const Entry& e) { return e.count == 1 ? std::string() : counted(e.count) + " times"; };
@@ -81,12 +82,12 @@ std::string lines(const Compiled& call, const grammar::SourceMap& sources) {
       times = std::max(times, times_of(e).size());
       amounts = std::max(amounts, bytes(e.bytes).size());
     }
-  std::vector<Place> order;
+  std::vector<SourceLine> order;
   for (const auto& [place, entries] : places) order.push_back(place);
-  std::stable_partition(order.begin(), order.end(), [&](const Place& p) { return p.source == call.where.source; });
+  std::stable_partition(order.begin(), order.end(), [&](const SourceLine& p) { return p.source == call.where.source; });
   std::string out;
   std::uint32_t file = call.where.source;
-  for (const Place& place : order) {
+  for (const SourceLine& place : order) {
     if (place.source != file && place.source) out += "in " + cut(sources.at(place.source).name(), kWidth - 4) + ":\n";
     file = place.source;
     if (place.source) {
@@ -122,7 +123,7 @@ std::string wrapped(const std::string& head, const std::vector<std::string>& par
   return out + line + (parts.empty() ? tail : "") + "\n";
 }
 
-std::string heading(const Compiled& call, const grammar::SourceMap& sources) {
+std::string heading(const CompiledCall& call, const grammar::SourceMap& sources) {
   std::string out = wrapped(call.name + "(", call.arguments, ")");
   std::string where;
   if (sources.has(call.where.source)) {
@@ -137,7 +138,7 @@ std::string heading(const Compiled& call, const grammar::SourceMap& sources) {
 
 }  // namespace
 
-std::string explained(const Compiled& call, const grammar::SourceMap& sources) {
+std::string explained(const CompiledCall& call, const grammar::SourceMap& sources) {
   std::string out = heading(call, sources) + lines(call, sources);
   std::vector<Entry> sums;
   for (const CommRecord& r : call.plan->comm()) add(sums, {r.kind, "", false, r.count, r.bytes}, false);

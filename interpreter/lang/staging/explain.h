@@ -8,6 +8,6 @@
 
 namespace shard::lang {
 
-std::string explained(const Compiled& call, const grammar::SourceMap& sources);
+std::string explained(const CompiledCall& call, const grammar::SourceMap& sources);
 
 }  // namespace shard::lang

@@ -129,7 +129,7 @@ class JitFunction final : public Wrapped {
     return find(in, tree_of(args), args, leaves, span).plan;
   }
 
-  Compiled compiled_call(Interpreter& in, const std::vector<CallArg>& args, grammar::Span span) const {
+  CompiledCall compiled_call(Interpreter& in, const std::vector<CallArg>& args, grammar::Span span) const {
     Gathered leaves;
     return as_known(in, find(in, tree_of(args), args, leaves, span), args);
   }
@@ -166,8 +166,8 @@ class JitFunction final : public Wrapped {
     return e;
   }
 
-  Compiled as_known(Interpreter& in, const CompiledEntry& e, const std::vector<CallArg>& args) const {
-    Compiled out{called(function), where_, {}, e.runs_on, e.plan};
+  CompiledCall as_known(Interpreter& in, const CompiledEntry& e, const std::vector<CallArg>& args) const {
+    CompiledCall out{called(function), where_, {}, e.runs_on, e.plan};
     if (auto* closure = function.get<std::shared_ptr<const Closure>>()) {
       const grammar::Function& f = *(*closure)->function;
       out.where = f.name_span.known() ? f.name_span : f.span;
@@ -280,7 +280,7 @@ std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f
   return behind(f)->compiled(in, args, span);
 }
 
-Compiled compiled_call(Interpreter& in, const Value& f, const std::vector<CallArg>& args, grammar::Span span) {
+CompiledCall compiled_call(Interpreter& in, const Value& f, const std::vector<CallArg>& args, grammar::Span span) {
   return behind(f)->compiled_call(in, args, span);
 }
 

@@ -13,7 +13,7 @@ namespace shard::lang {
 Value make_jit(Value function, Value in_specs, Value out_specs, grammar::Span span);
 
 // A call that was compiled, as people know it.
-struct Compiled {
+struct CompiledCall {
   std::string name;                    // of the function
   grammar::Span where;                 // where it is written; of no source for functions of the host
   std::vector<std::string> arguments;  // their types with layouts: "f32[64@data,16]"
@@ -25,6 +25,6 @@ struct Compiled {
 // Nothing runs.
 std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, const std::vector<CallArg>& args,
                                                  grammar::Span span);
-Compiled compiled_call(Interpreter& in, const Value& f, const std::vector<CallArg>& args, grammar::Span span);
+CompiledCall compiled_call(Interpreter& in, const Value& f, const std::vector<CallArg>& args, grammar::Span span);
 
 }  // namespace shard::lang

@@ -26,10 +26,10 @@ Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure) {
         out = make_manual(closure, std::move(axes), m.all_axes, m.span);
         break;
       case ModifierKind::Auto:
-        out = make_region(std::move(out), runtime::AxisKind::Auto, std::move(axes), m.all_axes);
+        out = make_mode_function(std::move(out), runtime::AxisKind::Auto, std::move(axes), m.all_axes);
         break;
       case ModifierKind::Explicit:
-        out = make_region(std::move(out), runtime::AxisKind::Explicit, std::move(axes), m.all_axes);
+        out = make_mode_function(std::move(out), runtime::AxisKind::Explicit, std::move(axes), m.all_axes);
         break;
     }
   }

@@ -12,8 +12,8 @@ Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure);
 // Per-device code: `closure` is bare, its annotations give the specs. Empty axes: all of the mesh.
 Value make_manual(std::shared_ptr<const Closure> closure, std::vector<std::string> axes, bool all_axes,
                   grammar::Span span);
-// A region in which these axes are auto (or explicit): `f` is called inside, its arguments cross over.
-Value make_region(Value f, runtime::AxisKind kind, std::vector<std::string> axes, bool all_axes);
+// Code in which these axes are auto (or explicit): `f` is called inside, its arguments cross over.
+Value make_mode_function(Value f, runtime::AxisKind kind, std::vector<std::string> axes, bool all_axes);
 
 // A call of the function that is wrapped; what is recorded next is of the call itself again.
 Value call_wrapped(Interpreter& in, const Wrapped& w, std::vector<CallArg>& args, grammar::Span span);

@@ -12,7 +12,7 @@
 namespace shard::lang {
 
 struct Wrapped {
-  enum class Kind : std::uint8_t { Jit, Manual, Region, Transform };
+  enum class Kind : std::uint8_t { Jit, Manual, Mode, Transform };
   Wrapped(Kind k, std::string how, Value f) : kind(k), word(std::move(how)), function(std::move(f)) {}
   virtual ~Wrapped() = default;
   Wrapped(const Wrapped&) = delete;

@@ -86,7 +86,7 @@ Value explain(Interpreter& in, BoundArgs& a) {
   if (in.context().tracing())
     in.fail("trace", a.span, "explain needs a call that could be run, and here a function is being traced",
             {"ask outside of that function: explain(f, x)"});
-  const lang::Compiled call = lang::compiled_call(in, a[0], a.rest, a.span);
+  const lang::CompiledCall call = lang::compiled_call(in, a[0], a.rest, a.span);
   if (!in.context().types_only()) in.write(lang::explained(call, in.sources()));
   return Value();
 }

@@ -1,4 +1,4 @@
-// Regions of another mode: `auto(@X) fn` hands explicit code to the partitioner, `explicit(@X) fn` types a region of
+// Functions of another mode: `auto(@X) fn` hands explicit code to the partitioner, `explicit(@X) fn` types a part of
 // automatic code. The function runs under the same mesh with these axes of the other kind; a `shard` on each border
 // carries values over: its layout stays, and only what the type shows of it changes (JAX's auto_axes and
 // explicit_axes).
@@ -16,7 +16,7 @@ using runtime::AxisKind;
 using runtime::MeshRef;
 using trace::Tensor;
 
-struct Region {
+struct Mode {
   AxisKind kind;
   std::vector<std::string> axes;
   bool all_axes;
@@ -25,14 +25,14 @@ struct Region {
   grammar::FunctionPtr written = nullptr;  // null where it is no function of the script
 };
 
-class RegionFunction final : public Wrapped {
+class ModeFunction final : public Wrapped {
  public:
-  RegionFunction(Value f, Region r)
-      : Wrapped(Kind::Region, r.kind == AxisKind::Auto ? "auto" : "explicit", std::move(f)), region_(std::move(r)) {}
+  ModeFunction(Value f, Mode r)
+      : Wrapped(Kind::Mode, r.kind == AxisKind::Auto ? "auto" : "explicit", std::move(f)), mode_(std::move(r)) {}
   Value call(Interpreter& in, std::vector<CallArg>& args, grammar::Span span) const override;
 
  private:
-  Region region_;
+  Mode mode_;
 };
 
 // Whether an annotation says layouts alone, no type.
@@ -48,7 +48,7 @@ bool only_specs(const grammar::Annot& a) {
 }
 
 // `-> P()` behind the parameters.
-std::vector<grammar::Fix> result_fix(Interpreter& in, const Region& r) {
+std::vector<grammar::Fix> result_fix(Interpreter& in, const Mode& r) {
   if (!r.written) return {};
   const grammar::Span header = r.written->header;
   const std::size_t end = in.sources().text(header).rfind(')');
@@ -57,7 +57,7 @@ std::vector<grammar::Fix> result_fix(Interpreter& in, const Region& r) {
   return {{"say the result's layout", grammar::Span{header.source, at, at}, " -> P()"}};
 }
 
-MeshRef inner_mesh(Interpreter& in, const Region& r, const runtime::Mesh& outer, grammar::Span span) {
+MeshRef inner_mesh(Interpreter& in, const Mode& r, const runtime::Mesh& outer, grammar::Span span) {
   runtime::Mesh mesh = outer;
   if (r.all_axes) {
     if (std::all_of(mesh.axes.begin(), mesh.axes.end(), [](const auto& a) { return a.kind == AxisKind::Manual; }))
@@ -88,8 +88,8 @@ Value carried(Interpreter& in, const Value& tree, const MeshRef& mesh) {
   });
 }
 
-Value RegionFunction::call(Interpreter& in, std::vector<CallArg>& args, grammar::Span span) const {
-  const Region& r = region_;
+Value ModeFunction::call(Interpreter& in, std::vector<CallArg>& args, grammar::Span span) const {
+  const Mode& r = mode_;
   auto& ctx = in.context();
   MeshRef outer = ctx.mesh();
   if (!outer)
@@ -121,23 +121,23 @@ Value RegionFunction::call(Interpreter& in, std::vector<CallArg>& args, grammar:
 
 }  // namespace
 
-Value make_region(Value f, AxisKind kind, std::vector<std::string> axes, bool all_axes) {
-  Region region{kind, std::move(axes), all_axes};
+Value make_mode_function(Value f, AxisKind kind, std::vector<std::string> axes, bool all_axes) {
+  Mode mode{kind, std::move(axes), all_axes};
   if (auto* closure = f.get<std::shared_ptr<const Closure>>()) {
     const grammar::Function& written = *(*closure)->function;
     std::size_t at = 0;
     for (const auto& p : written.params)
-      region.in.push_back(p.annot ? annotation_specs(*p.annot, (*closure)->annotations, at) : Value());
-    if (written.result) region.out = annotation_specs(*written.result, (*closure)->annotations, at);
-    region.written = (*closure)->function;
+      mode.in.push_back(p.annot ? annotation_specs(*p.annot, (*closure)->annotations, at) : Value());
+    if (written.result) mode.out = annotation_specs(*written.result, (*closure)->annotations, at);
+    mode.written = (*closure)->function;
     if (kind == AxisKind::Auto && written.result && only_specs(*written.result)) {
-      // What comes out is laid out so on the way out of the region; inside there is nothing to check.
+      // What comes out is laid out so on the way out; inside there is nothing to check.
       auto inside = std::make_shared<Closure>(**closure);
       inside->result_checked = false;
       f = Value(std::shared_ptr<const Closure>(std::move(inside)));
     }
   }
-  return Value(std::shared_ptr<const Wrapped>(std::make_shared<RegionFunction>(std::move(f), std::move(region))));
+  return Value(std::shared_ptr<const Wrapped>(std::make_shared<ModeFunction>(std::move(f), std::move(mode))));
 }
 
 }  // namespace shard::lang
