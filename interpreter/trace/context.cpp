@@ -273,6 +273,7 @@ Traced Context::trace(std::span<const runtime::Type> params,
                       std::span<const std::optional<HostNumber>> known, bool types_only) {
   auto frame = std::make_shared<Frame>(table_, frame_);
   frame->types_only = types_only || this->types_only() || (frame_ && frame_->types_only);
+  if (frame_) frame->derivatives = frame_->derivatives;
   frame->builder.set_span(span_);
   frame->builder.limit_sizes(!frame->types_only);
   if (frame_ && frame_->builder.graph().local) frame->builder.set_local(frame_->builder.graph().mesh);

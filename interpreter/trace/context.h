@@ -42,6 +42,7 @@ class Frame {
   ir::GraphRef done;                // once the trace is over: for the types of values that escaped
   bool types_only = false;          // nothing will run: arrays of any size
   std::optional<MappedDim> mapped;
+  int derivatives = 0;  // how often what is recorded will be differentiated: whether rules of the user's own are needed
 
  private:
   FrameRef outer_;

@@ -1,9 +1,11 @@
-// remat, checkpoint_name, custom_vjp and custom_jvp: functions that say how they are differentiated. The function is
-// traced into a region of a `call` or `custom_vjp_call` node (stdlib/ops/call.cpp, custom_rule.cpp), whose derivative
-// does the rest. Arrays among the arguments become operands; everything else that the functions use comes in from
-// outside or stays as it is.
+// custom_vjp and custom_jvp: functions that say how they are differentiated. The function and its rules are traced into
+// regions of one node (stdlib/ops/control/custom_rule.cpp), whose derivative does the rest. Arrays among the arguments
+// become operands; everything else that the functions use comes in from outside or stays as it is.
+// Rules are traced where a derivative is asked for, and then once; else the function is called as it is. A rule may
+// call its own function: inside, one derivative less is to come.
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/cotangent.h"
+#include "stdlib/host/transforms/call_arrays.h"
 #include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 
@@ -18,72 +20,25 @@ using lang::Value;
 using runtime::Type;
 using trace::Tensor;
 
-// The arguments of one call: their leaves, and which of them are arrays, floats first.
-struct Arguments {
-  std::vector<CallArg> call;
-  lang::HollowTree tree;           // of the arguments' values
-  std::vector<std::size_t> where;  // leaves that are arrays: those of floating point first
-  std::size_t floats = 0;
-  std::vector<Tensor> tensors;  // by `where`
-  explicit Arguments(std::vector<CallArg> args) : call(std::move(args)) {
-    std::vector<Value> values;
-    for (const CallArg& a : call) values.push_back(a.value);
-    tree = lang::HollowTree(Value::tuple(std::move(values)));
-    for (bool wants_float : {true, false})
-      for (std::size_t i = 0; i < tree.size(); ++i) {
-        const Value& leaf = tree.leaf(i);
-        if (!leaf.is_tensor() || runtime::is_float(leaf.tensor().type().dtype) != wants_float) continue;
-        tree.take(i, tensors.size());
-        where.push_back(i);
-        tensors.push_back(leaf.tensor());
-        floats += wants_float;
-      }
-  }
-  std::vector<CallArg> with(std::span<const Tensor> given) const {
-    const Value rebuilt = tree.filled(given);
-    std::vector<CallArg> out = call;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i].value = (*rebuilt.items())[i];
-    return out;
-  }
-};
-
-// ---- remat
-
-// `policy:` is a word, or a list of names that checkpoint_name gave.
-ir::Attrs remat_attrs(Interpreter& in, const Value& policy, grammar::Span span) {
-  if (policy.is_string())
-    return {{"remat", true}, {"policy", policy.str() == "nothing" ? std::string("none") : policy.str()}};
-  std::vector<std::string> names;
-  const auto* items = policy.items();
-  if (!items)
-    in.fail("type", span,
-            "`policy:` of remat is \"none\", \"dots\", \"all\" or a list of names; this is " + lang::kind_name(policy));
-  for (const Value& name : *items) names.push_back(in.text(name, span, "a name to keep"));
-  return {{"remat", true}, {"policy", std::string("names")}, {"keep", std::move(names)}};
+bool is_differentiated(Interpreter& in) {
+  const trace::FrameRef& frame = in.context().frame();
+  return frame && frame->derivatives > 0;
 }
 
-Value remat(Interpreter& outer, BoundArgs& a) {
-  need_function(outer, a, "remat");
-  Value f = a[0];
-  const ir::Attrs attrs = remat_attrs(outer, a[1], a.span);
-  return lang::transformed(
-      "remat", "Its values are computed again for its gradient.", f,
-      [f, attrs](Interpreter& in, std::vector<CallArg> given, grammar::Span span) {
-        const Arguments args(std::move(given));
-        TracedCall t = trace_call(in, types_of(args.tensors), lang::Take::Arrays, span,
-                                  [&](std::span<const Tensor> now) { return in.call(f, args.with(now), span); });
-        std::vector<Tensor> operands = args.tensors;
-        operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
-        return t.result.filled(in.context().apply(in.context().table().at("call"), operands, attrs, {t.traced.graph}));
-      });
-}
-
-Value checkpoint_name(Interpreter& in, BoundArgs& a) {
-  const std::string name = in.text(a[1], a.args[1].span, "the name of a value");
-  return lang::map_leaves(a[0], [&](const Value& leaf) -> Value {
-    if (!leaf.is_tensor()) return leaf;
-    return in.context().apply1(in.context().table().at("named_value"), {leaf.tensor()}, {{"name", name}});
+// The function's value, traced. Nothing differentiates it: that is what the rule is for.
+TracedCall trace_body(Interpreter& in, const Value& f, const CallArrays& args, grammar::Span span) {
+  return trace_call(in, types_of(args.tensors), lang::Take::ArraysAndNumbers, span, [&](std::span<const Tensor> given) {
+    in.context().frame()->derivatives = 0;
+    return in.call(f, args.with(given), span);
   });
+}
+
+void positional_only(Interpreter& in, const CallArrays& args, const char* who) {
+  for (const CallArg& a : args.call)
+    if (!a.name.empty())
+      in.fail(
+          "call", a.span,
+          std::string("a function made by ") + who + " takes positional arguments only, `" + a.name + ":` was given");
 }
 
 // ---- custom_vjp
@@ -96,8 +51,9 @@ struct Rule {  // the three functions, traced for one call
 };
 
 // (value, residual) of fwd, checked against the function's own value.
-void trace_forward(Interpreter& in, Rule& rule, const Value& fwd, const Arguments& args, grammar::Span span) {
+void trace_forward(Interpreter& in, Rule& rule, const Value& fwd, const CallArrays& args, grammar::Span span) {
   rule.forward = in.context().trace(types_of(args.tensors), [&](std::span<const Tensor> given) {
+    --in.context().frame()->derivatives;
     Value result = in.call(fwd, args.with(given), span);
     auto* pair = result.items();
     if (!pair || pair->size() != 2)
@@ -114,7 +70,7 @@ void trace_forward(Interpreter& in, Rule& rule, const Value& fwd, const Argument
   });
 }
 
-void trace_backward(Interpreter& in, Rule& rule, const Value& bwd, const Arguments& args, grammar::Span span) {
+void trace_backward(Interpreter& in, Rule& rule, const Value& bwd, const CallArrays& args, grammar::Span span) {
   const Graph &f = *rule.body.traced.graph, &forward = *rule.forward.graph;
   std::vector<Type> types;
   const std::size_t kept = forward.results.size() - f.results.size();
@@ -122,6 +78,7 @@ void trace_backward(Interpreter& in, Rule& rule, const Value& bwd, const Argumen
     types.push_back(forward.type(forward.results[r]));
   for (ir::Var r : f.results) types.push_back(transform::cotangent_type(f.type(r)));
   rule.backward = in.context().trace(types, [&](std::span<const Tensor> given) {
+    --in.context().frame()->derivatives;
     Value result =
         in.call(bwd, {rule.residual.filled(given.first(kept)), rule.body.result.filled(given.subspan(kept))}, span);
     auto* each = result.items();
@@ -169,15 +126,12 @@ void trace_backward(Interpreter& in, Rule& rule, const Value& bwd, const Argumen
 
 Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value& bwd, std::vector<CallArg> given,
                   grammar::Span span) {
-  Arguments args(std::move(given));
+  CallArrays args(std::move(given));
   if (args.floats == 0) return in.call(f, std::move(args.call), span);  // nothing to differentiate
-  for (const CallArg& a : args.call)
-    if (!a.name.empty())
-      in.fail("call", a.span,
-              "a function made by custom_vjp takes positional arguments only, `" + a.name + ":` was given");
+  positional_only(in, args, "custom_vjp");
+  if (!is_differentiated(in)) return in.call(f, std::move(args.call), span);
   Rule rule;
-  rule.body = trace_call(in, types_of(args.tensors), lang::Take::ArraysAndNumbers, span,
-                         [&](std::span<const Tensor> t) { return in.call(f, args.with(t), span); });
+  rule.body = trace_body(in, f, args, span);
   trace_forward(in, rule, fwd, args, span);
   trace_backward(in, rule, bwd, args, span);
 
@@ -236,13 +190,14 @@ Value custom_vjp(Interpreter& in, BoundArgs& a) {
 
 // The rule on arguments and their tangents: (value, tangent), each as the function gives it. Results: values, then
 // tangents.
-trace::Traced trace_rule(Interpreter& in, const Value& rule, const Arguments& args, const TracedCall& body,
+trace::Traced trace_rule(Interpreter& in, const Value& rule, const CallArrays& args, const TracedCall& body,
                          grammar::Span span) {
   std::vector<Type> types = types_of(args.tensors);
   const std::size_t n = types.size();
   for (std::size_t k = 0; k < args.floats; ++k) types.push_back(types[k]);
   const Graph& f = *body.traced.graph;
   return in.context().trace(types, [&](std::span<const Tensor> given) {
+    --in.context().frame()->derivatives;
     std::vector<Value> tangents(args.tree.size(), Value(std::int64_t{0}));  // of what is no float: 0
     for (std::size_t k = 0; k < args.floats; ++k) tangents[args.where[k]] = given[n + k];
     std::vector<CallArg> now = args.with(given.first(n));
@@ -284,15 +239,12 @@ trace::Traced trace_rule(Interpreter& in, const Value& rule, const Arguments& ar
 
 Value call_with_rule(Interpreter& in, const Value& f, const Value& rule, std::vector<CallArg> given,
                      grammar::Span span) {
-  Arguments args(std::move(given));
+  CallArrays args(std::move(given));
   if (args.floats == 0) return in.call(f, std::move(args.call), span);  // nothing to differentiate
-  for (const CallArg& a : args.call)
-    if (!a.name.empty())
-      in.fail("call", a.span,
-              "a function made by custom_jvp takes positional arguments only, `" + a.name + ":` was given");
-  TracedCall body = trace_call(in, types_of(args.tensors), lang::Take::ArraysAndNumbers, span,
-                               [&](std::span<const Tensor> t) { return in.call(f, args.with(t), span); });
-  trace::Traced derivative = trace_rule(in, rule, args, body, span);
+  positional_only(in, args, "custom_jvp");
+  if (!is_differentiated(in)) return in.call(f, std::move(args.call), span);
+  const TracedCall body = trace_body(in, f, args, span);
+  const trace::Traced derivative = trace_rule(in, rule, args, body, span);
   auto& ctx = in.context();
   const std::size_t n = args.tensors.size(), of_body = body.traced.captured.size();
   std::vector<Tensor> operands = args.tensors;
@@ -329,15 +281,7 @@ Value custom_jvp(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_custom(Interpreter& in) {
-  in.define({"remat",
-             "remat(f, policy = \"none\")",
-             "f, but its gradient computes the values inside again instead of keeping them. `policy:` \"none\" keeps "
-             "the arguments only, \"dots\" the results of "
-             "matrix products too, a list of names what `checkpoint_name` gave them to, \"all\" everything.",
-             remat,
-             {"checkpoint"}});
-  in.define({"checkpoint_name", "checkpoint_name(x, name)",
-             "x (a tree too), with a name by which a policy of `remat` may keep it.", checkpoint_name});
+  register_remat(in);
   in.define({"custom_jvp", "custom_jvp(f, rule)",
              "f with a derivative of its own: rule(x, dx) gives (value, tangent), where dx is the tangent of the "
              "argument; tuples for several arguments.",

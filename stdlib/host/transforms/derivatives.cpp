@@ -122,6 +122,7 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
   lang::HollowTree aux_tree;
   auto& ctx = in.context();
   trace::Traced traced = in.trace(types_of(chosen.params), [&](std::span<const Tensor> given) {
+    will_be_differentiated(in);
     Value result = in.call(f, chosen.with(given), span);
     Value loss = result;
     Value extra;
@@ -207,6 +208,7 @@ AllTraced trace_all(Interpreter& in, const Value& f, std::vector<Value> args, co
     t.leaves.insert(t.leaves.end(), more.begin(), more.end());
   }
   t.call = trace_call(in, types_of(t.leaves), lang::Take::ArraysAndNumbers, span, [&](std::span<const Tensor> given) {
+    will_be_differentiated(in);
     std::vector<Value> values;
     std::size_t from = 0;
     for (std::size_t i = 0; i < t.trees.size(); ++i) {

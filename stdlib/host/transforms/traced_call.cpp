@@ -24,6 +24,8 @@ TracedCall trace_call(lang::Interpreter& in, std::span<const runtime::Type> para
   return out;
 }
 
+void will_be_differentiated(lang::Interpreter& in) { ++in.context().frame()->derivatives; }
+
 std::vector<Tensor> tensor_leaves(lang::Interpreter& in, const Value& tree, grammar::Span span, std::string_view what) {
   std::vector<Tensor> out;
   for (const Value& leaf : lang::leaves(tree)) {

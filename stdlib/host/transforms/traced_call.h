@@ -21,6 +21,9 @@ TracedCall trace_call(lang::Interpreter& in, std::span<const runtime::Type> para
                       grammar::Span span, const std::function<lang::Value(std::span<const trace::Tensor>)>& call,
                       bool types_only = false);
 
+// The open trace will be differentiated, once more than the one around it.
+void will_be_differentiated(lang::Interpreter& in);
+
 // All leaves of a tree as tensors (host numbers as weak scalars); an error naming `what` for leaves that are neither.
 std::vector<trace::Tensor> tensor_leaves(lang::Interpreter& in, const lang::Value& tree, grammar::Span span,
                                          std::string_view what);

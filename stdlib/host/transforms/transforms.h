@@ -9,7 +9,8 @@ namespace shard::stdlib {
 void register_derivatives(lang::Interpreter& in);  // grad value_and_grad vjp jvp linearize jacobian hessian
 void register_mapping(lang::Interpreter& in);      // scan eval_shape, and vmap
 void register_vmap(lang::Interpreter& in);         // vmap.cpp
-void register_custom(lang::Interpreter& in);       // remat checkpoint_name custom_vjp custom_jvp
+void register_custom(lang::Interpreter& in);       // custom_vjp custom_jvp, and remat checkpoint_name
+void register_remat(lang::Interpreter& in);        // remat.cpp
 void register_compilation(lang::Interpreter& in);  // jit comm explain memory_stats
 
 // An error of the transform `who` where its first argument is no function.
