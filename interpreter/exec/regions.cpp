@@ -15,7 +15,7 @@ using ir::Node;
 
 namespace {
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+std::int64_t in_cache_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // As the value lies behind a pointer to its first element, for one block along `blocks`.
 Place behind(const Place& p, std::size_t slot, AxisSet blocks) {
@@ -113,13 +113,13 @@ struct Carried {  // what loops share: the carry among the parameters and result
 Carried carry_of(const std::vector<Place>& in, std::size_t first, std::size_t carry, const Body& body, AxisSet blocks,
                  const Mesh* mesh) {
   Carried c;
-  c.scratch = aligned(body.plan.arena);
+  c.scratch = in_cache_lines(body.plan.arena);
   for (std::size_t i = 0; i < carry; ++i) {
     Place one = behind(in[first + i], 0, blocks);
     c.bytes.push_back(bytes_of(one, mesh));
     c.same.push_back(body.results[i].donor >= 0);
     c.buffers.push_back(c.scratch);
-    if (!c.same.back()) c.scratch += aligned(c.bytes.back());
+    if (!c.same.back()) c.scratch += in_cache_lines(c.bytes.back());
     bool alone =
         std::count_if(in.begin(), in.end(), [&](const Place& p) { return p.storage == in[first + i].storage; }) == 1;
     if (alone && blocks.empty()) c.in_place.emplace_back(static_cast<int>(i), static_cast<int>(first + i));
@@ -236,7 +236,7 @@ void Lowering::emit_while(const Node& n) {
   w->buffers = c.buffers;
   w->verdict = c.scratch;
   w->condition_at = c.scratch + 64;
-  w->scratch = w->condition_at + aligned(condition.plan.arena);
+  w->scratch = w->condition_at + in_cache_lines(condition.plan.arena);
   w->condition = std::move(condition.plan);
   w->body = std::move(body.plan);
   span_ = n.span;

@@ -15,10 +15,6 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
-std::size_t mix(std::size_t seed, std::size_t value) {
-  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
-}
-
 std::size_t hash_layout(const Layout& l) {
   std::size_t h = l.mesh ? static_cast<std::size_t>(l.mesh->size()) : 0;
   for (const auto& d : l.sharding.dims) {

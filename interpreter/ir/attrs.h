@@ -21,6 +21,10 @@
 
 namespace shard::ir {
 
+inline std::size_t mix(std::size_t seed, std::size_t value) {  // of hashes
+  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
+}
+
 inline constexpr std::int64_t kWhole = INT64_MAX;
 
 struct Layout {  // a spec that has met its mesh

@@ -5,10 +5,6 @@
 namespace shard::ir {
 namespace {
 
-std::size_t mix(std::size_t seed, std::size_t value) {
-  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
-}
-
 bool equal_nodes(const Node& a, const Node& b) {
   if (a.op != b.op || a.inputs != b.inputs || a.outputs != b.outputs || a.regions.size() != b.regions.size() ||
       !(a.attrs == b.attrs))

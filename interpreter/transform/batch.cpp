@@ -1,4 +1,5 @@
 #include "interpreter/transform/batch.h"
+#include "interpreter/transform/nodes.h"
 
 #include <sstream>
 
@@ -17,8 +18,6 @@ using ir::OpCall;
 using ir::Type;
 using ir::Var;
 using ir::Vars;
-
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
 
 // Every operand's dimensions are the result's last ones, or broadcast: elementwise operations and broadcasts
 // themselves.

@@ -1,4 +1,5 @@
 #include "interpreter/transform/flow.h"
+#include "interpreter/transform/nodes.h"
 
 #include <string>
 
@@ -11,8 +12,6 @@ using ir::Graph;
 using ir::Node;
 using ir::Structure;
 using ir::Var;
-
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
 
 Axes without(const Axes& axes, AxisSet gone) {
   Axes out;

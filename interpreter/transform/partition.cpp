@@ -2,6 +2,7 @@
 // reduction) is kept beside what propagation wants it to be; a value is brought into another layout only where
 // something needs it. Loops, branches and per-device code are in partition_regions.cpp.
 #include "interpreter/transform/partition.h"
+#include "interpreter/transform/nodes.h"
 
 #include <algorithm>
 
@@ -18,9 +19,7 @@ using ir::Type;
 using ir::Var;
 using ir::Vars;
 
-namespace {
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
-}  // namespace
+namespace {}  // namespace
 
 Partitioner::Partitioner(Lowering& lowering, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts,
                          AxisSet blocked, Partitioner* loop)

@@ -1,4 +1,5 @@
 #include "interpreter/transform/prepare.h"
+#include "interpreter/transform/nodes.h"
 
 #include <map>
 
@@ -15,8 +16,6 @@ using ir::Structure;
 using ir::Var;
 using ir::Vars;
 
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
-
 std::vector<ir::Type> output_types(const Graph& g, const Node& n) {
   std::vector<ir::Type> out;
   for (Var v : n.outputs) out.push_back(g.type(v));
@@ -28,11 +27,6 @@ Vars mapped(const Vars& now, const Vars& vars) {
   out.reserve(vars.size());
   for (Var v : vars) out.push_back(now[at(v)]);
   return out;
-}
-
-bool is(const Node& n, Structure kind) {
-  const Structure* s = ir::structure_of(*n.op);
-  return s && *s == kind;
 }
 
 // Copies a graph node by node; `visit` appends a node in its own way and says so.

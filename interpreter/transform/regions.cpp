@@ -1,4 +1,5 @@
 #include "interpreter/transform/regions.h"
+#include "interpreter/transform/nodes.h"
 
 #include <stdexcept>
 
@@ -11,8 +12,6 @@ using ir::Graph;
 using ir::Node;
 using ir::Var;
 using ir::Vars;
-
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
 
 Marks marks_of(const Graph& g, std::span<const Var> vars) {
   Marks m(g.types.size(), 0);

@@ -1,6 +1,7 @@
 // One forward walk that finds equal nodes and nodes that change nothing, then dead code. Every node that is merged has
 // equal attributes: a `barrier` (recomputation on purpose) therefore keeps its nodes apart from those outside.
 #include "interpreter/transform/simplify.h"
+#include "interpreter/transform/nodes.h"
 
 #include <unordered_map>
 
@@ -15,9 +16,6 @@ using ir::GraphRef;
 using ir::Node;
 using ir::Var;
 using ir::Vars;
-
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
-std::size_t mix(std::size_t h, std::size_t x) { return h ^ (x + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2)); }
 
 class Simplifier {
  public:
@@ -35,15 +33,15 @@ class Simplifier {
  private:
   void node(const Node& n) {
     Vars inputs;
-    std::size_t hash = mix(std::hash<const void*>{}(n.op), ir::hash(n.attrs));
+    std::size_t hash = ir::mix(std::hash<const void*>{}(n.op), ir::hash(n.attrs));
     for (Var v : n.inputs) {
       inputs.push_back(now_[at(v)]);
-      hash = mix(hash, static_cast<std::size_t>(inputs.back().id));
+      hash = ir::mix(hash, static_cast<std::size_t>(inputs.back().id));
     }
     std::vector<GraphRef> regions;
     for (const auto& r : n.regions) {
       regions.push_back(std::make_shared<const Graph>(simplify(table_, *r)));
-      hash = mix(hash, ir::hash(*regions.back()));
+      hash = ir::mix(hash, ir::hash(*regions.back()));
     }
     if (Var same = unchanged(n, inputs); same.valid()) {
       now_[at(n.outputs[0])] = same;

@@ -2,6 +2,7 @@
 #include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/derive_rule.h"
 #include "interpreter/transform/differentiate.h"
+#include "interpreter/transform/nodes.h"
 #include "interpreter/transform/regions.h"
 
 namespace shard::transform {
@@ -14,8 +15,6 @@ using ir::OpCall;
 using ir::Type;
 using ir::Var;
 using ir::Vars;
-
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
 
 class Reverse {
  public:

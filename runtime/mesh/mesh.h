@@ -67,6 +67,7 @@ struct Mesh {
   bool operator==(const Mesh&) const = default;
 };
 using MeshRef = std::shared_ptr<const Mesh>;  // null: an array that was never laid out
+inline bool same_mesh(const MeshRef& a, const MeshRef& b) { return a == b || (a && b && *a == *b); }
 
 bool same_devices(const Mesh& a, const Mesh& b);  // axes' names and sizes, and devices, are equal (kinds may differ)
 std::string to_string(const Mesh& mesh);          // "(@data: 4, @model: 2 explicit)"

@@ -28,15 +28,15 @@ char* stack_end() {
   return status == 0 && size > 2 * kStackReserve ? static_cast<char*>(base) + kStackReserve : nullptr;
 }
 
-class Entry {  // the host enters the evaluator, perhaps on another thread than before
+class FromHost {  // the host enters the evaluator, perhaps on another thread than before
  public:
-  explicit Entry(Impl& m) : m_(m) {
+  explicit FromHost(Impl& m) : m_(m) {
     if (!m.frames.active) m.calls.stack_end = stack_end();
   }
-  ~Entry() {
+  ~FromHost() {
     if (!m_.frames.active) m_.calls.depth = 0;
   }
-  Entry(const Entry&) = delete;
+  FromHost(const FromHost&) = delete;
 
  private:
   Impl& m_;
@@ -86,7 +86,7 @@ static std::shared_ptr<ModuleEnv> host_module(Impl& impl) {
 }
 
 Value Interpreter::run(std::string name, std::string text) {
-  Entry entry(*impl_);
+  FromHost entered(*impl_);
   const auto env = impl_->modules.add(name);
   const auto host = host_module(*impl_);
   env->variables = host->variables;
@@ -96,7 +96,7 @@ Value Interpreter::run(std::string name, std::string text) {
 }
 
 Value Interpreter::enter(std::string text) {
-  Entry entry(*impl_);
+  FromHost entered(*impl_);
   Modules& modules = impl_->modules;
   if (!modules.repl) {
     modules.repl = modules.add("repl");
@@ -107,7 +107,7 @@ Value Interpreter::enter(std::string text) {
 }
 
 Value Interpreter::call(const Value& f, std::vector<CallArg> args, Span span) {
-  Entry entry(*impl_);
+  FromHost entered(*impl_);
   Value out = impl_->call(f, args, span);
   if (span.known()) context_.set_span(span);  // what the host does next is of its own call again
   return out;

@@ -39,8 +39,8 @@ void exec_mesh(Impl& m, const MeshStmt& s, Span span) {
   for (const MeshAxis& a : s.axes) {
     for (const auto& other : mesh->axes)
       if (other.name == a.name.text) m.fail("mesh", a.name.span, "the mesh has two axes called @" + a.name.text);
-    runtime::MeshAxis axis{a.name.text, 1,
-                           a.kind == AxisKind::Explicit ? runtime::AxisKind::Explicit : runtime::AxisKind::Auto};
+    runtime::MeshAxis axis{
+        a.name.text, 1, a.kind == grammar::AxisKind::Explicit ? runtime::AxisKind::Explicit : runtime::AxisKind::Auto};
     if (!a.size || std::holds_alternative<HoleLit>(a.size->node)) {
       if (hole >= 0)
         m.fail("mesh", a.size ? a.size->span : a.name.span, "one size of a mesh may be left out, and here are two");

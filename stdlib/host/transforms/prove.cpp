@@ -26,7 +26,7 @@ std::vector<std::string> paths(const Value& tree) {
   return out;
 }
 
-bool is_real(const Value& leaf) {
+bool has_real_elements(const Value& leaf) {
   return leaf.is<double>() || (leaf.is_tensor() && runtime::is_float(leaf.tensor().type().dtype));
 }
 
@@ -37,7 +37,7 @@ std::vector<std::string> float_names(const std::vector<Value>& arguments) {
     const std::vector<Value> leaves = lang::leaves(arguments[i]);
     const std::vector<std::string> at = paths(arguments[i]);
     for (std::size_t k = 0; k < leaves.size(); ++k)
-      if (is_real(leaves[k]))
+      if (has_real_elements(leaves[k]))
         out.push_back("argument " + std::to_string(i) + (at[k].empty() ? "" : " (" + at[k] + ")"));
   }
   return out;
@@ -46,12 +46,12 @@ std::vector<std::string> float_names(const std::vector<Value>& arguments) {
 Answer answer(Interpreter& in, const Value& f, const Value& arguments, grammar::Span span) {
   std::vector<Value> floats;
   for (const Value& leaf : lang::leaves(arguments))
-    if (is_real(leaf)) floats.push_back(leaf);
+    if (has_real_elements(leaf)) floats.push_back(leaf);
   const Value of_floats =
       lang::transformed("prove_equal", "", f, [=](Interpreter& i, std::vector<lang::CallArg> given, grammar::Span at) {
         std::size_t next = 0;
         const Value now =
-            lang::map_leaves(arguments, [&](const Value& leaf) { return is_real(leaf) ? given[next++].value : leaf; });
+            lang::map_leaves(arguments, [&](const Value& leaf) { return has_real_elements(leaf) ? given[next++].value : leaf; });
         return i.call(f, *now.items(), at);
       });
   if (floats.empty()) return {in.call(f, *arguments.items(), span), Value()};

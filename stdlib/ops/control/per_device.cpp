@@ -129,7 +129,7 @@ Layout with_whole_front(Layout layout) {
   return layout;
 }
 
-std::vector<Mapped> batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
+std::vector<Mapped> batch_per_device(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
   Attrs attrs = kept(call.attrs);
   std::vector<bool> mapped;
   Vars operands;
@@ -159,7 +159,7 @@ void register_per_device(OpTable& table) {
   row.dtype = {Operands::AsIs, {}};
   row.derivative = ir::Custom{jvp, vjp};
   row.kernel = ir::Structure::Manual;
-  row.batch = batch;
+  row.batch = batch_per_device;
   row.internal = true;
   row.infer = infer;
   table.add(std::move(row));

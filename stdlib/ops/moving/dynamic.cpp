@@ -195,7 +195,7 @@ std::vector<Mapped> update_batch(Builder& b, const OpCall& call, std::span<const
 }
 
 // Windows of one element along a split dimension: taken where it is, zero on the other devices.
-Vars slice_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+Vars cut_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   Vars now(in.begin(), in.end());
   const Ints& axes = c.call.attrs.ints("axes");
   const Shape whole = c.call.in[0].shape, block = b.type(in[0]).shape;
@@ -310,7 +310,7 @@ void register_window_at(OpTable& t) {
   cut.explicit_refuses = [](const OpCall& call, const FactorRule&) {
     return size_change_refuses("dynamic_slice", call.in[0], window_shape(call));
   };
-  cut.partition = slice_locally;
+  cut.partition = cut_locally;
   cut.batch = slice_batch;
   cut.flops = 0;
   cut.internal = true;

@@ -13,7 +13,7 @@
 namespace shard::stdlib {
 namespace {
 
-constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kSmallLetters = "abcdefghijklmnopqrstuvwxyz";
 
 // windows(x [lead..., n..., C]; window, stride, padding: zeros before and behind) -> [lead..., positions..., window...,
 // C]
@@ -308,8 +308,9 @@ Vars conv(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   std::size_t count = rank - 2;
   Ints window(wt.shape.begin(), wt.shape.begin() + static_cast<std::ptrdiff_t>(count));
   Var patches = windowed(b, x, window, attrs, 0);
-  std::string n(kLetters.substr(0, 1)), places(kLetters.substr(1, count)), inside(kLetters.substr(1 + count, count)),
-      c(kLetters.substr(1 + 2 * count, 1)), o(kLetters.substr(2 + 2 * count, 1));
+  std::string n(kSmallLetters.substr(0, 1)), places(kSmallLetters.substr(1, count)),
+      inside(kSmallLetters.substr(1 + count, count)), c(kSmallLetters.substr(1 + 2 * count, 1)),
+      o(kSmallLetters.substr(2 + 2 * count, 1));
   std::string spec = n + places + inside + c + "," + inside + c + o + "->" + n + places + o;
   return {b.call("contract", {patches, w}, with_out({{"spec", spec}}, attrs))};
 }
