@@ -6,16 +6,12 @@
 namespace shard::exec {
 namespace {
 
-std::size_t mix(std::size_t seed, std::size_t value) {
-  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
-}
-
 std::size_t hash_layout(std::size_t h, const runtime::Sharding& s) {
   for (const auto& d : s.dims) {
-    h = mix(h, d.axes.size());
-    for (auto a : d.axes) h = mix(h, a);
+    h = ir::mix(h, d.axes.size());
+    for (auto a : d.axes) h = ir::mix(h, a);
   }
-  return mix(h, s.unreduced.bits());
+  return ir::mix(h, s.unreduced.bits());
 }
 
 bool same(const ArrayInfo& info, const ArrayInfo& a) {
@@ -53,8 +49,9 @@ runtime::MeshRef mesh_of(const ir::Graph& graph, std::span<const ArrayInfo> args
 
 std::shared_ptr<const Executable> PlanCache::get(const Target& target, const ir::GraphRef& graph,
                                                  std::span<const ArrayInfo> args, const runtime::MeshRef& mesh) {
-  std::size_t key = mix(ir::hash(*graph), reinterpret_cast<std::size_t>(&target));
-  for (const ArrayInfo& a : args) key = hash_layout(mix(mix(key, runtime::hash(a.type)), a.distinct.bits()), a.layout);
+  std::size_t key = ir::mix(ir::hash(*graph), reinterpret_cast<std::size_t>(&target));
+  for (const ArrayInfo& a : args)
+    key = hash_layout(ir::mix(ir::mix(key, runtime::hash(a.type)), a.distinct.bits()), a.layout);
   auto [begin, end] = plans_.equal_range(key);
   for (auto it = begin; it != end; ++it) {
     const Entry& e = it->second;

@@ -2,8 +2,6 @@
 
 namespace shard::exec {
 
-bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
-
 ArrayInfo array_info(const runtime::DeviceArray& a) { return {a.type, a.layout, a.distinct, a.type.mesh}; }
 
 bool matches(const ArrayInfo& info, const runtime::DeviceArray& a) {

@@ -2,20 +2,12 @@
 #include "interpreter/trace/eager.h"
 
 namespace shard::trace {
-namespace {
-
-std::size_t mix(std::size_t seed, std::size_t value) {
-  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
-}
-
-}  // namespace
-
 std::size_t EagerCache::key(const ir::OpDef& op, const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args) {
-  std::size_t h = mix(reinterpret_cast<std::size_t>(&op), attrs.empty() ? 0 : ir::hash(attrs));
+  std::size_t h = ir::mix(reinterpret_cast<std::size_t>(&op), attrs.empty() ? 0 : ir::hash(attrs));
   for (const auto& a : args) {
-    h = mix(h, static_cast<std::size_t>(a->type.dtype) * 2 + a->type.weak);
-    for (auto n : a->type.shape) h = mix(h, static_cast<std::size_t>(n));
-    h = mix(h, a->distinct.bits());
+    h = ir::mix(h, static_cast<std::size_t>(a->type.dtype) * 2 + a->type.weak);
+    for (auto n : a->type.shape) h = ir::mix(h, static_cast<std::size_t>(n));
+    h = ir::mix(h, a->distinct.bits());
   }
   return h;
 }

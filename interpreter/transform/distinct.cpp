@@ -1,5 +1,6 @@
 // The analysis of distinct axes: unions along data flow, the few rules of collectives, fixed points of loops.
 #include "interpreter/transform/distinct.h"
+#include "interpreter/transform/nodes.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -61,9 +62,6 @@ bool grow(AxisSet& s, AxisSet by) {
   s |= by;
   return true;
 }
-
-std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
-std::size_t count(const Node& n, const char* name) { return static_cast<std::size_t>(n.attrs.integer(name)); }
 
 // Sets only grow, those of regions too, which are kept between visits: a loop inside a loop takes up where it was, so a
 // body is visited once for each visit of what is around it, and once more for each time that its own carry grows.

@@ -1,4 +1,5 @@
 #include "interpreter/transform/loops.h"
+#include "interpreter/transform/nodes.h"
 
 #include <algorithm>
 
@@ -15,9 +16,6 @@ using ir::GraphRef;
 using ir::Node;
 using ir::Var;
 using ir::Vars;
-
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
-GraphRef share(Graph g) { return std::make_shared<const Graph>(std::move(g)); }
 
 // A region without some of its results and parameters.
 GraphRef without(const ir::OpTable& table, const Graph& g, const Marks& keep_param, const Marks& keep_result) {

@@ -6,6 +6,7 @@
 
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/flow.h"
+#include "interpreter/transform/nodes.h"
 #include "interpreter/transform/partitioner.h"
 
 namespace shard::transform {
@@ -18,9 +19,6 @@ using ir::Var;
 using ir::Vars;
 
 namespace {
-
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
-ir::GraphRef share(Graph g) { return std::make_shared<const Graph>(std::move(g)); }
 
 // Parameters were made in the order consts, the others, further consts: these go behind the consts.
 void move_extra(Graph& g, std::size_t consts, std::size_t extra) {

@@ -124,7 +124,7 @@ Vars bits_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
   return b.emit(c.call.op, operands, attrs);
 }
 
-void register_bits(OpTable& t) {
+void register_random_bits(OpTable& t) {
   OpDef row{.name = "random_bits",
             .signature = "random_bits(key, starts: arrays, shape: ints, whole: ints, dtype: dtype, out: spec? = none)",
             .doc = "Random bits for each key: the block at `starts` of an array of shape `whole`."};
@@ -285,7 +285,7 @@ void register_key_words(OpTable& t) {
 }  // namespace
 
 void register_random(OpTable& t) {
-  register_bits(t);
+  register_random_bits(t);
   register_split_keys(t);
   register_fold_keys(t);
   register_key_words(t);

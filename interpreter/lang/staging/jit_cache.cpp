@@ -3,8 +3,6 @@
 namespace shard::lang {
 namespace {
 
-bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b) { return a == b || (a && b && *a == *b); }
-
 bool fits(Interpreter& in, const CompiledEntry& e, const Value& tree, Gathered& leaves) {
   leaves.arrays.clear();
   leaves.numbers.clear();

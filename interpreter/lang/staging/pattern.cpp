@@ -15,11 +15,11 @@ void push_number(const Value& v, Gathered& out) {
     out.numbers.emplace_back(*v.get<double>());
 }
 
-std::size_t mix(std::size_t seed, std::size_t value) {
-  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
-}
-
+<<<<<<< HEAD
 bool same_info(const exec::ArrayInfo& info, const runtime::DeviceArray& a) {
+=======
+bool same_info(const exec::ArgInfo& info, const runtime::DeviceArray& a) {
+>>>>>>> 722c7d2 (wip)
   if (!(info.layout == a.layout) || !(info.distinct == a.distinct) || !(info.type == a.type)) return false;
   if (info.mesh == a.type.mesh) return true;
   exec::ArrayInfo other = exec::array_info(a);
@@ -92,16 +92,16 @@ bool Pattern::match(const Value& v, Gathered& out) const {
 }
 
 std::size_t Pattern::hash(const Value& v) {
-  if (is_array(v)) return mix(runtime::hash(v.tensor().type()), v.tensor().array()->distinct.bits());
+  if (is_array(v)) return ir::mix(runtime::hash(v.tensor().type()), v.tensor().array()->distinct.bits());
   std::size_t h = v.variant().index();
   if (auto* items = v.items()) {
-    for (const Value& x : *items) h = mix(h, hash(x));
+    for (const Value& x : *items) h = ir::mix(h, hash(x));
   } else if (auto* record = v.fields()) {
-    for (const auto& [name, x] : record->fields) h = mix(mix(h, std::hash<std::string>()(name)), hash(x));
+    for (const auto& [name, x] : record->fields) h = ir::mix(ir::mix(h, std::hash<std::string>()(name)), hash(x));
   } else if (v.is_string()) {
-    h = mix(h, std::hash<std::string>()(v.str()));
+    h = ir::mix(h, std::hash<std::string>()(v.str()));
   } else if (auto* b = v.get<bool>()) {
-    h = mix(h, *b);
+    h = ir::mix(h, *b);
   }
   return h;
 }

@@ -50,8 +50,8 @@ Answer answer(Interpreter& in, const Value& f, const Value& arguments, grammar::
   const Value of_floats =
       lang::transformed("prove_equal", "", f, [=](Interpreter& i, std::vector<lang::CallArg> given, grammar::Span at) {
         std::size_t next = 0;
-        const Value now =
-            lang::map_leaves(arguments, [&](const Value& leaf) { return has_real_elements(leaf) ? given[next++].value : leaf; });
+        const Value now = lang::map_leaves(
+            arguments, [&](const Value& leaf) { return has_real_elements(leaf) ? given[next++].value : leaf; });
         return i.call(f, *now.items(), at);
       });
   if (floats.empty()) return {in.call(f, *arguments.items(), span), Value()};

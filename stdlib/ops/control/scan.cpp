@@ -15,13 +15,13 @@ using transform::cotangent_type;
 using transform::differentiable;
 using transform::fit;
 
-struct Parts {  // one use of scan, read
+struct ScanParts {  // one use of scan, read
   std::size_t consts, carry, xs, ys;
   std::int64_t length;
   bool reverse;
   const Graph& body;
-  explicit Parts(const OpCall& call) : Parts(ir::scan_wiring(call.attrs), call.in.size(), *call.regions[0]) {}
-  Parts(const ir::ScanWiring& w, std::size_t operands, const Graph& body_)
+  explicit ScanParts(const OpCall& call) : ScanParts(ir::scan_wiring(call.attrs), call.in.size(), *call.regions[0]) {}
+  ScanParts(const ir::ScanWiring& w, std::size_t operands, const Graph& body_)
       : consts(w.consts),
         carry(w.carry),
         xs(operands - consts - carry),
@@ -35,7 +35,7 @@ struct Parts {  // one use of scan, read
 };
 
 std::vector<Type> infer_scan(const OpCall& call) {
-  Parts s(call);
+  ScanParts s(call);
   std::vector<Type> params(call.in.begin(), call.in.begin() + static_cast<std::ptrdiff_t>(s.consts + s.carry));
   if (s.length < 0) fail("shape", "the length of scan is negative: " + std::to_string(s.length));
   for (std::size_t i = 0; i < s.xs; ++i) {
@@ -66,7 +66,7 @@ std::vector<Type> infer_scan(const OpCall& call) {
 }
 
 // Which carried values have a derivative: a fixpoint, since a value may become active in the turn after another did.
-std::vector<char> active_carry(const Parts& s, std::span<const char> wanted) {
+std::vector<char> active_carry(const ScanParts& s, std::span<const char> wanted) {
   std::vector<char> carry(wanted.begin() + static_cast<std::ptrdiff_t>(s.consts),
                           wanted.begin() + static_cast<std::ptrdiff_t>(s.consts + s.carry));
   for (bool changed = true; changed;) {
@@ -81,7 +81,7 @@ std::vector<char> active_carry(const Parts& s, std::span<const char> wanted) {
   return carry;
 }
 
-Marks active_values(const Parts& s, std::span<const char> wanted, const std::vector<char>& carry) {
+Marks active_values(const ScanParts& s, std::span<const char> wanted, const std::vector<char>& carry) {
   Vars from;
   for (std::size_t i = 0; i < s.body.params.size(); ++i)
     if (i >= s.consts && i < s.consts + s.carry ? carry[i - s.consts] : wanted[i]) from.push_back(s.body.params[i]);
@@ -91,7 +91,7 @@ Marks active_values(const Parts& s, std::span<const char> wanted, const std::vec
 // ---- forward mode
 
 ir::Pushed push_scan(Builder& b, const OpCall& call, const Vars& in, std::span<const Var> tangents) {
-  Parts s(call);
+  ScanParts s(call);
   std::vector<char> has(in.size());
   for (std::size_t i = 0; i < in.size(); ++i) has[i] = tangents[i].valid();
   std::vector<char> carried = active_carry(s, has);
@@ -183,7 +183,7 @@ struct Choice {
   std::vector<int> wrt;
   std::vector<bool> with_ct;
 };
-Choice choose(const Parts& s, std::span<const char> wanted, std::span<const char> given, Backward& k) {
+Choice choose(const ScanParts& s, std::span<const char> wanted, std::span<const char> given, Backward& k) {
   const std::vector<char> carried = active_carry(s, wanted);
   const Marks live = active_values(s, wanted, carried);
   std::vector<char> asked(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(s.carry));
@@ -217,7 +217,7 @@ Choice choose(const Parts& s, std::span<const char> wanted, std::span<const char
 // The body of the backward scan from `second`, the part of the joint graph that gives gradients. Its parameters are the
 // constants (again), what was hoisted, the cotangents, what the forward scan stacked, and xs (again); those that it
 // does not use are left out. The carry is the sums for the constants, then the cotangents of the carry.
-void make_body(const ir::OpTable& table, const Parts& s, const Graph& second, std::span<const Type> operands,
+void make_body(const ir::OpTable& table, const ScanParts& s, const Graph& second, std::span<const Type> operands,
                const Vars& in, const Vars& hoisted, std::span<const Var> stored, Backward& k) {
   Marks used = marks_of(second, second.results);
   for (const ir::Node& n : second.nodes)
@@ -250,7 +250,7 @@ void make_body(const ir::OpTable& table, const Parts& s, const Graph& second, st
 
 ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted,
                        std::span<const char> given) {
-  Parts s(call);
+  ScanParts s(call);
   const ir::OpTable& table = b.table();
   Backward k;
   const Choice c = choose(s, wanted, given, k);
@@ -300,7 +300,7 @@ Var swap_front(Builder& b, Var x) {
 }
 
 std::vector<Mapped> batch_scan(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
-  Parts s(call);
+  ScanParts s(call);
   auto front = transform::front_of(b, in);
   std::vector<bool> mapped = mapped_of(in, 0, in.size()), force(s.carry + s.ys, false);
   transform::Batched body;

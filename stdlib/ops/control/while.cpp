@@ -14,10 +14,10 @@ namespace {
 
 using transform::fit;
 
-struct Parts {  // one use of while_loop, read
+struct WhileParts {  // one use of while_loop, read
   std::size_t cond_consts, body_consts, carry;
   const Graph &cond, &body;
-  explicit Parts(const OpCall& call)
+  explicit WhileParts(const OpCall& call)
       : cond_consts(ir::while_wiring(call.attrs).cond_consts),
         body_consts(ir::while_wiring(call.attrs).body_consts),
         carry(call.in.size() - cond_consts - body_consts),
@@ -34,7 +34,7 @@ std::string written(const Attrs& attrs) {
 }
 
 std::vector<Type> infer_while(const OpCall& call) {
-  Parts w(call);
+  WhileParts w(call);
   auto carry = call.in.subspan(w.first_carry());
   std::vector<Type> cond_in(call.in.begin(), call.in.begin() + static_cast<std::ptrdiff_t>(w.cond_consts));
   std::vector<Type> body_in(call.in.begin() + static_cast<std::ptrdiff_t>(w.cond_consts), call.in.end());
@@ -56,7 +56,7 @@ std::vector<Type> infer_while(const OpCall& call) {
 }
 
 ir::Pushed push_while(Builder& b, const OpCall& call, const Vars& in, std::span<const Var> tangents) {
-  Parts w(call);
+  WhileParts w(call);
   const std::size_t first = w.first_carry(), nb = w.body_consts;
   std::vector<char> carried(w.carry);
   for (std::size_t j = 0; j < w.carry; ++j) carried[j] = tangents[first + j].valid();
@@ -122,7 +122,7 @@ ir::Pullback pull_while(Builder& b, const OpCall& call, const Vars&, std::span<c
 std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size,
                                     const Graph& cond, const Graph& body, const std::vector<bool>& cond_mapped,
                                     const transform::Front& front) {
-  Parts w(call);
+  WhileParts w(call);
   Vars cond_consts, body_consts, carry;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (i < w.cond_consts)
@@ -178,7 +178,7 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
 }
 
 std::vector<Mapped> batch_while(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
-  Parts w(call);
+  WhileParts w(call);
   auto front = transform::front_of(b, in);
   std::vector<bool> carried = mapped_of(in, w.first_carry(), w.carry), cond_in = mapped_of(in, 0, w.cond_consts);
   std::vector<bool> body_in = mapped_of(in, w.cond_consts, w.body_consts);
