@@ -20,7 +20,6 @@ using transform::Program;
 ArrayInfo array_info(const runtime::DeviceArray& a);
 // Whether an array is laid out so.
 bool matches(const ArrayInfo& info, const runtime::DeviceArray& a);
-bool same_mesh(const runtime::MeshRef& a, const runtime::MeshRef& b);
 
 struct MemoryUse {
   std::int64_t arguments = 0, results = 0, temporaries = 0;

@@ -18,7 +18,7 @@ const exec::Executable* EagerCache::find(std::size_t key, const exec::Target& ta
   auto [begin, end] = entries_.equal_range(key);
   for (auto it = begin; it != end; ++it) {
     const Entry& e = it->second;
-    if (e.target != &target || e.op != &op || e.args.size() != args.size() || !exec::same_mesh(e.current, current) ||
+    if (e.target != &target || e.op != &op || e.args.size() != args.size() || !same_mesh(e.current, current) ||
         !(e.attrs == attrs))
       continue;
     bool fits = true;

@@ -15,11 +15,7 @@ void push_number(const Value& v, Gathered& out) {
     out.numbers.emplace_back(*v.get<double>());
 }
 
-<<<<<<< HEAD
 bool same_info(const exec::ArrayInfo& info, const runtime::DeviceArray& a) {
-=======
-bool same_info(const exec::ArgInfo& info, const runtime::DeviceArray& a) {
->>>>>>> 722c7d2 (wip)
   if (!(info.layout == a.layout) || !(info.distinct == a.distinct) || !(info.type == a.type)) return false;
   if (info.mesh == a.type.mesh) return true;
   exec::ArrayInfo other = exec::array_info(a);
