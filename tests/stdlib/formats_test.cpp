@@ -248,7 +248,8 @@ TEST_CASE("a header that promises more than the file can hold takes no memory") 
     return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size() + 1) + '\0' + header + "\n";
   };
   CHECK_THAT(test::error(load(f.put("a", npy("(60000000000,)")))), Contains("240000000000 bytes, but it has 0"));
-  CHECK_THAT(test::error(load(f.put("a.gz", packed(npy("(60000000000,)"))))), Contains("but it has at most"));
+  CHECK_THAT(test::error(load(f.put("a.gz", packed(npy("(60000000000,)"))))),
+             Contains("240000000000 bytes, but it has"));
   // A zip whose member says that few packed bytes are many.
   test::run(save(f.at("b.npz"), "{x: arange(8)}"));
   std::string zip = f.bytes("b.npz");
