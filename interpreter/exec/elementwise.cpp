@@ -38,6 +38,21 @@ Anchors order_of(const std::vector<Place>& operands, const Place& dense, bool mu
   return must || !order ? anchored(dense.distinct, 0) : *order;
 }
 
+// What an element of a constant array is, read back from memory.
+Scalar read(DType dtype, const runtime::BufferRef& buffer) {
+  runtime::DeviceArray a;
+  a.type = runtime::Type::of(dtype, {});
+  a.buffer = buffer;
+  Scalar s;
+  if (runtime::is_float(dtype))
+    s.value = runtime::element_double(a, 0);
+  else
+    s.integer = runtime::element_int(a, 0), s.value = static_cast<double>(s.integer);
+  return s;
+}
+
+}  // namespace
+
 // Registers by type; one that is free is taken again.
 class Registers {
  public:
@@ -58,21 +73,6 @@ class Registers {
   ElementProgram& program_;
   std::map<DType, std::vector<Register>> free_;
 };
-
-// What an element of a constant array is, read back from memory.
-Scalar read(DType dtype, const runtime::BufferRef& buffer) {
-  runtime::DeviceArray a;
-  a.type = runtime::Type::of(dtype, {});
-  a.buffer = buffer;
-  Scalar s;
-  if (runtime::is_float(dtype))
-    s.value = runtime::element_double(a, 0);
-  else
-    s.integer = runtime::element_int(a, 0), s.value = static_cast<double>(s.integer);
-  return s;
-}
-
-}  // namespace
 
 // A unit on its way to a program.
 class ElementUnit {

@@ -58,7 +58,7 @@ Mapped gather(Builder& b, const OpCall& call, Var x, std::int64_t) {
   return {moved(b, x, 0, dim_of(call.in[0], call.attrs.integer("axis"), 1)), false};
 }
 
-Mapped part(Builder& b, const OpCall& call, Var x, std::int64_t) {
+Mapped own_part(Builder& b, const OpCall& call, Var x, std::int64_t) {
   return {moved(b, ir::reduce_sum(b, x, {0}), dim_of(call.in[0], call.attrs.integer("axis")), 0), true};
 }
 
@@ -150,7 +150,7 @@ void register_mapped_axis(OpTable& table) {
   table.add(row("mapped_gather", "mapped_gather(x, place, axis: int, size: int)",
                 "The x of all mapped elements along a new dimension.", infer_gather, batch<gather>, gather_back));
   table.add(row("mapped_part", "mapped_part(x, place, axis: int)",
-                "Of the sum over the mapped elements, a slice for each.", infer_part, batch<part>, part_back));
+                "Of the sum over the mapped elements, a slice for each.", infer_part, batch<own_part>, part_back));
   table.add(row("mapped_exchange", "mapped_exchange(x, place, axis: int)",
                 "Slice i of every mapped element, for element i.", infer_same, batch<exchange>, same_back));
   table.add(row("mapped_permute", "mapped_permute(x, place, pairs: pairs)",
