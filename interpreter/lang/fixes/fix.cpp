@@ -2,8 +2,8 @@
 
 #include "interpreter/lang/eval/operators.h"
 #include "interpreter/lang/fixes/suggest.h"
-#include "interpreter/lang/index/masks.h"
 #include "interpreter/lang/index/items.h"
+#include "interpreter/lang/index/masks.h"
 #include "interpreter/lang/report/written.h"
 
 namespace shard::lang {
