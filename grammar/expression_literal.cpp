@@ -21,8 +21,11 @@ const auto string_def = tight("\"") >> *(text_piece[push(&StringLit::pieces)] | 
                         sym("\"");
 
 // The shape of a number; its value is made of the raw text by number() with std::from_chars, which rounds correctly.
-const auto digits = +x3::digit >> *(x3::char_('_') >> +x3::digit);
-const auto hex = +x3::xdigit >> *(x3::char_('_') >> +x3::xdigit);
+// No character classes: some versions of Boost assert that what they are asked about is ASCII.
+const auto digit = x3::char_('0', '9');
+const auto hex_digit = digit | x3::char_('a', 'f') | x3::char_('A', 'F');
+const auto digits = +digit >> *(x3::char_('_') >> +digit);
+const auto hex = +hex_digit >> *(x3::char_('_') >> +hex_digit);
 const auto number_shape = (x3::char_('0') >> x3::char_("xX") >> hex) |
                           (digits >> -(x3::char_('.') >> digits) >> -(x3::char_("eE") >> -x3::char_("-+") >> digits));
 const auto valued = [](auto& c) { x3::_val(c) = number(state_of(c), x3::_attr(c).begin(), x3::_attr(c).end()); };

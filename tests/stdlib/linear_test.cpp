@@ -85,6 +85,7 @@ Graph graph_of(const Use& u, const Way& way, const MeshRef& explicit_mesh) {
     }
     Type terms = t;
     terms.shape.insert(terms.shape.begin(), kTerms);
+    terms.sharding = Sharding::replicated(terms.shape.size());
     Sharding split = Sharding::replicated(terms.shape.size()), left = whole;
     split.dims[0].axes = {0};
     left.unreduced.add(0);

@@ -37,6 +37,7 @@ void register_reverse(OpTable& t) {
       if (from.shape[d] > 0) offset += (from.shape[d] - 1) * from.strides[d];
       from.strides[d] = -from.strides[d];
     }
+    if (runtime::numel(from.shape) == 0) offset = 0;  // there is no last element to begin with
     return [=](void* const* i, void* const* o) { runtime::copy(shifted(at(from, i[0]), offset), at(out, o[0])); };
   };
   row.flops = 0;
