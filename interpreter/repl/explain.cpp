@@ -38,7 +38,7 @@ Command explain_command() {
   return {"explain",
           "Run a script without its output and tell what each compiled call does between devices",
           {{"file", "The script (- reads it from standard input)", Option::Word, true}},
-          false,
+          true,
           explain};
 }
 

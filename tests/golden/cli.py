@@ -201,6 +201,8 @@ explain(total, {w: ones([4, 2])}, shard ones([8, 4]) as P(@X))
     p = shard('explain', script('mesh m = (@X: 4)\njit fn f(x) = x + 1\nf(1.0)\nf(zeros([2]) + zeros([3]))\n'))
     check(p.returncode == 1 and p.stdout.startswith('f(f32[])') and ':4:' in p.stderr, 'an error after the first call', p)
     check(shard('explain', '/no/such.shard').returncode == 1, 'a missing file')
+    p = shard('explain', script('let n = 1\nmesh m = (@X: 4)\njit fn f(x) = x + n\nf(zeros([device_count()]))\n'), '--devices', '4', '--set', 'n=2')
+    check(p.returncode == 0 and p.stdout.startswith('f(f32[4])'), 'settings', p)
 
 
 @case
