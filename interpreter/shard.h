@@ -21,12 +21,21 @@
 #include <utility>
 #include <vector>
 
+// What the shared library exports; everything else in it is hidden.
+#ifndef SHARD_API
+#if defined(__GNUC__)
+#define SHARD_API __attribute__((visibility("default")))
+#else
+#define SHARD_API
+#endif
+#endif
+
 namespace shard {
 
 // Element types of arrays, with the number of bytes of one element.
 enum class Type : std::uint8_t { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, key };
-std::size_t size_of(Type t);
-std::string_view name(Type t);  // "f32"
+SHARD_API std::size_t size_of(Type t);
+SHARD_API std::string_view name(Type t);  // "f32"
 
 struct Location {
   std::string file;
@@ -39,7 +48,7 @@ struct Diagnostic {
   std::vector<std::string> notes;  // facts and advice
   std::string rendered;            // as the command line shows it, without colours
 };
-class Error : public std::exception {
+class SHARD_API Error : public std::exception {
  public:
   explicit Error(std::vector<Diagnostic> d) : diagnostics(std::move(d)) {}
   const char* what() const noexcept override { return diagnostics.empty() ? "error" : diagnostics[0].message.c_str(); }
@@ -47,7 +56,7 @@ class Error : public std::exception {
 };
 
 // A value of the language. Copies share; arrays are shared with the engine, never copied behind your back.
-class Value {
+class SHARD_API Value {
  public:
   Value();  // none
   static Value number(double x);
@@ -99,7 +108,7 @@ struct Options {
   std::function<bool(const std::string& path)> may_write;  // files that scripts may make or change; default: none
 };
 
-class Engine {
+class SHARD_API Engine {
  public:
   explicit Engine(Options options = {});
   ~Engine();

@@ -27,7 +27,7 @@ runtime::Pool host_pool() { return runtime::Pool(); }
 std::size_t size_of(Type t) { return runtime::size_of(inner(t)); }
 std::string_view name(Type t) { return runtime::name(inner(t)); }
 
-struct Value::Impl {
+struct __attribute__((visibility("hidden"))) Value::Impl {
   lang::Value value;
   mutable runtime::ArrayRef host;  // the whole array in row-major order, made when bytes() first asks
 };
@@ -151,7 +151,7 @@ std::string Value::show() const {
   return lang::show(impl_->value, pool);
 }
 
-struct Engine::Impl {
+struct __attribute__((visibility("hidden"))) Engine::Impl {
   Options options;
   std::unique_ptr<embed::Machine> machine;
   std::atomic<bool> stop{false};  // asked for by interrupt()
