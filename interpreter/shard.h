@@ -101,7 +101,10 @@ class SHARD_API Value {
 };
 
 struct Options {
-  int devices = 8;                                         // simulated devices
+  int devices = 8;  // simulated devices
+  // Every sum over devices is the balanced tree by device index: the same mesh gives the same bits in any number of
+  // processes. Otherwise a product and the sum of its terms may be one step, faster, in an order of their own.
+  bool exact = false;
   std::function<void(std::string_view)> output;            // what print writes; default: standard output
   std::function<void(const Diagnostic&)> errors;           // also told of every error that is thrown; default: nobody
   std::function<bool(const std::string& path)> may_read;   // files that scripts may read; default: none

@@ -196,6 +196,7 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
   impl_->options = std::move(options);
   lang::Options inside;
   inside.devices = impl_->options.devices;
+  inside.exact = impl_->options.exact;
   inside.output = impl_->options.output;
   inside.may_read = impl_->options.may_read ? impl_->options.may_read : [](const std::string&) { return false; };
   inside.may_write = impl_->options.may_write ? impl_->options.may_write : [](const std::string&) { return false; };

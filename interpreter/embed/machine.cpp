@@ -8,6 +8,7 @@ Machine::Machine(lang::Options options) {
   stdlib::install(table_);
   if (!options.embedded_module) options.embedded_module = stdlib::embedded_module;
   context_ = std::make_unique<trace::Context>(table_, pool_, options.devices);
+  if (options.exact) context_->set_target(context_->target("exact"));
   interpreter_ = std::make_unique<lang::Interpreter>(*context_, std::move(options));
   stdlib::install(*interpreter_);
 }

@@ -182,8 +182,15 @@ void Lowering::emit_collective(const Node& n) {
   for (AxisId a : list)
     if (around_.frozen.has(a) && n.op->comm != Comm::Index && n.op->comm != Comm::Slice && n.op->comm != Comm::Cast)
       throw std::logic_error("a collective in a region that runs block by block");
-  ir::Var out = n.outputs[0];
+  const ir::Var out = n.outputs[0];
   if (n.op->comm == Comm::Index) return put(out, index_of_device(n));
+  if (n.op->comm == Comm::Cast) return put(out, place(n.inputs[0]));
+  Place got = communicated(n, list);
+  if (around_.exact) got = dense(got, got.distinct);
+  put(out, std::move(got));
+}
+
+Place Lowering::communicated(const Node& n, const std::vector<AxisId>& list) {
   const Place p = place(n.inputs[0]);
   auto without = [&](AxisSet s) {
     for (AxisId a : list) s.remove(a);
@@ -196,12 +203,11 @@ void Lowering::emit_collective(const Node& n) {
   };
   runtime::Reduce sum = p.dtype == DType::Bool ? runtime::Reduce::Or : runtime::Reduce::Sum;
   switch (n.op->comm) {
-    case Comm::Cast: return put(out, p);
-    case Comm::Sum: return put(out, reduce_devices(p, sum, list));
-    case Comm::Max: return put(out, reduce_devices(p, runtime::Reduce::Max, list));
-    case Comm::Min: return put(out, reduce_devices(p, runtime::Reduce::Min, list));
-    case Comm::Permute: return put(out, permute_devices(n, p));
-    case Comm::Slice: return put(out, own_part(p, dimension(n, "axis", p.shape.size()), list, around_.frozen, *mesh_));
+    case Comm::Sum: return reduce_devices(p, sum, list);
+    case Comm::Max: return reduce_devices(p, runtime::Reduce::Max, list);
+    case Comm::Min: return reduce_devices(p, runtime::Reduce::Min, list);
+    case Comm::Permute: return permute_devices(n, p);
+    case Comm::Slice: return own_part(p, dimension(n, "axis", p.shape.size()), list, around_.frozen, *mesh_);
     case Comm::ScatterSum: {  // the whole sum is as large as all its parts: they are views of it
       Place whole = reduce_devices(p, sum, list);
       int d = dimension(n, "axis", p.shape.size());
@@ -210,7 +216,7 @@ void Lowering::emit_collective(const Node& n) {
         part.shape.erase(part.shape.begin() + d);
         part.strides.erase(part.strides.begin() + d);
       }
-      return put(out, std::move(part));
+      return part;
     }
     case Comm::Gather: {
       bool tile = tiled(n);
@@ -224,7 +230,7 @@ void Lowering::emit_collective(const Node& n) {
       else
         dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), parts);
       AxisSet rest = without(p.distinct);
-      return put(out, assemble(p, rest, device_of(p, rest), dims));
+      return assemble(p, rest, device_of(p, rest), dims);
     }
     case Comm::AllToAll: {
       bool tile = tiled(n);
@@ -245,11 +251,13 @@ void Lowering::emit_collective(const Node& n) {
         dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(s));
         dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(c), sources);
       }
-      return put(out, assemble(parted, parted.distinct, parted.device, dims));
+      return assemble(parted, parted.distinct, parted.device, dims);
     }
     case Comm::Index:
+    case Comm::Cast:
     case Comm::None: break;
   }
+  throw std::logic_error("`" + std::string(n.op->name) + "` moves nothing");
 }
 
 }  // namespace shard::exec

@@ -1,6 +1,6 @@
-// The target `lockstep`: a plan of instructions over physical arrays (runtime/mesh/device_array.h), each done for the
-// blocks of all devices at once. Here what compiling and a run are from outside: arguments become slots, results get
-// memory (of a donated argument where one fits), the plan runs, and arrays are made around the results.
+// The targets `lockstep` and `exact`: a plan of instructions over physical arrays (runtime/mesh/device_array.h), each
+// done for the blocks of all devices at once. Here what compiling and a run are from outside: arguments become slots,
+// results get memory (of a donated argument where one fits), the plan runs, and arrays are made around the results.
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -148,14 +148,14 @@ MemoryUse memory_of(const Program& p, std::span<const ArrayInfo> args, const Fin
 
 class Lockstep final : public Target {
  public:
-  Lockstep(const ir::OpTable& table, runtime::Pool& pool) : table_(table), pool_(pool) {}
-  transform::Passes passes() const override { return {.early_sums = true}; }
+  Lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact) : table_(table), pool_(pool), exact_(exact) {}
+  transform::Passes passes() const override { return {.early_sums = !exact_}; }
 
   std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,
                                             std::span<const ArrayInfo> args) const override {
     auto out = std::make_shared<Compiled>(std::move(program), pool_);
     const Program& p = out->program();
-    Lowering lowering(p.local, {table_, p.mesh.get(), p.mesh, pool_, {}}, p.distinct);
+    Lowering lowering(p.local, {table_, p.mesh.get(), p.mesh, pool_, {}, false, exact_}, p.distinct);
     lower(lowering, p, args);
     std::vector<ResultRef> refs = lowering.draft().results;
     std::vector<Storage> storages = lowering.draft().storages;
@@ -182,6 +182,7 @@ class Lockstep final : public Target {
  private:
   const ir::OpTable& table_;
   runtime::Pool& pool_;
+  bool exact_;
 };
 
 }  // namespace
@@ -196,7 +197,10 @@ MemoryUse memory_of(const Program& program, std::span<const ArrayInfo> args, con
 }
 
 std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool) {
-  return std::make_unique<Lockstep>(table, pool);
+  return std::make_unique<Lockstep>(table, pool, false);
+}
+std::unique_ptr<const Target> make_exact(const ir::OpTable& table, runtime::Pool& pool) {
+  return std::make_unique<Lockstep>(table, pool, true);
 }
 
 }  // namespace shard::exec

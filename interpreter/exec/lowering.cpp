@@ -170,6 +170,13 @@ Place Lowering::dense(const Place& p, AxisSet distinct) {
   return out;
 }
 
+Place Lowering::whole_blocks(const Place& p) {
+  std::int64_t end = 0;  // of one block
+  for (std::size_t d = 0; d < p.shape.size(); ++d) end += p.strides[d] * (p.shape[d] - 1);
+  const bool apart = std::all_of(p.device.begin(), p.device.end(), [&](std::int64_t step) { return step > end; });
+  return apart ? p : dense(p, p.distinct);
+}
+
 void Lowering::emit(const Unit& unit) {
   const Node& last = g_.nodes[static_cast<std::size_t>(unit.nodes.back())];
   span_ = last.span;
@@ -279,6 +286,38 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
   return axes;
 }
 
+// The kernel of one block for the blocks of all devices along `axes`, one after another.
+ir::BoundKernel Lowering::by_block(ir::BoundKernel one, const std::vector<AxisId>& axes, const std::vector<Place>& in,
+                                   const std::vector<Place>& out) const {
+  using Offsets = std::vector<std::int64_t>;  // in bytes, by operand
+  auto steps = [&](const std::vector<Place>& places, AxisId a) {
+    Offsets s;
+    for (const Place& p : places) s.push_back(p.device_stride(a) * static_cast<std::int64_t>(size_of(p.dtype)));
+    return s;
+  };
+  std::vector<std::pair<Offsets, Offsets>> blocks{{Offsets(in.size(), 0), Offsets(out.size(), 0)}};
+  for (AxisId a : axes) {
+    const Offsets from = steps(in, a), to = steps(out, a);
+    std::vector<std::pair<Offsets, Offsets>> finer;
+    for (const auto& [i, o] : blocks)
+      for (std::int64_t at = 0; at < mesh_->size_of(a); ++at) {
+        auto& [x, y] = finer.emplace_back(i, o);
+        for (std::size_t k = 0; k < x.size(); ++k) x[k] += at * from[k];
+        for (std::size_t k = 0; k < y.size(); ++k) y[k] += at * to[k];
+      }
+    blocks = std::move(finer);
+  }
+  return [one = std::move(one), blocks = std::move(blocks)](void* const* i, void* const* o) {
+    std::vector<void*> x, y;
+    for (const auto& [from, to] : blocks) {
+      x.clear(), y.clear();
+      for (std::size_t k = 0; k < from.size(); ++k) x.push_back(static_cast<char*>(i[k]) + from[k]);
+      for (std::size_t k = 0; k < to.size(); ++k) y.push_back(static_cast<char*>(o[k]) + to[k]);
+      one(x.data(), y.data());
+    }
+  };
+}
+
 // `summed` (in mesh order): device axes whose terms are added up in the kernel; `out`: the value that is then made.
 void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir::Var out) {
   const auto* plain = std::get_if<ir::KernelFn>(&n.op->kernel);
@@ -286,19 +325,20 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   AxisSet all;
   std::vector<Place> in, made;
   for (ir::Var v : n.inputs) {
-    in.push_back(place(v));
+    in.push_back(around_.exact ? whole_blocks(place(v)) : place(v));
     all |= in.back().distinct;
   }
   AxisSet rest = all;
   for (AxisId a : summed) rest.remove(a);
   ir::Vars outputs = summed.empty() ? n.outputs : ir::Vars{out};
   for (ir::Var v : outputs)
-    made.push_back(n.op->any_order && !result_[at(v)] ? fresh(type(v).dtype, order_for(n, rest), type(v).shape)
-                                                      : fresh(type(v).dtype, rest, type(v).shape));
+    made.push_back(n.op->any_order && !result_[at(v)] && !around_.exact
+                       ? fresh(type(v).dtype, order_for(n, rest), type(v).shape)
+                       : fresh(type(v).dtype, rest, type(v).shape));
 
   // The summed axes lead; each part of the batch is merged by itself.
   std::vector<AxisId> kept = rest.list();
-  auto [inner, batch] = batched(in, made, kept, mesh_);
+  auto [inner, batch] = batched(in, made, around_.exact ? std::vector<AxisId>{} : kept, mesh_);
   int groups = 0;
   if (!summed.empty()) {
     std::vector<View> outer;
@@ -318,6 +358,7 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   ir::KernelCall call{n.attrs, views.subspan(0, in.size()), views.subspan(in.size()), batch + groups, around_.pool};
   ir::BoundKernel kernel;
   if (!around_.measure) kernel = summed.empty() ? (*plain)(call) : n.op->kernel_sum(call, groups);
+  if (around_.exact && !kept.empty()) kernel = by_block(std::move(kernel), kept, in, made);
   step(std::move(kernel), in, made);
   for (std::size_t i = 0; i < outputs.size(); ++i) put(outputs[i], made[i]);
 }

@@ -22,7 +22,9 @@ struct Surroundings {  // the same for a graph and its regions
   runtime::Pool& pool;
   AxisSet frozen;        // axes whose coordinate is fixed while the region runs
   bool measure = false;  // only what a device holds is asked for: no kernels are bound, arrays of any size
-  bool exact = false;    // every sum over devices in the order of runtime::reduce_blocks: none is fused with a product
+  // What is done to one device's block hangs on that alone, not on what else this process holds: kernels take the
+  // blocks one after another, dense; every sum over devices is in the order of runtime::reduce_blocks.
+  bool exact = false;
 };
 
 // How a parameter comes: relative to the pointer in its slot.
@@ -88,17 +90,21 @@ class Lowering {
                std::vector<std::pair<int, int>> in_place = {}, std::int64_t extra_device_bytes = 0);
   void copy_into(const Place& from, const Place& to);  // same shape; `to` may be of more axes
   Place dense(const Place& p, AxisSet distinct);       // p itself where it is
+  Place whole_blocks(const Place& p);  // p itself where no two blocks lie within each other, else a copy
   void set_span(grammar::Span s) { span_ = s; }
 
   // ---- units
   void emit(const Unit& unit);
   void emit_node(const ir::Node& n);
   void emit_kernel(const ir::Node& n, const std::vector<AxisId>& summed, ir::Var out);
+  ir::BoundKernel by_block(ir::BoundKernel one, const std::vector<AxisId>& axes, const std::vector<Place>& in,
+                           const std::vector<Place>& out) const;
   Anchors order_for(const ir::Node& n, AxisSet distinct) const;  // of the result's memory
   void emit_elementwise(const Unit& unit);                       // elementwise.cpp
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
   // collectives.cpp
   void emit_collective(const ir::Node& n);
+  Place communicated(const ir::Node& n, const std::vector<AxisId>& list);
   Place reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over);
   Place scaled(const Place& p, std::int64_t by);
   Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);

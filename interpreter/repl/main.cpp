@@ -40,6 +40,8 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
   app->add_option("--devices", out.settings.devices, "How many devices are simulated")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
+  app->add_flag("--exact", out.settings.exact,
+                "Add the terms of all devices in one order, the same for any number of processes");
   app->add_option("--set", sets, "name=value: the initial value of a top-level `let` instead of the script's")
       ->expected(1)
       ->take_all();
@@ -104,7 +106,8 @@ int main(int argc, char** argv) {
   if (args.empty())
     args = {"repl"};
   else if (!args[0].empty() &&
-           (args[0][0] != '-' || args[0] == "-" || args[0].starts_with("--devices") || args[0].starts_with("--set")) &&
+           (args[0][0] != '-' || args[0] == "-" || args[0].starts_with("--devices") || args[0].starts_with("--set") ||
+            args[0] == "--exact") &&
            !shard::repl::find_command(args[0])) {
     if (misspelt_command(args[0])) return 2;
     args.insert(args.begin(), "run");

@@ -76,6 +76,7 @@ void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
 
 std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options) {
   options.devices = settings.devices;
+  options.exact = settings.exact;
   options.set = settings.set;
   if (!options.output) options.output = write_out;
   auto machine = std::make_unique<embed::Machine>(std::move(options));

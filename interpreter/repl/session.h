@@ -15,6 +15,7 @@ namespace shard::repl {
 
 struct Settings {
   int devices = 8;
+  bool exact = false;
   std::vector<std::pair<std::string, std::string>> set;
 };
 

@@ -23,6 +23,22 @@ constexpr std::size_t kScalars = 64;
                         "return it from that function instead of storing it outside"});
 }
 
+// The number that a host scalar holds, as operations take it.
+std::optional<double> number_of(const runtime::DeviceArray& a) {
+  if (!a.type.weak || a.type.rank() != 0 || !a.buffer || !a.distinct.empty()) return std::nullopt;
+  if (a.type.dtype == DType::I32) return *static_cast<const std::int32_t*>(a.buffer->data());
+  if (a.type.dtype == DType::F32) return *static_cast<const float*>(a.buffer->data());
+  return std::nullopt;
+}
+
+// Whether the number beside a sum that is pending in f16 or bf16 counts: it decides whether the sum passes
+// (ir/linear.h).
+bool numbers_count(std::span<const ArrayRef> args) {
+  return std::any_of(args.begin(), args.end(), [](const ArrayRef& a) {
+    return !a->layout.unreduced.empty() && (a->type.dtype == DType::F16 || a->type.dtype == DType::BF16);
+  });
+}
+
 class FrameScope {
  public:
   FrameScope(FrameRef& current, FrameRef next) : current_(current), old_(std::move(current)) {
@@ -113,7 +129,9 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
     }
     std::size_t key = EagerCache::key(op, attrs, args);
     operations_ += types_only();
-    const exec::Executable* plan = regions.empty() ? eager_.find(key, *target_, op, attrs, args, mesh_) : nullptr;
+    const bool by_value = numbers_count(args);
+    const exec::Executable* plan =
+        regions.empty() && !by_value ? eager_.find(key, *target_, op, attrs, args, mesh_) : nullptr;
     std::shared_ptr<const exec::Executable> owned;
     if (!plan) {
       ir::Builder b(table_);
@@ -121,14 +139,21 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
       b.limit_sizes(!types_only());
       ir::Vars in;
       std::vector<exec::ArrayInfo> infos;
-      for (const ArrayRef& a : args) {
+      std::vector<ArrayRef> arrays;
+      for (ArrayRef& a : args) {
+        if (const auto number = by_value ? number_of(*a) : std::nullopt) {
+          in.push_back(ir::constant(b, *number, a->type.dtype, true));
+          continue;
+        }
         in.push_back(b.param(type_of(*a)));
         infos.push_back(exec::array_info(*a));
+        arrays.push_back(std::move(a));
       }
+      args = std::move(arrays);
       ir::Vars results = b.emit(op, in, attrs, std::move(regions));
       auto graph = std::make_shared<const ir::Graph>(b.finish(std::move(results)));
-      bool plain =
-          std::all_of(graph->nodes.begin(), graph->nodes.end(), [](const ir::Node& n) { return n.regions.empty(); });
+      bool plain = !by_value && std::all_of(graph->nodes.begin(), graph->nodes.end(),
+                                            [](const ir::Node& n) { return n.regions.empty(); });
       runtime::MeshRef mesh = exec::mesh_of(*graph, infos, mesh_);
       owned = plans_.get(*target_, graph, infos, mesh);
       plan = plain ? eager_.add(key, {target_, &op, std::move(attrs), std::move(infos), mesh_, owned}) : owned.get();

@@ -34,6 +34,15 @@ TEST_CASE("arrays go in and come out", "[embed]") {
   CHECK(y.elements<float>().data() == out.data());  // the same memory when asked again
 }
 
+TEST_CASE("an exact engine adds the terms of all devices in one order", "[embed]") {
+  // 1 and seven times h, half a unit in its last place: (1 + 2h) + 4h.
+  Engine engine({.devices = 8, .exact = true});
+  engine.run("mesh m = (@X: 8)\njit fn f(x) = (shard x as P(_, @X)) @ (shard ones([8, 1]) as P(@X))");
+  std::vector<float> x(8, 0x1p-24f);
+  x[0] = 1;
+  CHECK(engine.call("f", {Value::array<float>(shard::Type::f32, {1, 8}, x)}).elements<float>()[0] == 1 + 6 * 0x1p-24f);
+}
+
 TEST_CASE("a whole array is read without a copy", "[embed]") {
   Engine engine;
   Value x = engine.run("arange(6.0)");

@@ -134,6 +134,16 @@ def devices_and_set():
 
 
 @case
+def exact_adds_the_terms_of_all_devices_in_one_order():
+    # 1 on device 0 and h, half a unit in its last place, on seven others: (1 + 2h) + 4h is 1 + 6h.
+    path = script('mesh m = (@X: 8)\nlet h = 2.0 ** -24\nlet x = shard where(arange(8) == 0, 1.0, h).reshape([1, 8]) as P(_, @X)\n'
+                  'print(((x @ (shard ones([8, 1]) as P(@X)))[0, 0] - 1.0) / h)\n')
+    for args in (['run', path, '--exact'], [path, '--exact'], ['--exact', path], ['test', path, '--exact']):
+        p = shard(*args)
+        check(p.returncode == 0 and p.stdout.startswith('6.0\n'), ' '.join(args), p)
+
+
+@case
 def check_finds_what_is_wrong_without_running():
     good, bad = script('print("ran")\n'), script('let x = (1 +\n')
     p = shard('check', good)

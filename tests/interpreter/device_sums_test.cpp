@@ -71,3 +71,54 @@ TEST_CASE("inserted sums over several axes go by device index") {
         CHECK(wrong(mesh({{"X", x}, {"Y", y}}), axes, Type::of(DType::F32, shape), false) == "");
       }
 }
+
+namespace {
+
+Graph product(const Type& x, const Type& w) {
+  Builder b(rows());
+  Var y = b.emit1(*b.core().contract, {b.param(x), b.param(w)}, {{"spec", std::string("mk,kn->mn")}});
+  return b.finish({y, ir::mul(b, y, ir::constant(b, 0.3, DType::F32))});
+}
+
+// The columns [from, from + n) of a matrix, or its rows.
+Array lines(const Array& x, bool rows_of, std::int64_t from, std::int64_t n) {
+  return rows_of ? cut(x, {from, 0}, {n, x.shape[1]}) : cut(x, {0, from}, {x.shape[0], n});
+}
+
+}  // namespace
+
+TEST_CASE("exact: products are summed by device index, and a device's rows are its own") {
+  for (const std::int64_t n : {2, 3, 4, 5, 8})
+    for (const auto& [rows_each, inner, columns] :
+         std::vector<std::tuple<std::int64_t, std::int64_t, std::int64_t>>{{1, 7, 5}, {3, 64, 33}, {16, 40, 96}}) {
+      INFO(n << " devices, " << rows_each << " rows");
+      const MeshRef m = mesh({{"X", n}});
+      const Type x = f32({rows_each, n * inner}), w = f32({n * inner, columns});
+      const Array a = numbers(x, 3), b = numbers(w, 4);
+      const Graph one = product(f32({rows_each, inner}), f32({inner, columns}));
+      std::vector<Array> terms;
+      for (std::int64_t d = 0; d < n; ++d)
+        terms.push_back(
+            execute(one, {lines(a, false, d * inner, inner), lines(b, true, d * inner, inner)}, nullptr, {}, true)[0]);
+      const std::vector<Sharding> split_sum{spec({{}, {0}}), spec({{0}, {}})};
+      CHECK(execute(product(x, w), {a, b}, m, split_sum, true)[0].bytes == joined(terms).bytes);
+
+      const Type tall = f32({n * rows_each, inner}), u = f32({inner, columns});
+      const Array c = numbers(tall, 5), v = numbers(u, 6);
+      const Array got = execute(product(tall, u), {c, v}, m, {spec({{0}, {}}), spec({{}, {}})}, true)[0];
+      for (std::int64_t d = 0; d < n; ++d) {
+        const Array alone = execute(one, {lines(c, true, d * rows_each, rows_each), v}, nullptr, {}, true)[0];
+        CHECK(lines(got, true, d * rows_each, rows_each).bytes == alone.bytes);
+      }
+    }
+}
+
+TEST_CASE("fused products and sums are the same for any number of threads") {
+  const MeshRef m = mesh({{"X", 4}});
+  const Type x = f32({96, 512}), w = f32({512, 200});
+  const Array a = numbers(x, 3), b = numbers(w, 4);
+  const std::vector<Sharding> layouts{spec({{}, {0}}), spec({{0}, {}})};
+  const Array many = execute(product(x, w), {a, b}, m, layouts)[0];
+  tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  CHECK(execute(product(x, w), {a, b}, m, layouts)[0].bytes == many.bytes);
+}

@@ -59,8 +59,9 @@ inline std::shared_ptr<const exec::Executable> compile_local(const Graph& g, std
   return target->compile(std::make_shared<exec::Program>(std::move(program)), infos);
 }
 
-// The results of a global graph, compiled for arguments of these layouts.
-inline Arrays execute(const Graph& g, const Arrays& args, const MeshRef& m, const std::vector<Sharding>& layouts) {
+// The results of a global graph, compiled for arguments of these layouts; on the target `exact` where asked.
+inline Arrays execute(const Graph& g, const Arrays& args, const MeshRef& m, const std::vector<Sharding>& layouts,
+                      bool exact = false) {
   runtime::Pool pool;
   std::vector<ArrayRef> arrays;
   std::vector<exec::ArrayInfo> infos;
@@ -68,7 +69,8 @@ inline Arrays execute(const Graph& g, const Arrays& args, const MeshRef& m, cons
     arrays.push_back(m ? laid_out(pool, args[i], m, layouts[i]) : plain(pool, args[i]));
     infos.push_back(exec::array_info(*arrays.back()));
   }
-  auto plan = compile(g, infos, m, pool);
+  auto target = exact ? exec::make_exact(rows(), pool) : exec::make_lockstep(rows(), pool);
+  auto plan = exec::compile(*target, rows(), g, infos, m);
   Arrays out;
   for (const ArrayRef& r : plan->run(arrays, {}, {})) {
     CHECK(r->distinct.contains(r->layout.split_axes() | r->layout.unreduced));

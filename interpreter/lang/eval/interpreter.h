@@ -22,6 +22,7 @@ struct CompiledCall;  // jit.h: one call of a function, compiled
 
 struct Options {
   int devices = 8;
+  bool exact = false;  // sums over devices that do not hang on the number of processes: see shard.h
   std::function<void(std::string_view)> output;                                        // print; default: std::cout
   std::vector<std::pair<std::string, std::string>> set;                                // --set name=value
   std::function<std::optional<std::string>(const std::string& name)> embedded_module;  // stdlib/*.shard by name
