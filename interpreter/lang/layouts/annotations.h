@@ -14,4 +14,11 @@ Value on_result(Interpreter::Impl& m, const Closure& f, Value v, grammar::Span s
 // sizes bound.
 Value with_sizes(Interpreter::Impl& m, const Value& function, const std::vector<Value>& args, grammar::Span span);
 
+// The specs that the annotations of a function say, trees like the annotations; none where there is no annotation.
+struct FunctionSpecs {
+  std::vector<Value> params;
+  Value result;
+};
+FunctionSpecs annotation_specs(const Closure& f);
+
 }  // namespace shard::lang

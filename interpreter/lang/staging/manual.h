@@ -14,9 +14,6 @@ struct ManualSpecs {
   runtime::MeshRef mesh;  // null: the current one at the call
   bool check = true;      // whether results may vary along axes that their specs leave out
 };
-// The specs of an annotation, a tree like the annotation's; those that are values stand in `values`, in order of
-// writing.
-Value annotation_specs(const grammar::Annot& a, const std::vector<Value>& values, std::size_t& at);
 // `word`: how it was made, "manual" or "shard_map". Traced once a key, as a jit function is.
 Value manual_function(Value function, std::string word, ManualSpecs specs, grammar::Span span);
 

@@ -4,9 +4,10 @@
 // explicit_axes).
 #include <algorithm>
 
+#include "interpreter/lang/layouts/annotations.h"
 #include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/layouts/spec.h"
-#include "interpreter/lang/staging/manual.h"
+#include "interpreter/lang/staging/modes.h"
 
 namespace shard::lang {
 namespace {
@@ -125,10 +126,9 @@ Value make_mode_function(Value f, AxisKind kind, std::vector<std::string> axes, 
   Mode mode{kind, std::move(axes), all_axes};
   if (auto* closure = f.get<std::shared_ptr<const Closure>>()) {
     const grammar::Function& written = *(*closure)->function;
-    std::size_t at = 0;
-    for (const auto& p : written.params)
-      mode.in.push_back(p.annot ? annotation_specs(*p.annot, (*closure)->annotations, at) : Value());
-    if (written.result) mode.out = annotation_specs(*written.result, (*closure)->annotations, at);
+    FunctionSpecs specs = annotation_specs(**closure);
+    mode.in = std::move(specs.params);
+    mode.out = std::move(specs.result);
     mode.written = (*closure)->function;
     if (kind == AxisKind::Auto && written.result && only_specs(*written.result)) {
       // What comes out is laid out so on the way out; inside there is nothing to check.

@@ -1,0 +1,94 @@
+// The results of per-device code: their pieces are put together as their specs say.
+#include <algorithm>
+
+#include "interpreter/ir/explicit_law.h"
+#include "interpreter/ir/varying.h"
+#include "interpreter/lang/report/written.h"
+#include "interpreter/lang/staging/manual_call.h"
+
+namespace shard::lang {
+
+using runtime::AxisSet;
+using runtime::Type;
+using trace::Tensor;
+
+// The leaves of the result with their layouts; a value that does not vary along an axis its spec names is the same
+// block everywhere.
+std::vector<Tensor> ManualCall::results(HollowTree& tree, std::vector<ir::Layout>& layouts) {
+  std::vector<Tensor> out;
+  std::size_t leaf = 0;
+  Written written;
+  if (function_) written = {given_by(*function_->body), function_->result.get()};
+  try {
+    collect(tree.tree(), body_.specs.out, written, [&](const Value& v, const Value& spec, const Written& at) {
+      const std::size_t i = leaf++;
+      if (!v.is_tensor() && !v.is_host_number() && !v.is<bool>()) return;
+      tree.take(i, out.size());
+      out.push_back(laid_out(v, spec, at, out.size(), layouts));
+    });
+  } catch (grammar::Error& e) {
+    if (function_) e.diagnostic.calls.push_back({body_.name, span_});
+    throw;
+  }
+  return out;
+}
+
+void ManualCall::collect(const Value& v, const Value& spec, const Written& written, const EachLeaf& each) {
+  const grammar::Span span = written.span(span_);
+  if (auto* items = v.items()) {
+    auto* specs = spec.items();
+    if (specs && specs->size() != items->size()) misfit(v, spec, "result", 0, span);
+    for (std::size_t i = 0; i < items->size(); ++i)
+      collect((*items)[i], specs ? (*specs)[i] : spec,
+              {element(written.value, i, items->size()), element(written.spec, i), span}, each);
+  } else if (auto* record = v.fields()) {
+    auto* specs = spec.fields();
+    for (const auto& [field, x] : record->fields) {
+      const Value* s = specs ? specs->find(field) : &spec;
+      if (!s) misfit(v, spec, "result", 0, span);
+      collect(x, *s, {element(written.value, field), element(written.spec, field), span}, each);
+    }
+  } else if (!v.is_none()) {  // which is an empty tree
+    each(v, spec, written);
+  }
+}
+
+Tensor ManualCall::laid_out(const Value& v, const Value& spec, const Written& written, std::size_t position,
+                            std::vector<ir::Layout>& layouts) {
+  const grammar::Span span = written.span(span_);
+  Tensor t = in_.tensor(v, span);
+  if (spec.is_none())
+    impl_.fail("spec", span, "the result of " + body_.name + " has no spec",
+               {"say how the pieces are put together: `-> P(@X)`, or `-> P()` where all are the same"});
+  ir::Layout layout = layout_for(spec, t.type(), "result", position, nullptr, span);
+  if (body_.specs.check) check_varying(t.type(), layout, written, position);
+  if (const AxisSet missing = layout.sharding.split_axes() - t.type().varying; !missing.empty())
+    t = ctx_.apply1(*ctx_.table().core().pcast, {t}, ir::to_varying(missing, inner_));
+  layouts.push_back(std::move(layout));
+  return t;
+}
+
+// A result whose spec leaves out an axis is promised to be the same along it.
+void ManualCall::check_varying(const Type& type, const ir::Layout& layout, const Written& written,
+                               std::size_t position) {
+  const AxisSet undeclared = ir::undeclared_axes(type, layout, taken_);
+  if (undeclared.empty()) return;
+  const std::string value = written.value ? text_at(in_.sources(), written.value->span) : "x";
+  const std::string sum = "psum(" + value + ", " + ir::axes_text(*inner_, undeclared.list()) + ")";
+  const bool short_enough = sum.size() < 60 && sum.find('\n') == std::string::npos;
+  grammar::Diagnostic d;
+  d.code = "varying";
+  d.span = written.span(span_);
+  d.message = ir::undeclared_message(subject("result", position), type, layout, undeclared, short_enough ? value : "x");
+  if (written.value) d.fixes.push_back({"sum it over the devices", written.value->span, sum});
+  runtime::Sharding named = layout.sharding;
+  const auto whole =
+      std::find_if(named.dims.begin(), named.dims.end(), [](const auto& dim) { return dim.axes.empty(); });
+  if (written.spec && whole != named.dims.end()) {
+    whole->axes = undeclared.list();
+    d.fixes.push_back({"or put the pieces together", written.spec->span, runtime::to_string(*inner_, named)});
+  }
+  throw grammar::Error(std::move(d));
+}
+
+}  // namespace shard::lang
