@@ -8,6 +8,7 @@
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/ir/varying.h"
 #include "interpreter/lang/eval/bind.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/layouts/annotations.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/report/written.h"
