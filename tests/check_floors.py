@@ -100,6 +100,18 @@ def misplaced(path, included):
             + (f'; its sources also {", ".join(doors)}' if doors else ''))
 
 
+def check_itself():
+    lang = 'interpreter/lang/'
+    for path, included in ((lang + 'eval/call.cpp', lang + 'check/check.h'), (lang + 'eval/impl.h', lang + 'index/index.h'),
+                           (lang + 'names/scopes.h', lang + 'values/value.h'), ('interpreter/exec/plan.h', lang + 'eval/impl.h'),
+                           ('stdlib/host/files/csv.cpp', lang + 'check/check.h'), ('stdlib/ops/make.cpp', 'interpreter/exec/plan.h'),
+                           (lang + 'attic/x.cpp', lang + 'values/value.h')):
+        assert misplaced(path, included), (path, included)
+    for path, included in ((lang + 'eval/call.cpp', lang + 'index/index.h'), ('interpreter/repl/check.cpp', lang + 'check/check.h'),
+                           (lang + 'fixes/fix.cpp', lang + 'index/items.h'), ('stdlib/host/host.h', lang + 'eval/interpreter.h')):
+        assert not misplaced(path, included), (path, included)
+
+
 def operations():
     """Names of operations that no pass may mention: the rows, less those that core_ops lists."""
     names = set()
@@ -112,6 +124,7 @@ def operations():
 
 
 def main():
+    check_itself()
     broken = []
     rows = operations()
     for root in ('grammar', 'runtime', 'interpreter', 'stdlib'):

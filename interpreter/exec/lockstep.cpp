@@ -189,7 +189,7 @@ class Lockstep final : public Target {
 
 MemoryUse memory_of(const Program& program, std::span<const ArrayInfo> args, const ir::OpTable& table,
                     runtime::Pool& pool) {
-  Surroundings around{table, program.mesh.get(), program.mesh, pool, {}, true};
+  LoweringContext around{table, program.mesh.get(), program.mesh, pool, {}, true};
   Lowering lowering(program.local, around, program.distinct);
   lower(lowering, program, args);
   std::vector<ResultRef> refs = lowering.draft().results;

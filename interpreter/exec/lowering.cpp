@@ -30,11 +30,11 @@ std::pair<std::vector<View>, int> batched(const std::vector<Place>& in, const st
 
 }  // namespace
 
-Place param_place(int storage, const ir::Type& type, AxisSet distinct, const Surroundings& around) {
+Place param_place(int storage, const ir::Type& type, AxisSet distinct, const LoweringContext& around) {
   return dense_place(storage, type.dtype, distinct, type.shape, around.mesh);
 }
 
-Lowering::Lowering(const ir::Graph& g, Surroundings around, const transform::Distinct& distinct)
+Lowering::Lowering(const ir::Graph& g, LoweringContext around, const transform::Distinct& distinct)
     : g_(g),
       around_(around),
       mesh_(around.mesh),

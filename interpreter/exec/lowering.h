@@ -15,7 +15,7 @@
 
 namespace shard::exec {
 
-struct Surroundings {  // the same for a graph and its regions
+struct LoweringContext {  // the same for a graph and its regions
   const ir::OpTable& table;
   const Mesh* mesh = nullptr;
   runtime::MeshRef mesh_ref;
@@ -28,7 +28,7 @@ struct Surroundings {  // the same for a graph and its regions
 };
 
 // How a parameter comes: relative to the pointer in its slot.
-Place param_place(int storage, const ir::Type& type, AxisSet distinct, const Surroundings& around);
+Place param_place(int storage, const ir::Type& type, AxisSet distinct, const LoweringContext& around);
 
 // A region to be compiled: its parameters as they lie behind their slots, what its results must be, and which
 // parameter's memory a result may take over (-2: none).
@@ -49,11 +49,11 @@ struct Body {  // a compiled region
   std::vector<ResultRef> results;
   std::int64_t peak_device_bytes = 0;
 };
-Body compile_body(const BodyCall& call, const Surroundings& around);
+Body compile_body(const BodyCall& call, const LoweringContext& around);
 
 class Lowering {
  public:
-  Lowering(const ir::Graph& g, Surroundings around, const transform::Distinct& distinct);
+  Lowering(const ir::Graph& g, LoweringContext around, const transform::Distinct& distinct);
 
   // Parameter i as it lies behind its slot; call for each before run(). `whole`: bytes of all its blocks where it is
   // dense, else 0.
@@ -110,7 +110,8 @@ class Lowering {
   Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);
   Place permute_devices(const ir::Node& n, const Place& p);
   Place index_of_device(const ir::Node& n);
-  void emit_grouped(const ir::Node& n);  // groups.cpp
+  class Grouped;  // groups.cpp
+  void emit_grouped(const ir::Node& n);
   // regions.cpp
   // A new storage [outer..., length (where not negative), inner..., row...]: a place of distinct axes outer | inner,
   // shape [length, row...].
@@ -124,7 +125,7 @@ class Lowering {
   void emit_effect(const ir::Node& n);
 
   const ir::Graph& g_;
-  Surroundings around_;
+  LoweringContext around_;
   const Mesh* mesh_;
   const transform::Distinct& distinct_;
   std::vector<Place> places_;

@@ -61,7 +61,7 @@ std::size_t count(const Node& n, const char* name) { return static_cast<std::siz
 
 }  // namespace
 
-Body compile_body(const BodyCall& call, const Surroundings& around) {
+Body compile_body(const BodyCall& call, const LoweringContext& around) {
   Lowering lowering(*call.region, around, call.distinct);
   for (std::size_t i = 0; i < call.params.size(); ++i) lowering.bind(i, call.params[i], call.whole[i]);
   lowering.run();
@@ -192,7 +192,7 @@ void Lowering::emit_while(const Node& n) {
   w->body_consts = count(n, "body_consts");
   std::size_t first = w->condition_consts + w->body_consts;
   w->carry = n.inputs.size() - first;
-  Surroundings around = around_;
+  LoweringContext around = around_;
   around.frozen |= blocks;
 
   BodyCall ask{n.regions[0], inside(n).regions[0]}, call{n.regions[1], inside(n).regions[1]};
@@ -247,7 +247,7 @@ void Lowering::emit_while(const Node& n) {
 void Lowering::emit_branch(const Node& n) {
   const AxisSet blocks = inside(n).blocks;
   refuse_communication(n, blocks, mesh_);
-  Surroundings around = around_;
+  LoweringContext around = around_;
   around.frozen |= blocks;
   std::vector<Place> in, out;
   for (ir::Var v : n.inputs) in.push_back(place(v));

@@ -7,6 +7,7 @@
 
 #include "grammar/parse.h"
 #include "interpreter/lang/check/check.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/repl/command.h"
 

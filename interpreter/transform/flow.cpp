@@ -22,7 +22,7 @@ Axes without(const Axes& axes, AxisSet gone) {
 
 class FlowBuilder {
  public:
-  FlowBuilder(const runtime::MeshRef& mesh, Flow& flow) : mesh_(mesh), flow_(flow) {}
+  FlowBuilder(const runtime::MeshRef& mesh, DataFlow& flow) : mesh_(mesh), flow_(flow) {}
 
   std::unique_ptr<Scope> scope(const Graph& g, AxisSet blocked) {
     auto s = std::make_unique<Scope>();
@@ -48,23 +48,23 @@ class FlowBuilder {
   }
 
   // One value in several places. `front`: the place has one more dimension in front, which the others do not have.
-  struct Place {
+  struct Occurrence {
     Scope* scope;
     Var var;
     bool front = false;
     std::vector<Axes> outside = {};
   };
-  void edge(std::vector<Place> places) {
+  void edge(std::vector<Occurrence> places) {
     FlowItem item;
     item.edge = true;
     item.level = 1;
-    const Place* shape_of = &places[0];
-    for (const Place& p : places)
+    const Occurrence* shape_of = &places[0];
+    for (const Occurrence& p : places)
       if (!p.front && p.outside.empty()) shape_of = &p;  // local sizes where there is an inside
     const runtime::Shape& whole = shape_of->scope->graph->type(shape_of->var).shape;
     for (std::size_t d = shape_of->front ? 1 : 0; d < whole.size(); ++d)
       item.rule.factors.push_back({"", whole[d], ir::FactorKind::Pass, ir::FactorReduce::Sum});
-    for (Place& p : places) {
+    for (Occurrence& p : places) {
       ir::ValueFactors dims;
       if (p.front) dims.push_back({});
       for (std::size_t d = 0; d < item.rule.factors.size(); ++d) dims.push_back({static_cast<int>(d)});
@@ -112,7 +112,7 @@ class FlowBuilder {
     std::vector<Scope*> inside;
     for (std::size_t r = 0; r < n.regions.size(); ++r) inside.push_back(&region(s, index, r, s.blocked));
     const auto flow = [&](const ir::RegionEdge& e) {
-      std::vector<Place> places;
+      std::vector<Occurrence> places;
       if (e.operand) places.push_back({&s, n.inputs[*e.operand], e.rows});
       for (auto [r, i] : e.params) places.push_back({inside[r], inside[r]->graph->params[i]});
       for (auto [r, i] : e.results) places.push_back({inside[r], inside[r]->graph->results[i]});
@@ -216,7 +216,7 @@ class FlowBuilder {
   }
 
   const runtime::MeshRef& mesh_;
-  Flow& flow_;
+  DataFlow& flow_;
 };
 
 }  // namespace
@@ -255,8 +255,8 @@ Sharding typed(const ir::Type& type, AxisSet blocked, bool open) {
   return out;
 }
 
-Flow build_flow(const Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params) {
-  Flow flow;
+DataFlow build_flow(const Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params) {
+  DataFlow flow;
   FlowBuilder builder(mesh, flow);
   flow.top = builder.scope(graph, {});
   for (std::size_t i = 0; i < graph.params.size() && i < params.size(); ++i)

@@ -37,12 +37,12 @@ struct FlowItem {
   int level = 3;         // the level of propagation it joins at
 };
 
-struct Flow {
+struct DataFlow {
   std::unique_ptr<Scope> top;
   std::vector<FlowItem> items;  // in the order of nodes, those of a region behind its node
 };
 
-Flow build_flow(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params);
+DataFlow build_flow(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params);
 
 // A spec of per-device code (ir::operand_spec, ir::result_spec), for a value of this rank.
 Sharding spec_of(const ir::Attrs& attrs, std::string_view name, std::size_t rank);

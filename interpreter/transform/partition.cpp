@@ -21,9 +21,9 @@ using ir::Vars;
 
 namespace {}  // namespace
 
-Partitioner::Partitioner(Lowering& lowering, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts,
+Partitioner::Partitioner(ProgramContext& context, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts,
                          AxisSet blocked, Partitioner* loop)
-    : low_(lowering),
+    : context_(context),
       b_(builder),
       g_(graph),
       wanted_(layouts),
@@ -37,8 +37,8 @@ Partitioner::Partitioner(Lowering& lowering, ir::Builder& builder, const ir::Gra
 }
 
 Type Partitioner::local_type(const Type& global, const Sharding& layout, AxisSet varying) const {
-  Type t = Type::of(global.dtype, runtime::local_shape(*low_.mesh, global.shape, layout), global.weak);
-  t.mesh = low_.mesh;
+  Type t = Type::of(global.dtype, runtime::local_shape(*context_.mesh, global.shape, layout), global.weak);
+  t.mesh = context_.mesh;
   t.varying = varying;
   return t;
 }
@@ -69,7 +69,7 @@ Var Partitioner::need(Var v, const Sharding& layout) {
   } else {
     ir::SpanScope scope(
         b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);  // a sum is caused by the node that left it
-    made = reshard(b_, x.var, g_.type(v), *low_.mesh, x.layout, want);
+    made = reshard(b_, x.var, g_.type(v), *context_.mesh, x.layout, want);
   }
   x.copies.emplace_back(want, made);
   return made;
@@ -136,11 +136,11 @@ void Partitioner::operation(const Node& n) {
   }
   AxisSet kept;  // pending in the types of operands and results alike
   for (Var v : n.inputs) kept |= values_[at(v)].layout.unreduced & typed_pending;
-  FactorAxes axes = choose(*rule, operands, results, carried | kept | blocked_, masks, *low_.mesh);
+  FactorAxes axes = choose(*rule, operands, results, carried | kept | blocked_, masks, *context_.mesh);
 
   Vars inputs;
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-    Sharding want = layout_of(*rule, rule->operands[i], axes, *low_.mesh);
+    Sharding want = layout_of(*rule, rule->operands[i], axes, *context_.mesh);
     const Sharding& now = values_[at(n.inputs[i])].layout;
     want.unreduced = now.unreduced & (carried | kept);
     want.pending = now.pending;
@@ -148,7 +148,7 @@ void Partitioner::operation(const Node& n) {
   }
   std::vector<Sharding> layouts;
   for (std::size_t r = 0; r < n.outputs.size(); ++r)
-    layouts.push_back(layout_of(*rule, rule->results[r], axes, *low_.mesh));
+    layouts.push_back(layout_of(*rule, rule->results[r], axes, *context_.mesh));
   grammar::Span cause = n.span;  // of a sum that is carried on: the node that left it
   for (Var v : n.inputs)
     if (!carried.empty() && !unfinished(v).empty()) {
@@ -185,11 +185,11 @@ Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const Fa
   bool split = false;
   for (const Axes& a : axes) split |= !a.empty();
   if (split && attrs.has("shape") && !layouts.empty())
-    attrs.set("shape", runtime::local_shape(*low_.mesh, g_.type(n.outputs[0]).shape, layouts[0]));
+    attrs.set("shape", runtime::local_shape(*context_.mesh, g_.type(n.outputs[0]).shape, layouts[0]));
   if (split && n.op->partition) {
     std::vector<Type> in = types_of(g_, n.inputs);
     ir::OpCall call{*n.op, in, n.attrs, n.regions};
-    return n.op->partition(b_, ir::LocalCall{call, rule, *low_.mesh, axes, std::move(attrs)}, inputs);
+    return n.op->partition(b_, ir::LocalCall{call, rule, *context_.mesh, axes, std::move(attrs)}, inputs);
   }
   return b_.append(*n.op, inputs, std::move(attrs), n.regions, result_types(n, inputs, layouts));
 }
@@ -209,7 +209,7 @@ void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, 
     if (there) continue;
     bool logical = factor.reduce == FactorReduce::And || factor.reduce == FactorReduce::Or;
     for (AxisId a : axes[f])
-      if (low_.mesh->size_of(a) > 1) (logical ? truth : layout.unreduced).add(a);
+      if (context_.mesh->size_of(a) > 1) (logical ? truth : layout.unreduced).add(a);
     any_of |= factor.reduce == FactorReduce::Or;
     if (factor.reduce == FactorReduce::Max) layout.pending = runtime::Pending::Max;
     if (factor.reduce == FactorReduce::Min) layout.pending = runtime::Pending::Min;
@@ -222,7 +222,7 @@ void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, 
   from.unreduced = truth;
   from.pending = any_of ? runtime::Pending::Max : runtime::Pending::Min;
   Var x = ir::convert(b_, local, runtime::DType::I32);
-  local = ir::convert(b_, reshard(b_, x, number, *low_.mesh, from, to), dtype);
+  local = ir::convert(b_, reshard(b_, x, number, *context_.mesh, from, to), dtype);
 }
 
 void Partitioner::whole_operation(const Node& n) {
@@ -266,10 +266,10 @@ AxisSet Partitioner::settle_pending(const Node& n) {
 
 Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
                       const Layouts& layouts) {
-  Lowering low{table, mesh};
+  ProgramContext context{table, mesh};
   ir::Builder b(table);
   b.set_local(mesh);
-  Partitioner top(low, b, graph, layouts, {}, nullptr);
+  Partitioner top(context, b, graph, layouts, {}, nullptr);
   for (Var p : graph.params) top.set(p, top.add_param(graph.type(p), layouts.of[at(p)]), layouts.of[at(p)], {});
   top.run();
   Partitioned out;

@@ -73,7 +73,7 @@ void Partitioner::effect(const Node& n) {
   for (Var v : n.inputs) {
     finish(v);
     Sharding now = values_[at(v)].layout;
-    layouts.push_back(runtime::to_string(*low_.mesh, now));
+    layouts.push_back(runtime::to_string(*context_.mesh, now));
     inputs.push_back(need(v, layouts_only ? now : Sharding::replicated(now.dims.size())));
   }
   attrs.set("layouts", std::move(layouts));
@@ -102,8 +102,8 @@ void Partitioner::regions(const Node& n, std::size_t index) {
   std::deque<ir::Builder> builders;
   std::deque<Partitioner> inner;
   for (std::size_t r = 0; r < n.regions.size(); ++r) {
-    builders.emplace_back(low_.table).set_local(low_.mesh);
-    inner.emplace_back(low_, builders[r], *n.regions[r], wanted_.regions[index][r], blocked_,
+    builders.emplace_back(context_.table).set_local(context_.mesh);
+    inner.emplace_back(context_, builders[r], *n.regions[r], wanted_.regions[index][r], blocked_,
                        wiring.repeats ? this : nullptr);
   }
   Vars inputs(n.inputs.size());
@@ -161,7 +161,7 @@ void Partitioner::regions(const Node& n, std::size_t index) {
 void Partitioner::call(const Node& n, std::size_t index) {
   const Graph& body = *n.regions[0];
   const Layouts& inside = wanted_.regions[index][0];
-  Partitioner inner(low_, b_, body, inside, blocked_, nullptr);
+  Partitioner inner(context_, b_, body, inside, blocked_, nullptr);
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     finish(n.inputs[i]);
     const Sharding& layout = inside.of[at(body.params[i])];
@@ -179,7 +179,7 @@ void Partitioner::call(const Node& n, std::size_t index) {
 void Partitioner::per_device(const Node& n, std::size_t index) {
   const Graph& body = *n.regions[0];
   const Layouts& inside = wanted_.regions[index][0];
-  Partitioner inner(low_, b_, body, inside, blocked_ | axes_attr(n.attrs), nullptr);
+  Partitioner inner(context_, b_, body, inside, blocked_ | axes_attr(n.attrs), nullptr);
   auto joined = [](Sharding spec, const Sharding& more) {  // the spec's axes are the major ones
     for (std::size_t d = 0; d < spec.dims.size() && d < more.dims.size(); ++d)
       spec.dims[d].axes.insert(spec.dims[d].axes.end(), more.dims[d].axes.begin(), more.dims[d].axes.end());

@@ -6,7 +6,7 @@
 
 namespace shard::transform {
 
-struct Lowering {  // the same for all regions of a program
+struct ProgramContext {  // the same for all regions of a program
   const ir::OpTable& table;
   runtime::MeshRef mesh;
 };
@@ -30,8 +30,8 @@ class Partitioner {
  public:
   // `loop`: the partitioner of the graph around, where this one is the body of a loop (what does not change in it is
   // moved out).
-  Partitioner(Lowering& lowering, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts, AxisSet blocked,
-              Partitioner* loop);
+  Partitioner(ProgramContext& context, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts,
+              AxisSet blocked, Partitioner* loop);
 
   void run();
   ir::Var add_param(const ir::Type& global, const Sharding& layout);
@@ -68,7 +68,7 @@ class Partitioner {
   void per_device(const ir::Node& n, std::size_t index);
   Sharding layout_inside(const ir::RegionEdge& edge, const ir::Node& n, std::size_t index) const;
 
-  Lowering& low_;
+  ProgramContext& context_;
   ir::Builder& b_;
   const ir::Graph& g_;
   const Layouts& wanted_;

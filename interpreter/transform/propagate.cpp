@@ -26,7 +26,7 @@ struct Offer {
 
 class Propagation {
  public:
-  Propagation(Flow& flow, const Mesh& mesh) : flow_(flow), mesh_(mesh) {}
+  Propagation(DataFlow& flow, const Mesh& mesh) : flow_(flow), mesh_(mesh) {}
 
   // The item to look at is always one of the lowest level, the first of these: what elementwise operations and edges
   // say of a layout is known before a product of matrices has to choose. A value that changed brings its items back.
@@ -178,7 +178,7 @@ class Propagation {
     return false;
   }
 
-  Flow& flow_;
+  DataFlow& flow_;
   const Mesh& mesh_;
   std::vector<std::pair<const Scope*, int>> changed_;  // by the item that was looked at last
 };
@@ -196,7 +196,7 @@ Layouts layouts_of(const Scope& s) {
 }  // namespace
 
 Layouts propagate(const ir::Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params) {
-  Flow flow = build_flow(graph, mesh, params);
+  DataFlow flow = build_flow(graph, mesh, params);
   Propagation(flow, *mesh).run();
   return layouts_of(*flow.top);
 }

@@ -16,6 +16,7 @@ void register_all(ir::OpTable& table) {
   register_slice(table);
   register_rotate(table);
   register_index(table);
+  register_take(table);
   register_window(table);
   register_make(table);
   register_random(table);

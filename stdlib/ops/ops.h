@@ -16,7 +16,8 @@ void register_shape(ir::OpTable& table);        // shape.cpp: reshape, transpose
 void register_arrange(ir::OpTable& table);      // arrange.cpp: stack, split, roll, tile, ...
 void register_slice(ir::OpTable& table);        // slice.cpp: slice, pad
 void register_rotate(ir::OpTable& table);       // rotate.cpp: reverse, rotate, concatenate
-void register_index(ir::OpTable& table);        // index.cpp: take and scatter
+void register_index(ir::OpTable& table);        // index.cpp: rows at positions, read and written
+void register_take(ir::OpTable& table);         // take.cpp: take and scatter
 void register_window(ir::OpTable& table);       // dynamic.cpp: slices whose start is traced
 void register_make(ir::OpTable& table);         // make.cpp: zeros, arange, eye, ...
 void register_random(ir::OpTable& table);       // random.cpp: keys and bits

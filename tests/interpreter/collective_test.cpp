@@ -334,11 +334,11 @@ TEST_CASE("a region whose condition differs may not communicate") {
   Var c = l.b.param(i32()), x = l.b.param(f32({4}));
   Local r(l.m), s(l.m);
   Var p = r.b.param(f32({4}));
-  auto talks = std::make_shared<const Graph>(r.b.finish({r.reduce(r.b.core().psum, p, {0})}));
+  auto communicating = std::make_shared<const Graph>(r.b.finish({r.reduce(r.b.core().psum, p, {0})}));
   Var q = s.b.param(f32({4}));
   auto quiet = std::make_shared<const Graph>(s.b.finish({q}));
   Var yes = l.b.emit1(*l.b.core().lt, {c, ir::constant_int(l.b, 0)});
-  Graph g = l.b.finish(l.b.append(*l.b.core().branch, {yes, x}, {}, {talks, quiet}, {f32({4})}));
+  Graph g = l.b.finish(l.b.append(*l.b.core().branch, {yes, x}, {}, {communicating, quiet}, {f32({4})}));
   runtime::Pool pool;
   auto info = [&](const Type& t, AxisSet distinct) {
     Type laid = t;

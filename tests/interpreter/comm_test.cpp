@@ -149,6 +149,6 @@ TEST_CASE("per-device code becomes part of the program, and what it leaves alone
     }
   }
   auto p = lowered(g, m, {spec({{0}, {1}})});
-  CHECK(talk(p.local) == std::vector<std::string>{"psum(8)"});  // the columns stay split over @model
+  CHECK(communicates(p.local) == std::vector<std::string>{"psum(8)"});  // the columns stay split over @model
   CHECK(p.results[0].layout == spec({{1}}));
 }

@@ -40,7 +40,7 @@ TEST_CASE("explicit layouts move nothing by themselves") {
                     return Vars{b.call("tanh", {p[0]}), mm(b, p[1], p[2]), ir::transpose(b, p[0], {1, 0})};
                   });
   auto p = check_partitioned(g, m, {s, spec({{0}, {}}), w});
-  CHECK(talk(p.local).empty());
+  CHECK(communicates(p.local).empty());
   CHECK(type(g, 0) == "f32[8@X,8@Y]");
   CHECK(p.results[0].layout == s);
   CHECK(p.results[1].layout == spec({{0}, {}}));
@@ -55,10 +55,10 @@ TEST_CASE("a product summed over a split dimension: whole, scattered or pending,
       return Vars{mm(b, p[0], p[1], ir::Layout{m, out})};
     });
   };
-  CHECK(talk(check_partitioned(product(spec({{}, {}})), m, {x, w}).local) == S{"psum(64)"});
-  CHECK(talk(check_partitioned(product(spec({{0}, {}})), m, {x, w}).local) == S{"psum_scatter(64)"});
+  CHECK(communicates(check_partitioned(product(spec({{}, {}})), m, {x, w}).local) == S{"psum(64)"});
+  CHECK(communicates(check_partitioned(product(spec({{0}, {}})), m, {x, w}).local) == S{"psum_scatter(64)"});
   auto pending = check_partitioned(product(spec({{}, {}}, {0})), m, {x, w});
-  CHECK(talk(pending.local).empty());
+  CHECK(communicates(pending.local).empty());
   CHECK(pending.results[0].layout.unreduced.has(0));
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("pending sums are added as they are and summed when asked for") {
     Var a = mm(b, p[0], p[1], out), c = mm(b, b.call("tanh", {p[0]}), p[1], out);
     return Vars{laid(b, ir::add(b, a, c), m, spec({{0}, {}}))};
   });
-  CHECK(talk(check_partitioned(g, m, {x, w}).local) == S{"psum_scatter(64)"});
+  CHECK(communicates(check_partitioned(g, m, {x, w}).local) == S{"psum_scatter(64)"});
 }
 
 TEST_CASE("there and back through a pending sum keeps the value") {
@@ -81,7 +81,7 @@ TEST_CASE("there and back through a pending sum keeps the value") {
     return Vars{laid(b, u, m, spec({{}, {0}})), laid(b, v, m, x), u, v};
   });
   auto p = check_partitioned(g, m, {x});
-  CHECK(talk(p.local).size() == 2);  // the ways back; the ways there are free
+  CHECK(communicates(p.local).size() == 2);  // the ways back; the ways there are free
 }
 
 TEST_CASE("gradients of micro-batches are summed once a step") {
@@ -105,7 +105,7 @@ TEST_CASE("gradients of micro-batches are summed once a step") {
     return Vars{laid(b, out[0], m, spec({{}, {}}))};
   });
   auto p = check_partitioned(step, m, {spec({{}, {}}), spec({{}, {0}, {}})});
-  CHECK(talk(p.local) == S{"psum(16)"});
+  CHECK(communicates(p.local) == S{"psum(16)"});
 }
 
 TEST_CASE("explicit and automatic axes in one mesh") {

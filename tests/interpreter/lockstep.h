@@ -342,18 +342,18 @@ class Lockstep {
 
 // What a local graph says between devices: "psum(64)", the larger of what one device gives and gets, in order; loops
 // once.
-inline void talk_of(const Graph& g, std::vector<std::string>& out) {
+inline void collect_communication(const Graph& g, std::vector<std::string>& out) {
   for (const Node& n : g.nodes) {
-    for (const auto& r : n.regions) talk_of(*r, out);
+    for (const auto& r : n.regions) collect_communication(*r, out);
     Comm c = n.op->comm;
     if (c == Comm::None || c == Comm::Index || c == Comm::Cast || c == Comm::Slice) continue;
     std::int64_t bytes = std::max(transform::bytes_of(g.type(n.inputs[0])), transform::bytes_of(g.type(n.outputs[0])));
     out.push_back(std::string(n.op->name) + "(" + std::to_string(bytes) + ")");
   }
 }
-inline std::vector<std::string> talk(const Graph& g) {
+inline std::vector<std::string> communicates(const Graph& g) {
   std::vector<std::string> out;
-  talk_of(g, out);
+  collect_communication(g, out);
   return out;
 }
 

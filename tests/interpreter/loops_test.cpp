@@ -137,6 +137,6 @@ TEST_CASE("a gather of what a loop computes from its constants is outside too") 
   Graph g = graph({f32({8, 8}), f32({4, 8})},
                   [&](Builder& b, const Vars& p) { return scan(b, body, {p[0]}, {p[1]}, {}, 5); });
   auto p = check_partitioned(g, m, {spec({{0}, {}}), spec({{0}, {}})});
-  CHECK(talk(p.local) == std::vector<std::string>{"all_gather(256)"});
-  CHECK(talk(*loop_of(p.local).regions[0]).empty());
+  CHECK(communicates(p.local) == std::vector<std::string>{"all_gather(256)"});
+  CHECK(communicates(*loop_of(p.local).regions[0]).empty());
 }

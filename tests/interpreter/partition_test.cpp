@@ -81,22 +81,23 @@ TEST_CASE("a contraction over a split dimension is one all-reduce of the result"
   Graph g = graph({f32({4, 16}), f32({16, 4})}, [&](Builder& b, const Vars& p) {
     return Vars{laid(b, mm(b, p[0], p[1]), m, spec({{}, {}}))};
   });
-  CHECK(talk(check_partitioned(g, m, {spec({{}, {0}}), spec({{0}, {}})}).local) == S{"psum(64)"});
+  CHECK(communicates(check_partitioned(g, m, {spec({{}, {0}}), spec({{0}, {}})}).local) == S{"psum(64)"});
   SECTION("without a constraint the result is whole too") {
     Graph open =
         graph({f32({4, 16}), f32({16, 4})}, [&](Builder& b, const Vars& p) { return Vars{mm(b, p[0], p[1])}; });
     auto p = check_partitioned(open, m, {spec({{}, {0}}), spec({{0}, {}})});
-    CHECK(talk(p.local) == S{"psum(64)"});
+    CHECK(communicates(p.local) == S{"psum(64)"});
     CHECK(p.results[0].layout == spec({{}, {}}));
   }
   SECTION("no operand is gathered to save a sum") {
-    CHECK(talk(check_partitioned(g, m, {spec({{}, {0}}), spec({{}, {}})}).local) == S{"psum(64)"});
+    CHECK(communicates(check_partitioned(g, m, {spec({{}, {0}}), spec({{}, {}})}).local) == S{"psum(64)"});
   }
   SECTION("a result that is wanted split is scattered") {
     Graph rows_split = graph({f32({8, 16}), f32({16, 4})}, [&](Builder& b, const Vars& p) {
       return Vars{laid(b, mm(b, p[0], p[1]), m, spec({{0}, {}}))};
     });
-    CHECK(talk(check_partitioned(rows_split, m, {spec({{}, {0}}), spec({{0}, {}})}).local) == S{"psum_scatter(128)"});
+    CHECK(communicates(check_partitioned(rows_split, m, {spec({{}, {0}}), spec({{0}, {}})}).local) ==
+          S{"psum_scatter(128)"});
   }
 }
 
@@ -108,7 +109,7 @@ TEST_CASE("an elementwise function keeps the layout and moves nothing") {
   });
   for (const Sharding& s : {spec({{0}, {1}}), spec({{}, {1, 0}}), spec({{1}, {}}), spec({{}, {}})}) {
     auto p = check_partitioned(g, m, {s});
-    CHECK(talk(p.local).empty());
+    CHECK(communicates(p.local).empty());
     CHECK(p.results[0].layout == s);
   }
 }
@@ -116,10 +117,10 @@ TEST_CASE("an elementwise function keeps the layout and moves nothing") {
 TEST_CASE("operands in two layouts: the smaller move") {
   MeshRef m = mesh({{"X", 4}, {"Y", 2}});
   Graph g = graph({f32({8, 8}), f32({8, 8})}, [&](Builder& b, const Vars& p) { return Vars{ir::add(b, p[0], p[1])}; });
-  CHECK(talk(check_partitioned(g, m, {spec({{0}, {}}), spec({{}, {}})}).local).empty());  // a slice
-  CHECK(talk(check_partitioned(g, m, {spec({{0}, {}}), spec({{}, {1}})}).local).size() <= 1);
-  CHECK(talk(check_partitioned(g, m, {spec({{0}, {}}), spec({{}, {0}})}).local) == S{"all_to_all(64)"});
-  CHECK(talk(check_partitioned(g, m, {spec({{0, 1}, {}}), spec({{1, 0}, {}})}).local) == S{"ppermute(32)"});
+  CHECK(communicates(check_partitioned(g, m, {spec({{0}, {}}), spec({{}, {}})}).local).empty());  // a slice
+  CHECK(communicates(check_partitioned(g, m, {spec({{0}, {}}), spec({{}, {1}})}).local).size() <= 1);
+  CHECK(communicates(check_partitioned(g, m, {spec({{0}, {}}), spec({{}, {0}})}).local) == S{"all_to_all(64)"});
+  CHECK(communicates(check_partitioned(g, m, {spec({{0, 1}, {}}), spec({{1, 0}, {}})}).local) == S{"ppermute(32)"});
 }
 
 TEST_CASE("the gradient of a whole weight from a split batch is one all-reduce of the weight's size") {
@@ -129,7 +130,7 @@ TEST_CASE("the gradient of a whole weight from a split batch is one all-reduce o
     return Vars{total(b, ir::mul(b, y, y))};
   });
   Graph g = transform::vjp(rows(), f, std::vector<int>{0}, {true}, false);
-  CHECK(talk(check_partitioned(g, m, {spec({{}, {}}), spec({{0}, {}}), spec({})}).local) == S{"psum(32)"});
+  CHECK(communicates(check_partitioned(g, m, {spec({{}, {}}), spec({{0}, {}}), spec({})}).local) == S{"psum(32)"});
 }
 
 TEST_CASE("data parallel: each gradient one all-reduce, and the loss") {
@@ -137,7 +138,7 @@ TEST_CASE("data parallel: each gradient one all-reduce, and the loss") {
   Graph step = training_step(two_layers(64, 16, 32, 4, as_is), as_is);
   Sharding whole2 = spec({{}, {}}), whole1 = spec({{}}), split = spec({{0}, {}});
   auto p = check_partitioned(step, m, {whole2, whole1, whole2, whole1, split, split, whole2, whole1, whole2, whole1});
-  CHECK(sorted(talk(p.local)) == sorted({"psum(2048)", "psum(128)", "psum(512)", "psum(16)", "psum(4)"}));
+  CHECK(sorted(communicates(p.local)) == sorted({"psum(2048)", "psum(128)", "psum(512)", "psum(16)", "psum(4)"}));
   for (std::size_t r = 0; r < 8; ++r) CHECK(p.results[r].layout.is_replicated());
 }
 
@@ -156,7 +157,7 @@ TEST_CASE("fully sharded: each weight gathered where it is used, each gradient s
                                    spread),
                                settle);
     auto p = check_partitioned(step, m, {w, b1, w, b2, split, split, w, b1, w, b2});
-    CHECK(sorted(talk(p.local)) ==
+    CHECK(sorted(communicates(p.local)) ==
           sorted({"all_gather(2048)", "all_gather(128)", "all_gather(512)", "psum_scatter(2048)", "psum_scatter(128)",
                   "psum_scatter(512)", "psum(16)", "psum(4)"}));
     for (std::size_t r = 0; r < 8; ++r) CHECK(p.results[r].layout == layout[r % 4]);
@@ -164,7 +165,7 @@ TEST_CASE("fully sharded: each weight gathered where it is used, each gradient s
   SECTION("from the layouts alone") {
     Graph step = training_step(two_layers(64, 16, 32, 4, as_is, spread), as_is);
     auto p = check_partitioned(step, m, {w, b1, w, b2, split, split, w, b1, w, b2});
-    CHECK(sorted(talk(p.local)) ==
+    CHECK(sorted(communicates(p.local)) ==
           sorted({"all_gather(2048)", "all_gather(128)", "all_gather(512)", "psum_scatter(2048)", "psum_scatter(128)",
                   "psum_scatter(512)", "psum(16)", "psum(4)"}));
     for (std::size_t r = 0; r < 8; ++r) CHECK(p.results[r].layout == layout[r % 4]);
@@ -177,7 +178,7 @@ TEST_CASE("fully sharded with weights larger than the batch") {  // the batch st
   Sharding w = spec({{0}, {}}), b1 = spec({{0}}), b2 = spec({{}}), split = spec({{0}, {}});
   Graph step = training_step(two_layers(16, 64, 128, 8, as_is, false), as_is);
   auto p = check_partitioned(step, m, {w, b1, w, b2, split, split, w, b1, w, b2});
-  CHECK(sorted(talk(p.local)) ==
+  CHECK(sorted(communicates(p.local)) ==
         sorted({"all_gather(32768)", "all_gather(512)", "all_gather(4096)", "psum_scatter(32768)", "psum_scatter(512)",
                 "psum_scatter(4096)", "psum(32)", "psum(4)"}));
 }
@@ -194,8 +195,8 @@ TEST_CASE("a gradient is laid out as its argument where nothing else is said") {
     });
   };
   std::vector<Sharding> layouts{spec({{0}, {}}), spec({{0}, {}}), spec({})};
-  CHECK(talk(check_partitioned(gradient(true), m, layouts).local) == S{"all_gather(128)", "psum_scatter(128)"});
-  CHECK(talk(check_partitioned(gradient(false), m, layouts).local) == S{"all_gather(128)", "psum(128)"});
+  CHECK(communicates(check_partitioned(gradient(true), m, layouts).local) == S{"all_gather(128)", "psum_scatter(128)"});
+  CHECK(communicates(check_partitioned(gradient(false), m, layouts).local) == S{"all_gather(128)", "psum(128)"});
   SECTION("a gradient of a gradient too; the layout that is followed has no derivative") {
     Graph g = gradient(true), again = graph({f32({8, 4}), f32({8, 8}), f32({})}, [&](Builder&b, const Vars&p) {
                                 return Vars{total(b, b.inline_graph(g, p)[0])};
@@ -214,13 +215,13 @@ TEST_CASE("tensor parallel: one all-reduce of the activations forward, one backw
   SECTION("training step") {
     Graph step = training_step(loss, as_is);
     auto p = check_partitioned(step, m, {w1, b1, w2, whole1, whole, whole, w1, b1, w2, whole1});
-    CHECK(talk(p.local) == S{"psum(256)"});  // 16 x 4 outputs
+    CHECK(communicates(p.local) == S{"psum(256)"});  // 16 x 4 outputs
     CHECK(p.results[0].layout == w1);
     CHECK(p.results[2].layout == w2);
   }
   SECTION("with the input's gradient") {
     Graph g = transform::vjp(rows(), loss, std::vector<int>{4}, {true}, false);
-    CHECK(talk(check_partitioned(g, m, {w1, b1, w2, whole1, whole, whole, spec({})}).local) ==
+    CHECK(communicates(check_partitioned(g, m, {w1, b1, w2, whole1, whole, whole, spec({})}).local) ==
           S{"psum(256)", "psum(1024)"});
   }
 }
@@ -231,7 +232,8 @@ TEST_CASE("data and tensor parallel together") {
   Graph step = training_step(two_layers(16, 8, 16, 4, as_is), as_is);
   auto p = check_partitioned(step, m, {w1, b1, w2, b2, split, split, w1, b1, w2, b2});
   // activations over @model (4 rows x 4), gradients over @data: halves of w1, b1 and w2, all of b2; the loss
-  CHECK(sorted(talk(p.local)) == sorted({"psum(64)", "psum(256)", "psum(32)", "psum(128)", "psum(16)", "psum(4)"}));
+  CHECK(sorted(communicates(p.local)) ==
+        sorted({"psum(64)", "psum(256)", "psum(32)", "psum(128)", "psum(16)", "psum(4)"}));
 }
 
 TEST_CASE("two uses of a weight: their gradients are added before one all-reduce") {
@@ -241,7 +243,7 @@ TEST_CASE("two uses of a weight: their gradients are added before one all-reduce
     return Vars{total(b, mm(b, h, p[0]))};
   });
   Graph g = transform::vjp(rows(), f, std::vector<int>{0}, {true}, false);
-  CHECK(talk(check_partitioned(g, m, {spec({{}, {}}), spec({{0}, {}}), spec({})}).local) == S{"psum(64)"});
+  CHECK(communicates(check_partitioned(g, m, {spec({{}, {}}), spec({{0}, {}}), spec({})}).local) == S{"psum(64)"});
 }
 
 TEST_CASE("a maximum over a split dimension, and a truth value") {
@@ -254,7 +256,7 @@ TEST_CASE("a maximum over a split dimension, and a truth value") {
                 b.call("reduce_or", {small}, {{"axes", ir::Ints{-1}}})};
   });
   auto p = check_partitioned(g, m, {spec({{0}, {1}})});
-  CHECK(sorted(talk(p.local)) == sorted({"pmax(8)", "pmin(8)", "pmin(4)", "pmax(8)"}));
+  CHECK(sorted(communicates(p.local)) == sorted({"pmax(8)", "pmin(8)", "pmin(4)", "pmax(8)"}));
 }
 
 TEST_CASE("a constraint on a sum over split dimensions") {  // h: P(@X, @Y), the sum of its columns: P(@(X, Y))
@@ -266,7 +268,7 @@ TEST_CASE("a constraint on a sum over split dimensions") {  // h: P(@X, @Y), the
   auto p = check_partitioned(g, m, {spec({{0}, {}})});
   CHECK(p.results[0].layout == spec({{0}, {1}}));
   CHECK(p.results[1].layout == spec({{0, 1}}));
-  CHECK(talk(p.local) == S{"psum_scatter(8)"});
+  CHECK(communicates(p.local) == S{"psum_scatter(8)"});
 }
 
 TEST_CASE("open entries take what comes") {
@@ -278,7 +280,7 @@ TEST_CASE("open entries take what comes") {
   });
   auto p = check_partitioned(g, m, {spec({{0}, {}}), spec({{}, {}})});
   CHECK(p.results[0].layout == spec({{0}, {1}}));
-  CHECK(talk(p.local).empty());
+  CHECK(communicates(p.local).empty());
 }
 
 TEST_CASE("a scan's constants are gathered once, before the loop") {
@@ -291,16 +293,16 @@ TEST_CASE("a scan's constants are gathered once, before the loop") {
   Graph g = graph({f32({8, 8}), f32({4, 8}), f32({5, 4, 8})},
                   [&](Builder& b, const Vars& p) { return scan(b, body, {p[0]}, {p[1]}, {p[2]}, 5); });
   auto p = check_partitioned(g, m, {spec({{0}, {}}), spec({{}, {}}), spec({{}, {0}, {}})});
-  CHECK(talk(p.local) == S{"all_gather(256)"});
+  CHECK(communicates(p.local) == S{"all_gather(256)"});
   bool inside = false;
   for (const ir::Node& n : p.local.nodes)
-    for (const auto& r : n.regions) inside |= !talk(*r).empty();
+    for (const auto& r : n.regions) inside |= !communicates(*r).empty();
   CHECK(!inside);
   CHECK(p.results[0].layout == spec({{0}, {}}));  // the carry follows the steps' layout
   CHECK(p.results[1].layout == spec({{}, {0}}));
   SECTION("the scanned dimension is never split inside") {
     auto q = check_partitioned(g, m, {spec({{}, {}}), spec({{}, {}}), spec({{}, {}, {0}})});
-    CHECK(!talk(q.local).empty());
+    CHECK(!communicates(q.local).empty());
   }
 }
 
@@ -351,7 +353,7 @@ TEST_CASE("reshapes and transposes keep what their factors allow") {
   MeshRef m = mesh({{"X", 4}, {"Y", 2}});
   Graph g = graph({f32({8, 6})}, [&](Builder& b, const Vars& p) { return Vars{ir::transpose(b, p[0], {1, 0})}; });
   auto p = check_partitioned(g, m, {spec({{0}, {1}})});
-  CHECK(talk(p.local).empty());
+  CHECK(communicates(p.local).empty());
   CHECK(p.results[0].layout == spec({{1}, {0}}));
   Graph merge = graph({f32({8, 6})}, [&](Builder& b, const Vars& q) {
     return Vars{ir::reshape(b, q[0], {48}), ir::reshape(b, q[0], {6, 8}), ir::reshape(b, q[0], {2, 4, 6})};

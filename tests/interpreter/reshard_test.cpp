@@ -107,7 +107,7 @@ TEST_CASE("extremes are pending too") {
 TEST_CASE("the steps that are known to be shortest") {
   MeshRef m = mesh({{"X", 4}, {"Y", 2}});
   Type type = f32({8, 16});
-  auto steps = [&](const Sharding& from, const Sharding& to) { return talk(moved(m, type, from, to)); };
+  auto steps = [&](const Sharding& from, const Sharding& to) { return communicates(moved(m, type, from, to)); };
   using S = std::vector<std::string>;
   CHECK(steps(spec({{0}, {}}), spec({{0}, {}})) == S{});
   CHECK(steps(spec({{}, {}}), spec({{0}, {1}})) == S{});  // a slice moves nothing
@@ -128,9 +128,9 @@ TEST_CASE("the steps that are known to be shortest") {
 
 TEST_CASE("an axis of size 1 moves nothing") {
   MeshRef m = mesh({{"X", 8}, {"one", 1}});
-  CHECK(talk(moved(m, f32({8, 4}), spec({{1}, {}}), spec({{}, {1}}))).empty());
-  CHECK(talk(moved(m, f32({8, 4}), spec({{0, 1}, {}}, {}), spec({{0}, {}}))).empty());
-  CHECK(talk(moved(m, f32({8, 4}), spec({{0}, {}}, {1}), spec({{0}, {}}))).empty());
+  CHECK(communicates(moved(m, f32({8, 4}), spec({{1}, {}}), spec({{}, {1}}))).empty());
+  CHECK(communicates(moved(m, f32({8, 4}), spec({{0, 1}, {}}, {}), spec({{0}, {}}))).empty());
+  CHECK(communicates(moved(m, f32({8, 4}), spec({{0}, {}}, {1}), spec({{0}, {}}))).empty());
 }
 
 TEST_CASE("axes of other sizes take each other's place where the blocks are as many") {
@@ -147,5 +147,5 @@ TEST_CASE("axes of other sizes take each other's place where the blocks are as m
       Graph g = moved(m, type, all[i], all[j]);
       CHECK(join(Lockstep(m).run(g, {split(whole, *m, all[i])})[0], type.shape, *m, all[j]).values() == whole.values());
     }
-  CHECK(talk(moved(m, type, spec({{0}, {}}), spec({{1, 2}, {}}))) == std::vector<std::string>{"ppermute(64)"});
+  CHECK(communicates(moved(m, type, spec({{0}, {}}), spec({{1, 2}, {}}))) == std::vector<std::string>{"ppermute(64)"});
 }

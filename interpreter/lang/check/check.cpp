@@ -4,6 +4,7 @@
 
 #include "interpreter/lang/check/join.h"
 #include "interpreter/lang/check/type_text.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/staging/traced_flow.h"
 #include "interpreter/lang/values/unknown.h"
 
@@ -33,6 +34,9 @@ bool is_of_layouts(const std::string& code) {
 }
 
 }  // namespace
+
+Check::Check(Interpreter& in) : m_(in.impl()) { m_.checker = this; }
+Check::~Check() { m_.checker = nullptr; }
 
 // ---- statements
 

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/hooks.h"
+#include "interpreter/lang/eval/interpreter.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
@@ -16,8 +17,8 @@ namespace shard::lang {
 class Check final : public Checker {
  public:
   // From now on `in` checks what it runs, for as long as this lives.
-  explicit Check(Interpreter& in) : m_(in.impl()) { m_.checker = this; }
-  ~Check() override { m_.checker = nullptr; }
+  explicit Check(Interpreter& in);
+  ~Check() override;
   Check(const Check&) = delete;
 
   struct Let {

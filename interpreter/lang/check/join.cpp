@@ -1,5 +1,6 @@
 #include "interpreter/lang/check/join.h"
 
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {

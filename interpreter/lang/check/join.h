@@ -3,7 +3,8 @@
 #pragma once
 #include <optional>
 
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/interpreter.h"
+#include "interpreter/lang/values/closure.h"
 
 namespace shard::lang {
 

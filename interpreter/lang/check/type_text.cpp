@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "interpreter/lang/check/join.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {

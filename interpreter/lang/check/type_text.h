@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::lang {
 

@@ -2,6 +2,7 @@
 // fits.
 #include <algorithm>
 
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/fix.h"
 #include "interpreter/lang/fixes/spec_fix.h"
 #include "interpreter/lang/fixes/suggest.h"

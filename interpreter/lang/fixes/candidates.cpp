@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/explicit_law.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/written.h"
 
 namespace shard::lang {

@@ -5,7 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "interpreter/lang/eval/impl.h"
+#include "grammar/ast.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::lang {
 

@@ -1,5 +1,6 @@
 #include "interpreter/lang/fixes/fix.h"
 
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/operators.h"
 #include "interpreter/lang/fixes/suggest.h"
 #include "interpreter/lang/index/items.h"

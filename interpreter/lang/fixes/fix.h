@@ -2,7 +2,8 @@
 // `out:`, and what the operation then accepts is suggested as source text. No operation is named here, and no rule is
 // written a second time. The evaluator knows the fixer by eval/hooks.h alone.
 #pragma once
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/hooks.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::lang {
 

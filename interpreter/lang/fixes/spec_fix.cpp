@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/explicit_law.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/candidates.h"
 #include "interpreter/lang/fixes/fix.h"
 #include "interpreter/lang/report/written.h"

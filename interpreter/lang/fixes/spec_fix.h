@@ -1,7 +1,7 @@
 // A spec written in place that does not fit its array: names that are near, an axis once, as many entries as
 // dimensions, and no axis that does not divide.
 #pragma once
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::lang {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/report/written.h"
 

@@ -1,12 +1,17 @@
 #include "interpreter/lang/index/array_ops.h"
 
 #include "interpreter/ir/core_ops.h"
+#include "interpreter/lang/eval/impl.h"
 
 namespace shard::lang {
 
 using runtime::DType;
 using trace::Tensor;
 
+ArrayOps::ArrayOps(Interpreter& in, grammar::Span span)
+    : in_(in), ctx_(in.context()), core_(in.context().table().core()), span_(span) {
+  ctx_.set_span(in.impl().recorded_at(span));
+}
 Tensor ArrayOps::slice(const T& x, ir::Ints start, ir::Ints limit, ir::Ints step) {
   return ctx_.apply1(*core_.slice, {x},
                      {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}});

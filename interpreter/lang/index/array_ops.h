@@ -2,16 +2,13 @@
 #pragma once
 #include <vector>
 
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::lang {
 
 class ArrayOps {
  public:
-  ArrayOps(Interpreter& in, grammar::Span span)
-      : in_(in), ctx_(in.context()), core_(in.context().table().core()), span_(span) {
-    ctx_.set_span(in.impl().recorded_at(span));
-  }
+  ArrayOps(Interpreter& in, grammar::Span span);
   using T = trace::Tensor;
   Interpreter& in() { return in_; }
   bool tracing() const { return ctx_.tracing(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/core_ops.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/index/index_plan.h"
 
 namespace shard::lang {

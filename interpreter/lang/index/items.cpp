@@ -1,5 +1,7 @@
 #include "interpreter/lang/index/items.h"
 
+#include "interpreter/lang/eval/impl.h"
+
 #include <algorithm>
 
 namespace shard::lang {

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/lang/eval/impl.h"
+#include "grammar/ast.h"
+#include "interpreter/lang/eval/interpreter.h"
 #include "interpreter/lang/index/index.h"
 
 namespace shard::lang {

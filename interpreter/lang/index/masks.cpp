@@ -1,6 +1,7 @@
 #include "interpreter/lang/index/masks.h"
 
 #include "interpreter/ir/explicit_law.h"
+#include "interpreter/lang/eval/impl.h"
 
 namespace shard::lang {
 

@@ -1,5 +1,6 @@
 #include "interpreter/lang/layouts/spec.h"
 
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/values/format.h"
 

@@ -2,7 +2,7 @@
 // that a spec can have is found here, but for what needs the array's shape (check_divides). Called by
 // Interpreter::resolve, `shard`, annotations and the binding of operations.
 #pragma once
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::lang {
 

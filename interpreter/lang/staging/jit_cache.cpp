@@ -1,5 +1,7 @@
 #include "interpreter/lang/staging/jit_cache.h"
 
+#include "interpreter/lang/eval/impl.h"
+
 namespace shard::lang {
 namespace {
 

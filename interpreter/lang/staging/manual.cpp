@@ -3,6 +3,7 @@
 #include "interpreter/lang/staging/manual.h"
 
 #include "interpreter/ir/region_edges.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/layouts/annotations.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/staging/manual_call.h"

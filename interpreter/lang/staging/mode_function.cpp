@@ -4,6 +4,7 @@
 // explicit_axes).
 #include <algorithm>
 
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/layouts/annotations.h"
 #include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/layouts/spec.h"

@@ -1,5 +1,6 @@
 #include "interpreter/lang/staging/modes.h"
 
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/staging/jit.h"
 
 namespace shard::lang {

@@ -1,7 +1,8 @@
 // Modifiers of functions: `jit fn`, `manual fn`, `auto(@X) fn`, `explicit(@X) fn`. A modified function wraps the
 // closure that was written (values/wrapped.h).
 #pragma once
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/interpreter.h"
+#include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {

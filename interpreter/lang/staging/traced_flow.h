@@ -1,7 +1,8 @@
 // `if`, `while` and `for` on conditions and ranges that only a run knows: one node of the program instead of one copy
 // of the body for each turn.
 #pragma once
-#include "interpreter/lang/eval/impl.h"
+#include "grammar/ast.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::lang {
 

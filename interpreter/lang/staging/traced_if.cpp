@@ -1,5 +1,6 @@
 // `if` on a condition that only a run knows. Both branches are traced as regions of the core operation `branch`; the
 // variables that they assign are results beside the value. Host numbers among them become arrays.
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/staging/traced_flow.h"
 #include "interpreter/lang/staging/traced_region.h"
 

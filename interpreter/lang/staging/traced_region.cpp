@@ -1,6 +1,7 @@
 #include "interpreter/lang/staging/traced_region.h"
 
 #include "interpreter/ir/builder.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/written.h"
 #include "interpreter/lang/values/unknown.h"
 

@@ -1,7 +1,7 @@
 // Along what a collective runs: mesh axes that are manual, or the dimension that a surrounding `vmap(f, axis: @i)` maps
 // over.
 #pragma once
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::stdlib {
 

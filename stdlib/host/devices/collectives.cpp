@@ -2,6 +2,7 @@
 // code has made them manual), and applies the row; a value that does not vary along the axes is first cast to one that
 // does, as JAX does.
 #include "interpreter/ir/varying.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/staging/manual.h"
 #include "stdlib/host/devices/along.h"

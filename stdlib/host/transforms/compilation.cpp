@@ -128,7 +128,8 @@ void register_compilation(Interpreter& in) {
   in.define(
       {"explain",
        "explain(f, xs...)",
-       "Prints what a call f(xs...) does: each line of the source that makes devices talk, with its collectives, "
+       "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
+       "collectives, "
        "their axes and bytes, "
        "and whether they were written or inserted; then what the call sends in all, what one device holds, and "
        "how much is computed. "

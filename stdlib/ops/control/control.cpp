@@ -26,7 +26,7 @@ bool along(const ir::Attrs& attrs, runtime::AxisSet axes) {
 
 // The first node of a graph that moves data between devices along these axes, looking into regions; null where there is
 // none.
-const ir::Node* talker(const Graph& g, runtime::AxisSet axes) {
+const ir::Node* communicating(const Graph& g, runtime::AxisSet axes) {
   for (const ir::Node& n : g.nodes) {
     switch (n.op->comm) {
       case ir::Comm::None:
@@ -37,7 +37,7 @@ const ir::Node* talker(const Graph& g, runtime::AxisSet axes) {
         if (along(n.attrs, axes)) return &n;
     }
     for (const auto& r : n.regions)
-      if (const ir::Node* inner = talker(*r, axes)) return inner;
+      if (const ir::Node* inner = communicating(*r, axes)) return inner;
   }
   return nullptr;
 }
@@ -103,7 +103,7 @@ void check_params(const OpCall& call, std::size_t region, std::span<const Type> 
 void check_quiet(const OpCall& call, const Type& condition, const std::string& what) {
   if (condition.varying.empty()) return;
   for (const auto& r : call.regions)
-    if (const ir::Node* n = talker(*r, condition.varying)) {
+    if (const ir::Node* n = communicating(*r, condition.varying)) {
       std::string axes = axes_text(condition.mesh, condition.varying);
       fail("varying", "the condition of " + what + " may differ between devices along " + axes + " (" +
                           runtime::to_string(condition) + "), and " + std::string(n->op->name) +

@@ -1,6 +1,7 @@
 // Linear algebra: cholesky, solve, inv, qr, svd, eigh. The rows work on the last two dimensions, which they need whole;
 // leading dimensions are batch. Derivatives follow JAX's (and Giles, "Collected matrix derivative results for forward
-// and reverse mode algorithmic differentiation", 2008); f16 and bf16 are computed in f32.
+// and reverse mode algorithmic differentiation", 2008); f16 and bf16 are computed in f32. Long: the
+// derivatives of six decompositions share their parts.
 #include <algorithm>
 
 #include "runtime/kernels/decompose.h"
