@@ -170,8 +170,11 @@ class ElementUnit {
     std::vector<View> in, out;
     for (const Place& p : inputs_) in.push_back(view_of(p, order, mesh));
     for (const Place& p : made) out.push_back(view_of(p, order, mesh));
-    auto kernel = std::make_shared<runtime::ElementKernel>(std::move(program_), in, out);
-    l_.step([kernel](void* const* i, void* const* o) { kernel->run(i, o); }, inputs_, made, in_place(made, distinct));
+    ir::BoundKernel run;
+    if (!l_.around_.measure)
+      run = [kernel = std::make_shared<runtime::ElementKernel>(std::move(program_), in, out)](
+                void* const* i, void* const* o) { kernel->run(i, o); };
+    l_.step(std::move(run), inputs_, made, in_place(made, distinct));
     for (std::size_t i = 0; i < outputs_.size(); ++i) l_.put(outputs_[i], made[i]);
   }
 

@@ -55,6 +55,7 @@ std::string type_text(Interpreter::Impl& m, const Value& v) {
     for (const auto& [name, x] : r->fields) out += (out.empty() ? "" : ", ") + name + ": " + type_text(m, x);
     return "{" + out + "}";
   }
+  if (v.is<std::shared_ptr<const runtime::Type>>()) return "type";
   return kind_name(v);
 }
 

@@ -66,6 +66,7 @@ class Layer {
   }
   Value everywhere(const Value& v, const Spec& spec) {
     if (v.items() || v.fields()) return map_leaves(v, [&](const Value& leaf) { return everywhere(leaf, spec); });
+    if (auto* type = v.get<std::shared_ptr<const runtime::Type>>()) return laid_out(**type, spec);
     auto* t = v.get<Tensor>();
     if (!t || t->known()) return v;  // host values are everywhere anyway
     const runtime::MeshRef& around = mesh_ ? mesh_ : m_.ctx.mesh();
@@ -81,6 +82,17 @@ class Layer {
       throw;
     }
     return m_.at(span_, [&] { return Value(place(m_, *t, layout, span_)); });
+  }
+
+  // A type in place of an array: what `?` leaves open, nothing splits.
+  Value laid_out(const runtime::Type& type, const Spec& spec) {
+    ir::Layout layout = resolve_spec(m_, spec, type.rank(), span_, mesh_);
+    for (auto& d : layout.sharding.dims) d.open = false;
+    if (layout.mesh) check_divides(layout, type.shape, span_);
+    auto out = std::make_shared<runtime::Type>(type);
+    out->sharding = std::move(layout.sharding);
+    out->mesh = std::move(layout.mesh);
+    return Value(std::shared_ptr<const runtime::Type>(std::move(out)));
   }
 
   // Inside per-device code its axes are taken: a value is one device's block, and only collectives move along them.
@@ -116,7 +128,7 @@ Value eval_shard(Impl& m, const Expr& e, const grammar::Shard& s) {
   auto* splits = spec.get<std::shared_ptr<const Spec>>();
   auto* array = v.get<Tensor>();
   if (splits && *splits && !(*splits)->dims.empty() && !v.items() && !v.fields() && !v.is_none() &&
-      (!array || array->known()))
+      (!array || array->known()) && !v.is<std::shared_ptr<const runtime::Type>>())
     m.fail("spec", e.span, lang::show(**splits) + " splits dimensions, and " + kind_name(v) + " has none",
            {"`P()` fits every value"});
   try {

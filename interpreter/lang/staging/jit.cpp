@@ -6,6 +6,7 @@
 #include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/staging/jit_cache.h"
 #include "interpreter/lang/staging/modes.h"
+#include "interpreter/lang/staging/stand_ins.h"
 
 namespace shard::lang {
 namespace {
@@ -241,6 +242,7 @@ class JitFunction final : public Wrapped {
     }
     const runtime::MeshRef mesh = exec::mesh_of(*graph, infos, e.mesh);
     e.runs_on = mesh;
+    e.target = &ctx.target();
     e.plan = ctx.plans().get(ctx.target(), graph, infos, mesh);
   }
 
@@ -277,11 +279,11 @@ Value make_jit(Value function, Value in_specs, Value out_specs, grammar::Span sp
 
 std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, const std::vector<CallArg>& args,
                                                  grammar::Span span) {
-  return behind(f)->compiled(in, args, span);
+  return behind(f)->compiled(in, StandIns(in, args).args(), span);
 }
 
 CompiledCall compiled_call(Interpreter& in, const Value& f, const std::vector<CallArg>& args, grammar::Span span) {
-  return behind(f)->compiled_call(in, args, span);
+  return behind(f)->compiled_call(in, StandIns(in, args).args(), span);
 }
 
 }  // namespace shard::lang

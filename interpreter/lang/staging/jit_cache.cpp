@@ -8,6 +8,7 @@ namespace {
 bool fits(Interpreter& in, const CompiledEntry& e, const Value& tree, Gathered& leaves) {
   leaves.arrays.clear();
   leaves.numbers.clear();
+  if (e.target != &in.context().target()) return false;
   if (!same_mesh(e.mesh, in.context().mesh()) || !equal(e.rules, in.impl().surroundings.rules())) return false;
   if (!e.arguments.match(tree, leaves)) return false;
   for (const Outside& o : e.outside)

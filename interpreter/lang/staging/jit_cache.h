@@ -1,5 +1,5 @@
 // The compiled calls of one jit function. They are found by what the arguments are (a hash map); among those that agree
-// in that, by the mesh, the rules, the variables outside and the guards on host numbers.
+// in that, by the target, the mesh, the rules, the variables outside and the guards on host numbers.
 #pragma once
 #include <list>
 #include <memory>
@@ -18,6 +18,7 @@ struct Source {
 };
 
 struct CompiledEntry {
+  const exec::Target* target = nullptr;
   Pattern arguments;
   std::vector<Outside> outside;
   runtime::MeshRef mesh;

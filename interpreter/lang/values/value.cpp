@@ -138,7 +138,9 @@ std::string kind_name(const Value& v) {
     std::string operator()(const std::shared_ptr<const Spec>&) const { return "spec"; }
     std::string operator()(const std::shared_ptr<const MeshValue>&) const { return "mesh"; }
     std::string operator()(runtime::DType) const { return "dtype"; }
-    std::string operator()(const std::shared_ptr<const runtime::Type>&) const { return "type"; }
+    std::string operator()(const std::shared_ptr<const runtime::Type>& t) const {
+      return "the type " + type_text(*t) + ", which has no elements";
+    }
     std::string operator()(const Range&) const { return "range"; }
     std::string operator()(const Device&) const { return "device"; }
     std::string operator()(const std::shared_ptr<const DeferredString>&) const { return "string"; }

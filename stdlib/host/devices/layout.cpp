@@ -1,4 +1,5 @@
 // Where values lie: typeof, sharding, shards, device_get, and the devices there are. One process in this version.
+#include "interpreter/lang/staging/stand_ins.h"
 #include "interpreter/lang/values/format.h"
 #include "stdlib/host/host.h"
 
@@ -16,13 +17,15 @@ Value type_value(Type t) {
   return Value(std::make_shared<const Type>(std::move(t)));
 }
 
-Value type_of(Interpreter& in, const Value& v) {
+Value type_of(Interpreter& in, const Value& v, grammar::Span span) {
   if (v.is_tensor()) return type_value(in.context().type_of(v.tensor()));
+  if (auto* t = v.get<std::shared_ptr<const Type>>())  // in place of an array
+    return type_value(in.context().type_of(lang::stand_in(in, **t, span)));
   if (v.is<bool>()) return type_value(Type::of(DType::Bool, {}));
   if (v.is<std::int64_t>()) return type_value(Type::of(DType::I32, {}));
   if (v.is<double>()) return type_value(Type::of(DType::F32, {}));
   if (v.items() || v.fields())  // a tree of types
-    return lang::map_leaves(v, [&](const Value& leaf) { return type_of(in, leaf); });
+    return lang::map_leaves(v, [&](const Value& leaf) { return type_of(in, leaf, span); });
   return Value::string(lang::kind_name(v));
 }
 
@@ -49,6 +52,7 @@ Value sharding_of(Interpreter& in, const Value& v, grammar::Span span) {
   if (v.items() || v.fields())
     return lang::map_leaves(v, [&](const Value& leaf) { return sharding_of(in, leaf, span); });
   if (v.is_host_number() || v.is<bool>()) return make_spec(nullptr, {});
+  if (auto* t = v.get<std::shared_ptr<const Type>>()) return make_spec((*t)->mesh, (*t)->sharding);
   if (!v.is_tensor()) in.fail("type", span, "sharding takes an array, this is " + lang::kind_name(v));
   const trace::Tensor& t = v.tensor();
   if (!t.traced() && t.array()->has_elements()) return spec_of(*t.array());
@@ -114,7 +118,7 @@ void register_layout(Interpreter& in) {
   in.define({"typeof",
              "typeof(x)",
              "The type of an array: element type, shape and, on explicit axes, layout; of a tree, the tree of types.",
-             [](Interpreter& i, BoundArgs& a) { return type_of(i, a[0]); },
+             [](Interpreter& i, BoundArgs& a) { return type_of(i, a[0], a.span); },
              {{"type", "the type of a value is `typeof(x)`"},
               {"isinstance", "the type of an array is `typeof(x)`, its element type `x.dtype`"}}});
   in.define({"sharding", "sharding(x)",

@@ -5,6 +5,7 @@
 #include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/fixes/tree_fix.h"
 #include "interpreter/lang/report/written.h"
+#include "interpreter/lang/staging/stand_ins.h"
 #include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 #include "stdlib/ops/control/control.h"
@@ -141,18 +142,38 @@ Value scan(Interpreter& in, BoundArgs& a) {
   return Value::tuple({with_tensors(init, all.first(carry.size())), ys_tree.filled(all.subspan(carry.size()))});
 }
 
+// Outside of traces results have layouts as well: those that a call would give them.
+std::vector<Value> result_types(Interpreter& in, const trace::Traced& traced, std::vector<exec::ArrayInfo> arguments) {
+  const ir::Graph& g = *traced.graph;
+  trace::Context& ctx = in.context();
+  std::vector<Value> out;
+  if (!ctx.tracing() && ctx.target().passes().partition) {
+    for (const Tensor& t : traced.captured) arguments.push_back(exec::array_info(*t.array()));
+    if (const runtime::MeshRef mesh = exec::mesh_of(g, arguments, ctx.mesh())) {
+      const auto plan = ctx.plans().get(ctx.target("abstract"), traced.graph, arguments, mesh);
+      for (const exec::ArrayInfo& r : plan->program().results) out.push_back(lang::type_of(r));
+      return out;
+    }
+  }
+  for (ir::Var v : g.results) out.emplace_back(std::make_shared<const Type>(g.type(v)));
+  return out;
+}
+
 Value eval_shape(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "eval_shape");
   std::vector<Value> args;
   for (CallArg& x : a.rest) args.push_back(std::move(x.value));
   lang::HollowTree tree(Value::tuple(std::move(args)));
   std::vector<Type> types;
+  std::vector<exec::ArrayInfo> infos;
   for (std::size_t i = 0; i < tree.size(); ++i) {
     const Value& leaf = tree.leaf(i);
     auto* type = leaf.get<std::shared_ptr<const Type>>();
     if (!type && !leaf.is_tensor()) continue;
+    const Tensor array = type ? lang::stand_in(in, **type, a.span) : leaf.tensor();
     tree.take(i, types.size());
-    types.push_back(type ? **type : leaf.tensor().type());
+    types.push_back(in.context().type_of(array));
+    if (!array.traced()) infos.push_back(exec::array_info(*array.array()));
   }
   const TracedCall t = trace_call(
       in, types, lang::Take::ArraysAndNumbers, a.span,
@@ -161,11 +182,11 @@ Value eval_shape(Interpreter& in, BoundArgs& a) {
         return in.call(a[0], *now.items(), a.span);
       },
       true);
-  const ir::Graph& g = *t.traced.graph;
+  const std::vector<Value> results = result_types(in, t.traced, std::move(infos));
   std::size_t i = 0;
-  return lang::map_leaves(t.result.tree(), [&](const Value& leaf) -> Value {
+  return lang::map_leaves(t.result.tree(), [&](const Value& leaf) {
     const int place = t.result.place(i++);
-    return place < 0 ? leaf : Value(std::make_shared<const Type>(g.type(g.results[static_cast<std::size_t>(place)])));
+    return place < 0 ? leaf : results[static_cast<std::size_t>(place)];
   });
 }
 

@@ -98,7 +98,9 @@ Value bytes(Interpreter& in, BoundArgs& a) {
   std::int64_t total = 0;
   for (const Value& v : lang::leaves(a[0])) {
     if (v.is_tensor())
-      total += runtime::checked_bytes(v.tensor().type().shape, runtime::size_of(v.tensor().type().dtype));
+      total += runtime::bytes_of(v.tensor().type().shape, runtime::size_of(v.tensor().type().dtype));
+    else if (auto* t = v.get<std::shared_ptr<const runtime::Type>>())
+      total += runtime::bytes_of((*t)->shape, runtime::size_of((*t)->dtype));
     else if (v.is_string())
       total += static_cast<std::int64_t>(v.str().size());
     else if (v.is_host_number() || v.is<bool>())
