@@ -13,7 +13,6 @@
 
 namespace shard::exec {
 
-using ir::Comm;
 using ir::Node;
 
 namespace {
@@ -26,8 +25,6 @@ int dimension(const Node& n, const char* name, std::size_t rank) {
   return static_cast<int>(d);
 }
 
-bool tiled(const Node& n) { return n.attrs.has("tiled") && n.attrs.flag("tiled"); }
-
 std::vector<std::vector<Dim>> dims_of(const Place& p) {
   std::vector<std::vector<Dim>> out;
   for (std::size_t d = 0; d < p.shape.size(); ++d) out.push_back({{p.shape[d], p.strides[d]}});
@@ -35,6 +32,10 @@ std::vector<std::vector<Dim>> dims_of(const Place& p) {
 }
 
 }  // namespace
+
+runtime::Reduce combining(const ir::Collective& c, DType dtype) {
+  return dtype == DType::Bool && c.combine == runtime::Reduce::Sum ? runtime::Reduce::Or : *c.combine;
+}
 
 Place Lowering::scaled(const Place& p, std::int64_t by) {
   if (by == 1) return p;
@@ -178,86 +179,50 @@ Place Lowering::permute_devices(const Node& n, const Place& p) {
 }
 
 void Lowering::emit_collective(const Node& n) {
-  std::vector<AxisId> list = transform::axes_of(n, *mesh_, true);
+  const ir::Collective& c = *n.op->comm;
+  const std::vector<AxisId> list = transform::axes_of(n, *mesh_, true);
   for (AxisId a : list)
-    if (around_.frozen.has(a) && n.op->comm != Comm::Index && n.op->comm != Comm::Slice && n.op->comm != Comm::Cast)
+    if (around_.frozen.has(a) && c.communicates())
       throw std::logic_error("a collective in a region that runs block by block");
   const ir::Var out = n.outputs[0];
-  if (n.op->comm == Comm::Index) return put(out, index_of_device(n));
-  if (n.op->comm == Comm::Cast) return put(out, place(n.inputs[0]));
-  Place got = communicated(n, list);
+  if (c.place) return put(out, index_of_device(n));
+  if (!c.communicates() && !c.split) return put(out, place(n.inputs[0]));
+  Place got = communicated(n, c, list);
   if (around_.exact) got = dense(got, got.distinct);
   put(out, std::move(got));
 }
 
-Place Lowering::communicated(const Node& n, const std::vector<AxisId>& list) {
-  const Place p = place(n.inputs[0]);
-  auto without = [&](AxisSet s) {
-    for (AxisId a : list) s.remove(a);
-    return s;
-  };
-  auto device_of = [&](const Place& q, AxisSet distinct) {
-    Strides s;
-    for (AxisId a : distinct.list()) s.push_back(q.device_stride(a));
-    return s;
-  };
-  runtime::Reduce sum = p.dtype == DType::Bool ? runtime::Reduce::Or : runtime::Reduce::Sum;
-  switch (n.op->comm) {
-    case Comm::Sum: return reduce_devices(p, sum, list);
-    case Comm::Max: return reduce_devices(p, runtime::Reduce::Max, list);
-    case Comm::Min: return reduce_devices(p, runtime::Reduce::Min, list);
-    case Comm::Permute: return permute_devices(n, p);
-    case Comm::Slice: return own_part(p, dimension(n, "axis", p.shape.size()), list, around_.frozen, *mesh_);
-    case Comm::ScatterSum: {  // the whole sum is as large as all its parts: they are views of it
-      Place whole = reduce_devices(p, sum, list);
-      int d = dimension(n, "axis", p.shape.size());
-      Place part = own_part(std::move(whole), d, list, around_.frozen, *mesh_);
-      if (!tiled(n)) {
-        part.shape.erase(part.shape.begin() + d);
-        part.strides.erase(part.strides.begin() + d);
-      }
-      return part;
+Place Lowering::communicated(const Node& n, const ir::Collective& c, const std::vector<AxisId>& list) {
+  Place p = place(n.inputs[0]);
+  if (c.pairs) return permute_devices(n, p);
+  if (c.combine) p = reduce_devices(p, combining(c, p.dtype), list);
+  if (!c.split && !c.join) return p;
+  const bool whole = ir::tiled(c, n.attrs);
+  // What the devices were becomes a part of dimension `join`, the major one; they now see parts of dimension `split`.
+  // After a sum these are views: it is as large as all its parts.
+  std::vector<Dim> sources;
+  if (c.join) {
+    AxisSet rest = p.distinct;
+    for (AxisId a : list) {
+      sources.push_back({mesh_->size_of(a), p.device_stride(a)});
+      rest.remove(a);
     }
-    case Comm::Gather: {
-      bool tile = tiled(n);
-      std::size_t rank = p.shape.size() + (tile ? 0 : 1);
-      auto d = static_cast<std::size_t>(dimension(n, "axis", rank));
-      auto dims = dims_of(p);
-      std::vector<Dim> parts;
-      for (AxisId a : list) parts.push_back({mesh_->size_of(a), p.device_stride(a)});
-      if (tile)
-        dims[d].insert(dims[d].begin(), parts.begin(), parts.end());
-      else
-        dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), parts);
-      AxisSet rest = without(p.distinct);
-      return assemble(p, rest, device_of(p, rest), dims);
-    }
-    case Comm::AllToAll: {
-      bool tile = tiled(n);
-      auto s = static_cast<std::size_t>(dimension(n, "split", p.shape.size()));
-      auto c = static_cast<std::size_t>(dimension(n, "concat", p.shape.size()));
-      std::vector<Dim> sources;
-      for (AxisId a : list) sources.push_back({mesh_->size_of(a), p.device_stride(a)});
-      // The devices along the axes now see parts of dimension `split`; what they were before is a part of dimension
-      // `concat`.
-      Place parted = p;
-      parted.distinct = without(p.distinct);
-      parted.device = device_of(p, parted.distinct);
-      parted = own_part(std::move(parted), static_cast<int>(s), list, around_.frozen, *mesh_);
-      auto dims = dims_of(parted);
-      if (tile) {
-        dims[c].insert(dims[c].begin(), sources.begin(), sources.end());
-      } else {
-        dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(s));
-        dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(c), sources);
-      }
-      return assemble(parted, parted.distinct, parted.device, dims);
-    }
-    case Comm::Index:
-    case Comm::Cast:
-    case Comm::None: break;
+    Strides device;
+    for (AxisId a : rest.list()) device.push_back(p.device_stride(a));
+    p.distinct = rest;
+    p.device = std::move(device);
   }
-  throw std::logic_error("`" + std::string(n.op->name) + "` moves nothing");
+  const int split = c.split ? dimension(n, c.split, p.shape.size()) : 0;
+  if (c.split) p = own_part(std::move(p), split, list, around_.frozen, *mesh_);
+  auto dims = dims_of(p);
+  if (c.split && !whole) dims.erase(dims.begin() + split);
+  if (c.join) {
+    const int join = dimension(n, c.join, dims.size() + (whole ? 0 : 1));
+    if (!whole) dims.insert(dims.begin() + join, std::vector<Dim>());
+    auto& at = dims[static_cast<std::size_t>(join)];
+    at.insert(at.begin(), sources.begin(), sources.end());
+  }
+  return assemble(p, p.distinct, p.device, dims);
 }
 
 }  // namespace shard::exec

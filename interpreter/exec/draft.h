@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "interpreter/exec/place.h"
@@ -12,18 +13,28 @@
 namespace shard::exec {
 
 struct Storage {
-  enum class Kind : std::uint8_t { Constant, Param, Temporary };
-  Kind kind = Kind::Temporary;
-  int param = -1;
-  void* data = nullptr;           // of a constant
+  struct Constant {
+    std::size_t index;  // of Draft::constants
+  };
+  struct Param {
+    std::size_t index;
+  };
+  struct Temporary {
+    std::optional<std::size_t> result;  // the result that it is; else it is a part of the arena
+  };
+  std::variant<Temporary, Constant, Param> kind;
   std::int64_t bytes = 0;         // all blocks
   std::int64_t device_bytes = 0;  // one block
-  int born = -1, last = -1;       // steps; Temporary only (last also of params)
-  int result = -1;                // the result it is
+  std::optional<int> born, last;  // steps: the first one that writes it, the last one that names it
+  static constexpr int kForever = 1 << 30;
+  bool in_arena() const {
+    auto* t = std::get_if<Temporary>(&kind);
+    return t && !t->result;
+  }
 };
 
 struct Ref {  // an address in a draft
-  int storage = -1;
+  int storage = kNoStorage;
   std::int64_t offset = 0;                                  // bytes
   std::vector<std::pair<AxisId, std::int64_t>> terms = {};  // bytes a coordinate
 };
@@ -39,13 +50,26 @@ struct DraftStep {
 };
 
 struct ResultRef {  // where a result of the plan comes from
-  enum class Kind : std::uint8_t { Own, Param, Constant, Same };
-  Kind kind = Kind::Own;
-  int index = -1;        // Param: which; Constant: storage; Same: an earlier result
-  int donor = -1;        // Own: the parameter whose memory may be taken over where its caller gives it away
-  bool through = false;  // bodies: the parameter `donor` itself, untouched
+  struct Own {      // memory of its own; that of a parameter, where its caller gives it away
+    std::optional<std::size_t> donor;
+    bool untouched;  // bodies: it is that parameter, as it came
+  };
+  struct Param {
+    std::size_t index;
+  };
+  struct Constant {
+    runtime::BufferRef buffer;
+  };
+  struct Same {
+    std::size_t earlier;  // another result
+  };
+  std::variant<Own, Param, Constant, Same> from;
   std::int64_t bytes = 0;
 };
+
+// Whose memory the results of a body take over: of each the parameter, or none's. (At top level: that of any that
+// fits.)
+using Donors = std::vector<std::optional<std::size_t>>;
 
 struct Draft {
   std::vector<Storage> storages;
@@ -56,15 +80,16 @@ struct Draft {
 
   int temporary(std::int64_t bytes, std::int64_t device_bytes);
   void add(DraftStep step);  // keeps the lives of what it names
-  void keep(int storage) { storages[static_cast<std::size_t>(storage)].last = kForever; }
-  static constexpr int kForever = 1 << 30;
+  Storage& at(int storage) { return storages[static_cast<std::size_t>(storage)]; }
+  const Storage& at(int storage) const { return storages[static_cast<std::size_t>(storage)]; }
+  void keep(int storage) { at(storage).last = Storage::kForever; }
 };
 
 struct Finished {
   Plan plan;
   std::int64_t peak_device_bytes = 0;  // most of one device's temporaries that live at once
 };
-// `wanted[i]`: the parameter whose memory result i would like to take over (-1: any that fits).
-Finished finish(Draft draft, const std::vector<int>& wanted, std::vector<ResultRef>& results);
+// Settles the results' donors and gives every storage its place. `wanted`: null at top level.
+Finished finish(Draft draft, const Donors* wanted, std::vector<ResultRef>& results);
 
 }  // namespace shard::exec

@@ -164,7 +164,7 @@ class ElementUnit {
     const AxisSet distinct = l_.axes(node(0).outputs[0]);
     const bool result =
         std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return l_.result_[Lowering::at(v)] != 0; });
-    const Anchors order = order_of(inputs_, dense_place(-1, DType::F32, distinct, shape_, mesh), result, mesh);
+    const Anchors order = order_of(inputs_, dense_place(kNoStorage, DType::F32, distinct, shape_, mesh), result, mesh);
     std::vector<Place> made;
     for (ir::Var v : outputs_) made.push_back(l_.fresh(dtype(v), order, shape_));
     std::vector<View> in, out;

@@ -169,11 +169,11 @@ class Fusion {
   // A psum whose operand nobody else uses.
   void join_sum(int i) {
     const Node& n = node(i);
-    if (n.op->comm != ir::Comm::None || !n.op->kernel_sum || n.outputs.size() != 1 || !mesh_) return;
+    if (n.op->comm || !n.op->kernel_sum || n.outputs.size() != 1 || !mesh_) return;
     const auto& users = users_[static_cast<std::size_t>(i)];
     if (users.size() != 1 || is_result_[at(n.outputs[0])]) return;
     const Node& sum = node(users[0]);
-    if (sum.op->comm != ir::Comm::Sum || sum.attrs.has("groups")) return;
+    if (!ir::sums_all(*sum.op) || sum.attrs.has("groups")) return;
     AxisSet axes;
     for (auto a : transform::axes_of(sum, *mesh_, true)) axes.add(a);
     if ((axes & distinct_[at(n.outputs[0])]).empty()) return;

@@ -11,7 +11,6 @@
 
 namespace shard::exec {
 
-using ir::Comm;
 using ir::Node;
 
 namespace {
@@ -30,176 +29,144 @@ struct GroupedMove {  // copies of one block each; offsets in bytes
 
 }  // namespace
 
-// One collective in groups.
-class Lowering::Grouped {
+class GroupedCollective {
  public:
-  Grouped(Lowering& l, const Node& n)
-      : l_(l), n_(n), p_(l.place(n.inputs[0])), list_(transform::axes_of(n, *l.mesh_)), order_(n.attrs.ints("groups")) {
-    std::int64_t devices = 1;
-    rest_ = p_.distinct;
-    for (AxisId a : list_) {
+  GroupedCollective(Lowering& lowering, const Node& n)
+      : l_(lowering), n_(n), c_(*n.op->comm), mesh_(*lowering.mesh_), list_(transform::axes_of(n, mesh_)) {
+    for (AxisId a : list_)
       if (l_.around_.frozen.has(a)) throw std::logic_error("a collective in a region that runs block by block");
-      devices *= l_.mesh_->size_of(a);
-      rest_.remove(a);
-    }
+    if (!c_.combine && !c_.join) throw std::logic_error("groups are of reductions, gathers and exchanges");
+    std::int64_t devices = 1;
+    for (AxisId a : list_) devices *= mesh_.size_of(a);
+    order_ = n.attrs.ints("groups");
     members_ = n.attrs.integer("group_size");
     if (members_ < 1 || static_cast<std::int64_t>(order_.size()) != devices || devices % members_)
       throw runtime::RuntimeError("collective", "groups must name each of the " + std::to_string(devices) +
                                                     " positions once and be of one size");
-    groups_ = devices / members_;
+    rest_ = l_.place(n.inputs[0]).distinct;
+    for (AxisId a : list_) rest_.remove(a);
     others_ = rest_.list();
-    const Comm c = n.op->comm;
-    reduces_ = c == Comm::Sum || c == Comm::Max || c == Comm::Min || c == Comm::ScatterSum;
-    tiled_ = n.attrs.has("tiled") && n.attrs.flag("tiled");
   }
 
-  void run() {
-    const Place together = side_by_side();
-    const Place got = reduces_ ? reduced(together) : together;
-    hand_out(got, parts_of(got));
+  void emit() {
+    const Place p = l_.place(n_.inputs[0]);
+    const Place t = side_by_side(p);
+    hand_out(c_.combine ? combined(t) : t);
   }
 
  private:
-  // What each device takes of its group's memory: dimensions, each made of parts, from an offset for its place there.
-  struct Parts {
-    std::vector<std::vector<Dim>> dims;
-    std::int64_t member_step = 0;  // elements
-  };
-
-  View view(const Place& q) const { return view_of(q, others_, l_.mesh_); }
-  std::int64_t item() const { return static_cast<std::int64_t>(runtime::size_of(p_.dtype)); }
-  std::int64_t group(std::size_t i) const { return static_cast<std::int64_t>(i) / members_; }
-  std::int64_t member(std::size_t i) const { return static_cast<std::int64_t>(i) % members_; }
-  std::int64_t device_offset(const Place& q, std::int64_t position) const {
+  // The block of a device, by its position along the axes, in bytes.
+  std::int64_t at_device(const Place& q, std::int64_t position) const {
     std::int64_t at = 0;
     for (std::size_t i = list_.size(); i-- > 0;) {
-      at += position % l_.mesh_->size_of(list_[i]) * q.device_stride(list_[i]);
-      position /= l_.mesh_->size_of(list_[i]);
+      at += position % mesh_.size_of(list_[i]) * q.device_stride(list_[i]);
+      position /= mesh_.size_of(list_[i]);
     }
-    return at;
+    return at * static_cast<std::int64_t>(runtime::size_of(q.dtype));
   }
-  // The dimension of the local shape that an attribute names; `more`: of a result with one more.
-  std::size_t dimension(const char* attribute, std::size_t more = 0) const {
-    const std::int64_t d = n_.attrs.integer(attribute);
-    return static_cast<std::size_t>(d < 0 ? d + static_cast<std::int64_t>(p_.shape.size() + more) : d);
+  // The i-th of all members, of groups and members that lie so far apart, in bytes.
+  std::int64_t at_member(std::size_t i, std::int64_t group_step, std::int64_t member_step, DType dtype) const {
+    const auto n = static_cast<std::int64_t>(i);
+    return (n / members_ * group_step + n % members_ * member_step) *
+           static_cast<std::int64_t>(runtime::size_of(dtype));
   }
-  void copy(GroupedMove move, const Place& from, const Place& to) {
-    l_.step([move](void* const* i, void* const* o) mutable { move.run(*i, *o); }, {from}, {to});
+  void move(GroupedMove m, const Place& from, const Place& to) {
+    l_.step([m = std::move(m)](void* const* i, void* const* o) mutable { m.run(*i, *o); }, {from}, {to});
   }
 
-  // Members side by side: [others..., group, member, local...].
-  Place side_by_side() {
-    Shape grouped = p_.shape;
-    grouped.insert(grouped.begin(), {groups_, members_});
-    Place t = l_.fresh(p_.dtype, rest_, grouped);
-    Place one = t;
-    one.shape = p_.shape;
+  // 1. Members side by side: [others..., group, member, local...].
+  Place side_by_side(const Place& p) {
+    Shape grouped = p.shape;
+    grouped.insert(grouped.begin(), {static_cast<std::int64_t>(order_.size()) / members_, members_});
+    Place t = l_.fresh(p.dtype, rest_, grouped), one = t;
+    one.shape = p.shape;
     one.strides.erase(one.strides.begin(), one.strides.begin() + 2);
-    GroupedMove move{view(p_), view(one), {}};
+    GroupedMove m{view_of(p, others_, &mesh_), view_of(one, others_, &mesh_), {}};
     for (std::size_t i = 0; i < order_.size(); ++i)
-      move.at.emplace_back(device_offset(p_, order_[i]) * item(),
-                           (group(i) * t.strides[0] + member(i) * t.strides[1]) * item());
-    copy(std::move(move), p_, t);
+      m.at.emplace_back(at_device(p, order_[i]), at_member(i, t.strides[0], t.strides[1], p.dtype));
+    move(std::move(m), p, t);
     return t;
   }
 
-  // What the group has of a reduction: [others..., group, local...].
-  Place reduced(const Place& t) {
-    const Comm c = n_.op->comm;
+  // 2. What the group has in common: [others..., group, local...].
+  Place combined(const Place& t) {
     Shape kept = t.shape;
     kept.erase(kept.begin() + 1);
-    const Place got = l_.fresh(p_.dtype, rest_, kept);
-    runtime::Reduce op = c == Comm::Max            ? runtime::Reduce::Max
-                         : c == Comm::Min          ? runtime::Reduce::Min
-                         : p_.dtype == DType::Bool ? runtime::Reduce::Or
-                                                   : runtime::Reduce::Sum;
-    View in = view(t), made = view(got);
+    const Place got = l_.fresh(t.dtype, rest_, kept);
+    View in = view_of(t, others_, &mesh_), made = view_of(got, others_, &mesh_);
     const auto member = static_cast<std::ptrdiff_t>(others_.size()) + 1;  // to the front
     std::rotate(in.shape.begin(), in.shape.begin() + member, in.shape.begin() + member + 1);
     std::rotate(in.strides.begin(), in.strides.begin() + member, in.strides.begin() + member + 1);
-    l_.step([sum = runtime::bind_reduce_blocks(op, in, 1, made)](void* const* i, void* const* o) { sum(*i, *o); }, {t},
-            {got});
+    l_.step([sum = runtime::bind_reduce_blocks(combining(c_, t.dtype), in, 1, made)](void* const* i,
+                                                                                     void* const* o) { sum(*i, *o); },
+            {t}, {got});
     return got;
   }
 
-  Parts parts_of(const Place& got) const {
-    const Comm c = n_.op->comm;
-    Parts out;
-    for (std::size_t d = reduces_ ? 1 : 2; d < got.shape.size(); ++d)
-      out.dims.push_back({{got.shape[d], got.strides[d]}});
-    auto cut = [&](std::size_t d) {  // dimension d over the members
-      out.dims[d][0].size /= members_;
-      out.member_step = out.dims[d][0].size * out.dims[d][0].stride;
-      if (!tiled_) out.dims.erase(out.dims.begin() + static_cast<std::ptrdiff_t>(d));
+  // 3. Each device takes its part of what its group has, at an offset for its place in the group.
+  void hand_out(const Place& got) {
+    const bool whole = ir::tiled(c_, n_.attrs);
+    const auto dimension = [&](const char* name, std::size_t rank) {
+      const std::int64_t d = n_.attrs.integer(name);
+      return static_cast<std::size_t>(d < 0 ? d + static_cast<std::int64_t>(rank) : d);
     };
-    auto put_together = [&](std::size_t d) {  // the members along dimension d
-      const Dim across{members_, got.strides[1]};
-      if (tiled_)
-        out.dims[d].insert(out.dims[d].begin(), across);
-      else
-        out.dims.insert(out.dims.begin() + static_cast<std::ptrdiff_t>(d), {across});
-    };
-    switch (c) {
-      case Comm::ScatterSum: cut(dimension("axis")); break;
-      case Comm::Gather: put_together(dimension("axis", tiled_ ? 0 : 1)); break;
-      case Comm::AllToAll:
-        cut(dimension("split"));
-        put_together(dimension("concat"));
-        break;
-      case Comm::Permute:
-      case Comm::Index:
-      case Comm::Slice:
-      case Comm::Cast: throw std::logic_error("groups are of reductions, gathers and exchanges");
-      default: break;
+    std::vector<std::vector<Dim>> dims;
+    for (std::size_t d = c_.combine ? 1 : 2; d < got.shape.size(); ++d)
+      dims.push_back({{got.shape[d], got.strides[d]}});
+    std::int64_t member_step = 0;  // elements
+    if (c_.split) {
+      const std::size_t d = dimension(c_.split, dims.size());
+      dims[d][0].size /= members_;
+      member_step = dims[d][0].size * dims[d][0].stride;
+      if (!whole) dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(d));
     }
-    return out;
-  }
-
-  // Each device takes its part.
-  void hand_out(const Place& got, const Parts& parts) {
-    Place apart = got;
+    if (c_.join) {
+      const std::size_t d = dimension(c_.join, dims.size() + (whole ? 0 : 1));
+      if (!whole) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), std::vector<Dim>());
+      dims[d].insert(dims[d].begin(), Dim{members_, got.strides[1]});
+    }
+    Place apart = got;  // every dimension of memory by itself
     apart.shape.clear();
     apart.strides.clear();
     Shape shape;
-    for (const auto& dim : parts.dims) {
+    for (const auto& parts : dims) {
       std::int64_t size = 1;
-      for (const Dim& d : dim) {
+      for (const Dim& d : parts) {
         size *= d.size;
         apart.shape.push_back(d.size);
         apart.strides.push_back(d.stride);
       }
       shape.push_back(size);
     }
-    const ir::Var out_var = n_.outputs[0];
-    AxisSet distinct = l_.axes(out_var) | rest_;
+    const ir::Var result = n_.outputs[0];
+    AxisSet distinct = l_.axes(result) | rest_;
     for (AxisId a : list_)
-      if (l_.mesh_->size_of(a) > 1) distinct.add(a);
-    const Place out = l_.fresh(p_.dtype, distinct, apart.shape);
-    GroupedMove move{view(apart), view(out), {}};
+      if (mesh_.size_of(a) > 1) distinct.add(a);
+    const Place out = l_.fresh(got.dtype, distinct, apart.shape);
+    GroupedMove m{view_of(apart, others_, &mesh_), view_of(out, others_, &mesh_), {}};
     for (std::size_t i = 0; i < order_.size(); ++i)
-      move.at.emplace_back((group(i) * got.strides[0] + member(i) * parts.member_step) * item(),
-                           device_offset(out, order_[i]) * item());
-    copy(std::move(move), got, out);
+      m.at.emplace_back(at_member(i, got.strides[0], member_step, got.dtype), at_device(out, order_[i]));
+    move(std::move(m), got, out);
     // Where all groups held the same to begin with, the result is still equal everywhere: any block stands for all.
     Place seen = *reshaped(out, shape);
     Strides device;
-    for (AxisId a : l_.axes(out_var).list()) device.push_back(seen.device_stride(a));
+    for (AxisId a : l_.axes(result).list()) device.push_back(seen.device_stride(a));
     seen.device = std::move(device);
-    seen.distinct = l_.axes(out_var);
-    l_.put(out_var, std::move(seen));
+    seen.distinct = l_.axes(result);
+    l_.put(result, std::move(seen));
   }
 
   Lowering& l_;
   const Node& n_;
-  const Place p_;
+  const ir::Collective& c_;
+  const Mesh& mesh_;
   std::vector<AxisId> list_;
-  const ir::Ints& order_;  // positions, group after group
-  std::int64_t members_ = 1, groups_ = 1;
-  AxisSet rest_;                // axes along which blocks differ beside those of the collective
-  std::vector<AxisId> others_;  // the same in order
-  bool reduces_ = false, tiled_ = false;
+  ir::Ints order_;  // positions along the axes, group after group
+  std::int64_t members_ = 1;
+  AxisSet rest_;  // further axes along which the operand differs
+  std::vector<AxisId> others_;
 };
 
-void Lowering::emit_grouped(const Node& n) { Grouped(*this, n).run(); }
+void Lowering::emit_grouped(const Node& n) { GroupedCollective(*this, n).emit(); }
 
 }  // namespace shard::exec

@@ -43,12 +43,12 @@ class Compiled final : public Executable {
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Result& result = results[i];
       base[first + i] = nullptr;
-      if (result.from.kind != ResultRef::Kind::Own) continue;
-      if (int d = result.from.donor; d >= 0) {
-        auto donor = static_cast<std::size_t>(d);
-        if (donor < donate.size() && donate[donor] && args[donor].use_count() == 1 &&
-            args[donor]->buffer.use_count() == 1) {
-          memory[i] = args[donor]->buffer;
+      const auto* own = std::get_if<ResultRef::Own>(&result.from.from);
+      if (!own) continue;
+      if (own->donor && *own->donor < donate.size() && donate[*own->donor]) {
+        const ArrayRef& donor = args[*own->donor];
+        if (donor.use_count() == 1 && donor->buffer.use_count() == 1) {
+          memory[i] = donor->buffer;
           given[i] = 1;
           r.may_stop = false;
         }
@@ -65,20 +65,15 @@ class Compiled final : public Executable {
     std::vector<ArrayRef> out(results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Result& result = results[i];
-      auto index = static_cast<std::size_t>(result.from.index);
-      switch (result.from.kind) {
-        case ResultRef::Kind::Own:
-          if (given[i] && result.like_donor)
-            out[i] = args[static_cast<std::size_t>(result.from.donor)];
-          else
-            out[i] = array(result, std::move(memory[i]));
-          break;
-        case ResultRef::Kind::Param:
-          out[i] = result.like_donor ? args[index] : array(result, args[index]->buffer);
-          break;
-        case ResultRef::Kind::Constant: out[i] = array(result, constants[i]); break;
-        case ResultRef::Kind::Same: out[i] = result.like_donor ? out[index] : array(result, out[index]->buffer); break;
-      }
+      const auto as = [&](const ArrayRef& like) { return result.like_donor ? like : array(result, like->buffer); };
+      if (auto* own = std::get_if<ResultRef::Own>(&result.from.from))
+        out[i] = given[i] && result.like_donor ? args[*own->donor] : array(result, std::move(memory[i]));
+      else if (auto* param = std::get_if<ResultRef::Param>(&result.from.from))
+        out[i] = as(args[param->index]);
+      else if (auto* constant = std::get_if<ResultRef::Constant>(&result.from.from))
+        out[i] = array(result, constant->buffer);
+      else
+        out[i] = as(out[std::get<ResultRef::Same>(result.from.from).earlier]);
     }
     return out;
   }
@@ -93,7 +88,6 @@ class Compiled final : public Executable {
   runtime::Pool& pool;
   Plan plan;
   std::vector<Result> results;
-  std::vector<BufferRef> constants;  // by result
   MemoryUse use;
 
  private:
@@ -158,23 +152,17 @@ class Lockstep final : public Target {
     Lowering lowering(p.local, {table_, p.mesh.get(), p.mesh, pool_, {}, false, exact_}, p.distinct);
     lower(lowering, p, args);
     std::vector<ResultRef> refs = lowering.draft().results;
-    std::vector<Storage> storages = lowering.draft().storages;
-    std::vector<BufferRef> held = lowering.draft().constants;
-    Finished done = finish(std::move(lowering.draft()), {}, refs);
+    Finished done = finish(std::move(lowering.draft()), nullptr, refs);
     out->use = memory_of(p, args, done);
     out->plan = std::move(done.plan);
-    out->constants.resize(refs.size());
     for (std::size_t i = 0; i < refs.size(); ++i) {
       Compiled::Result& r = out->results.emplace_back(Compiled::Result{refs[i], like(p.results[i])});
-      if (refs[i].kind == ResultRef::Kind::Constant)
-        for (const BufferRef& b : held)
-          if (b->data() == storages[static_cast<std::size_t>(refs[i].index)].data) out->constants[i] = b;
-      int alike = refs[i].kind == ResultRef::Kind::Own     ? refs[i].donor
-                  : refs[i].kind == ResultRef::Kind::Param ? refs[i].index
-                                                           : -1;
-      if (alike >= 0) r.like_donor = matches(args[static_cast<std::size_t>(alike)], r.like);
-      if (refs[i].kind == ResultRef::Kind::Same)
-        r.like_donor = matches(p.results[static_cast<std::size_t>(refs[i].index)], r.like);
+      if (auto* own = std::get_if<ResultRef::Own>(&r.from.from); own && own->donor)
+        r.like_donor = matches(args[*own->donor], r.like);
+      else if (auto* param = std::get_if<ResultRef::Param>(&r.from.from))
+        r.like_donor = matches(args[param->index], r.like);
+      else if (auto* same = std::get_if<ResultRef::Same>(&r.from.from))
+        r.like_donor = matches(p.results[same->earlier], r.like);
     }
     return out;
   }
@@ -193,7 +181,7 @@ MemoryUse memory_of(const Program& program, std::span<const ArrayInfo> args, con
   Lowering lowering(program.local, around, program.distinct);
   lower(lowering, program, args);
   std::vector<ResultRef> refs = lowering.draft().results;
-  return memory_of(program, args, finish(std::move(lowering.draft()), {}, refs));
+  return memory_of(program, args, finish(std::move(lowering.draft()), nullptr, refs));
 }
 
 std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool) {

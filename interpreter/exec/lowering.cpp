@@ -10,7 +10,6 @@
 
 namespace shard::exec {
 
-using ir::Comm;
 using ir::Node;
 using ir::Structure;
 using runtime::size_of;
@@ -45,8 +44,7 @@ Lowering::Lowering(const ir::Graph& g, LoweringContext around, const transform::
   draft_.params = g.params.size();
   for (std::size_t i = 0; i < g.params.size(); ++i) {
     Storage s;
-    s.kind = Storage::Kind::Param;
-    s.param = static_cast<int>(i);
+    s.kind = Storage::Param{i};
     draft_.storages.push_back(s);
   }
 }
@@ -59,14 +57,14 @@ void Lowering::bind(std::size_t i, Place place, std::int64_t whole) {
 
 void Lowering::run() {
   std::vector<Unit> units = units_of(g_, distinct_.of, mesh_, !around_.exact);
-  std::vector<int> unit_of(g_.types.size(), -1);
-  for (std::size_t u = 0; u < units.size(); ++u)
-    for (int i : units[u].nodes)
-      for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].outputs) unit_of[at(v)] = static_cast<int>(u);
-  for (std::size_t u = 0; u < units.size(); ++u)
-    for (int i : units[u].nodes)
+  std::vector<const Unit*> unit_of(g_.types.size(), nullptr);  // none: a parameter
+  for (const Unit& u : units)
+    for (int i : u.nodes)
+      for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].outputs) unit_of[at(v)] = &u;
+  for (const Unit& u : units)
+    for (int i : u.nodes)
       for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].inputs)
-        if (unit_of[at(v)] != static_cast<int>(u)) needed_[at(v)] = 1;
+        if (unit_of[at(v)] != &u) needed_[at(v)] = 1;
   for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
   for (const Unit& u : units) emit(u);
 }
@@ -96,8 +94,7 @@ Place Lowering::fresh(DType dtype, const Anchors& axes, Shape shape) {
 
 int Lowering::constant_storage(runtime::BufferRef buffer) {
   Storage s;
-  s.kind = Storage::Kind::Constant;
-  s.data = buffer->data();
+  s.kind = Storage::Constant{draft_.constants.size()};
   s.bytes = static_cast<std::int64_t>(buffer->bytes());
   draft_.constants.push_back(std::move(buffer));
   draft_.storages.push_back(s);
@@ -105,10 +102,10 @@ int Lowering::constant_storage(runtime::BufferRef buffer) {
 }
 
 Place Lowering::constant(DType dtype, Scalar value) {
-  int storage = -1;
+  int storage = kNoStorage;
   for (const auto& [key, s] : scalars_)
     if (key.first == dtype && key.second == value) storage = s;
-  if (storage < 0) {
+  if (storage == kNoStorage) {
     runtime::BufferRef buffer = around_.pool.allocate(size_of(dtype));
     runtime::fill(runtime::contiguous(dtype, {}, buffer->data()), value.value, value.integer);
     storage = constant_storage(std::move(buffer));
@@ -197,7 +194,7 @@ void Lowering::emit(const Unit& unit) {
 }
 
 void Lowering::emit_node(const Node& n) {
-  if (n.op->comm != Comm::None) return n.attrs.has("groups") ? emit_grouped(n) : emit_collective(n);
+  if (n.op->comm) return n.attrs.has("groups") ? emit_grouped(n) : emit_collective(n);
   if (const auto* view = std::get_if<ir::ViewOf>(&n.op->kernel)) return emit_view(n, *view);
   if (const Structure* s = ir::structure_of(*n.op)) {
     switch (*s) {
@@ -256,11 +253,11 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
   for (ir::Var v : n.inputs) in.push_back(type(v));
   const ir::FactorRule rule = ir::factors_of({*n.op, in, n.attrs});
   const auto& result = rule.results[0];
-  auto position = [&](const ir::DimFactors& dim) {  // in the result, of what runs along this dimension
+  auto position = [&](const ir::DimFactors& dim) -> std::optional<int> {  // in the result, of what runs along it
     for (std::size_t r = 0; r < result.size(); ++r)
       for (int f : dim)
         if (std::find(result[r].begin(), result[r].end(), f) != result[r].end()) return static_cast<int>(r);
-    return -1;
+    return std::nullopt;
   };
   Anchors axes;
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
@@ -273,10 +270,10 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
       std::int64_t nearest = 0;
       for (std::size_t d = 0; d < p.shape.size(); ++d) {
         std::int64_t step = p.strides[d];
-        int r = position(rule.operands[i][d]);
-        if (r < 0 || p.shape[d] == 1 || step <= nearest || step >= p.device_stride(a)) continue;
+        const auto r = position(rule.operands[i][d]);
+        if (!r || p.shape[d] == 1 || step <= nearest || step >= p.device_stride(a)) continue;
         nearest = step;
-        before = r;
+        before = *r;
       }
       axes.push_back({a, before});
       distinct.remove(a);
@@ -363,55 +360,57 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   for (std::size_t i = 0; i < outputs.size(); ++i) put(outputs[i], made[i]);
 }
 
-void Lowering::finish_results(const std::vector<AxisSet>& distinct, const std::vector<int>* wanted) {
+// The result where it can be named as it lies: nothing has to be copied. `shared`: the first result in the same
+// storage.
+std::optional<ResultRef> Lowering::as_it_lies(const Place& p, std::size_t i, std::optional<std::size_t> shared,
+                                              bool same_layout, const Donors* wanted) {
+  const Storage& s = draft_.at(p.storage);
+  if (auto* param = std::get_if<Storage::Param>(&s.kind)) {
+    if (!wanted) return ResultRef{ResultRef::Param{param->index}};
+    if ((*wanted)[i] == param->index) return ResultRef{ResultRef::Own{param->index, true}};
+  }
+  auto* constant = std::get_if<Storage::Constant>(&s.kind);
+  if (constant && !wanted) return ResultRef{ResultRef::Constant{draft_.constants[constant->index]}};
+  if (shared && !wanted && same_layout && std::holds_alternative<ResultRef::Own>(draft_.results[*shared].from))
+    return ResultRef{ResultRef::Same{*shared}};
+  const bool all =
+      s.in_arena() && s.bytes == elements(p.distinct, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
+  return all && !shared ? std::optional(ResultRef{ResultRef::Own{}}) : std::nullopt;
+}
+
+void Lowering::finish_results(const std::vector<AxisSet>& distinct, const Donors* wanted) {
   // Results that are written at the end are copies: all of them are made first, then what lies in a storage of its own
   // is named.
   std::vector<Place> made;
   for (std::size_t i = 0; i < g_.results.size(); ++i) {
     Place p = place(g_.results[i]);
-    ResultRef r;
     AxisSet axes = distinct[i];
     if (mesh_)
       for (AxisId a : distinct[i].list())
         if (mesh_->size_of(a) == 1) axes.remove(a);
-    Storage* s = &draft_.storages[static_cast<std::size_t>(p.storage)];
-    bool whole = !p.splat && p.distinct == axes && is_dense(p, mesh_);
-    bool exclusive = true;
-    for (std::size_t j = 0; j < i; ++j) {
-      if (made[j].storage != p.storage) continue;
-      exclusive = false;
-      if (!wanted && whole && draft_.results[j].kind == ResultRef::Kind::Own && distinct[j] == distinct[i]) {
-        r.kind = ResultRef::Kind::Same;
-        r.index = static_cast<int>(j);
-      }
-    }
-    if (whole && s->kind == Storage::Kind::Param && !wanted) {
-      r.kind = ResultRef::Kind::Param;
-      r.index = s->param;
-      draft_.keep(p.storage);
-    } else if (whole && s->kind == Storage::Kind::Param && wanted && (*wanted)[i] == s->param) {
-      r.through = true;
-      r.donor = s->param;
-    } else if (whole && s->kind == Storage::Kind::Constant && !wanted) {
-      r.kind = ResultRef::Kind::Constant;
-      r.index = p.storage;
-    } else if (r.kind == ResultRef::Kind::Same) {
-    } else if (!(whole && s->kind == Storage::Kind::Temporary && exclusive && s->result < 0 &&
-                 s->bytes == elements(axes, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype)))) {
-      Place q = fresh(p.dtype, axes, p.shape);
+    std::optional<std::size_t> shared;
+    for (std::size_t j = i; j-- > 0;)
+      if (made[j].storage == p.storage) shared = j;
+    const bool whole = !p.splat && p.distinct == axes && is_dense(p, mesh_);
+    auto r = whole ? as_it_lies(p, i, shared, shared && distinct[*shared] == distinct[i], wanted) : std::nullopt;
+    if (!r) {
+      Place copy = fresh(p.dtype, axes, p.shape);
       span_ = {};
-      copy_into(p, q);
-      p = q;
+      copy_into(p, copy);
+      p = copy;
+      r = ResultRef{ResultRef::Own{}};
     }
-    s = &draft_.storages[static_cast<std::size_t>(p.storage)];
-    if (r.kind == ResultRef::Kind::Own && !r.through) {
-      s->result = static_cast<int>(i);
+    if (auto* own = std::get_if<ResultRef::Own>(&r->from); own && !own->untouched) {
+      Storage& s = draft_.at(p.storage);
+      std::get<Storage::Temporary>(s.kind).result = i;
+      if (!s.born) s.born = static_cast<int>(draft_.steps.size());  // empty arrays: nothing writes them
       draft_.keep(p.storage);
-      if (s->born < 0) s->born = static_cast<int>(draft_.steps.size());  // empty arrays: nothing writes them
+    } else if (std::holds_alternative<ResultRef::Param>(r->from)) {
+      draft_.keep(p.storage);
     }
-    r.bytes = elements(axes, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
+    r->bytes = elements(axes, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
     made.push_back(p);
-    draft_.results.push_back(r);
+    draft_.results.push_back(*std::move(r));
   }
 }
 

@@ -31,14 +31,14 @@ struct LoweringContext {  // the same for a graph and its regions
 Place param_place(int storage, const ir::Type& type, AxisSet distinct, const LoweringContext& around);
 
 // A region to be compiled: its parameters as they lie behind their slots, what its results must be, and which
-// parameter's memory a result may take over (-2: none).
+// parameter's memory a result may take over.
 struct BodyCall {
   const ir::GraphRef& region;
   const transform::Distinct& distinct;
   std::vector<Place> params = {};
   std::vector<std::int64_t> whole = {};  // bytes of a parameter that may be overwritten, else 0
   std::vector<AxisSet> results = {};
-  std::vector<int> wanted = {};
+  Donors wanted = {};
 };
 // What one device holds in a call of the program, without making anything that runs. (lockstep.cpp)
 MemoryUse memory_of(const Program& program, std::span<const ArrayInfo> arguments, const ir::OpTable& table,
@@ -51,6 +51,9 @@ struct Body {  // a compiled region
 };
 Body compile_body(const BodyCall& call, const LoweringContext& around);
 
+// How terms of this type are combined; truth values have no sum but `or`.
+runtime::Reduce combining(const ir::Collective& c, DType dtype);  // collectives.cpp
+
 class Lowering {
  public:
   Lowering(const ir::Graph& g, LoweringContext around, const transform::Distinct& distinct);
@@ -62,11 +65,12 @@ class Lowering {
   // Result i, dense, of these distinct axes (at least its own). At top level (`wanted` null) a result may lie where an
   // argument or a constant lies; of a body every result gets a storage of its own, but for result i being parameter
   // wanted[i] untouched.
-  void finish_results(const std::vector<AxisSet>& distinct, const std::vector<int>* wanted);
+  void finish_results(const std::vector<AxisSet>& distinct, const Donors* wanted);
   Draft& draft() { return draft_; }
 
  private:
-  friend class ElementUnit;  // elementwise.cpp
+  friend class ElementUnit;        // elementwise.cpp
+  friend class GroupedCollective;  // groups.cpp
   static std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
   const ir::Type& type(ir::Var v) const { return g_.type(v); }
   AxisSet axes(ir::Var v) const { return distinct_.of[at(v)]; }
@@ -92,6 +96,8 @@ class Lowering {
   Place dense(const Place& p, AxisSet distinct);       // p itself where it is
   Place whole_blocks(const Place& p);  // p itself where no two blocks lie within each other, else a copy
   void set_span(grammar::Span s) { span_ = s; }
+  std::optional<ResultRef> as_it_lies(const Place& p, std::size_t result, std::optional<std::size_t> shared,
+                                      bool same_layout, const Donors* wanted);
 
   // ---- units
   void emit(const Unit& unit);
@@ -104,7 +110,7 @@ class Lowering {
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
   // collectives.cpp
   void emit_collective(const ir::Node& n);
-  Place communicated(const ir::Node& n, const std::vector<AxisId>& list);
+  Place communicated(const ir::Node& n, const ir::Collective& c, const std::vector<AxisId>& list);
   Place reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over);
   Place scaled(const Place& p, std::int64_t by);
   Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);
@@ -113,9 +119,8 @@ class Lowering {
   class Grouped;  // groups.cpp
   void emit_grouped(const ir::Node& n);
   // regions.cpp
-  // A new storage [outer..., length (where not negative), inner..., row...]: a place of distinct axes outer | inner,
-  // shape [length, row...].
-  Place arranged(DType dtype, AxisSet outer, std::int64_t length, AxisSet inner, Shape row);
+  // A new storage [outer..., length, inner..., row...]: a place of distinct axes outer | inner, shape [length, row...].
+  Place arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row);
   void blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<Place>& in,
                  const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place,
                  std::int64_t extra_device_bytes);

@@ -60,136 +60,154 @@ class Arena {  // free intervals of one growing block
 
 // The parameters whose memory the results may take over: dead by the time the result is written, or overwritten in
 // place.
-void choose_donors(const Draft& d, const std::vector<int>& wanted, std::vector<ResultRef>& results) {
-  std::vector<int> storage_of(d.params, -1), result_storage(results.size(), -1);
-  for (std::size_t s = 0; s < d.storages.size(); ++s) {
-    const Storage& st = d.storages[s];
-    if (st.kind == Storage::Kind::Param) storage_of[static_cast<std::size_t>(st.param)] = static_cast<int>(s);
-    if (st.result >= 0) result_storage[static_cast<std::size_t>(st.result)] = static_cast<int>(s);
-  }
-  std::vector<char> taken(d.params, 0);
-  auto fits = [&](std::size_t r, int param, bool in_place_only) {
-    if (taken[static_cast<std::size_t>(param)]) return false;
-    const Storage& out = d.storages[static_cast<std::size_t>(result_storage[r])];
-    int from = storage_of[static_cast<std::size_t>(param)];
-    const Storage& in = d.storages[static_cast<std::size_t>(from)];
-    if (in.bytes != out.bytes || in.last == Draft::kForever || out.born < 0) return false;
-    if (in.last < out.born) return !in_place_only;
-    if (in.last != out.born) return false;
-    const DraftStep& step = d.steps[static_cast<std::size_t>(out.born)];
-    return std::any_of(step.in_place.begin(), step.in_place.end(), [&](auto pair) {
-      return step.outs[static_cast<std::size_t>(pair.first)].storage == result_storage[r] &&
-             step.ins[static_cast<std::size_t>(pair.second)].storage == from;
-    });
-  };
-  auto choose = [&](std::size_t r, int param) {
-    results[r].donor = param;
-    taken[static_cast<std::size_t>(param)] = 1;
-  };
-  for (std::size_t r = 0; r < results.size(); ++r) {
-    if (results[r].through) {
-      taken[static_cast<std::size_t>(results[r].donor)] = 1;
-      continue;
-    }
-    if (results[r].kind == ResultRef::Kind::Param) taken[static_cast<std::size_t>(results[r].index)] = 1;
-  }
-  for (int round = 0; round < 2; ++round)  // in place first: those save the traffic as well
-    for (std::size_t r = 0; r < results.size(); ++r) {
-      if (results[r].kind != ResultRef::Kind::Own || results[r].donor >= 0 || result_storage[r] < 0) continue;
-      if (r < wanted.size() && wanted[r] >= 0) {
-        if (fits(r, wanted[r], false)) choose(r, wanted[r]);
-        continue;
-      }
-      if (r < wanted.size() && wanted[r] == -2) continue;  // must not share
-      for (std::size_t p = 0; p < d.params && results[r].donor < 0; ++p)
-        if (fits(r, static_cast<int>(p), round == 0)) choose(r, static_cast<int>(p));
-    }
-}
-
-// Where temporaries lie in the arena, and the most that lives at once.
-class Temporaries {
+class DonorChoice {
  public:
-  explicit Temporaries(const Draft& d)
-      : d_(d), at_(d.storages.size(), -1), shares_(d.storages.size(), 0), home_(d.storages.size(), -1) {
-    std::vector<std::vector<int>> dying(d.steps.size());
-    for (std::size_t s = 0; s < d.storages.size(); ++s)
-      if (const Storage& st = d.storages[s]; in_arena(static_cast<int>(s)) && st.born >= 0 && st.last < Draft::kForever)
-        dying[static_cast<std::size_t>(st.last)].push_back(static_cast<int>(s));
-    for (std::size_t i = 0; i < d.steps.size(); ++i) step(static_cast<int>(i), dying[i]);
+  DonorChoice(const Draft& draft, std::vector<ResultRef>& results)
+      : d_(draft),
+        results_(results),
+        param_storage_(draft.params),
+        result_storage_(results.size()),
+        taken_(draft.params) {
+    for (std::size_t s = 0; s < d_.storages.size(); ++s) {
+      const Storage& st = d_.storages[s];
+      if (auto* p = std::get_if<Storage::Param>(&st.kind)) param_storage_[p->index] = static_cast<int>(s);
+      if (auto* t = std::get_if<Storage::Temporary>(&st.kind); t && t->result)
+        result_storage_[*t->result] = static_cast<int>(s);
+    }
+    for (const ResultRef& r : results_) {
+      if (auto* own = std::get_if<ResultRef::Own>(&r.from); own && own->untouched) taken_[*own->donor] = 1;
+      if (auto* p = std::get_if<ResultRef::Param>(&r.from)) taken_[p->index] = 1;
+    }
   }
-  std::int64_t at(int storage) const { return at_[static_cast<std::size_t>(storage)]; }
-  std::int64_t scratch(std::size_t step) const { return scratch_[step]; }
-  std::int64_t arena() const { return arena_.end(); }
-  std::int64_t peak_device_bytes() const { return peak_; }
+
+  void run(const Donors* wanted) {
+    for (const bool in_place_only : {true, false})  // in place first: those save the traffic as well
+      for (std::size_t r = 0; r < results_.size(); ++r) {
+        auto* own = std::get_if<ResultRef::Own>(&results_[r].from);
+        if (!own || own->donor || !result_storage_[r]) continue;
+        if (wanted) {
+          if (const auto& param = (*wanted)[r]; param && fits(r, *param, false)) choose(*own, *param);
+          continue;
+        }
+        for (std::size_t p = 0; p < d_.params && !own->donor; ++p)
+          if (fits(r, p, in_place_only)) choose(*own, p);
+      }
+  }
 
  private:
-  const Storage& storage(int s) const { return d_.storages[static_cast<std::size_t>(s)]; }
-  bool in_arena(int s) const { return storage(s).kind == Storage::Kind::Temporary && storage(s).result < 0; }
-
-  void step(int now, const std::vector<int>& dying) {
-    const DraftStep& step = d_.steps[static_cast<std::size_t>(now)];
-    std::set<int> passed_on;
-    for (std::size_t o = 0; o < step.outs.size(); ++o) {
-      const int s = step.outs[o].storage;
-      const auto us = static_cast<std::size_t>(s);
-      if (!in_arena(s) || home_[us] >= 0) continue;
-      if (const int from = operand_for(step, static_cast<int>(o), now, passed_on); from >= 0) {
-        const auto uf = static_cast<std::size_t>(from);
-        at_[us] = at_[uf];
-        home_[us] = home_[uf];
-        passed_on.insert(from);
-      } else {
-        at_[us] = arena_.take(aligned(storage(s).bytes));
-        home_[us] = s;
-      }
-      ++shares_[static_cast<std::size_t>(home_[us])];
-      live_ += storage(s).device_bytes;
-    }
-    const std::int64_t scratch = step.control ? step.control->scratch_bytes() : 0;
-    scratch_.push_back(scratch > 0 ? arena_.take(aligned(scratch)) : 0);
-    if (scratch > 0) arena_.give(scratch_.back(), aligned(scratch));
-    peak_ = std::max(peak_, live_ + step.extra_device_bytes);
-    for (int s : dying) {
-      live_ -= storage(s).device_bytes;
-      const int home = home_[static_cast<std::size_t>(s)];
-      if (--shares_[static_cast<std::size_t>(home)] == 0) arena_.give(at(home), aligned(storage(home).bytes));
-    }
+  bool fits(std::size_t r, std::size_t param, bool in_place_only) const {
+    if (taken_[param]) return false;
+    const int from = param_storage_[param], to = *result_storage_[r];
+    const Storage &in = d_.at(from), &out = d_.at(to);
+    if (in.bytes != out.bytes || in.last == Storage::kForever || !out.born) return false;
+    if (in.last < out.born) return !in_place_only;
+    if (in.last != out.born) return false;
+    const DraftStep& step = d_.steps[static_cast<std::size_t>(*out.born)];
+    return std::any_of(step.in_place.begin(), step.in_place.end(), [&](auto pair) {
+      return step.outs[static_cast<std::size_t>(pair.first)].storage == to &&
+             step.ins[static_cast<std::size_t>(pair.second)].storage == from;
+    });
   }
-
-  // The operand that dies in this step and whose place its result `out` takes; -1 where there is none.
-  int operand_for(const DraftStep& step, int out, int now, const std::set<int>& passed_on) const {
-    const std::int64_t bytes = storage(step.outs[static_cast<std::size_t>(out)].storage).bytes;
-    for (auto [result, operand] : step.in_place) {
-      const int from = step.ins[static_cast<std::size_t>(operand)].storage;
-      if (result == out && in_arena(from) && storage(from).last == now && !passed_on.count(from) &&
-          storage(from).bytes >= bytes)
-        return from;
-    }
-    return -1;
+  void choose(ResultRef::Own& own, std::size_t param) {
+    own.donor = param;
+    taken_[param] = 1;
   }
 
   const Draft& d_;
-  std::vector<std::int64_t> at_;  // offset in the arena
-  std::vector<int> shares_;       // how many storages an interval of the arena still serves: by its first
-  std::vector<int> home_;         // the storage that took the interval
-  std::vector<std::int64_t> scratch_;
+  std::vector<ResultRef>& results_;
+  std::vector<int> param_storage_;
+  std::vector<std::optional<int>> result_storage_;  // of results with memory of their own
+  std::vector<char> taken_;
+};
+
+// Where the temporaries lie: steps are walked in order, an interval of the arena is given back when nobody needs it.
+class Temporaries {
+ public:
+  explicit Temporaries(const Draft& d) : d_(d), of_(d.storages.size()), shares_(d.storages.size(), 0) {
+    std::vector<std::vector<int>> dying(d.steps.size());
+    for (std::size_t s = 0; s < d.storages.size(); ++s) {
+      const Storage& st = d.storages[s];
+      if (st.in_arena() && st.born && *st.last < Storage::kForever)
+        dying[static_cast<std::size_t>(*st.last)].push_back(static_cast<int>(s));
+    }
+    for (std::size_t i = 0; i < d.steps.size(); ++i) {
+      const DraftStep& step = d.steps[i];
+      write(step, static_cast<int>(i));
+      const std::int64_t needs = step.control ? step.control->scratch_bytes() : 0;
+      scratch_.push_back(needs > 0 ? arena_.take(aligned(needs)) : 0);
+      if (needs > 0) arena_.give(scratch_.back(), aligned(needs));
+      peak_ = std::max(peak_, live_ + step.extra_device_bytes);
+      for (int s : dying[i]) end(s);
+    }
+  }
+  std::int64_t offset(int storage) const {  // what no step writes has no elements: it may lie anywhere
+    const auto& interval = of_[static_cast<std::size_t>(storage)];
+    return interval ? interval->offset : 0;
+  }
+  std::int64_t scratch(std::size_t step) const { return scratch_[step]; }
+  std::int64_t bytes() const { return arena_.end(); }
+  std::int64_t peak_device_bytes() const { return peak_; }
+
+ private:
+  struct Interval {
+    std::int64_t offset;
+    int owner;  // the storage that took it
+  };
+
+  void write(const DraftStep& step, int now) {
+    std::set<int> passed_on;
+    for (std::size_t o = 0; o < step.outs.size(); ++o) {
+      const int s = step.outs[o].storage;
+      auto& interval = of_[static_cast<std::size_t>(s)];
+      if (!d_.at(s).in_arena() || interval) continue;
+      if (auto from = dies_into(step, now, o, passed_on)) {
+        interval = of_[static_cast<std::size_t>(*from)];
+        passed_on.insert(*from);
+      } else {
+        interval = Interval{arena_.take(aligned(d_.at(s).bytes)), s};
+      }
+      ++shares_[static_cast<std::size_t>(interval->owner)];
+      live_ += d_.at(s).device_bytes;
+    }
+  }
+  // The operand that result o is written over.
+  std::optional<int> dies_into(const DraftStep& step, int now, std::size_t o, const std::set<int>& passed_on) const {
+    for (auto [result, operand] : step.in_place) {
+      const int from = step.ins[static_cast<std::size_t>(operand)].storage;
+      const Storage& st = d_.at(from);
+      if (result == static_cast<int>(o) && st.in_arena() && st.last == now && !passed_on.count(from) &&
+          st.bytes >= d_.at(step.outs[o].storage).bytes)
+        return from;
+    }
+    return std::nullopt;
+  }
+  void end(int s) {
+    const auto owner = static_cast<std::size_t>(of_[static_cast<std::size_t>(s)]->owner);
+    live_ -= d_.at(s).device_bytes;
+    if (--shares_[owner] == 0) arena_.give(of_[owner]->offset, aligned(d_.storages[owner].bytes));
+  }
+
+  const Draft& d_;
   Arena arena_;
+  std::vector<std::optional<Interval>> of_;  // by storage
+  std::vector<int> shares_;                  // by owner: how many storages its interval still serves
+  std::vector<std::int64_t> scratch_;        // by step
   std::int64_t live_ = 0, peak_ = 0;
 };
 
 Loc loc_of(const Ref& r, const Draft& d, const Temporaries& temporaries, Plan& plan) {
-  const Storage& s = d.storages[static_cast<std::size_t>(r.storage)];
   Loc l;
   l.offset = r.offset;
-  if (s.kind == Storage::Kind::Constant) {
-    l.offset += static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(s.data));
-  } else if (s.kind == Storage::Kind::Param) {
-    l.slot = s.param + 1;
-  } else if (s.result >= 0) {
-    l.slot = static_cast<std::int32_t>(plan.arena_slot()) + 1 + s.result;
+  const Storage& s = d.at(r.storage);
+  if (auto* constant = std::get_if<Storage::Constant>(&s.kind)) {
+    l.offset += static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(plan.constants[constant->index]->data()));
+  } else if (auto* param = std::get_if<Storage::Param>(&s.kind)) {
+    l.slot = static_cast<std::int32_t>(param->index) + 1;
+  } else if (auto result = std::get<Storage::Temporary>(s.kind).result) {
+    l.slot = static_cast<std::int32_t>(plan.arena_slot()) + 1 + static_cast<std::int32_t>(*result);
   } else {
     l.slot = static_cast<std::int32_t>(plan.arena_slot());
-    l.offset += temporaries.at(r.storage);
+    l.offset += temporaries.offset(r.storage);
   }
   if (!r.terms.empty()) {
     l.terms = static_cast<std::int32_t>(plan.terms.size());
@@ -209,29 +227,26 @@ int Draft::temporary(std::int64_t bytes, std::int64_t device_bytes) {
 }
 
 void Draft::add(DraftStep step) {
-  int now = static_cast<int>(steps.size());
-  for (const Ref& r : step.ins) {
-    Storage& s = storages[static_cast<std::size_t>(r.storage)];
-    if (s.last < now) s.last = now;
-  }
+  const int now = static_cast<int>(steps.size());
+  for (const Ref& r : step.ins) at(r.storage).last = std::max<std::optional<int>>(at(r.storage).last, now);
   for (const Ref& r : step.outs) {
-    Storage& s = storages[static_cast<std::size_t>(r.storage)];
-    if (s.born < 0) s.born = now;
-    if (s.last < now) s.last = now;
+    Storage& s = at(r.storage);
+    if (!s.born) s.born = now;
+    s.last = std::max<std::optional<int>>(s.last, now);
   }
   steps.push_back(std::move(step));
 }
 
-Finished finish(Draft d, const std::vector<int>& wanted, std::vector<ResultRef>& results) {
-  choose_donors(d, wanted, results);
+Finished finish(Draft d, const Donors* wanted, std::vector<ResultRef>& results) {
+  DonorChoice(d, results).run(wanted);
   const Temporaries temporaries(d);
   Finished out;
-  out.peak_device_bytes = temporaries.peak_device_bytes();
   Plan& plan = out.plan;
   plan.params = d.params;
   plan.results = results.size();
   plan.constants = std::move(d.constants);
-  plan.arena = temporaries.arena();
+  plan.arena = temporaries.bytes();
+  out.peak_device_bytes = temporaries.peak_device_bytes();
   for (std::size_t i = 0; i < d.steps.size(); ++i) {
     DraftStep& draft = d.steps[i];
     Step s;
@@ -243,7 +258,8 @@ Finished finish(Draft d, const std::vector<int>& wanted, std::vector<ResultRef>&
     s.span = draft.span;
     for (const Ref& r : draft.ins) plan.locs.push_back(loc_of(r, d, temporaries, plan));
     for (const Ref& r : draft.outs) plan.locs.push_back(loc_of(r, d, temporaries, plan));
-    if (s.control) plan.locs.push_back({static_cast<std::int32_t>(plan.arena_slot()), -1, temporaries.scratch(i)});
+    if (s.control)
+      plan.locs.push_back({static_cast<std::int32_t>(plan.arena_slot()), Loc::kNoTerms, temporaries.scratch(i)});
     plan.steps.push_back(std::move(s));
   }
   return out;

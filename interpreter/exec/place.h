@@ -34,8 +34,10 @@ struct Dim {  // one dimension of memory, in elements
   bool operator==(const Dim&) const = default;
 };
 
+inline constexpr int kNoStorage = -1;  // of a place that only says how something would lie
+
 struct Place {
-  int storage = -1;
+  int storage = kNoStorage;
   DType dtype = DType::F32;
   AxisSet distinct;  // axes along which blocks differ; never axes of size 1
   Strides device;    // one for each of them, in mesh order

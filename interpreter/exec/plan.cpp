@@ -36,7 +36,7 @@ void Plan::run(Run& r, char* const* base) const {
     const Loc* loc = locs.data() + s.first;
     for (std::size_t i = 0; i < n; ++i) {
       std::int64_t offset = loc[i].offset;
-      if (loc[i].terms >= 0)
+      if (loc[i].terms != Loc::kNoTerms)
         for (auto [axis, step] : terms[static_cast<std::size_t>(loc[i].terms)]) offset += step * r.coordinates[axis];
       at[i] = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(base[loc[i].slot]) +
                                       static_cast<std::uintptr_t>(offset));

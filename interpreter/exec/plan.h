@@ -25,9 +25,10 @@ struct Run {
 // Address of the first element: base[slot] + offset (+ stride times coordinate of each term). Slot 0 is address 0:
 // constants.
 struct Loc {
+  static constexpr std::int32_t kNoTerms = -1;
   std::int32_t slot = 0;
-  std::int32_t terms = -1;  // index into Plan::terms
-  std::int64_t offset = 0;  // bytes
+  std::int32_t terms = kNoTerms;  // index into Plan::terms
+  std::int64_t offset = 0;        // bytes
 };
 
 class Control {  // an instruction that is more than one kernel call

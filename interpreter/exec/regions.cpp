@@ -7,7 +7,7 @@
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/control.h"
 #include "interpreter/exec/lowering.h"
-#include "interpreter/transform/distinct.h"
+#include "interpreter/ir/region_edges.h"
 
 namespace shard::exec {
 
@@ -49,15 +49,13 @@ std::string names(AxisSet axes, const Mesh& mesh) {
 void refuse_communication(const Node& n, AxisSet blocks, const Mesh* mesh) {
   if (blocks.empty()) return;
   for (const auto& region : n.regions)
-    if (const Node* found = transform::collective_over(*region, blocks, *mesh))
+    if (const Node* found = ir::collective_over(*region, blocks))
       throw grammar::Error("collective", n.span,
                            "the condition differs between the devices along " + names(blocks, *mesh) +
                                ", so what it decides may not communicate there",
                            {"it holds `" + std::string(found->op->name) + "`",
                             "make the condition the same everywhere first, for example with pmax"});
 }
-
-std::size_t count(const Node& n, const char* name) { return static_cast<std::size_t>(n.attrs.integer(name)); }
 
 }  // namespace
 
@@ -68,16 +66,16 @@ Body compile_body(const BodyCall& call, const LoweringContext& around) {
   lowering.finish_results(call.results, &call.wanted);
   Body body;
   body.results = lowering.draft().results;
-  Finished done = finish(std::move(lowering.draft()), call.wanted, body.results);
+  Finished done = finish(std::move(lowering.draft()), &call.wanted, body.results);
   body.plan = std::move(done.plan);
   body.peak_device_bytes = done.peak_device_bytes;
   return body;
 }
 
-Place Lowering::arranged(DType dtype, AxisSet outer, std::int64_t length, AxisSet inner, Shape row) {
+Place Lowering::arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row) {
   Shape shape = std::move(row);
-  if (length >= 0) shape.insert(shape.begin(), length);
-  Anchors axes = anchored(outer, 0), within = anchored(inner, length >= 0 ? 1 : 0);
+  if (length) shape.insert(shape.begin(), *length);
+  Anchors axes = anchored(outer, 0), within = anchored(inner, length ? 1 : 0);
   axes.insert(axes.end(), within.begin(), within.end());
   return fresh(dtype, axes, std::move(shape));
 }
@@ -117,7 +115,7 @@ Carried carry_of(const std::vector<Place>& in, std::size_t first, std::size_t ca
   for (std::size_t i = 0; i < carry; ++i) {
     Place one = behind(in[first + i], 0, blocks);
     c.bytes.push_back(bytes_of(one, mesh));
-    c.same.push_back(body.results[i].donor >= 0);
+    c.same.push_back(std::get<ResultRef::Own>(body.results[i].from).donor.has_value());
     c.buffers.push_back(c.scratch);
     if (!c.same.back()) c.scratch += in_cache_lines(c.bytes.back());
     bool alone =
@@ -138,37 +136,41 @@ std::int64_t extra(const Body& body, const Carried& c, const std::vector<Place>&
 }  // namespace
 
 void Lowering::emit_scan(const Node& n) {
+  const ir::ScanWiring says = ir::scan_wiring(n.attrs);
   auto s = std::make_shared<ScanLoop>();
-  s->consts = count(n, "consts");
-  s->carry = count(n, "carry");
+  s->consts = says.consts;
+  s->carry = says.carry;
   s->rows = n.inputs.size() - s->consts - s->carry;
   s->stacked = n.outputs.size() - s->carry;
-  s->length = n.attrs.integer("length");
-  s->reverse = n.attrs.has("reverse") && n.attrs.flag("reverse");
+  s->length = says.length;
+  s->reverse = says.reverse;
 
   BodyCall call{n.regions[0], inside(n).regions[0]};
   std::vector<Place> in, out;
-  for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-    bool carried = i >= s->consts && i < s->consts + s->carry, row = i >= s->consts + s->carry;
-    Place p = carried ? dense(place(n.inputs[i]), axes(n.outputs[i - s->consts])) : place(n.inputs[i]);
-    if (row) s->row_step.push_back(p.strides[0] * static_cast<std::int64_t>(runtime::size_of(p.dtype)));
-    in.push_back(p);
-    Place seen = behind(row ? row_of(p) : p, i, {});
-    if (carried) seen.splat.reset();
-    call.whole.push_back(carried ? bytes_of(seen, mesh_) : 0);
-    call.params.push_back(std::move(seen));
-  }
-  for (std::size_t i = 0; i < n.outputs.size(); ++i) {
-    bool carried = i < s->carry;
-    const AxisSet differs = axes(n.outputs[i]);
+  const auto row_bytes = [](const Place& p) {
+    return p.strides[0] * static_cast<std::int64_t>(runtime::size_of(p.dtype));
+  };
+  for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
+    if (e.operand) {
+      Place p = place(n.inputs[*e.operand]);
+      if (e.carried()) p = dense(p, axes(n.outputs[*e.output]));
+      if (e.rows) s->row_step.push_back(row_bytes(p));
+      in.push_back(p);
+      Place seen = behind(e.rows ? row_of(p) : p, *e.operand, {});
+      if (e.carried()) seen.splat.reset();
+      call.whole.push_back(e.carried() ? bytes_of(seen, mesh_) : 0);
+      call.params.push_back(std::move(seen));
+    }
+    if (!e.output) continue;
+    const ir::Type& t = type(n.outputs[*e.output]);
+    const AxisSet differs = axes(n.outputs[*e.output]);
     call.results.push_back(differs);
-    call.wanted.push_back(carried ? static_cast<int>(s->consts + i) : -2);
-    const ir::Type& t = type(n.outputs[i]);
-    if (carried) {
-      out.push_back(fresh(t.dtype, differs, t.shape));
-    } else {
+    call.wanted.push_back(e.carried() ? e.operand : std::nullopt);
+    if (e.rows) {
       out.push_back(arranged(t.dtype, {}, t.shape[0], differs, Shape(t.shape.begin() + 1, t.shape.end())));
-      s->stacked_step.push_back(out.back().strides[0] * static_cast<std::int64_t>(runtime::size_of(t.dtype)));
+      s->stacked_step.push_back(row_bytes(out.back()));
+    } else {
+      out.push_back(fresh(t.dtype, differs, t.shape));
     }
   }
   Body body = compile_body(call, around_);
@@ -187,48 +189,48 @@ void Lowering::emit_scan(const Node& n) {
 void Lowering::emit_while(const Node& n) {
   const AxisSet blocks = inside(n).blocks;
   refuse_communication(n, blocks, mesh_);
+  const ir::RegionEdges wiring = ir::region_edges(n);
+  const ir::WhileWiring says = ir::while_wiring(n.attrs);
   auto w = std::make_shared<WhileLoop>();
-  w->condition_consts = count(n, "cond_consts");
-  w->body_consts = count(n, "body_consts");
+  w->condition_consts = says.cond_consts;
+  w->body_consts = says.body_consts;
   std::size_t first = w->condition_consts + w->body_consts;
   w->carry = n.inputs.size() - first;
   LoweringContext around = around_;
   around.frozen |= blocks;
 
-  BodyCall ask{n.regions[0], inside(n).regions[0]}, call{n.regions[1], inside(n).regions[1]};
+  BodyCall calls[] = {{n.regions[0], inside(n).regions[0]}, {n.regions[1], inside(n).regions[1]}};
   std::vector<Place> in, out;
-  auto give = [&](BodyCall& to, const Place& p, std::int64_t whole) {
-    Place seen = behind(p, to.params.size(), blocks);
-    if (whole) seen.splat.reset();
-    to.params.push_back(std::move(seen));
-    to.whole.push_back(whole);
-  };
-  for (std::size_t i = 0; i < first; ++i) {
-    in.push_back(place(n.inputs[i]));
-    give(i < w->condition_consts ? ask : call, in.back(), 0);
-  }
-  for (std::size_t i = 0; i < w->carry; ++i) {
-    const AxisSet differs = axes(n.outputs[i]);
-    ir::Var v = n.inputs[first + i];
-    const ir::Type& t = type(v);
-    Place start = dense(place(v), differs);
-    if (!blocks.empty()) {  // each block's part in one piece
-      Place ordered = arranged(t.dtype, blocks, -1, differs - blocks, t.shape);
-      copy_into(start, ordered);
-      start = ordered;
+  for (const ir::RegionEdge& e : wiring.edges) {
+    const ir::Var v = n.inputs[*e.operand];
+    Place start = place(v);
+    if (e.carried()) {
+      const ir::Type& t = type(v);
+      const AxisSet differs = axes(n.outputs[*e.output]);
+      start = dense(start, differs);
+      if (!blocks.empty()) {  // each block's part in one piece
+        Place ordered = arranged(t.dtype, blocks, std::nullopt, differs - blocks, t.shape);
+        copy_into(start, ordered);
+        start = ordered;
+      }
+      out.push_back(blocks.empty() ? fresh(t.dtype, differs, t.shape)
+                                   : arranged(t.dtype, blocks, std::nullopt, differs - blocks, t.shape));
+      BodyCall& body = calls[e.results[0].region];
+      body.results.push_back(differs - blocks);
+      body.wanted.emplace_back(e.params.back().index);
     }
     in.push_back(start);
-    std::int64_t whole = bytes_of(behind(start, 0, blocks), mesh_);
-    give(ask, start, 0);
-    give(call, start, whole);
-    call.results.push_back(differs - blocks);
-    call.wanted.push_back(static_cast<int>(w->body_consts + i));
-    out.push_back(blocks.empty() ? fresh(t.dtype, differs, t.shape)
-                                 : arranged(t.dtype, blocks, -1, differs - blocks, t.shape));
+    for (const ir::RegionPort& p : e.params) {
+      const bool overwritten = e.carried() && p.region == e.results[0].region;
+      Place seen = behind(start, p.index, blocks);
+      if (overwritten) seen.splat.reset();
+      calls[p.region].whole.push_back(overwritten ? bytes_of(seen, mesh_) : 0);
+      calls[p.region].params.push_back(std::move(seen));
+    }
   }
-  ask.results.push_back({});
-  ask.wanted.push_back(-2);
-  Body condition = compile_body(ask, around), body = compile_body(call, around);
+  calls[wiring.verdict->region].results.push_back({});
+  calls[wiring.verdict->region].wanted.push_back(std::nullopt);
+  Body condition = compile_body(calls[0], around), body = compile_body(calls[1], around);
   Carried c = carry_of(in, first, w->carry, body, blocks, mesh_);
   std::int64_t more = extra(body, c, in, first) + condition.peak_device_bytes;
   w->carry_bytes = c.bytes;
@@ -254,19 +256,20 @@ void Lowering::emit_branch(const Node& n) {
   for (ir::Var v : n.outputs) {
     const ir::Type& t = type(v);
     out.push_back(blocks.empty() ? fresh(t.dtype, axes(v), t.shape)
-                                 : arranged(t.dtype, blocks, -1, axes(v) - blocks, t.shape));
+                                 : arranged(t.dtype, blocks, std::nullopt, axes(v) - blocks, t.shape));
   }
   auto choice = std::make_shared<BranchChoice>();
   std::int64_t more = 0;
   for (std::size_t r = 0; r < 2; ++r) {
     BodyCall call{n.regions[r], inside(n).regions[r]};
-    for (std::size_t i = 1; i < in.size(); ++i) {
-      call.params.push_back(behind(in[i], i - 1, blocks));
+    for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
+      if (!e.operand) continue;
+      call.params.push_back(behind(in[*e.operand], call.params.size(), blocks));
       call.whole.push_back(0);
     }
     for (ir::Var v : n.outputs) {
       call.results.push_back(axes(v) - blocks);
-      call.wanted.push_back(-2);
+      call.wanted.push_back(std::nullopt);
     }
     Body body = compile_body(call, around);
     more = std::max(more, body.peak_device_bytes);

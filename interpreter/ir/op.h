@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "interpreter/ir/collective.h"
 #include "interpreter/ir/elsewhere.h"
 #include "interpreter/ir/factors.h"
 #include "interpreter/ir/graph.h"
@@ -145,25 +146,6 @@ enum class Structure : std::uint8_t {
 };
 using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, ViewOf, Compose, Structure>;
 
-// ---- comm: collectives only (local level) ----
-// attrs common to all: axes (Ints of AxisId, major first), mesh (Layout without dims; may be left out where an
-// operand's type has the mesh), written (false: inserted by the partitioner; left out: by the program), groups (Ints,
-// the groups one after another) with group_size. Dimensions count from the end: `axis` of an untiled gather and
-// `concat` of an untiled exchange in the result, all others in the operand.
-enum class Comm : std::uint8_t {
-  None,
-  Sum,
-  Max,
-  Min,         // attrs axes; psum, pmax, pmin
-  Gather,      // all_gather: attrs axes, axis (dimension, from the end), tiled
-  ScatterSum,  // psum_scatter: attrs axes, axis, tiled
-  AllToAll,    // attrs axes, split, concat, tiled
-  Permute,     // ppermute: attrs axes, pairs
-  Index,       // axis_index: attrs axes; no operand
-  Cast,        // pcast: attrs axes, to; moves nothing
-  Slice,       // own part of a value that is equal everywhere: attrs axes, axis; moves nothing
-};
-
 // ---- partition override: the local form of one operation where a factor map is not enough ----
 struct LocalCall {
   const OpCall& call;  // global types and attributes
@@ -205,7 +187,7 @@ struct OpDef {
   KernelSumFn kernel_sum = {};  // with a sum over devices behind it: contractions
   bool any_order = false;       // the kernels write results whose dimensions lie in any order, not row-major only
   double flops = 1;             // per point of the factor space
-  Comm comm = Comm::None;
+  std::optional<Collective> comm = {};  // collectives only (local level): collective.h
   // Explicit mode refuses what the partitioner could do: a sentence with the facts, or nothing.
   std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> explicit_refuses = {};
   PartitionFn partition = {};
@@ -224,6 +206,10 @@ inline const Structure* structure_of(const OpDef& op) { return std::get_if<Struc
 inline bool shows_all(const OpDef& op) {
   auto* view = std::get_if<ViewOf>(&op.kernel);
   return view && !view->part;
+}
+// The sum over all devices along some axes, on each of them.
+inline bool sums_all(const OpDef& op) {
+  return op.comm && op.comm->combines_all() && op.comm->combine == runtime::Reduce::Sum;
 }
 inline bool is_effect(const OpDef& op) {
   auto* s = structure_of(op);

@@ -33,7 +33,7 @@ void verify(const Graph& g, bool per_device) {
   for (const Node& n : g.nodes) {
     if (!n.op) broken("L4 a node has no operation", g, &n);
     if (is_composite(*n.op)) broken("L5 a composite was not expanded", g, &n);
-    if (n.op->comm != Comm::None && !per_device) broken("L6 a collective in a global graph", g, &n);
+    if (n.op->comm && !per_device) broken("L6 a collective in a global graph", g, &n);
     for (Var v : n.inputs) use(v, &n);
     for (Var v : n.outputs) define(v, &n);
     for (const auto& r : n.regions) {

@@ -3,29 +3,14 @@
 
 #include <algorithm>
 
-#include "interpreter/ir/comm_cost.h"
-#include "interpreter/ir/op.h"
+#include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/layout.h"
 
 namespace shard::transform {
 namespace {
 
-using ir::Comm;
 using ir::Node;
 using ir::Structure;
-
-const char* kind_of(Comm c) {
-  switch (c) {
-    case Comm::Sum: return "psum";
-    case Comm::Max: return "pmax";
-    case Comm::Min: return "pmin";
-    case Comm::Gather: return "all_gather";
-    case Comm::ScatterSum: return "psum_scatter";
-    case Comm::AllToAll: return "all_to_all";
-    case Comm::Permute: return "ppermute";
-    default: return nullptr;  // moves nothing
-  }
-}
 
 // What one device gives. Several operands of one collective go one after another.
 std::int64_t given(const ir::Graph& g, const Node& n) {
@@ -70,9 +55,9 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
   double devices = mesh ? static_cast<double>(mesh->size()) : 1;
   for (const Node& n : g.nodes) {
     const Structure* s = ir::structure_of(*n.op);
-    if (const char* kind = kind_of(n.op->comm); kind && mesh) {
+    if (n.op->comm && n.op->comm->communicates() && mesh) {
       CommRecord r;
-      r.kind = kind;
+      r.kind = n.op->name;
       r.written = !n.attrs.has("written") || n.attrs.flag("written");
       std::int64_t taking_part = 1;
       for (auto a : axes_of(n, *mesh)) {
@@ -80,11 +65,11 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
         taking_part *= mesh->size_of(a);
       }
       std::int64_t together = n.attrs.has("groups") ? n.attrs.integer("group_size") : taking_part;
-      r.bytes = ir::comm_cost(n.op->comm, given(g, n), together).bytes;
+      r.bytes = ir::comm_cost(*n.op->comm, given(g, n), together).bytes;
       r.span = n.span;
       if (taking_part > 1 || r.written) out.comm.push_back(std::move(r));
     } else if (s && *s == Structure::Scan) {
-      add(out, account(*n.regions[0], mesh), n.attrs.integer("length"));
+      add(out, account(*n.regions[0], mesh), ir::scan_wiring(n.attrs).length);
     } else if (s && *s == Structure::Branch) {
       Account a = account(*n.regions[0], mesh), b = account(*n.regions[1], mesh);
       double flops = std::max(a.flops, b.flops);

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "interpreter/ir/op.h"
+#include "interpreter/ir/region_edges.h"
 
 namespace shard::transform {
 
-using ir::Comm;
 using ir::Node;
-using ir::Structure;
 using runtime::AxisId;
 using runtime::AxisSet;
 using runtime::Mesh;
@@ -24,37 +22,10 @@ AxisSet set_of(const std::vector<AxisId>& axes) {
   return s;
 }
 
-// A permutation that hands the same value to everyone gives that value.
-bool reaches_all(const Node& n, const Mesh& mesh) {
+AxisSet after(const Node& n, AxisSet in, const Mesh& mesh) {
   std::int64_t devices = 1;
   for (AxisId a : axes_of(n, mesh)) devices *= mesh.size_of(a);
-  std::vector<bool> got(static_cast<std::size_t>(devices), false);
-  for (auto [from, to] : n.attrs.pairs("pairs"))
-    if (to >= 0 && to < devices) got[static_cast<std::size_t>(to)] = true;
-  for (bool g : got)
-    if (!g) return false;
-  return true;
-}
-
-AxisSet after(const Node& n, AxisSet in, const Mesh& mesh) {
-  AxisSet axes = set_of(axes_of(n, mesh, true));
-  bool groups = n.attrs.has("groups");
-  switch (n.op->comm) {
-    case Comm::Sum:
-    case Comm::Max:
-    case Comm::Min:
-    case Comm::Gather:
-      if (groups) return (in & axes).empty() ? in : in | axes;
-      return in - axes;
-    case Comm::ScatterSum:
-    case Comm::AllToAll:
-    case Comm::Index:
-    case Comm::Slice: return in | axes;
-    case Comm::Permute: return (in & axes).empty() && reaches_all(n, mesh) ? in : in | axes;
-    case Comm::Cast:
-    case Comm::None: return in;
-  }
-  return in;
+  return ir::differing(*n.op->comm, n.attrs, in, set_of(axes_of(n, mesh, true)), devices);
 }
 
 bool grow(AxisSet& s, AxisSet by) {
@@ -85,10 +56,10 @@ class Analysis {
       const Node& n = g.nodes[i];
       AxisSet all;
       for (ir::Var v : n.inputs) all |= d.of[at(v)];
-      if (const Structure* s = ir::structure_of(*n.op); s && !n.regions.empty())
-        region(n, *s, d, d.inside[i]);
+      if (!n.regions.empty())
+        regions(n, d, d.inside[i]);
       else
-        for (ir::Var v : n.outputs) d.of[at(v)] = n.op->comm != Comm::None && mesh_ ? after(n, all, *mesh_) : all;
+        for (ir::Var v : n.outputs) d.of[at(v)] = n.op->comm && mesh_ ? after(n, all, *mesh_) : all;
     }
   }
 
@@ -103,72 +74,34 @@ class Analysis {
   }
 
  private:
-  static AxisSet result(const Node& n, const Distinct::Inside& inside, std::size_t region, std::size_t i) {
-    return inside.regions[region].of[at(n.regions[region]->results[i])];
-  }
-  // Parameters first .. first + count of a region take what the inputs from `from` have.
-  static void give(const Node& n, const Distinct& outer, Distinct::Inside& inside, std::size_t region,
-                   std::size_t first, std::size_t from, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i)
-      grow(inside.regions[region].of[at(n.regions[region]->params[first + i])], outer.of[at(n.inputs[from + i])]);
-  }
-
-  void region(const Node& n, Structure kind, Distinct& d, Distinct::Inside& inside) {
-    if (kind == Structure::Scan) return scan(n, d, inside);
-    if (kind == Structure::While) return while_loop(n, d, inside);
-    if (kind == Structure::Branch) return branch(n, d, inside);
-    give(n, d, inside, 0, 0, 0, n.inputs.size());
-    visit(*n.regions[0], inside.regions[0]);
-    for (std::size_t i = 0; i < n.outputs.size(); ++i) d.of[at(n.outputs[i])] = result(n, inside, 0, i);
-  }
-
-  void branch(const Node& n, Distinct& d, Distinct::Inside& inside) {
-    inside.blocks = d.of[at(n.inputs[0])];
-    for (std::size_t r = 0; r < n.regions.size(); ++r) {
-      give(n, d, inside, r, 0, 1, n.inputs.size() - 1);
-      visit(*n.regions[r], inside.regions[r]);
-    }
-    for (std::size_t i = 0; i < n.outputs.size(); ++i) {
+  // What flows along an edge differs along the same axes in all its places; what a loop or branch decides differs, with
+  // what decides it, in all its results.
+  void regions(const Node& n, Distinct& d, Distinct::Inside& inside) {
+    const ir::RegionEdges wiring = ir::region_edges(n);
+    const auto param = [&](const ir::RegionPort& p) -> AxisSet& {
+      return inside.regions[p.region].of[at(n.regions[p.region]->params[p.index])];
+    };
+    const auto result = [&](const ir::RegionPort& p) {
+      return inside.regions[p.region].of[at(n.regions[p.region]->results[p.index])];
+    };
+    const auto given = [&](const ir::RegionEdge& e) {
       AxisSet all = inside.blocks;
-      for (std::size_t r = 0; r < n.regions.size(); ++r) all |= result(n, inside, r, i);
-      d.of[at(n.outputs[i])] = all;
-    }
-  }
-
-  void scan(const Node& n, Distinct& d, Distinct::Inside& inside) {
-    const std::size_t first = count(n, "consts"), carry = count(n, "carry");
-    Distinct& body = inside.regions[0];
-    give(n, d, inside, 0, 0, 0, n.inputs.size());
+      for (const ir::RegionPort& p : e.results) all |= result(p);
+      return all;
+    };
+    if (wiring.chooser) inside.blocks = d.of[at(n.inputs[*wiring.chooser])];
+    for (const ir::RegionEdge& e : wiring.edges)
+      for (const ir::RegionPort& p : e.params) grow(param(p), d.of[at(n.inputs[*e.operand])]);
     for (bool more = true; more;) {
       more = false;
-      visit(*n.regions[0], body);
-      for (std::size_t i = 0; i < carry; ++i)
-        more |= grow(body.of[at(n.regions[0]->params[first + i])], result(n, inside, 0, i));
+      for (std::size_t r = 0; r < n.regions.size(); ++r) visit(*n.regions[r], inside.regions[r]);
+      if (wiring.verdict) inside.blocks |= result(*wiring.verdict);
+      for (const ir::RegionEdge& e : wiring.edges)
+        if (e.carried())
+          for (const ir::RegionPort& p : e.params) more |= grow(param(p), given(e));
     }
-    for (std::size_t i = 0; i < n.outputs.size(); ++i)
-      d.of[at(n.outputs[i])] = i < carry ? body.of[at(n.regions[0]->params[first + i])] : result(n, inside, 0, i);
-  }
-
-  void while_loop(const Node& n, Distinct& d, Distinct::Inside& inside) {
-    const std::size_t asks = count(n, "cond_consts"), takes = count(n, "body_consts"), carry = n.outputs.size();
-    const auto& ask = n.regions[0];
-    const auto& body = n.regions[1];
-    give(n, d, inside, 0, 0, 0, asks);
-    give(n, d, inside, 0, asks, asks + takes, carry);
-    give(n, d, inside, 1, 0, asks, takes);
-    give(n, d, inside, 1, takes, asks + takes, carry);
-    for (bool more = true; more;) {
-      more = false;
-      visit(*ask, inside.regions[0]);
-      inside.blocks |= result(n, inside, 0, 0);
-      visit(*body, inside.regions[1]);
-      for (std::size_t i = 0; i < carry; ++i) {
-        const AxisSet by = result(n, inside, 1, i) | inside.blocks;
-        more |= grow(inside.regions[0].of[at(ask->params[asks + i])], by);
-        more |= grow(inside.regions[1].of[at(body->params[takes + i])], by);
-      }
-    }
-    for (std::size_t i = 0; i < carry; ++i) d.of[at(n.outputs[i])] = inside.regions[1].of[at(body->params[takes + i])];
+    for (const ir::RegionEdge& e : wiring.edges)
+      if (e.output) d.of[at(n.outputs[*e.output])] = e.carried() ? param(e.params.back()) : given(e);
   }
 
   const Mesh* mesh_;
@@ -210,28 +143,14 @@ void verify(const Distinct& distinct, const ir::Graph& g, const Mesh* mesh) {
       for (AxisSet s : inside.regions[r].of)
         if (!(s & inside.blocks).empty()) refuse(n, "what runs block by block differs between the blocks");
     }
-    const Structure* kind = ir::structure_of(*n.op);
-    if (!kind || (*kind != Structure::Scan && *kind != Structure::While)) continue;
-    const std::size_t first = *kind == Structure::Scan ? count(n, "consts") : count(n, "body_consts");
-    const std::size_t carry = *kind == Structure::Scan ? count(n, "carry") : n.outputs.size();
-    const ir::Graph& body = *n.regions.back();
-    const Distinct& in = inside.regions.back();
-    for (std::size_t c = 0; c < carry; ++c)
-      if (!in.of[at(body.params[first + c])].contains(in.of[at(body.results[c])]))
-        refuse(n, "a turn gives back more than it takes");
+    for (const ir::RegionEdge& e : ir::region_edges(n).edges)
+      for (const ir::RegionPort& to : e.params)
+        for (const ir::RegionPort& from : e.results) {
+          const AxisSet takes = inside.regions[to.region].of[at(n.regions[to.region]->params[to.index])];
+          if (!takes.contains(inside.regions[from.region].of[at(n.regions[from.region]->results[from.index])]))
+            refuse(n, "a turn gives back more than it takes");
+        }
   }
-}
-
-const Node* collective_over(const ir::Graph& g, AxisSet axes, const Mesh& mesh) {
-  for (const Node& n : g.nodes) {
-    Comm c = n.op->comm;
-    if (c != Comm::None && c != Comm::Cast && c != Comm::Index && c != Comm::Slice &&
-        !(set_of(axes_of(n, mesh, true)) & axes).empty())
-      return &n;
-    for (const auto& r : n.regions)
-      if (const Node* found = collective_over(*r, axes, mesh)) return found;
-  }
-  return nullptr;
 }
 
 }  // namespace shard::transform

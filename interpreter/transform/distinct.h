@@ -30,7 +30,4 @@ void verify(const Distinct& distinct, const ir::Graph& g, const runtime::Mesh* m
 // `axes` of a collective; without those of size 1 where `real` is set.
 std::vector<runtime::AxisId> axes_of(const ir::Node& node, const runtime::Mesh& mesh, bool real = false);
 
-// A collective other than `axis_index`, `own_slice` and `pcast` over one of `axes` inside: the node, or null.
-const ir::Node* collective_over(const ir::Graph& g, runtime::AxisSet axes, const runtime::Mesh& mesh);
-
 }  // namespace shard::transform

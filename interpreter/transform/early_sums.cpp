@@ -10,7 +10,6 @@
 namespace shard::transform {
 namespace {
 
-using ir::Comm;
 using ir::Node;
 using ir::Var;
 using ir::Vars;
@@ -49,7 +48,7 @@ class EarlySums {
       ir::SpanScope scope(b_, n.span);
       if (rewritten(n)) {
         Var whole = moves(n) ? pushed(n.inputs[0], n) : sum(n.inputs[0], n);
-        if (n.op->comm == Comm::ScatterSum) {
+        if (n.op->comm->split) {
           ir::Attrs attrs = n.attrs;
           attrs.erase("tiled");
           whole = b_.append(*b_.core().own_slice, {whole}, std::move(attrs), {}, {g_.type(n.outputs[0])}).at(0);
@@ -84,10 +83,11 @@ class EarlySums {
     return s;
   }
   static bool sums(const Node& n) {
-    bool part = n.op->comm == Comm::ScatterSum && n.attrs.has("tiled") && n.attrs.flag("tiled");
-    return (n.op->comm == Comm::Sum || part) && !n.attrs.has("groups");
+    const auto& c = n.op->comm;
+    if (!c || c->combine != runtime::Reduce::Sum || c->join || n.attrs.has("groups")) return false;
+    return !c->split || ir::tiled(*c, n.attrs);
   }
-  bool rewritten(const Node& n) const { return sums(n) && (moves(n) || n.op->comm == Comm::ScatterSum); }
+  bool rewritten(const Node& n) const { return sums(n) && (moves(n) || n.op->comm->split); }
   bool differs(Var v, AxisSet over) const { return !(distinct_[at(v)] & over).empty(); }
 
   // Operands of the node that makes v through which a sum over these axes passes; empty where it does not pass: where

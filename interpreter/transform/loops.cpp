@@ -216,8 +216,7 @@ class Hoister {
   }
 
   static bool movable(const Graph& body, const Node& n, const Vars& outside) {
-    if (n.inputs.empty() || !n.regions.empty() || ir::is_effect(*n.op) || n.op->comm != ir::Comm::None ||
-        n.attrs.has("barrier"))
+    if (n.inputs.empty() || !n.regions.empty() || ir::is_effect(*n.op) || n.op->comm || n.attrs.has("barrier"))
       return false;
     std::int64_t in = 0, out = 0;
     for (Var v : n.inputs) {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "interpreter/ir/comm_cost.h"
+#include "interpreter/ir/collective.h"
 
 namespace shard::transform {
 namespace {
@@ -28,8 +28,8 @@ struct Cost {
   Cost operator+(const Cost& o) const { return {sent + o.sent, collectives + o.collectives, steps + o.steps}; }
 };
 
-Cost communicating(ir::Comm kind, std::int64_t bytes, std::int64_t devices) {
-  return {ir::comm_cost(kind, bytes, devices).sent, 1, 1};
+Cost communicating(const ir::Collective& c, std::int64_t bytes, std::int64_t devices) {
+  return {ir::comm_cost(c, bytes, devices).sent, 1, 1};
 }
 
 struct Reached {
@@ -132,7 +132,7 @@ class Search {
       std::int64_t n = count(all);
       State next = s;
       next.pending = 0;
-      out.push_back({next, {Move::Kind::Reduce, all}, communicating(ir::Comm::Sum, bytes, n)});
+      out.push_back({next, {Move::Kind::Reduce, all}, communicating({.combine = runtime::Reduce::Sum}, bytes, n)});
     }
     for (std::size_t d = 0; d < s.split.size(); ++d) {
       for (AxisId a : wanted_.list()) {
@@ -146,7 +146,7 @@ class Search {
         if (scatter)
           out.push_back({next,
                          {Move::Kind::ScatterReduce, {a}, static_cast<int>(d)},
-                         communicating(ir::Comm::ScatterSum, bytes, n)});
+                         communicating({.combine = runtime::Reduce::Sum, .split = "axis"}, bytes, n)});
         else
           out.push_back({next, {Move::Kind::Slice, {a}, static_cast<int>(d)}, {0, 0, 1}});
       }
@@ -156,7 +156,7 @@ class Search {
         State next = s;
         next.split[d].resize(k);
         out.push_back(
-            {next, {Move::Kind::Gather, tail, static_cast<int>(d)}, communicating(ir::Comm::Gather, bytes, n)});
+            {next, {Move::Kind::Gather, tail, static_cast<int>(d)}, communicating({.join = "axis"}, bytes, n)});
         for (std::size_t e = 0; e < s.split.size(); ++e) {
           if (e == d) continue;
           State moved = next;
@@ -164,7 +164,7 @@ class Search {
           if (fits(moved.split, e))
             out.push_back({moved,
                            {Move::Kind::Exchange, tail, static_cast<int>(d), static_cast<int>(e)},
-                           communicating(ir::Comm::AllToAll, bytes, n)});
+                           communicating({.split = "split", .join = "concat"}, bytes, n)});
         }
       }
     }
@@ -187,7 +187,7 @@ class Search {
   void arrange(const State& s, std::int64_t bytes, State& next, AxisSet used, std::size_t d,
                std::vector<Neighbour>& out) const {
     if (d == s.split.size()) {
-      if (next != s) out.push_back({next, {Move::Kind::Permute, {}}, communicating(ir::Comm::Permute, bytes, 1)});
+      if (next != s) out.push_back({next, {Move::Kind::Permute, {}}, communicating({.pairs = true}, bytes, 1)});
       return;
     }
     std::int64_t want = count(s.split[d]), have = count(next.split[d]);

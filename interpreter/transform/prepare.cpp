@@ -86,7 +86,7 @@ class ConstantSplitter {
     Vars now(g_.types.size());
     for (Var p : g_.params) now[at(p)] = b.param(g_.type(p));
     for (const Node& n : g_.nodes) {
-      bool free = n.outputs.size() == 1 && n.regions.empty() && n.op->comm == ir::Comm::None && !ir::is_effect(*n.op) &&
+      bool free = n.outputs.size() == 1 && n.regions.empty() && !n.op->comm && !ir::is_effect(*n.op) &&
                   (n.inputs.empty() || ir::shows_all(*n.op) || n.op == core.convert);
       for (Var v : n.inputs) free &= made_by_[at(v)] != nullptr;
       if (free) {

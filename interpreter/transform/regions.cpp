@@ -27,7 +27,7 @@ std::int64_t bytes(const ir::Type& t) {
 bool cheap(const Node& n) {
   if (n.outputs.size() != 1 || !n.regions.empty()) return false;
   const ir::OpDef& op = *n.op;
-  if (n.inputs.empty()) return op.comm == ir::Comm::None;
+  if (n.inputs.empty()) return !op.comm;
   if (std::holds_alternative<runtime::Code>(op.kernel)) return op.flops <= 8;
   return ir::shows_all(op);
 }

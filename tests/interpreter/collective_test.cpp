@@ -223,6 +223,57 @@ TEST_CASE("collectives in groups") {
     }
 }
 
+TEST_CASE("a collective that only combines, splits and joins is a row and nothing else") {
+  // The largest of all devices' terms, cut: what pmax and then the own part are, over all devices and in groups.
+  ir::OpDef row{.name = "pmax_scatter", .signature = "pmax_scatter(x)", .doc = "The largest, split."};
+  row.kernel = ir::Structure::Collective;
+  row.comm = ir::Collective{.combine = runtime::Reduce::Max, .split = "axis"};
+  CHECK(ir::comm_cost(*row.comm, 64, 8).sent == 56);
+  for (const Axes& differ : std::vector<Axes>{{}, {0}, {1}, {0, 1}}) {
+    Local l(mesh({{"X", 4}, {"Y", 2}}));
+    Var x = l.b.param(f32({3, 8}));
+    const auto grouped = [&](const ir::OpDef& op, const ir::Attrs& more, std::int64_t size) {
+      ir::Attrs a = l.attrs({0});
+      for (const auto& [name, value] : more) a.set(name, value);
+      a.set("groups", ir::Ints{0, 2, 1, 3});
+      a.set("group_size", std::int64_t{2});
+      return l.make(op, {x}, a, f32({3, size}));
+    };
+    const ir::Attrs cut{{"axis", std::int64_t{-1}}, {"tiled", true}};
+    Vars results = {l.part(&row, x, {0}, 1), l.part(l.b.core().own_slice, l.reduce(l.b.core().pmax, x, {0}), {0}, 1),
+                    grouped(row, cut, 4), grouped(*l.b.core().pmax, {}, 8)};
+    Graph g = l.b.finish(results);
+    runtime::Pool pool;
+    Blocks blocks;
+    for (std::int64_t d = 0; d < l.m->size(); ++d) {
+      auto at = coordinates(*l.m, d);
+      unsigned seed = 5;
+      for (AxisId a : differ) seed = seed * 31 + static_cast<unsigned>(at[a]);
+      blocks.push_back(numbers(f32({3, 8}), seed));
+    }
+    std::vector<ArrayRef> args = {from_blocks(pool, blocks, {3, 8}, l.m, spec({{}, {}}), set(differ))};
+    std::vector<exec::ArrayInfo> infos = {exec::array_info(*args[0])};
+    std::vector<Type> types;
+    for (Var r : g.results) types.push_back(Type::of(DType::F32, g.type(r).shape));
+    std::vector<Sharding> layouts(4, spec({{}, {}}));
+    auto got = compile_local(g, infos, types, layouts, l.m, pool)->run(args, {}, {});
+    for (std::int64_t d = 0; d < l.m->size(); ++d) {
+      INFO("device " << d);
+      std::vector<std::vector<double>> on;
+      for (const ArrayRef& r : got) {
+        ArrayRef mine = runtime::block_of(pool, r, d);
+        Array a(mine->type.dtype, mine->type.shape);
+        std::memcpy(a.bytes.data(), mine->buffer->data(), a.bytes.size());
+        on.push_back(a.values());
+      }
+      CHECK(on[0] == on[1]);
+      const std::size_t second = coordinates(*l.m, d)[0] / 2 ? 4 : 0;  // positions 2 and 3 come second in their groups
+      for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t k = 0; k < 4; ++k) CHECK(on[2][i * 4 + k] == on[3][i * 8 + second + k]);
+    }
+  }
+}
+
 TEST_CASE("a sum over devices joins the contraction that it alone uses") {
   for (const Axes& axes : kAxes)
     for (const Axes& dx : kDiffer)

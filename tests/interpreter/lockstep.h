@@ -2,13 +2,30 @@
 // collectives exchange the blocks. The oracle for partitioning: a partitioned graph on blocks must compute what the
 // global graph does on the whole.
 #pragma once
+#include <map>
+
 #include "interpreter/transform/layout.h"
 #include "interpreter/transform/pipeline.h"
 #include "tests/interpreter/graphs.h"
 
 namespace shard::testing {
 
-using ir::Comm;
+// What each collective does, by name: the oracle reads no column.
+enum class Comm { None, Sum, Max, Min, Gather, ScatterSum, AllToAll, Permute, Index, Cast, Slice };
+inline Comm comm_of(const ir::OpDef& op) {
+  static const std::map<std::string_view, Comm> by_name = {{"psum", Comm::Sum},
+                                                           {"pmax", Comm::Max},
+                                                           {"pmin", Comm::Min},
+                                                           {"all_gather", Comm::Gather},
+                                                           {"psum_scatter", Comm::ScatterSum},
+                                                           {"all_to_all", Comm::AllToAll},
+                                                           {"ppermute", Comm::Permute},
+                                                           {"axis_index", Comm::Index},
+                                                           {"pcast", Comm::Cast},
+                                                           {"own_slice", Comm::Slice}};
+  auto it = by_name.find(op.name);
+  return it == by_name.end() ? Comm::None : it->second;
+}
 using runtime::AxisId;
 using runtime::AxisSet;
 using runtime::Mesh;
@@ -287,10 +304,10 @@ class Lockstep {
         start[k] = i * shape[k];
         return cut(a, start, shape);
       };
-      switch (n.op->comm) {
+      switch (comm_of(*n.op)) {
         case Comm::Sum:
         case Comm::Max:
-        case Comm::Min: out.push_back(reduced(n.op->comm, x, who)); break;
+        case Comm::Min: out.push_back(reduced(comm_of(*n.op), x, who)); break;
         case Comm::Index: {
           Array a(DType::I32, {});
           a.set(0, static_cast<double>(me));
@@ -307,7 +324,7 @@ class Lockstep {
         }
         case Comm::Gather:
         case Comm::AllToAll: {
-          bool gather = n.op->comm == Comm::Gather;
+          bool gather = comm_of(*n.op) == Comm::Gather;
           Array whole(type.dtype, type.shape);
           std::size_t k = dim(gather ? "axis" : "concat", type.shape.size());
           for (std::int64_t i = 0; i < count; ++i) {
@@ -345,7 +362,7 @@ class Lockstep {
 inline void collect_communication(const Graph& g, std::vector<std::string>& out) {
   for (const Node& n : g.nodes) {
     for (const auto& r : n.regions) collect_communication(*r, out);
-    Comm c = n.op->comm;
+    Comm c = comm_of(*n.op);
     if (c == Comm::None || c == Comm::Index || c == Comm::Cast || c == Comm::Slice) continue;
     std::int64_t bytes = std::max(transform::bytes_of(g.type(n.inputs[0])), transform::bytes_of(g.type(n.outputs[0])));
     out.push_back(std::string(n.op->name) + "(" + std::to_string(bytes) + ")");

@@ -3,7 +3,7 @@
 // collectives.
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/abstract.h"
-#include "interpreter/ir/comm_cost.h"
+#include "interpreter/ir/collective.h"
 #include "interpreter/trace/context.h"
 #include "tests/interpreter/execute.h"
 
@@ -246,7 +246,7 @@ TEST_CASE("sums over devices that move early are a pass like the others, in regi
     for (const ir::Node& loop : local.nodes)
       for (const auto& r : loop.regions)
         for (const ir::Node& sum : r->nodes)
-          if (sum.op->comm == Comm::Sum)
+          if (ir::sums_all(*sum.op))
             for (const ir::Node& n : r->nodes)
               if (n.outputs == sum.inputs) return n.op->kernel_sum != nullptr;
     return false;
@@ -295,17 +295,19 @@ TEST_CASE("distinct axes of loops in loops are found in one go") {
 TEST_CASE("what a collective moves and costs") {
   // By hand, 8 devices with 64 bytes each. A ring sends all parts but its own once to gather or to scatter, twice for a
   // sum that all have in the end.
-  auto check = [](Comm kind, std::int64_t bytes, std::int64_t sent) {
-    ir::CommCost c = ir::comm_cost(kind, 64, 8);
+  auto comm = [](const char* row) { return *rows().at(row).comm; };
+  auto check = [&](const char* row, std::int64_t bytes, std::int64_t sent) {
+    ir::CommCost c = ir::comm_cost(comm(row), 64, 8);
+    INFO(row);
     CHECK(c.bytes == bytes);
     CHECK(c.sent == sent);
   };
-  for (Comm kind : {Comm::Sum, Comm::Max, Comm::Min}) check(kind, 64, 2 * 56);
-  check(Comm::ScatterSum, 64, 56);
-  check(Comm::AllToAll, 64, 56);
-  check(Comm::Gather, 512, 7 * 64);
-  check(Comm::Permute, 64, 64);
-  for (Comm kind : {Comm::None, Comm::Index, Comm::Cast, Comm::Slice}) check(kind, 0, 0);
-  CHECK(ir::comm_cost(Comm::Sum, 64, 1).sent == 0);
-  CHECK(ir::comm_cost(Comm::Gather, INT64_MAX / 64, 4096).bytes > 0);  // sizes saturate
+  for (const char* row : {"psum", "pmax", "pmin"}) check(row, 64, 2 * 56);
+  check("psum_scatter", 64, 56);
+  check("all_to_all", 64, 56);
+  check("all_gather", 512, 7 * 64);
+  check("ppermute", 64, 64);
+  for (const char* row : {"axis_index", "pcast", "own_slice"}) check(row, 0, 0);
+  CHECK(ir::comm_cost(comm("psum"), 64, 1).sent == 0);
+  CHECK(ir::comm_cost(comm("all_gather"), INT64_MAX / 64, 4096).bytes > 0);  // sizes saturate
 }

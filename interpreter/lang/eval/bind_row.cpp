@@ -224,7 +224,7 @@ std::optional<ir::Layout> constraint(const ir::Attrs& attrs) {
 
 Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span) {
   // Collectives map over trees.
-  if (op.comm != ir::Comm::None && !args.empty() && args[0].name.empty() && is_tree(args[0].value))
+  if (op.comm && !args.empty() && args[0].name.empty() && is_tree(args[0].value))
     return map_leaves(args[0].value, [&](const Value& leaf) {
       std::vector<CallArg> one = args;
       one[0].value = leaf;

@@ -2,7 +2,7 @@
 // makes a value varying
 // (`pcast`), and a device's own part of a value (`own_slice`). The rows `shard` and `follow` are in constraint.cpp.
 // Their kernels are in exec, which reads the `comm` column. Shapes, effects on the varying axes and transposes are
-// those of jax.lax's collectives under shard_map. Attributes: see Comm in interpreter/ir/op.h.
+// those of jax.lax's collectives under shard_map. Attributes: interpreter/ir/collective.h.
 #include <algorithm>
 #include <stdexcept>
 
@@ -12,10 +12,11 @@
 namespace shard::stdlib {
 namespace {
 
-using ir::Comm;
+using ir::Collective;
 using runtime::AxisId;
 using runtime::AxisSet;
 using runtime::MeshRef;
+using runtime::Reduce;
 
 // ---- what a use says
 
@@ -66,7 +67,7 @@ Change change(const OpCall& call, std::optional<std::int64_t> split, std::option
   Change c;
   std::int64_t n = devices(call);
   c.touched.assign(x.shape.size(), false);
-  bool whole_dims = tiled(call.attrs) || call.op.comm == Comm::Slice;
+  const bool whole_dims = ir::tiled(*call.op.comm, call.attrs);
   Shape shape = x.shape;
   std::vector<int> from(shape.size());
   for (std::size_t d = 0; d < from.size(); ++d) from[d] = static_cast<int>(d);
@@ -104,13 +105,10 @@ Change change(const OpCall& call, std::optional<std::int64_t> split, std::option
 }
 
 Change change_of(const OpCall& call) {
-  switch (call.op.comm) {
-    case Comm::Gather: return change(call, std::nullopt, call.attrs.integer("axis"));
-    case Comm::ScatterSum:
-    case Comm::Slice: return change(call, call.attrs.integer("axis"), std::nullopt);
-    case Comm::AllToAll: return change(call, call.attrs.integer("split"), call.attrs.integer("concat"));
-    default: return change(call, std::nullopt, std::nullopt);
-  }
+  const auto dimension = [&](const char* name) {
+    return name ? std::optional(call.attrs.integer(name)) : std::nullopt;
+  };
+  return change(call, dimension(call.op.comm->split), dimension(call.op.comm->join));
 }
 
 // Dimensions that a collective does not work on pass through (axes that the partitioner looks after may split them);
@@ -152,11 +150,15 @@ Type moved(const OpCall& call) {
   return out;
 }
 
-std::vector<Type> infer_reduction(const OpCall& call) {
+void check_combined(const OpCall& call) {
   const Type& x = call.in[0];
-  if (x.dtype == DType::Key || (x.dtype == DType::Bool && call.op.comm == Comm::Sum))
+  if (x.dtype == DType::Key || (x.dtype == DType::Bool && call.op.comm->combine == Reduce::Sum))
     fail("dtype",
          std::string(call.op.name) + " of " + runtime::to_string(x) + ": cast it to a number first, `cast(x, i32)`");
+}
+
+std::vector<Type> infer_reduction(const OpCall& call) {
+  check_combined(call);
   Type out = moved(call);
   AxisSet axes = axes_of(call.attrs);
   if (grouped(call.attrs))
@@ -168,11 +170,10 @@ std::vector<Type> infer_reduction(const OpCall& call) {
 }
 
 std::vector<Type> infer_move(const OpCall& call) {
-  if (call.op.comm == Comm::ScatterSum && (call.in[0].dtype == DType::Key || call.in[0].dtype == DType::Bool))
-    fail("dtype", "psum_scatter of " + runtime::to_string(call.in[0]) + ": cast it to a number first, `cast(x, i32)`");
+  if (call.op.comm->combine) check_combined(call);
   Type out = moved(call);
   AxisSet axes = axes_of(call.attrs);
-  if (call.op.comm == Comm::Gather && text_or(call.attrs, "to", "varying") == "same")
+  if (call.op.comm->join && !call.op.comm->split && text_or(call.attrs, "to", "varying") == "same")
     out.varying = out.varying - axes;
   else
     out.varying |= axes;
@@ -341,8 +342,8 @@ std::vector<Mapped> batch_leading(Builder& b, const OpCall& call, std::span<cons
 
 // ---- rows
 
-OpDef row(std::string_view name, std::string_view signature, std::string_view doc, Comm comm, ir::Derivative derivative,
-          std::vector<Type> (*infer)(const OpCall&)) {
+OpDef row(std::string_view name, std::string_view signature, std::string_view doc, Collective comm,
+          ir::Derivative derivative, std::vector<Type> (*infer)(const OpCall&)) {
   OpDef r{.name = name, .signature = signature, .doc = doc};
   r.factors = ir::FactorFn(rule);
   r.dtype = {Operands::AsIs, {}};
@@ -360,28 +361,30 @@ OpDef row(std::string_view name, std::string_view signature, std::string_view do
 
 void register_collective(OpTable& table) {
   table.add(row("psum", "psum(x, axes: ints)", "The sum of x over the devices along the axes, on each of them.",
-                Comm::Sum, transposes(psum_back), infer_reduction));
-  table.add(row("pmax", "pmax(x, axes: ints)", "The largest x along the axes.", Comm::Max, extreme(), infer_reduction));
-  table.add(
-      row("pmin", "pmin(x, axes: ints)", "The smallest x along the axes.", Comm::Min, extreme(), infer_reduction));
+                {.combine = Reduce::Sum}, transposes(psum_back), infer_reduction));
+  table.add(row("pmax", "pmax(x, axes: ints)", "The largest x along the axes.", {.combine = Reduce::Max}, extreme(),
+                infer_reduction));
+  table.add(row("pmin", "pmin(x, axes: ints)", "The smallest x along the axes.", {.combine = Reduce::Min}, extreme(),
+                infer_reduction));
   table.add(row("all_gather", "all_gather(x, axes: ints, axis: int = 0, tiled: bool = false, to: str = \"varying\")",
                 "The x of all devices along the axes, joined along a dimension (tiled) or stacked as a new one.",
-                Comm::Gather, transposes(gather_back), infer_move));
+                {.join = "axis"}, transposes(gather_back), infer_move));
   table.add(row("psum_scatter", "psum_scatter(x, axes: ints, axis: int = 0, tiled: bool = false)",
-                "The sum along the axes, split along a dimension.", Comm::ScatterSum, transposes(scatter_back),
-                infer_move));
+                "The sum along the axes, split along a dimension.", {.combine = Reduce::Sum, .split = "axis"},
+                transposes(scatter_back), infer_move));
   table.add(row("all_to_all", "all_to_all(x, axes: ints, split: int = 0, concat: int = 0, tiled: bool = false)",
-                "Piece i of the x of every device.", Comm::AllToAll, transposes(exchange_back), infer_move));
+                "Piece i of the x of every device.", {.split = "split", .join = "concat"}, transposes(exchange_back),
+                infer_move));
   table.add(row("ppermute", "ppermute(x, axes: ints, pairs: pairs)",
-                "The x of the source device, zeros where there is none.", Comm::Permute, transposes(permute_back),
+                "The x of the source device, zeros where there is none.", {.pairs = true}, transposes(permute_back),
                 infer_permute));
-  table.add(row("axis_index", "axis_index(axes: ints)", "Where this device is along the axes.", Comm::Index, ir::Zero{},
-                infer_index));
+  table.add(row("axis_index", "axis_index(axes: ints)", "Where this device is along the axes.", {.place = true},
+                ir::Zero{}, infer_index));
   table.add(row("pcast", "pcast(x, axes: ints, to: str = \"varying\")",
-                "The same value, typed as one that may differ between devices.", Comm::Cast, transposes(cast_back),
+                "The same value, typed as one that may differ between devices.", {}, transposes(cast_back),
                 infer_cast));
   table.add(row("own_slice", "own_slice(x, axes: ints, axis: int)", "This device's part of a value that all have.",
-                Comm::Slice, transposes(slice_back), infer_move));
+                {.split = "axis"}, transposes(slice_back), infer_move));
   table.add(shard_row());
   table.add(follow_row());
   register_per_device(table);

@@ -18,30 +18,6 @@ std::string axes_text(const runtime::MeshRef& mesh, runtime::AxisSet axes) {
   return out + ")";
 }
 
-bool along(const ir::Attrs& attrs, runtime::AxisSet axes) {
-  for (auto a : attrs.ints("axes"))
-    if (axes.has(static_cast<runtime::AxisId>(a))) return true;
-  return false;
-}
-
-// The first node of a graph that moves data between devices along these axes, looking into regions; null where there is
-// none.
-const ir::Node* communicating(const Graph& g, runtime::AxisSet axes) {
-  for (const ir::Node& n : g.nodes) {
-    switch (n.op->comm) {
-      case ir::Comm::None:
-      case ir::Comm::Index:
-      case ir::Comm::Cast:
-      case ir::Comm::Slice: break;
-      default:
-        if (along(n.attrs, axes)) return &n;
-    }
-    for (const auto& r : n.regions)
-      if (const ir::Node* inner = communicating(*r, axes)) return inner;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 bool same_type(const Type& a, const Type& b) {
@@ -103,7 +79,7 @@ void check_params(const OpCall& call, std::size_t region, std::span<const Type> 
 void check_quiet(const OpCall& call, const Type& condition, const std::string& what) {
   if (condition.varying.empty()) return;
   for (const auto& r : call.regions)
-    if (const ir::Node* n = communicating(*r, condition.varying)) {
+    if (const ir::Node* n = ir::collective_over(*r, condition.varying)) {
       std::string axes = axes_text(condition.mesh, condition.varying);
       fail("varying", "the condition of " + what + " may differ between devices along " + axes + " (" +
                           runtime::to_string(condition) + "), and " + std::string(n->op->name) +
