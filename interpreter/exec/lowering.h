@@ -116,8 +116,7 @@ class Lowering {
   Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);
   Place permute_devices(const ir::Node& n, const Place& p);
   Place index_of_device(const ir::Node& n);
-  class Grouped;  // groups.cpp
-  void emit_grouped(const ir::Node& n);
+  void emit_grouped(const ir::Node& n);  // groups.cpp
   // regions.cpp
   // A new storage [outer..., length, inner..., row...]: a place of distinct axes outer | inner, shape [length, row...].
   Place arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row);

@@ -2,6 +2,8 @@
 // runtime/kernels/kernels.h whatever the shapes: the block of each device is summed by itself, as one device would, and
 // the terms are joined as neighbours by device index. Single collectives: collective_test.cpp,
 // tests/golden/manual/sum_order.shard.
+#include <oneapi/tbb/global_control.h>
+
 #include "tests/interpreter/execute.h"
 
 using namespace shard;

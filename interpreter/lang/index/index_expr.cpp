@@ -48,6 +48,8 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
       throw;
     }
   }
+  if (auto* type = object->get<std::shared_ptr<const runtime::Type>>())
+    m.fail("type", e.span, runtime::to_string(**type) + " is a type: it has no elements to read");
   if (items.size() != 1 || items[0].ellipsis)
     m.fail("type", e.span, kind_name(*object) + " takes one index, and this has " + std::to_string(items.size()),
            object->items() ? std::vector<std::string>{"an array takes several: array(xs)[i, j]"}

@@ -139,7 +139,7 @@ std::string kind_name(const Value& v) {
     std::string operator()(const std::shared_ptr<const MeshValue>&) const { return "mesh"; }
     std::string operator()(runtime::DType) const { return "dtype"; }
     std::string operator()(const std::shared_ptr<const runtime::Type>& t) const {
-      return "the type " + type_text(*t) + ", which has no elements";
+      return "the type " + type_text(*t) + " (no elements)";
     }
     std::string operator()(const Range&) const { return "range"; }
     std::string operator()(const Device&) const { return "device"; }

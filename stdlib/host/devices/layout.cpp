@@ -89,6 +89,8 @@ Value shards(Interpreter& in, BoundArgs& a) {
 
 Value device_get(Interpreter& in, BoundArgs& a) {
   return lang::map_leaves(a[0], [&](const Value& leaf) -> Value {
+    if (leaf.is<std::shared_ptr<const Type>>())
+      in.fail("type", a.span, "device_get takes arrays, this is " + lang::kind_name(leaf));
     if (!leaf.is_tensor()) return leaf;
     const runtime::ArrayRef x = in.context().concrete(leaf.tensor(), "device_get");
     const runtime::ArrayRef host = runtime::to_host(in.context().pool(), x);

@@ -123,7 +123,7 @@ void register_compilation(Interpreter& in) {
   in.define({"comm", "comm(f, xs...)",
              "The collectives of a call f(xs...), written and inserted, as {psum: {count: 1, bytes: 64}}; `by: "
              "\"line\"` gives a list with kind, bytes, axes, "
-             "line, and whether it was written. Nothing is run.",
+             "line, and whether it was written. Nothing is run; types may stand for arrays.",
              comm});
   in.define(
       {"explain",
@@ -132,7 +132,7 @@ void register_compilation(Interpreter& in) {
        "collectives, "
        "their axes and bytes, "
        "and whether they were written or inserted; then what the call sends in all, what one device holds, and "
-       "how much is computed. "
+       "how much is computed; types may stand for arrays. "
        "Nothing is run.",
        explain,
        {{"cost", "`cost` comes with a later version; `explain(f, x)` tells what a call moves, holds and computes"},
@@ -140,7 +140,7 @@ void register_compilation(Interpreter& in) {
   in.define({"memory_stats", "memory_stats(f = none, xs...)",
              "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse. Of a call f(xs...): what "
              "one device holds, as "
-             "{arguments, results, temporaries}; nothing is run.",
+             "{arguments, results, temporaries}; nothing is run, types may stand for arrays.",
              memory_stats});
 }
 

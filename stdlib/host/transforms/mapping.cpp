@@ -199,7 +199,9 @@ void register_mapping(Interpreter& in) {
              "once, whatever the length.",
              scan});
   in.define({"eval_shape", "eval_shape(f, xs...)",
-             "The types of f(xs...), without computing it; arguments may be types: eval_shape(f, f32[8, 4]).",
+             "The types of f(xs...), with the layouts that the call would give, without computing it; arguments may be "
+             "types: "
+             "eval_shape(f, f32[8, 4]).",
              eval_shape});
 }
 
