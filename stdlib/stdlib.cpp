@@ -30,10 +30,12 @@ void install(lang::Interpreter& in) {
   register_gradients_check(in);
   register_random_orders(in);
   register_keys(in);
+  register_counting(in);
   register_collectives(in);
   register_proofs(in);
   register_derivatives(in);
   register_mapping(in);
+  register_associative_scan(in);
   register_custom(in);
   register_compilation(in);
 }

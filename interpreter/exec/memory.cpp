@@ -170,13 +170,13 @@ class Temporaries {
       live_ += d_.at(s).device_bytes;
     }
   }
-  // The operand that result o is written over.
+  // The operand that result o is written over; empty arrays, which no step writes, lie nowhere.
   std::optional<int> dies_into(const DraftStep& step, int now, std::size_t o, const std::set<int>& passed_on) const {
     for (auto [result, operand] : step.in_place) {
       const int from = step.ins[static_cast<std::size_t>(operand)].storage;
       const Storage& st = d_.at(from);
-      if (result == static_cast<int>(o) && st.in_arena() && st.last == now && !passed_on.count(from) &&
-          st.bytes >= d_.at(step.outs[o].storage).bytes)
+      if (result == static_cast<int>(o) && of_[static_cast<std::size_t>(from)] && st.last == now &&
+          !passed_on.count(from) && st.bytes >= d_.at(step.outs[o].storage).bytes)
         return from;
     }
     return std::nullopt;

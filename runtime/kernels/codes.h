@@ -54,6 +54,10 @@ enum class Gives : std::uint8_t {
   CODE(Sigmoid, 1, Same, 12, kFloats)          \
   CODE(Erf, 1, Same, 12, kFloats)              \
   CODE(ErfInv, 1, Same, 12, kFloats)           \
+  CODE(Erfc, 1, Same, 12, kFloats)             \
+  CODE(Lgamma, 1, Same, 24, kFloats)           \
+  CODE(Digamma, 1, Same, 24, kFloats)          \
+  CODE(Trigamma, 1, Same, 24, kFloats)         \
   CODE(Floor, 1, Same, 1, kNumbers)            \
   CODE(Ceil, 1, Same, 1, kNumbers)             \
   CODE(Round, 1, Same, 1, kNumbers)            \

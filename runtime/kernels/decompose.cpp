@@ -2,6 +2,7 @@
 
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Dense>
+#include <cmath>
 #include <limits>
 
 #include "runtime/kernels/spread.h"
@@ -37,6 +38,14 @@ void store(const View& v, std::int64_t i, const Matrix& m) {
 
 void store_nan(const View& v, std::int64_t i) {
   store(v, i, Matrix::Constant(v.shape[1], v.rank() == 2 ? 1 : v.shape[2], kNan));
+}
+
+// One number a matrix.
+void store_number(const View& v, std::int64_t i, double x) {
+  if (v.dtype == DType::F64)
+    v.as<double>()[i * v.strides[0]] = x;
+  else
+    v.as<float>()[i * v.strides[0]] = static_cast<float>(x);
 }
 
 template <class F>
@@ -119,6 +128,94 @@ void svd(const View& a, const View& u, const View& values, const View& vt) {
     store(u, i, f.matrixU());
     store(values, i, f.singularValues());
     store(vt, i, f.matrixV().transpose());
+  });
+}
+
+void determinant(const View& a, const View& out) {
+  each_matrix(a, [&](std::int64_t i) {
+    store_number(out, i, a.shape[1] == 0 ? 1 : Eigen::PartialPivLU<Matrix>(load(a, i)).determinant());
+  });
+}
+
+void log_det(const View& a, const View& sign, const View& logarithm) {
+  each_matrix(a, [&](std::int64_t i) {
+    double s = 1, log = 0;
+    if (a.shape[1] > 0) {
+      const Eigen::PartialPivLU<Matrix> lu(load(a, i));
+      s = static_cast<double>(lu.permutationP().determinant());
+      for (Eigen::Index k = 0; k < a.shape[1]; ++k) {
+        const double d = lu.matrixLU()(k, k);
+        s = d != d ? kNan : d == 0 ? 0 : d < 0 ? -s : s;
+        log += std::log(std::fabs(d));
+      }
+    }
+    store_number(sign, i, s);
+    store_number(logarithm, i, s == 0 ? -std::numeric_limits<double>::infinity() : log);
+  });
+}
+
+void cofactors(const View& a, const View& out) {
+  each_matrix(a, [&](std::int64_t i) {
+    const Matrix m = load(a, i);
+    if (m.size() == 0) return;
+    if (!m.allFinite()) return store_nan(out, i);
+    const Eigen::JacobiSVD<Matrix> f(m, Eigen::ComputeFullU | Eigen::ComputeFullV);
+    const auto& s = f.singularValues();
+    Eigen::VectorXd others = Eigen::VectorXd::Ones(s.size());
+    for (Eigen::Index k = 0; k < s.size(); ++k)
+      for (Eigen::Index j = 0; j < s.size(); ++j) others[k] *= j == k ? 1 : s[j];
+    const double sign = f.matrixU().determinant() * f.matrixV().determinant() < 0 ? -1 : 1;
+    store(out, i, sign * f.matrixU() * others.asDiagonal() * f.matrixV().transpose());
+  });
+}
+
+// Padé approximant of order 13 (Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
+void expm(const View& a, const View& out, int squarings) {
+  constexpr double b[] = {64764752532480000.,
+                          32382376266240000.,
+                          7771770303897600.,
+                          1187353796428800.,
+                          129060195264000.,
+                          10559470521600.,
+                          670442572800.,
+                          33522128640.,
+                          1323241920.,
+                          40840800.,
+                          960960.,
+                          16380.,
+                          182.,
+                          1.};
+  const double bound = a.dtype == DType::F64 ? 5.371920351148152 : 3.925724783138660;
+  each_matrix(a, [&](std::int64_t i) {
+    Matrix m = load(a, i);
+    if (m.size() == 0) return;
+    const double norm = m.cwiseAbs().colwise().sum().maxCoeff();
+    const double turns = norm > bound ? std::floor(std::log2(norm / bound)) : 0;
+    if (!m.allFinite() || turns > squarings) return store_nan(out, i);
+    int scale = 0;
+    std::frexp(norm / 5.371920351148152, &scale);
+    scale = std::max(scale, 0);
+    m *= std::ldexp(1.0, -scale);
+    const Matrix one = Matrix::Identity(m.rows(), m.cols()), m2 = m * m, m4 = m2 * m2, m6 = m4 * m2;
+    const Matrix odd =
+        m * (m6 * (b[13] * m6 + b[11] * m4 + b[9] * m2) + b[7] * m6 + b[5] * m4 + b[3] * m2 + b[1] * one);
+    const Matrix even = m6 * (b[12] * m6 + b[10] * m4 + b[8] * m2) + b[6] * m6 + b[4] * m4 + b[2] * m2 + b[0] * one;
+    Matrix e = Eigen::PartialPivLU<Matrix>(even - odd).solve(even + odd);
+    for (int k = 0; k < scale; ++k) e = (e * e).eval();
+    store(out, i, e);
+  });
+}
+
+void pinv(const View& a, const View& out, double share) {
+  each_matrix(a, [&](std::int64_t i) {
+    const Matrix m = load(a, i);
+    if (m.size() == 0) return;
+    if (!m.allFinite()) return store_nan(out, i);
+    const Eigen::JacobiSVD<Matrix> f(m, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    Eigen::VectorXd s = f.singularValues();
+    const double cut = share * s[0];
+    for (auto& x : s) x = x > cut ? 1 / x : 0;
+    store(out, i, f.matrixV() * s.asDiagonal() * f.matrixU().transpose());
   });
 }
 

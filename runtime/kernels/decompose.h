@@ -1,6 +1,6 @@
 // Decompositions of matrices and systems of equations: one matrix after the other over a leading dimension, f32 or f64.
 // Inputs are views of rank 3 [batch, rows, columns] with any strides; results are contiguous. What has no answer is
-// nan, never an exception. Called by the kernels of stdlib/ops/linalg.cpp; Eigen stays in decompose.cpp.
+// nan, never an exception. Called by the kernels of stdlib/ops/products; Eigen stays in decompose.cpp.
 #pragma once
 #include "runtime/array/view.h"
 
@@ -15,6 +15,14 @@ void qr(const View& a, const View& q, const View& r);  // q [m, k], r [k, n]: k 
 void eigh(const View& a, const View& values,
           const View& vectors);  // symmetric (lower triangle), ascending; vectors in columns
 void svd(const View& a, const View& u, const View& values,
-         const View& vt);  // descending; u [m, k or m], vt [k or n, n]
+         const View& vt);                          // descending; u [m, k or m], vt [k or n, n]
+void determinant(const View& a, const View& out);  // out of rank 1, as `sign` and `logarithm` below
+// Of square matrices; `sign` and `logarithm` of the size of the determinant have rank 1. Singular: 0 and -inf.
+void log_det(const View& a, const View& sign, const View& logarithm);
+void cofactors(const View& a, const View& out);  // the determinant's derivative, of singular matrices too
+// The matrix exponential, by scaling and squaring; nan where more than `squarings` of them would be needed.
+void expm(const View& a, const View& out, int squarings);
+// The pseudoinverse [n, m]; singular values up to `share` of the largest count as 0.
+void pinv(const View& a, const View& out, double share);
 
 }  // namespace shard::runtime

@@ -40,6 +40,9 @@ void sort(const View& in, const View& out, bool descending = false);
 void argsort(const View& in, const View& out_i32, bool descending = false);
 enum class Scan : std::uint8_t { Sum, Prod, Max, Min };
 void cumulative(Scan op, const View& in, const View& out, bool reverse);  // along the last dimension
+// Where v would be put into the sorted lines a to keep their order, before equals or behind them (i32). a [lead..., n],
+// v and out [lead..., any...].
+void search(const View& a, const View& v, const View& out_i32, bool behind);
 
 // ---- matmul.cpp: out[b..., m, n] = sum over k of a[b..., m, k] * w[b..., k, n]
 // Any strides for a and w (transposed operands cost nothing extra where one stride is 1; others are packed first) and

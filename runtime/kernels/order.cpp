@@ -1,5 +1,5 @@
-// Sorting and scans along the last dimension. Order is JAX's: zeros of both signs are equal, every nan is equal to
-// every other and larger than any number (so last, or first when descending), equals keep their order.
+// Sorting, searching and scans along the last dimension. Order is JAX's: zeros of both signs are equal, every nan is
+// equal to every other and larger than any number (so last, or first when descending), equals keep their order.
 #include "runtime/kernels/kernels.h"
 
 #include <algorithm>
@@ -67,6 +67,32 @@ void argsort_typed(const View& in, std::int32_t* out, bool descending) {
   });
 }
 
+template <class T>
+void search_typed(const View& a, const View& v, std::int32_t* out, bool behind) {
+  const std::size_t lead = a.shape.size() - 1;
+  Nest<2> nest;
+  for (std::size_t d = 0; d < v.shape.size(); ++d) nest.add(v.shape[d], {d < lead ? a.strides[d] : 0, v.strides[d]});
+  const std::int64_t n = a.shape.back(), step = a.strides.back();
+  const T *lines = a.as<const T>(), *wanted = v.as<const T>();
+  spread(nest.count(nest.rank), 1024, [&](std::int64_t lo, std::int64_t hi) {
+    Position<2> at(nest, nest.rank, lo);
+    for (std::int64_t i = lo; i < hi; ++i, at.next()) {
+      const T* line = lines + at.offset[0];
+      const Compute<T> x = to_compute(wanted[at.offset[1]]);
+      std::int64_t from = 0, to = n;
+      while (from < to) {
+        const std::int64_t middle = from + (to - from) / 2;
+        const Compute<T> y = to_compute(line[middle * step]);
+        if (behind ? !before(x, y) : before(y, x))
+          from = middle + 1;
+        else
+          to = middle;
+      }
+      out[i] = static_cast<std::int32_t>(from);
+    }
+  });
+}
+
 // f32 accumulates in f64, so that long scans stay as exact as sums.
 template <class C>
 using Accumulator = std::conditional_t<std::is_same_v<C, float>, double, C>;
@@ -122,6 +148,11 @@ void sort(const View& in, const View& out, bool descending) {
 
 void argsort(const View& in, const View& out, bool descending) {
   visit(in.dtype, [&](auto t) { argsort_typed<decltype(t)>(in, out.as<std::int32_t>(), descending); });
+}
+
+void search(const View& a, const View& v, const View& out, bool behind) {
+  if (numel(out.shape) == 0) return;
+  visit(a.dtype, [&](auto t) { search_typed<decltype(t)>(a, v, out.as<std::int32_t>(), behind); });
 }
 
 void cumulative(Scan op, const View& in, const View& out, bool reverse) {

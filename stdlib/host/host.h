@@ -22,6 +22,7 @@ void register_from_blocks(lang::Interpreter& in);      // from_blocks.cpp
 void register_random_orders(lang::Interpreter& in);    // random.cpp: permutation, choice of a number of things
 void register_gradients_check(lang::Interpreter& in);  // gradients_check.cpp: check_grads
 void register_keys(lang::Interpreter& in);             // keys.cpp: key split
+void register_counting(lang::Interpreter& in);         // counting.cpp: unique bincount finfo iinfo
 void register_proofs(lang::Interpreter& in);           // prove.cpp: prove_equal
 void register_collectives(lang::Interpreter& in);      // collectives.cpp: psum all_gather ... of per-device code
 

@@ -1,25 +1,83 @@
 // Elementwise functions made of others: activations, clipping, choosing, casting. The fuser joins their parts into one
 // pass.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
-#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
 namespace {
-
-// The value as a float, as float functions of integers take it.
-Expr inexact(Builder& b, Var x) {
-  const Type& t = b.type(x);
-  return {b, ir::convert(b, x, runtime::to_inexact(t.dtype), t.weak)};
-}
 
 // log(exp(x) + exp(y)) without overflow. -|d| is written as a minimum, whose derivative at a tie is 0 (JAX's is then
 // right). Where both are the same infinity their difference is nan: the sum stands in.
 Expr log_add_exp(const Expr& x, const Expr& y) {
   Expr d = x - y;
   return select(call("isnan", {d}), x + y, maximum(x, y) + call("log1p", {call("exp", {minimum(d, -d)})}));
+}
+
+// Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016.
+Vars gelu(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Expr x = as_inexact(b, in[0]);
+  if (!flag_or(attrs, "approximate", true)) return {0.5 * x * call("erfc", {-x * std::sqrt(0.5)})};
+  Expr inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * (x * x * x));
+  return {x * (0.5 * (1.0 + call("tanh", {inner})))};
+}
+
+// The number that an activation takes beside x: as given, or this one.
+Expr parameter(Builder& b, std::span<const Var> in, const Expr& x, double otherwise) {
+  if (in.size() > 1) return {b, in[1]};
+  return {b, ir::constant(b, otherwise, runtime::to_inexact(x.type().dtype), true)};
+}
+Expr elu_of(const Expr& x, const Expr& alpha) {
+  Expr positive = gt(x, 0.0);
+  return chosen(positive, x, alpha * call("expm1", {select(positive, 0.0, x)}));
+}
+
+Vars celu(Builder& b, std::span<const Var> in, const Attrs&) {
+  Expr x = as_inexact(b, in[0]), alpha = parameter(b, in, x, 1);
+  return {maximum(x, x.number(0)) + alpha * call("expm1", {minimum(x, x.number(0)) / alpha})};
+}
+
+Vars selu(Builder& b, std::span<const Var> in, const Attrs&) {
+  Expr x = as_inexact(b, in[0]);
+  return {1.0507009873554804934193349852946 * elu_of(x, x.number(1.6732632423543772848170429916717))};
+}
+
+Vars glu(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const Type& t = b.type(in[0]);
+  const std::int64_t axis = from_end(integer_or(attrs, "axis", -1), t.rank(), "glu"),
+                     size = t.shape[static_cast<std::size_t>(from_front(axis, t.rank()))];
+  if (size % 2 != 0)
+    fail("shape", "glu takes two equal halves, and dimension " + std::to_string(from_front(axis, t.rank())) + " of " +
+                      runtime::to_string(t) + " has the size " + std::to_string(size));
+  Expr first{b, part_of(b, in[0], axis, 0, size / 2)}, second{b, part_of(b, in[0], axis, size / 2, size)};
+  return {first * call("sigmoid", {second})};
+}
+
+// Largest finite number of a float type.
+double largest(DType t) {
+  if (t == DType::F64) return std::numeric_limits<double>::max();
+  if (t == DType::F16) return 65504;
+  return t == DType::BF16 ? 0x1.fep127 : static_cast<double>(std::numeric_limits<float>::max());
+}
+
+Vars nan_to_num(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Expr x{b, in[0]};
+  const DType dtype = x.type().dtype;
+  if (!runtime::is_float(dtype)) return {x};
+  std::size_t next = 1;
+  const auto stand_in = [&](std::string_view name, double otherwise) {
+    const bool given = flag_or(attrs, "has_" + std::string(name), in.size() > next);
+    return given ? cast_to({b, in[next++]}, dtype) : Expr{b, ir::constant(b, otherwise, dtype)};
+  };
+  Expr none = stand_in("nan", 0), above = stand_in("posinf", largest(dtype)),
+       below = stand_in("neginf", -largest(dtype));
+  Expr infinite = x.number(std::numeric_limits<double>::infinity());
+  x = chosen(call("isnan", {x}), none, x);
+  x = chosen(eq(x, infinite), above, x);
+  return {chosen(eq(x, -infinite), below, x)};
 }
 
 Vars clip(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -38,6 +96,47 @@ Vars where(Builder& b, std::span<const Var> in, const Attrs&) {
   return {ir::select(b, c, promote_to(b, in[1], kind), promote_to(b, in[2], kind))};
 }
 
+// One operand, and of some a number beside it.
+void register_rectifiers(OpTable& t) {
+  const std::vector<Sample> one = {{{f32({4, 6}, -3, 3)}, {}}};
+  auto simple = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose) {
+    t.add(composite_row(name, signature, doc, std::move(compose), one));
+  };
+  auto with_number = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose) {
+    std::vector<Sample> samples = one;
+    samples.push_back({{f32({4, 6}, -3, 3), f32({}, 0.3, 2)}, {}});
+    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+  };
+  simple("log_sigmoid", "log_sigmoid(x)", "The logarithm of sigmoid(x).",
+         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+           return {-call("softplus", {-as_inexact(b, in[0])})};
+         });
+  with_number("leaky_relu", "leaky_relu(x, negative_slope: array? = none)",
+              "x where it is not negative, else x times a slope (0.01).",
+              [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                Expr x{b, in[0]};
+                return {chosen(ge(x, 0.0), x, parameter(b, in, x, 0.01) * x)};
+              });
+  with_number("elu", "elu(x, alpha: array? = none)", "x where it is positive, else alpha (1) times exp(x) - 1.",
+              [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+                Expr x = as_inexact(b, in[0]);
+                return {elu_of(x, parameter(b, in, x, 1))};
+              });
+  with_number("celu", "celu(x, alpha: array? = none)",
+              "x where it is positive, else alpha (1) times exp(x / alpha) - 1.", celu);
+  simple("selu", "selu(x)", "elu, scaled so that layers keep mean 0 and variance 1.", selu);
+  simple("hard_tanh", "hard_tanh(x)", "x, no smaller than -1 and no larger than 1.",
+         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+           Expr x{b, in[0]};
+           return {select(gt(x, 1.0), 1.0, select(lt(x, -1.0), -1.0, x))};
+         });
+  simple("mish", "mish(x)", "x times tanh(softplus(x)).",
+         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+           Expr x = as_inexact(b, in[0]);
+           return {x * call("tanh", {call("softplus", {x})})};
+         });
+}
+
 }  // namespace
 
 void register_activation(OpTable& t) {
@@ -54,24 +153,20 @@ void register_activation(OpTable& t) {
   t.add(composite_row(
             "silu", "silu(x)", "x * sigmoid(x).",
             [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-              Expr x = inexact(b, in[0]);
+              Expr x = as_inexact(b, in[0]);
               return {x * call("sigmoid", {x})};
             },
             one))
       .aliases = {"swish"};
-  // Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016: the form with tanh.
-  t.add(composite_row(
-      "gelu", "gelu(x)", "x times the normal distribution's share below x, by its form with tanh.",
-      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-        Expr x = inexact(b, in[0]);
-        Expr inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * (x * x * x));
-        return {x * (0.5 * (1.0 + call("tanh", {inner})))};
-      },
-      one));
+  std::vector<Sample> exact = one;
+  exact.push_back({{f32({4, 6}, -3, 3)}, {{"approximate", false}}});
+  t.add(composite_row("gelu", "gelu(x, approximate: bool = true)",
+                      "x times the normal distribution's share below x, by its form with tanh, or exactly.", gelu,
+                      exact));
   t.add(composite_row(
       "softplus", "softplus(x)", "log(1 + exp(x)).",
       [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-        Expr x = inexact(b, in[0]);
+        Expr x = as_inexact(b, in[0]);
         return {log_add_exp(x, x.number(0))};
       },
       one));
@@ -83,6 +178,12 @@ void register_activation(OpTable& t) {
         return {log_add_exp({b, promote_to(b, in[0], kind)}, {b, promote_to(b, in[1], kind)})};
       },
       binary_samples({-3, 3})));
+  register_rectifiers(t);
+  t.add(composite_row("glu", "glu(x, axis: int = -1)", "The first half of an axis times sigmoid of the second.", glu,
+                      {{{f32({4, 8}, -3, 3)}, {}}, {{f32({4, 6}, -3, 3)}, {{"axis", std::int64_t{0}}}}}));
+  t.add(composite_row("nan_to_num", "nan_to_num(x, nan: array? = none, posinf: array? = none, neginf: array? = none)",
+                      "Numbers in place of nan (0) and of infinities (the largest and smallest of the type).",
+                      nan_to_num, {{{f32({4, 6})}, {}}, {{f32({4}), f32({})}, {{"has_nan", true}}}, {{i32({4})}, {}}}));
   t.add(composite_row("clip", "clip(x, lo: array? = none, hi: array? = none)",
                       "x, no smaller than lo and no larger than hi.", clip,
                       {{{f32({4, 6}, -3, 3), f32({}, -1, 0), f32({}, 0, 1)}, {{"has_lo", true}, {"has_hi", true}}},

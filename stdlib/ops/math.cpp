@@ -47,6 +47,17 @@ void register_exponentials(OpTable& t) {
   t.add(unary_row("erf_inv", "erf_inv(x)", "The inverse of the error function, infinite at -1 and 1.", Code::ErfInv,
                   kInexact, [](Expr, Expr y) { return (0.5 / std::numbers::inv_sqrtpi) * call("exp", {y * y}); },
                   {-0.9, 0.9}));
+  t.add(unary_row("erfc", "erfc(x)", "1 - erf(x), exact where that is small.", Code::Erfc, kInexact,
+                  [](Expr x, Expr) { return -2.0 * std::numbers::inv_sqrtpi * call("exp", {-(x * x)}); }));
+  t.add(unary_row("lgamma", "lgamma(x)", "The logarithm of the gamma function's size.", Code::Lgamma, kInexact,
+                  [](Expr x, Expr) { return call("digamma", {x}); }, {0.3, 3}));
+  t.add(unary_row("digamma", "digamma(x)", "The derivative of lgamma.", Code::Digamma, kInexact,
+                  [](Expr x, Expr) { return call("trigamma", {x}); }, {0.3, 3}));
+  OpDef third =
+      unary_zero_row("trigamma", "trigamma(x)", "The derivative of digamma.", Code::Trigamma, kInexact, {0.3, 3});
+  third.derivative = ir::NotDifferentiable{"digamma has one derivative here"};
+  third.internal = true;
+  t.add(std::move(third));
 }
 
 void register_circular(OpTable& t) {

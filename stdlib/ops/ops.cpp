@@ -13,6 +13,7 @@ void register_all(ir::OpTable& table) {
   register_einsum(table);
   register_shape(table);
   register_arrange(table);
+  register_axes(table);
   register_slice(table);
   register_rotate(table);
   register_index(table);
@@ -21,9 +22,19 @@ void register_all(ir::OpTable& table) {
   register_make(table);
   register_random(table);
   register_sample(table);
+  register_draw(table);
   register_order(table);
+  register_search(table);
+  register_segments(table);
+  register_quantile(table);
+  register_vectors(table);
   register_convolution(table);
+  register_pooling(table);
+  register_ragged(table);
+  register_resize(table);
   register_linalg(table);
+  register_matrix(table);
+  register_fit(table);
   register_control(table);
   register_collective(table);
 }

@@ -222,22 +222,6 @@ Var shuffled_lines(Builder& b, Var key, Var x, std::int64_t axis) {
   return x;
 }
 
-// What comes out, laid out as `out:` says.
-ir::Compose laid_out_last(ir::Compose inner) {
-  return [inner = std::move(inner)](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-    Attrs less = attrs;
-    less.erase("out");
-    Vars made = inner(b, in, less);
-    if (!attrs.has("out")) return made;
-    for (Var& v : made) {
-      Layout asked = attrs.layout("out");
-      asked.sharding.dims.resize(b.type(v).shape.size());  // `shard` reads shorter ones from the end
-      v = b.emit1(*b.core().shard, {v}, {{"layout", std::move(asked)}});
-    }
-    return made;
-  };
-}
-
 Vars permutation(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const Type x = b.type(in[1]);
   if (x.shape.empty()) fail("shape", "permutation takes an array of rank 1 or more, or a host integer");

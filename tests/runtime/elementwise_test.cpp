@@ -52,6 +52,7 @@ const std::vector<Function> kFunctions{
     {Code::Atan, std::atan, -100, 100, 1},       {Code::Asinh, std::asinh, -100, 100, 2},
     {Code::Acosh, std::acosh, 1, 100, 2},        {Code::Atanh, std::atanh, -1, 1, 2},
     {Code::Sigmoid, sigmoid, -88, 88, 3},        {Code::Erf, std::erf, -4.5, 4.5, 8},
+    {Code::Erfc, std::erfc, -3, 3, 16},          {Code::Lgamma, std::lgamma, 0.1, 50, 1},
     {Code::Floor, std::floor, -1e7, 1e7, 0},     {Code::Ceil, std::ceil, -1e7, 1e7, 0},
     {Code::Round, std::nearbyint, -1e7, 1e7, 0}, {Code::Reciprocal, reciprocal, -100, 100, 0.5}};
 

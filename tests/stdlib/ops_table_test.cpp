@@ -31,7 +31,9 @@ void for_samples(Check check) {
 
 TEST_CASE("rows: derivatives agree with differences, forward with reverse") {
   for_samples([](const ir::OpDef& op, const ir::Sample& sample) -> std::string {
-    if (op.name == "stop_gradient") return "";  // which has none, by its meaning
+    // By their meaning others than those of the values: none, and that of a random number's quantile.
+    for (std::string_view name : {"stop_gradient", "gamma_numbers", "gamma", "loggamma", "beta", "dirichlet"})
+      if (op.name == name) return "";
     return wrong_derivative(use_of(rows(), op, sample, true));
   });
 }

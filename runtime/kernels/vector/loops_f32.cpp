@@ -1,5 +1,6 @@
 // Loops of the elementwise codes over f32 (which also holds f16 and bf16 registers).
 #include "runtime/kernels/vector/math_f32.h"
+#include "runtime/kernels/vector/special.h"
 
 #include <math.h>
 
@@ -75,6 +76,10 @@ SHARD_LOOP float power(float x, float y) {
   return (x == 1.0f) | (y == 0.0f) ? 1.0f : out;
 }
 
+float log_gamma(float x) { return static_cast<float>(lgamma_of(static_cast<double>(x))); }
+float digamma_of(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
+float trigamma_of(float x) { return static_cast<float>(trigamma(static_cast<double>(x))); }
+
 // As JAX's: the quotient is made of the remainder, so that x == (x // y) * y + x % y.
 SHARD_LOOP float modulo(float x, float y) {
   const float r = fmodf(x, y);
@@ -124,6 +129,10 @@ Loop loop_f32(Code code) {
     case Code::Sigmoid: return F1(sigmoid(x));
     case Code::Erf: return F1(erf(x));
     case Code::ErfInv: return F1(erf_inv(x));
+    case Code::Erfc: return F1(erfc(x));
+    case Code::Lgamma: return by_library<log_gamma>;
+    case Code::Digamma: return by_library<digamma_of>;
+    case Code::Trigamma: return by_library<trigamma_of>;
     case Code::Floor: return F1(__builtin_floorf(x));
     case Code::Ceil: return F1(__builtin_ceilf(x));
     case Code::Round: return F1(__builtin_rintf(x));

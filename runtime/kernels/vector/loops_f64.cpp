@@ -1,7 +1,7 @@
 // Loops of the elementwise codes over f64: arithmetic as vector code, functions through the C library.
-#include "runtime/kernels/vector/parts.h"
-
 #include <math.h>
+
+#include "runtime/kernels/vector/special.h"
 
 namespace shard::runtime::SHARD_ISA {
 namespace {
@@ -33,24 +33,12 @@ SHARD_LOOP double floor_quotient(double x, double y) {
   return rint(r != 0.0 && (r < 0.0) != (y < 0.0) ? q - 1.0 : q);
 }
 
-// Giles' single-precision start would be good to 1e-7; two steps of Halley's method against erfc bring it to f64.
-SHARD_LOOP double erf_inv(double x) {
-  const double a = fabs(x);
-  if (!(a < 1.0)) return a == 1.0 ? x * HUGE_VAL : NAN;
-  if (a == 0.0) return x;
-  const double l = log1p(-a * a), t = 4.330746750799873 + 0.5 * l;  // 2 / (pi * 0.147) + l / 2 (Winitzki's formula)
-  double y = sqrt(sqrt(t * t - l / 0.147) - t);
-  const double rest = 1.0 - a;  // exact for a >= 1/2, where erfc keeps the digits that erf loses
-  for (int i = 0; i < 3; ++i) {
-    const double e = a < 0.5 ? erf(y) - a : rest - erfc(y);
-    const double step = e / (1.1283791670955126 * exp(-y * y));  // 2 / sqrt(pi)
-    y -= step / (1.0 + y * step);
-  }
-  return copysign(y, x);
-}
 double rsqrt(double x) { return 1.0 / sqrt(x); }
 double sigmoid(double x) { return 1.0 / (1.0 + ::exp(-x)); }
 double erf_inverse(double x) { return erf_inv(x); }
+double log_gamma(double x) { return lgamma_of(x); }
+double digamma_of(double x) { return digamma(x); }
+double trigamma_of(double x) { return trigamma(x); }
 
 }  // namespace
 
@@ -87,6 +75,10 @@ Loop loop_f64(Code code) {
     case Code::Sigmoid: return by_library<sigmoid>;
     case Code::Erf: return by_library<::erf>;
     case Code::ErfInv: return by_library<erf_inverse>;
+    case Code::Erfc: return by_library<::erfc>;
+    case Code::Lgamma: return by_library<log_gamma>;
+    case Code::Digamma: return by_library<digamma_of>;
+    case Code::Trigamma: return by_library<trigamma_of>;
     case Code::Floor: return F1(__builtin_floor(x));
     case Code::Ceil: return F1(__builtin_ceil(x));
     case Code::Round: return F1(__builtin_rint(x));

@@ -133,6 +133,28 @@ SHARD_LOOP float erf(float x) {
   const float y = c * (p / q);
   return y > 1.0f ? 1.0f : y < -1.0f ? -1.0f : y;
 }
+// 1 - erf(x), exact where that is small (Moshier's coefficients, those of XLA).
+SHARD_LOOP float erfc(float x) {
+  const float a = magnitude(x), q = 1.0f / (a < 1.0f ? 1.0f : a), y = q * q;
+  float p = 2.326819970068386e-2f, r = -1.047766399936249e+1f;
+  p = p * y - 1.387039388740657e-1f;
+  p = p * y + 3.687424674597105e-1f;
+  p = p * y - 5.824733027278666e-1f;
+  p = p * y + 6.210004621745983e-1f;
+  p = p * y - 4.944515323274145e-1f;
+  p = p * y + 3.404879937665872e-1f;
+  p = p * y - 2.741127028184656e-1f;
+  p = p * y + 5.638259427386472e-1f;
+  r = r * y + 1.297719955372516e+1f;
+  r = r * y - 7.495518717768503e+0f;
+  r = r * y + 2.921019019210786e+0f;
+  r = r * y - 1.015265279202700e+0f;
+  r = r * y + 4.218463358204948e-1f;
+  r = r * y - 2.820767439740514e-1f;
+  r = r * y + 5.641895067754075e-1f;
+  const float tail = exp(-x * x) * q * (a < 2.0f ? p : r), far = x < 0.0f ? 2.0f - tail : tail;
+  return a > 1.0f ? far : 1.0f - erf(x);
+}
 SHARD_LOOP float erf_inv(float x) {
   const float w0 = -log1p(-x * x);
   const float s = w0 - 2.5f, t = __builtin_sqrtf(w0) - 3.0f;

@@ -9,6 +9,7 @@ namespace shard::stdlib {
 void register_derivatives(lang::Interpreter& in);  // grad value_and_grad vjp jvp linearize jacobian hessian
 void register_mapping(lang::Interpreter& in);      // scan eval_shape, and vmap
 void register_vmap(lang::Interpreter& in);         // vmap.cpp
+void register_associative_scan(lang::Interpreter& in);
 void register_custom(lang::Interpreter& in);       // custom_vjp custom_jvp, and remat checkpoint_name
 void register_remat(lang::Interpreter& in);        // remat.cpp
 void register_compilation(lang::Interpreter& in);  // jit comm explain memory_stats

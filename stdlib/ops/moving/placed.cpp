@@ -20,6 +20,21 @@ ir::Compose placed_last(ir::Compose inner) {
   };
 }
 
+ir::Compose laid_out_last(ir::Compose inner) {
+  return [inner = std::move(inner)](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    Attrs less = attrs;
+    less.erase("out");
+    Vars made = inner(b, in, less);
+    if (!attrs.has("out")) return made;
+    for (Var& v : made) {
+      Layout asked = attrs.layout("out");
+      asked.sharding.dims.resize(b.type(v).shape.size());  // `shard` reads shorter ones from the end
+      v = b.emit1(*b.core().shard, {v}, {{"layout", std::move(asked)}});
+    }
+    return made;
+  };
+}
+
 Attrs with_mapped_out(const Builder& b, const Attrs& attrs, std::span<const Mapped> in) {
   Attrs made = with_leading_out(attrs);
   if (!made.has("out")) return made;

@@ -8,6 +8,9 @@ namespace shard::stdlib {
 // as it is.
 ir::Compose placed_last(ir::Compose inner);
 
+// What makes arrays in several steps: made first, and laid out as `out:` says.
+ir::Compose laid_out_last(ir::Compose inner);
+
 // `out:` of one element under vmap, for all of them: in front stands what the operands' mapped dimension is split over.
 Attrs with_mapped_out(const Builder& b, const Attrs& attrs, std::span<const Mapped> in);
 

@@ -191,9 +191,7 @@ void register_permute(OpTable& t) {
                         return {ir::transpose(b, in[0], perm)};
                       },
                       {{{f32({4, 6})}, {}}, {{f32({2, 4, 6})}, {{"perm", Ints{2, 0, 1}}}}, {{f32({4})}, {}}}))
-      .aliases = {"permute",
-                  {"swapaxes", "dimensions are put in order by `transpose(x, [1, 0])`"},
-                  {"moveaxis", "dimensions are put in order by `transpose(x, [1, 0])`"}};
+      .aliases = {"permute"};
 }
 
 // ---- broadcast

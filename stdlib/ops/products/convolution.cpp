@@ -1,365 +1,127 @@
-// Convolutions and pools, channels last: x [batch..., spatial..., C]. One internal row, `windows`, shows every window
-// of x beside its position; a convolution is a `contract` of that with the weights, a pool a reduction over the
-// windows. Any number of spatial dimensions.
+// Convolutions, channels last: x [batch..., spatial..., C], any number of spatial dimensions. A convolution is a
+// `contract` of all windows of x (windows.h) with the weights; in groups, one for each; of a channel each, a sum.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
 
-#include "runtime/kernels/kernels.h"
-#include "stdlib/ops/moving/halo.h"
 #include "stdlib/ops/ops.h"
+#include "stdlib/ops/products/windows.h"
 
 namespace shard::stdlib {
 namespace {
 
-constexpr std::string_view kSmallLetters = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kFreeLetters = "abcdefghijklmnopqrstuvw";  // x, y and z stand for channels in groups
 
-// windows(x [lead..., n..., C]; window, stride, padding: zeros before and behind) -> [lead..., positions..., window...,
-// C]
-struct Spatial {
-  std::size_t lead, count;
-  Pairs padding;
-  Spatial(const Attrs& attrs, std::size_t rank) : lead(0), count(attrs.ints("window").size()), padding(count, {0, 0}) {
-    if (rank < count + 1)
-      fail("shape", "a window of " + std::to_string(count) + " dimensions needs an array of rank " +
-                        std::to_string(count + 1) + " or more, with channels last");
-    lead = rank - count - 1;
-    if (attrs.has("padding")) padding = attrs.pairs("padding");
-  }
-  bool padded() const {
-    return std::any_of(padding.begin(), padding.end(), [](auto& p) { return p.first != 0 || p.second != 0; });
-  }
-  Shape with_padding(Shape x) const {
-    for (std::size_t i = 0; i < count; ++i) x[lead + i] += padding[i].first + padding[i].second;
-    return x;
-  }
-};
-
-std::vector<Shape> windows_shape(const OpCall& call) {
-  const Ints &window = call.attrs.ints("window"), &stride = call.attrs.ints("stride");
-  Spatial s(call.attrs, call.in[0].shape.size());
-  const Shape x = s.with_padding(call.in[0].shape);
-  Shape made(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(s.lead));
-  for (std::size_t i = 0; i < s.count; ++i) {
-    if (window[i] < 1 || stride[i] < 1) fail("shape", "windows and strides are positive");
-    std::int64_t n = x[s.lead + i] - window[i];
-    made.push_back(n < 0 ? 0 : n / stride[i] + 1);
-  }
-  made.insert(made.end(), window.begin(), window.end());
-  made.push_back(x.back());
-  return {made};
+// Zeros between the elements of each spatial dimension.
+Var spread_out(Builder& b, Var x, const Ints& by) {
+  if (std::all_of(by.begin(), by.end(), [](auto n) { return n == 1; })) return x;
+  Ints interior;
+  for (auto n : by) interior.push_back(n - 1);
+  interior.push_back(0);
+  return b.call("pad_with", {x, Expr{b, x}.number(0)},
+                {{"widths", Pairs(interior.size(), {0, 0})}, {"interior", interior}});
 }
 
-// The elements `by` places on (back where negative), zeros where there were none.
-Var moved(Builder& b, Var x, std::size_t dim, std::int64_t by) {
-  if (by == 0) return x;
-  const Shape shape = b.type(x).shape;
-  const std::int64_t n = shape[dim], axis = static_cast<std::int64_t>(dim) - static_cast<std::int64_t>(shape.size());
-  Expr turned{b, b.call("rotate", {x}, {{"axis", axis}, {"shift", ((by % n) + n) % n}})};
-  Shape line(shape.size(), 1);
-  line[dim] = n;
-  Expr at{b, b.call("iota", {}, {{"shape", line}, {"axis", axis}, {"dtype", DType::I32}})};
-  Expr real = by > 0 ? ge(at, static_cast<double>(by)) : lt(at, static_cast<double>(n + by));
-  return select({b, ir::broadcast_to(b, real, shape)}, turned, 0.0);
+// x and w of one element type, of shapes that fit.
+std::pair<Var, Var> convolved(Builder& b, std::span<const Var> in, const Attrs& attrs, std::int64_t groups,
+                              std::string_view op) {
+  const Kind kind = promoted(b, in);
+  Var x = promote_to(b, in[0], kind), w = promote_to(b, in[1], kind);
+  const Type xt = b.type(x), wt = b.type(w);
+  const std::size_t rank = xt.shape.size();
+  const std::string both = runtime::to_string(xt) + " and " + runtime::to_string(wt);
+  if (rank < 3 || wt.shape.size() != rank)
+    fail("shape", std::string(op) + " takes x [N, spatial..., C] and w [window..., C, O], got " + both);
+  const std::int64_t channels = xt.shape.back(), taken = wt.shape[rank - 2], given = wt.shape.back();
+  if (groups < 1 || channels % groups || given % groups)
+    fail("shape",
+         std::string(op) + " in " + std::to_string(groups) + " groups: they must divide the channels of " + both);
+  if (channels != taken * groups)
+    fail("shape", std::string(op) + ": the channels differ: x " + runtime::to_string(xt) + " has " +
+                      std::to_string(channels) + " (its last dimension), w " + runtime::to_string(wt) + " takes " +
+                      std::to_string(taken) + " (its last but one)" +
+                      (groups == 1 ? "" : " in each of " + std::to_string(groups) + " groups"));
+  if (!attrs.has("out") &&
+      ((laid_out(wt) && !wt.sharding.split_axes().empty()) || (laid_out(xt) && is_split(xt, xt.rank() - 1))))
+    fail("layout", std::string(op) + " of " + both +
+                       ": split weights or channels leave the result's layout open: say it with `out: P(...)`");
+  return {x, w};
 }
 
-// The cotangent of x: windows laid over each other and added, one spatial dimension after the other.
-Var windows_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
-  const Ints &window = n.call.attrs.ints("window"), &stride = n.call.attrs.ints("stride");
-  Spatial s(n.call.attrs, want.shape.size());
-  Var g = ct[0];
-  for (std::size_t i = 0; i < s.count; ++i) {
-    Shape shape = b.type(g).shape;  // [lead..., positions or sizes..., windows i..., C]
-    std::size_t at_window = s.lead + s.count, at_place = s.lead + i, rank = shape.size();
-    const auto [before, behind] = s.padding[i];
-    const std::int64_t places = shape[at_place], size = want.shape[at_place] + before + behind;
-    const bool as_many = stride[i] == 1 && places == want.shape[at_place] && before < places && behind < places;
-    if (const Type now = b.type(g); !as_many && laid_out(now) && is_split(now, static_cast<int>(at_place))) {
-      ir::Layout whole{now.mesh, now.sharding};  // what lies between has a size that need not be divisible
-      whole.sharding.dims[at_place].axes.clear();
-      g = b.emit1(*b.core().shard, {g}, {{"layout", whole}});
-    }
-    std::optional<Expr> sum;
-    for (std::int64_t k = 0; k < window[i]; ++k) {
-      Ints start(rank, 0), limit(rank, ir::kWhole), step(rank, 1), interior(rank - 1, 0);
-      start[at_window] = k;
-      limit[at_window] = k + 1;
-      Shape dropped = shape;
-      dropped.erase(dropped.begin() + static_cast<std::ptrdiff_t>(at_window));
-      Var part = expand(b, b.call("slice", {g}, {{"start", start}, {"limit", limit}, {"step", step}}), dropped);
-      if (as_many) {  // what one device needs of its neighbours stays a few rows
-        Expr placed{b, moved(b, part, at_place, k - before)};
-        sum = sum ? *sum + placed : placed;
-        continue;
-      }
-      Pairs widths(rank - 1, {0, 0});
-      std::int64_t reach = places == 0 ? 0 : (places - 1) * stride[i] + 1;
-      widths[at_place] = places == 0 ? std::pair{std::int64_t{0}, size} : std::pair{k, size - k - reach};
-      interior[at_place] = stride[i] - 1;
-      Expr p{b, part};
-      Expr placed{b, b.call("pad_with", {p, p.number(0)}, {{"widths", widths}, {"interior", interior}})};
-      sum = sum ? *sum + placed : placed;
-    }
-    g = *sum;
-    if (as_many || (before == 0 && behind == 0)) continue;
-    Ints start(rank - 1, 0), limit(rank - 1, ir::kWhole), step(rank - 1, 1);
-    start[at_place] = before;
-    limit[at_place] = size - behind;
-    g = b.call("slice", {g}, {{"start", start}, {"limit", limit}, {"step", step}});
-  }
-  return g;
+Ints window_of(const Builder& b, Var w) {
+  const Shape& shape = b.type(w).shape;
+  return {shape.begin(), shape.end() - 2};
 }
 
-// On a split dimension each device fetches what the windows at its own positions reach over.
-Vars windows_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
-  const Shape from = c.call.in[0].shape, to = windows_shape(c.call)[0];
-  const Ints &reach = c.call.attrs.ints("window"), &stride = c.call.attrs.ints("stride");
-  Spatial s(c.call.attrs, from.size());
-  Var x = in[0];
-  for (std::size_t i = 0; i < s.count; ++i) {
-    const std::size_t d = s.lead + i;
-    auto split = split_dim(c, 0, d);
-    if (!split) continue;
-    const std::int64_t each = to[d] / split->devices, step = each * stride[i], first = -s.padding[i].first,
-                       count = (each - 1) * stride[i] + reach[i];
-    x = window(b, x, *split, first, step, count);
-    const bool inside = first >= 0 && first + (split->devices - 1) * step + count <= from[d];
-    s.padding[i] = {0, 0};
-    if (inside) continue;
-    const Shape shape = b.type(x).shape;
-    Shape line(shape.size(), 1);
-    line[d] = count;
-    const std::int64_t axis = static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size());
-    Expr at{b, b.emit1(*b.core().iota, {}, {{"shape", line}, {"axis", axis}, {"dtype", DType::I32}})};
-    Expr begin = Expr{b, device_position(b, split->axes)} * static_cast<double>(step) + static_cast<double>(first);
-    at = at + Expr{b, ir::broadcast_to(b, begin, line)};
-    Expr real = both(ge(at, 0.0), lt(at, static_cast<double>(from[d])));
-    x = select({b, ir::broadcast_to(b, real, shape)}, {b, x}, 0.0);
-  }
-  Attrs attrs = c.attrs;
-  if (attrs.has("padding")) attrs.set("padding", s.padding);
-  return b.emit(c.call.op, {x}, std::move(attrs));
+Var placed_as(Builder& b, Var x, const Attrs& attrs) {
+  return attrs.has("out") ? b.emit1(*b.core().shard, {x}, {{"layout", attrs.layout("out")}}) : x;
 }
 
-void register_windows(OpTable& t) {
-  OpDef row{.name = "windows",
-            .signature = "windows(x, window: ints, stride: ints, padding: pairs? = none)",
-            .doc = "Every window of the spatial dimensions, beside its position; padding: zeros before and behind."};
-  row.factors = [](const OpCall& call) {
-    RuleBuilder r;
-    const Shape& x = call.in[0].shape;
-    Spatial s(call.attrs, x.size());
-    auto dims = r.dims(x);
-    ir::ValueFactors out(dims.begin(), dims.end() - 1);
-    for (std::size_t i = 0; i < s.count; ++i) {
-      r.rule.factors[static_cast<std::size_t>(dims[s.lead + i][0])].kind = FactorKind::Halo;
-      out.push_back({r.factor(call.attrs.ints("window")[i], FactorKind::Whole)});
-    }
-    out.push_back(dims.back());
-    r.rule.operands = {dims};
-    r.rule.results = {out};
-    return r.rule;
-  };
-  row.shape = windows_shape;
-  row.dtype.operands = Operands::AsIs;
-  row.derivative = Transposes{{}, false, windows_transpose};
-  row.kernel = [](const KernelCall& c) -> BoundKernel {
-    Spatial s(c.attrs, c.in[0].shape.size());
-    const bool padded = s.padded();
-    View given = c.in[0], out = c.out[0], inner = runtime::contiguous(given.dtype, s.with_padding(given.shape));
-    const View x = padded ? inner : given;
-    View from{x.dtype, out.shape, {}, nullptr};
-    const Ints& stride = c.attrs.ints("stride");
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < s.count; ++i) offset += s.padding[i].first * inner.strides[s.lead + i];
-    const auto bytes = static_cast<std::size_t>(runtime::checked_bytes(inner.shape, runtime::size_of(inner.dtype)));
-    inner.shape = given.shape;
-    for (std::size_t d = 0; d < s.lead; ++d) from.strides.push_back(x.strides[d]);
-    for (std::size_t i = 0; i < s.count; ++i) from.strides.push_back(x.strides[s.lead + i] * stride[i]);
-    for (std::size_t i = 0; i < s.count; ++i) from.strides.push_back(x.strides[s.lead + i]);
-    from.strides.push_back(x.strides.back());
-    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
-    if (!padded) return [=](void* const* i, void* const* o) { runtime::copy(at(from, i[0]), at(out, o[0])); };
-    const bool nothing = runtime::numel(given.shape) == 0;
-    runtime::Pool& pool = c.pool;
-    return [=, &pool](void* const* i, void* const* o) {
-      runtime::BufferRef scratch = pool.allocate(bytes);
-      std::memset(scratch->data(), 0, bytes);
-      if (!nothing) runtime::copy(at(given, i[0]), shifted(at(inner, scratch->data()), offset));
-      runtime::copy(at(from, scratch->data()), at(out, o[0]));
-    };
-  };
-  row.flops = 0;
-  row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
-    Shape to = windows_shape(call)[0];
-    Spatial s(call.attrs, call.in[0].shape.size());
-    to.erase(to.begin() + static_cast<std::ptrdiff_t>(s.lead + s.count), to.end() - 1);
-    return size_change_refuses("a window", call.in[0], to);
-  };
-  row.partition = windows_locally;
-  row.internal = true;
-  row.samples = {
-      {{f32({2, 6, 4})}, {{"window", Ints{3}}, {"stride", Ints{1}}}},
-      {{f32({2, 6, 8, 2})}, {{"window", Ints{2, 3}}, {"stride", Ints{2, 1}}}},
-      {{f32({8, 4, 2})}, {{"window", Ints{3, 2}}, {"stride", Ints{1, 1}}, {"padding", Pairs{{1, 1}, {0, 1}}}}},
-      {{f32({2, 8, 2})}, {{"window", Ints{3}}, {"stride", Ints{2}}, {"padding", Pairs{{0, 1}}}}},
-      {{f32({4, 2})}, {{"window", Ints{2}}, {"stride", Ints{1}}, {"padding", Pairs{{3, 2}}}}}};
-  t.add(std::move(row));
+// The windows of every channel times its own weights, summed: no product of matrices is in it.
+Var depthwise(Builder& b, Var patches, Var w, std::size_t count, const Attrs& attrs) {
+  const Shape ps = b.type(patches).shape, ws = b.type(w).shape;
+  const std::int64_t channels = ps.back(), each_gives = ws.back() / channels;
+  Shape wide = ps, weights(ws.begin(), ws.end() - 2);
+  wide.push_back(1);
+  weights.push_back(channels), weights.push_back(each_gives);
+  Ints axes;
+  for (std::size_t i = 0; i < count; ++i) axes.push_back(-2 - static_cast<std::int64_t>(count - i));
+  Var made = ir::reduce_sum(b, ir::mul(b, expand(b, patches, wide), expand(b, w, weights)), axes);
+  Shape merged_shape = b.type(made).shape;
+  merged_shape.pop_back();
+  merged_shape.back() = ws.back();
+  return placed_as(b, expand(b, made, merged_shape), attrs);
 }
 
-// One number for each spatial dimension.
-Ints each(const Attrs& attrs, std::string_view name, std::size_t count, std::int64_t otherwise) {
-  Ints made = ints_if(attrs, name).value_or(Ints{otherwise});
-  if (made.size() == 1) made.resize(count, made[0]);
-  if (made.size() != count)
-    fail("shape", std::string(name) + " has " + std::to_string(made.size()) + " numbers for " + std::to_string(count) +
-                      " spatial dimensions");
-  for (auto n : made)
-    if (n < 1) fail("value", std::string(name) + " must be positive");
-  return made;
+Var in_groups(Builder& b, Var patches, Var w, std::size_t count, std::int64_t groups, const Attrs& attrs) {
+  Shape ps = b.type(patches).shape, ws = b.type(w).shape;
+  const std::int64_t given = ws.back();
+  ps.back() /= groups, ps.insert(ps.end() - 1, groups);
+  ws.back() /= groups, ws.insert(ws.end() - 1, groups);
+  const std::string n = "a", places(kFreeLetters.substr(1, count)), inside(kFreeLetters.substr(1 + count, count));
+  const std::string spec = n + places + inside + "xy," + inside + "yxz->" + n + places + "xz";
+  Var made = b.call("contract", {expand(b, patches, ps), expand(b, w, ws)}, {{"spec", spec}});
+  Shape merged_shape = b.type(made).shape;
+  merged_shape.pop_back();
+  merged_shape.back() = given;
+  return placed_as(b, expand(b, made, merged_shape), attrs);
 }
 
-// Windows side by side are another shape: [n / window, window], and nothing that one device needs is with another.
-Var side_by_side(Builder& b, Var x, const Ints& window) {
-  const Shape shape = b.type(x).shape;
-  const std::size_t count = window.size(), lead = shape.size() - 1 - count;
-  const auto rank = static_cast<std::int64_t>(shape.size() + count);
-  Shape cut(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(lead));
-  Ints perm;
-  for (std::size_t d = 0; d < lead; ++d) perm.push_back(static_cast<std::int64_t>(d) - rank);
-  for (std::size_t i = 0; i < count; ++i) {
-    cut.push_back(shape[lead + i] / window[i]);
-    cut.push_back(window[i]);
-  }
-  for (std::size_t k : {0, 1})
-    for (std::size_t i = 0; i < count; ++i) perm.push_back(static_cast<std::int64_t>(lead + 2 * i + k) - rank);
-  perm.push_back(-1);
-  cut.push_back(shape.back());
-  return b.call("permute", {expand(b, x, cut)}, {{"perm", perm}});
-}
-
-Var windowed(Builder& b, Var x, const Ints& window, const Attrs& attrs, double filler) {
-  const Shape shape = b.type(x).shape;
-  std::size_t count = window.size();
-  if (shape.size() < count + 1)
-    fail("shape", "windows of " + std::to_string(count) + " dimensions do not fit " + runtime::to_string(b.type(x)) +
-                      "; channels are the last dimension");
-  Ints stride = each(attrs, "stride", count, 1);
-  std::string padding = text_or(attrs, "padding", "SAME");
-  if (padding != "SAME" && padding != "VALID")
-    fail("value", "padding is \"SAME\" or \"VALID\", got \"" + padding + "\"");
-  Pairs widths(count + 1, {0, 0});
-  bool any = false;
-  for (std::size_t i = 0; i < count && padding == "SAME"; ++i) {
-    std::int64_t n = shape[shape.size() - 1 - count + i], places = (n + stride[i] - 1) / stride[i];
-    std::int64_t total = std::max<std::int64_t>((places - 1) * stride[i] + window[i] - n, 0);
-    widths[i] = {total / 2, total - total / 2};
-    any |= total > 0;
-  }
-  // On explicit axes a spatial dimension that is split keeps its layout where the result's size allows it (JAX looks at
-  // nothing else): what lies between, padded and cut into windows, is laid out whole there.
-  const Type given = b.type(x);
-  ir::Layout whole{given.mesh, given.sharding}, wanted = whole;
-  bool between = false;
-  for (std::size_t i = 0; i < count && laid_out(given); ++i) {
-    const std::size_t d = shape.size() - 1 - count + i;
-    const std::int64_t parts = runtime::parts(*given.mesh, given.sharding.dims[d]);
-    const std::int64_t padded = shape[d] + widths[i].first + widths[i].second,
-                       places = (padded - window[i]) / stride[i] + 1;
-    if (parts == 1 || padded < window[i] || places % parts) continue;
-    between = true;
-    whole.sharding.dims[d].axes.clear();
-  }
-  bool disjoint = !any && !laid_out(given);
-  for (std::size_t i = 0; i < count; ++i)
-    disjoint = disjoint && stride[i] == window[i] && shape[shape.size() - 1 - count + i] % window[i] == 0;
-  if (disjoint) return side_by_side(b, x, window);
-  Expr v{b, x};
-  if (between) x = b.emit1(*b.core().shard, {x}, {{"layout", whole}});
-  Attrs how{{"window", window}, {"stride", stride}};
-  if (any && filler != 0)
-    x = b.call("pad_with", {x, v.number(filler)}, {{"widths", widths}});
-  else if (any)
-    how.set("padding", Pairs(widths.begin(), widths.end() - 1));
-  x = b.call("windows", {x}, how);
-  if (!between) return x;
-  auto& dims = wanted.sharding.dims;  // the windows' own dimensions stand before the channels
-  dims.insert(dims.end() - 1, count, runtime::DimSharding{});
-  return b.emit1(*b.core().shard, {x}, {{"layout", wanted}});
+Var conv_by(Builder& b, Var x, Var w, const WindowPlan& plan, std::int64_t groups, const Attrs& attrs) {
+  const std::size_t count = plan.window.size();
+  Var patches = windowed(b, x, plan, 0);
+  if (groups > 1 && b.type(w).shape[count] == 1) return depthwise(b, patches, w, count, attrs);
+  if (groups > 1) return in_groups(b, patches, w, count, groups, attrs);
+  const std::string n(kFreeLetters.substr(0, 1)), places(kFreeLetters.substr(1, count)),
+      inside(kFreeLetters.substr(1 + count, count)), c(kFreeLetters.substr(1 + 2 * count, 1)),
+      o(kFreeLetters.substr(2 + 2 * count, 1));
+  const std::string spec = n + places + inside + c + "," + inside + c + o + "->" + n + places + o;
+  return b.call("contract", {patches, w}, with_out({{"spec", spec}}, attrs));
 }
 
 Vars conv(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  Kind kind = promoted(b, in);
-  Var x = promote_to(b, in[0], kind), w = promote_to(b, in[1], kind);
-  const Type xt = b.type(x), wt = b.type(w);
-  std::size_t rank = xt.shape.size();
-  if (rank >= 3 && wt.shape.size() == rank && xt.shape.back() != wt.shape[rank - 2])
-    fail("shape", "conv: the channels differ: x " + runtime::to_string(xt) + " has " + std::to_string(xt.shape.back()) +
-                      " (its last dimension), w " + runtime::to_string(wt) + " takes " +
-                      std::to_string(wt.shape[rank - 2]) + " (its last but one)");
-  if (rank < 3 || wt.shape.size() != rank || xt.shape.back() != wt.shape[rank - 2])
-    fail("shape", "conv takes x [N, spatial..., C] and w [window..., C, O], got " + runtime::to_string(xt) + " and " +
-                      runtime::to_string(wt));
-  if (!attrs.has("out") &&
-      ((laid_out(wt) && !wt.sharding.split_axes().empty()) || (laid_out(xt) && is_split(xt, xt.rank() - 1))))
-    fail("layout", "conv of " + runtime::to_string(xt) + " and " + runtime::to_string(wt) +
-                       ": split weights or channels leave the result's layout open: say it with `out: P(...)`");
-  std::size_t count = rank - 2;
-  Ints window(wt.shape.begin(), wt.shape.begin() + static_cast<std::ptrdiff_t>(count));
-  Var patches = windowed(b, x, window, attrs, 0);
-  std::string n(kSmallLetters.substr(0, 1)), places(kSmallLetters.substr(1, count)),
-      inside(kSmallLetters.substr(1 + count, count)), c(kSmallLetters.substr(1 + 2 * count, 1)),
-      o(kSmallLetters.substr(2 + 2 * count, 1));
-  std::string spec = n + places + inside + c + "," + inside + c + o + "->" + n + places + o;
-  return {b.call("contract", {patches, w}, with_out({{"spec", spec}}, attrs))};
+  const std::int64_t groups = integer_or(attrs, "groups", 1);
+  auto [x, w] = convolved(b, in, attrs, groups, "conv");
+  const Ints window = window_of(b, w);
+  const WindowPlan plan = plan_of(b, x, window, attrs);  // SAME counts the elements that are given
+  x = spread_out(b, x, per_dimension(attrs, "input_dilation", window.size(), 1));
+  return {conv_by(b, x, w, plan, groups, attrs)};
 }
 
-Ints pool_window(const Builder& b, Var x, const Attrs& attrs) {
-  Ints window = *ints_if(attrs, "window");
-  std::size_t rank = b.type(x).shape.size();
-  if (window.size() == 1 && rank > 3) window.resize(rank - 2, window[0]);
-  for (auto n : window)
-    if (n < 1) fail("value", "a window is positive");
-  return window;
-}
-
-// The first of equals takes the whole derivative, as XLA's select_and_scatter gives it.
-Vars max_pool(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  Ints window = pool_window(b, in[0], attrs);
-  DType dtype = b.type(in[0]).dtype;
-  double lowest = runtime::is_float(dtype)    ? -std::numeric_limits<double>::infinity()
-                  : runtime::is_signed(dtype) ? -std::ldexp(1.0, static_cast<int>(runtime::size_of(dtype)) * 8 - 1)
-                                              : 0;
-  Var all = windowed(b, in[0], window, attrs, lowest);
-  Shape shape = b.type(all).shape;
-  std::size_t count = window.size(), at_window = shape.size() - 1 - count;
-  std::int64_t size = 1;
-  for (auto n : window) size *= n;
-  Shape flat(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(at_window));
-  flat.push_back(size);
-  flat.push_back(shape.back());
-  Expr x{b, expand(b, all, flat)};
-  Var best = b.call("arg_max", {x}, {{"axis", std::int64_t{-2}}});
-  Shape beside = flat, line(flat.size(), 1);
-  beside[at_window] = 1;
-  line[at_window] = size;
-  Expr i{b, b.call("iota", {}, {{"shape", line}, {"axis", std::int64_t{-2}}, {"dtype", DType::I32}})};
-  return {ir::reduce_sum(b, select(eq(i, Expr{b, expand(b, best, beside)}), x, 0.0), {-2})};
-}
-
-Vars avg_pool(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  Ints window = pool_window(b, in[0], attrs);
-  const Type& t = b.type(in[0]);
-  Var all = windowed(b, ir::convert(b, in[0], runtime::to_inexact(t.dtype)), window, attrs, 0);
-  Ints axes;
-  double size = 1;
-  for (std::size_t i = 0; i < window.size(); ++i) {
-    axes.push_back(-2 - static_cast<std::int64_t>(i));
-    size *= static_cast<double>(window[i]);
+// As jax.lax.conv_transpose: what a convolution with this stride would give x for, up to its kernel's order.
+Vars conv_transpose(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  auto [x, w] = convolved(b, in, attrs, 1, "conv_transpose");
+  const Ints window = window_of(b, w), stride = per_dimension(attrs, "stride", window.size(), 1);
+  Attrs once = attrs;
+  once.set("stride", Ints{1});
+  WindowPlan plan = plan_of(b, x, window, once);
+  const bool same = text_or(attrs, "padding", "SAME") == "SAME";
+  for (std::size_t i = 0; i < window.size() && !attrs.has("pads"); ++i) {
+    const std::int64_t k = plan.reach(i), s = stride[i],
+                       all = k + s - 2 + (same ? 0 : std::max<std::int64_t>(k - s, 0));
+    const std::int64_t before = !same || s > k - 1 ? k - 1 : (all + 1) / 2;
+    plan.widths[i] = {before, all - before};
   }
-  std::sort(axes.begin(), axes.end());
-  return {Expr{b, ir::reduce_sum(b, all, axes)} / size};
+  x = spread_out(b, x, stride);
+  return {conv_by(b, x, w, plan, 1, attrs)};
 }
 
 }  // namespace
@@ -369,22 +131,33 @@ void register_convolution(OpTable& t) {
   auto say = [](std::int64_t stride, std::string padding) {
     return Attrs{{"stride", Ints{stride}}, {"padding", std::move(padding)}};
   };
-  auto pool = [&](Ints window, std::int64_t stride, std::string padding) {
-    Attrs attrs = say(stride, std::move(padding));
-    attrs.set("window", std::move(window));
+  const auto grouped = [&](std::int64_t groups, Attrs attrs) {
+    attrs.set("groups", groups);
     return attrs;
   };
-  t.add(composite_row("conv", "conv(x, w, stride: ints = 1, padding: str = \"SAME\", out: spec? = none)",
-                      "The convolution of x [N, spatial..., C] with w [window..., C, O].", conv,
-                      {{{f32({2, 6, 4, 2}), f32({3, 2, 2, 4})}, say(1, "SAME")},
-                       {{f32({2, 6, 6, 2}), f32({2, 2, 2, 2})}, say(2, "VALID")},
-                       {{f32({2, 8, 2}), f32({3, 2, 4})}, say(2, "SAME")}}));
-  t.add(composite_row("max_pool", "max_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\")",
-                      "The largest of each window.", max_pool,
-                      {{{f32({2, 4, 6, 2})}, pool({2, 2}, 2, "VALID")}, {{f32({2, 4, 2})}, pool({3}, 1, "SAME")}}));
-  t.add(composite_row("avg_pool", "avg_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\")",
-                      "The mean of each window; padding counts as zeros.", avg_pool,
-                      {{{f32({2, 4, 6, 2})}, pool({2, 2}, 2, "VALID")}, {{f32({2, 4, 2})}, pool({3}, 1, "SAME")}}));
+  t.add(composite_row(
+      "conv",
+      "conv(x, w, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none, dilation: ints = 1, input_dilation: "
+      "ints = 1, groups: int = 1, out: spec? = none)",
+      "The convolution of x [N, spatial..., C] with w [window..., C / groups, O]; `pads` before and behind each "
+      "spatial "
+      "dimension in place of `padding`, `dilation` between a window's elements, `input_dilation` between those of x.",
+      conv,
+      {{{f32({2, 6, 4, 2}), f32({3, 2, 2, 4})}, say(1, "SAME")},
+       {{f32({2, 6, 6, 2}), f32({2, 2, 2, 2})}, say(2, "VALID")},
+       {{f32({2, 8, 2}), f32({3, 2, 4})}, say(2, "SAME")},
+       {{f32({2, 6, 4}), f32({3, 2, 4})}, grouped(2, say(1, "SAME"))},
+       {{f32({2, 6, 4, 2}), f32({3, 2, 1, 4})}, grouped(2, say(1, "VALID"))},
+       {{f32({2, 8, 2}), f32({3, 2, 2})},
+        {{"dilation", Ints{2}}, {"input_dilation", Ints{2}}, {"pads", Pairs{{1, 2}}}}},
+       {{f32({2, 4, 2, 4, 2}), f32({2, 1, 2, 2, 2})}, {{"dilation", Ints{2, 1, 1}}}}}));
+  t.add(composite_row(
+      "conv_transpose",
+      "conv_transpose(x, w, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none, dilation: ints = 1, out: "
+      "spec? = none)",
+      "The convolution of x, whose elements stand `stride` apart, with w [window..., C, O]: `stride` times as large.",
+      conv_transpose,
+      {{{f32({2, 4, 2}), f32({3, 2, 4})}, say(2, "SAME")}, {{f32({2, 3, 4, 2}), f32({2, 3, 2, 2})}, say(2, "VALID")}}));
 }
 
 }  // namespace shard::stdlib

@@ -1,97 +1,17 @@
-// Linear algebra: cholesky, solve, inv, qr, svd, eigh. The rows work on the last two dimensions, which they need whole;
-// leading dimensions are batch. Derivatives follow JAX's (and Giles, "Collected matrix derivative results for forward
-// and reverse mode algorithmic differentiation", 2008); f16 and bf16 are computed in f32. Long: the
-// derivatives of six decompositions share their parts.
+// Linear algebra: cholesky, solve, solve_triangular, inv, qr, svd, eigh. The rows work on the last two dimensions,
+// which they need whole; leading dimensions are batch. Derivatives follow JAX's (and Giles, "Collected matrix
+// derivative results for forward and reverse mode algorithmic differentiation", 2008); f16 and bf16 are computed in
+// f32.
 #include <algorithm>
 
 #include "runtime/kernels/decompose.h"
-#include "runtime/kernels/kernels.h"
-#include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
+#include "stdlib/ops/products/matrices.h"
 
 namespace shard::stdlib {
 namespace {
 
-// ---- small things over matrices in the last two dimensions
-
-Expr product(const Expr& x, const Expr& y) { return call("matmul", {x, y}); }
-
-Expr turned(const Expr& x) { return {x.builder(), x.builder().call("permute", {x}, {{"perm", Ints{-1, -2}}})}; }
-
-// 1 where row - column compares as asked, of shape [rows, columns].
-Expr mask(Builder& b, std::int64_t rows, std::int64_t columns, std::string_view comparison) {
-  Var i = b.call("iota", {}, {{"shape", Shape{rows, 1}}, {"axis", std::int64_t{-2}}, {"dtype", DType::I32}});
-  Var j = b.call("iota", {}, {{"shape", Shape{1, columns}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}});
-  return {b, b.call(comparison, {i, j})};
-}
-
-Expr identity_like(const Expr& square) {
-  std::int64_t n = square.type().shape.back();
-  return cast_to(mask(square.builder(), n, n, "eq"), square.type().dtype);
-}
-
-Expr diagonal(const Expr& square) {
-  Builder& b = square.builder();
-  return {b, ir::reduce_sum(b, square * identity_like(square), {-1})};
-}
-
-// A vector along the last dimension as rows [.., 1, n] or columns [.., n, 1] of matrices.
-Expr as_row(const Expr& v) {
-  Shape shape = v.type().shape;
-  shape.insert(shape.end() - 1, 1);
-  return {v.builder(), expand(v.builder(), v, shape)};
-}
-Expr as_column(const Expr& v) {
-  Shape shape = v.type().shape;
-  shape.push_back(1);
-  return {v.builder(), expand(v.builder(), v, shape)};
-}
-
-Expr triangular(const Expr& a, const Expr& b, bool lower, bool transposed) {
-  return {a.builder(), a.builder().call("triangular_solve", {a, b}, {{"lower", lower}, {"transposed", transposed}})};
-}
-
-// ---- rules and kernels
-
-// Batch dimensions pass, all others are needed whole; `results`: shapes of the results without the batch.
-struct MatrixRule {
-  RuleBuilder r;
-  ir::ValueFactors batch;
-  MatrixRule(const OpCall& call, std::size_t core = 2) {
-    const Shape& shape = call.in[0].shape;
-    if (shape.size() < core)
-      fail("shape", std::string(call.op.name) + " takes matrices, got " + runtime::to_string(call.in[0]));
-    Shape lead(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(core));
-    batch = r.dims(lead);
-  }
-  ir::ValueFactors value(const Shape& core) {
-    ir::ValueFactors made = batch;
-    for (auto n : core) made.push_back({r.factor(n, FactorKind::Whole)});
-    return made;
-  }
-};
-
-Shape core_of(const Type& t) { return {t.shape.end() - 2, t.shape.end()}; }
-
-void need_square(const OpCall& call) {
-  const Shape& s = call.in[0].shape;
-  if (s.size() < 2 || s[s.size() - 1] != s[s.size() - 2])
-    fail("shape", std::string(call.op.name) + " takes square matrices, got " + runtime::to_string(call.in[0]));
-}
-
-std::optional<std::string> split_matrix(const OpCall& call, const Type& t, int dims) {
-  for (int d = t.rank() - 2; d < t.rank() - 2 + dims; ++d)
-    if (d >= 0 && is_split(t, d))
-      return std::string(call.op.name) + " of " + runtime::to_string(t) + ": a matrix must be whole, dimension " +
-             std::to_string(d) + " is split over " + axes_text(t, d) + "; `shard` it first";
-  return std::nullopt;
-}
-
-std::optional<std::string> matrix_refuses(const OpCall& call, const FactorRule&) {
-  for (auto& t : call.in)
-    if (auto why = split_matrix(call, t, 2)) return why;
-  return std::nullopt;
-}
+// ---- systems of equations
 
 // The columns of the right side may be split.
 std::optional<std::string> system_refuses(const OpCall& call, const FactorRule&) {
@@ -110,77 +30,6 @@ std::optional<std::string> system_refuses(const OpCall& call, const FactorRule&)
   }
   return std::nullopt;
 }
-
-ir::KindFn float_kinds(std::size_t results) {
-  return [results](const OpCall& call) {
-    for (auto& t : call.in)
-      if ((t.dtype != DType::F32 && t.dtype != DType::F64) || t.dtype != call.in[0].dtype)
-        fail("type",
-             std::string(call.op.name) + " takes matrices of one type, f32 or f64, got " + runtime::to_string(t));
-    return std::vector<Kind>(results, Kind{call.in[0].dtype, false});
-  };
-}
-
-// Views with all leading dimensions merged, copied first where their strides do not allow it.
-struct Batch {
-  View view;
-  std::optional<View> from;
-  explicit Batch(const View& v, int core = 2) {
-    std::vector<int> groups{v.rank() - core};
-    for (int i = 0; i < core; ++i) groups.push_back(1);
-    if (auto made = merged(v, groups)) {
-      view = *made;
-    } else {
-      from = v;
-      view = *merged(runtime::contiguous(v.dtype, v.shape), groups);
-    }
-  }
-};
-
-using Decompose = std::function<void(const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs)>;
-// `vectors`: results that hold one vector a matrix.
-ir::KernelFn matrix_kernel(Decompose f, std::vector<std::size_t> vectors = {}) {
-  return [f, vectors](const KernelCall& c) -> BoundKernel {
-    std::vector<Batch> in, out;
-    for (auto& v : c.in) in.emplace_back(v);
-    bool nothing = true;
-    for (std::size_t i = 0; i < c.out.size(); ++i) {
-      bool vector = std::find(vectors.begin(), vectors.end(), i) != vectors.end();
-      out.emplace_back(c.out[i], vector ? 1 : 2);
-      nothing &= runtime::numel(c.out[i].shape) == 0;
-    }
-    runtime::Pool& pool = c.pool;
-    Attrs attrs = c.attrs;
-    return [=, &pool](void* const* i, void* const* o) {
-      if (nothing) return;
-      std::vector<runtime::BufferRef> held;
-      std::vector<View> ins, outs;
-      for (std::size_t k = 0; k < in.size(); ++k) {
-        void* data = i[k];
-        if (auto& from = in[k].from) {
-          held.push_back(pool.allocate(
-              static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype)))));
-          runtime::copy(at(*from, data), runtime::contiguous(from->dtype, from->shape, held.back()->data()));
-          data = held.back()->data();
-        }
-        ins.push_back(at(in[k].view, data));
-      }
-      for (std::size_t k = 0; k < out.size(); ++k) outs.push_back(at(out[k].view, o[k]));
-      f(ins, outs, attrs);
-    };
-  };
-}
-
-OpDef matrix_row(std::string_view name, std::string_view signature, std::string_view doc, std::size_t results) {
-  OpDef row{.name = name, .signature = signature, .doc = doc};
-  row.dtype = {Operands::AsIs, float_kinds(results)};
-  row.explicit_refuses = matrix_refuses;
-  row.internal = true;
-  row.flops = 10;
-  return row;
-}
-
-// ---- systems of equations
 
 FactorRule system_factors(const OpCall& call) {
   need_square(call);
@@ -359,7 +208,7 @@ void register_eigh(OpTable& t) {
                               {}};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out,
                                 const Attrs&) { runtime::eigh(in[0], out[0], out[1]); },
-                             {0});
+                             {1});
   row.samples = {{{f32({1, 1})}, {}}, {{f32({2, 1, 1})}, {}}};
   t.add(std::move(row));
 }
@@ -401,36 +250,12 @@ void register_svd(OpTable& t) {
                  {}};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out,
                                 const Attrs&) { runtime::svd(in[0], out[0], out[1], out[2]); },
-                             {1});
+                             {2, 1});
   row.samples = {{{f32({4, 3})}, {}}, {{f32({2, 2, 3})}, {}}, {{f32({3, 3})}, {{"full", true}}}};
   t.add(std::move(row));
 }
 
 // ---- as users call them
-
-// The same value where it is reduced, taken as whole: its gradient is then placed, and counts once.
-Expr taken_whole(Builder& b, const Expr& x) {
-  const Type& t = x.type();
-  if (t.sharding.reduced.empty() || !t.mesh ||
-      !t.mesh->of_kind(runtime::AxisKind::Explicit).contains(t.sharding.reduced))
-    return x;
-  Layout layout{t.mesh, t.sharding};
-  layout.sharding.reduced = {};
-  return {b, b.emit1(*b.core().shard, {x}, {{"layout", std::move(layout)}})};
-}
-
-// Matrices as f32 or f64; what comes out goes back to `back`.
-Expr matrices(Builder& b, Var x, std::string_view op, DType& back) {
-  const Type& t = b.type(x);
-  if (t.shape.size() < 2) fail("shape", std::string(op) + " takes matrices, got " + runtime::to_string(t));
-  back = runtime::to_inexact(t.dtype);
-  return taken_whole(b, {b, ir::convert(b, x, back == DType::F64 ? DType::F64 : DType::F32)});
-}
-
-Vars back_to(Builder& b, Vars made, DType dtype) {
-  for (auto& v : made) v = ir::convert(b, v, dtype);
-  return made;
-}
 
 Vars solve(Builder& b, std::span<const Var> in, const Attrs&) {
   Kind kind = promoted(b, in);
@@ -456,6 +281,37 @@ Vars solve(Builder& b, std::span<const Var> in, const Attrs&) {
     flat.pop_back();
     x = {b, expand(b, x, flat)};
   }
+  return back_to(b, {x}, back);
+}
+
+Vars solve_triangular(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Kind kind = promoted(b, in);
+  DType back{}, again{};
+  Expr a = matrices(b, promote_to(b, in[0], kind), "solve_triangular", back);
+  const std::int64_t trans = integer_or(attrs, "trans", 0);
+  if (trans < 0 || trans > 2) fail("value", "solve_triangular: trans is 0, 1 or 2, got " + std::to_string(trans));
+  Var right = promote_to(b, in[1], kind);
+  const Shape given = b.type(right).shape;
+  if (given.empty())
+    fail("shape",
+         "solve_triangular takes a vector or matrices on the right side, got " + runtime::to_string(b.type(right)));
+  const bool vector = given.size() == 1;
+  Expr y = matrices(b, vector ? expand(b, right, {given[0], 1}) : right, "solve_triangular", again);
+  const Shape sa = a.type().shape, sy = y.type().shape;
+  const auto lead = runtime::broadcast({sa.begin(), sa.end() - 2}, {sy.begin(), sy.end() - 2});
+  if (!lead || sa.back() != sy[sy.size() - 2])
+    fail("shape", "solve_triangular: " + runtime::to_string(b.type(in[0])) + " and " +
+                      runtime::to_string(b.type(in[1])) + " are no system of equations");
+  const auto under = [&](const Shape& core) {
+    Shape made = *lead;
+    made.insert(made.end(), core.end() - 2, core.end());
+    return made;
+  };
+  Var x = b.call("triangular_solve", {ir::broadcast_to(b, a, under(sa)), ir::broadcast_to(b, y, under(sy))},
+                 {{"lower", flag_or(attrs, "lower", false)},
+                  {"transposed", trans != 0},
+                  {"unit", flag_or(attrs, "unit_diagonal", false)}});
+  if (vector) x = expand(b, x, erase_axes(b.type(x).shape, {-1}));
   return back_to(b, {x}, back);
 }
 
@@ -491,6 +347,11 @@ void register_linalg(OpTable& t) {
   std::vector<Sample> square = {{{f32({3, 3})}, {}}, {{f32({2, 4, 4})}, {}}};
   add("solve", "solve(a, b)", "The x of a x = b, for a vector or matrices b.", solve,
       {{{f32({4, 4}), f32({4})}, {}}, {{f32({2, 3, 3}), f32({3, 2})}, {}}});
+  add("solve_triangular", "solve_triangular(a, b, trans: int = 0, lower: bool = false, unit_diagonal: bool = false)",
+      "The x of a x = b (trans: 1, aᵀ x = b), of which one triangle of a is read.", solve_triangular,
+      {{{f32({4, 4}, 1, 2), f32({4})}, {{"lower", true}}},
+       {{f32({2, 3, 3}, 1, 2), f32({3, 2})}, {{"trans", std::int64_t{1}}}},
+       {{f32({3, 3}), f32({3, 2})}, {{"unit_diagonal", true}}}});
   add("inv", "inv(a)", "The inverse of a matrix.", inv, square);
   add("cholesky", "cholesky(a)", "The lower triangular L of a = L Lᵀ; nan where a is not positive definite.",
       [](Builder& b, std::span<const Var> in, const Attrs&) {

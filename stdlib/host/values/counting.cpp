@@ -1,0 +1,134 @@
+// Functions whose result has as many elements as the data says, and what a type can hold: unique, bincount, finfo,
+// iinfo. Inside of traced code the count must be said; outside it is found by looking.
+#include <cmath>
+#include <limits>
+
+#include "stdlib/host/host.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::BoundArgs;
+using lang::CallArg;
+using lang::Interpreter;
+using lang::Value;
+using runtime::DType;
+
+// A call of `row` with the arguments of this call, and `name` (how many there are) as `count` says where it is not
+// given.
+template <class Count>
+Value counted(Interpreter& in, BoundArgs& a, const char* op, const char* row, const char* name, Count count) {
+  std::vector<CallArg> args{{"", a[0], a.args[0].span}};
+  bool given = false;
+  for (CallArg& x : a.rest) {
+    given = given || (x.name == name && !x.value.is_none());
+    args.push_back(std::move(x));
+  }
+  if (!given) {
+    const trace::Tensor x = in.tensor(a[0], a.args[0].span);
+    if (x.traced())
+      in.fail(
+          "traced", a.span,
+          std::string(op) + " in traced code needs `" + name + ":`, since the result's size cannot wait for the data",
+          {"say it: `" + std::string(op) + "(x, " + name + ": 10)`"});
+    args.push_back({name, Value(count(x)), a.span});
+  }
+  return call_row(in, row, std::move(args), a.span);
+}
+
+Value unique(Interpreter& in, BoundArgs& a) {
+  return counted(in, a, "unique", "unique_values", "size", [&](const trace::Tensor& x) -> std::int64_t {
+    const std::int64_t n = runtime::numel(x.type().shape);
+    if (n == 0) return 0;
+    const Value line =
+        call_row(in, "reshape",
+                 std::vector<CallArg>{{"", Value(x), a.span}, {"shape", Value::list({Value(n)}), a.span}}, a.span);
+    std::vector<CallArg> args{{"", line, a.span}, {"size", Value(n), a.span}, {"return_counts", Value(true), a.span}};
+    const Value found = call_row(in, "unique_values", std::move(args), a.span);
+    const Value real = call_row(in, "gt", std::vector<Value>{(*found.items())[1], Value(std::int64_t{0})}, a.span);
+    const Value count = call_row(in, "sum", std::vector<Value>{real}, a.span);
+    return in.integer(count, a.span, "a count");
+  });
+}
+
+Value bincount(Interpreter& in, BoundArgs& a) {
+  std::int64_t least = 0;
+  for (auto x = a.rest.begin(); x != a.rest.end(); ++x)
+    if (x->name == "minlength") {
+      least = in.integer(x->value, x->span, "minlength");
+      a.rest.erase(x);
+      break;
+    }
+  return counted(in, a, "bincount", "count_bins", "length", [&](const trace::Tensor& x) -> std::int64_t {
+    if (runtime::numel(x.type().shape) == 0) return least;
+    const Value largest = call_row(in, "max", std::vector<Value>{Value(x)}, a.span);
+    return std::max(least, in.integer(largest, a.span, "a count") + 1);
+  });
+}
+
+DType type_in(Interpreter& in, BoundArgs& a, std::string_view op) {
+  if (auto* d = a[0].get<DType>()) return *d;
+  if (a[0].is_tensor()) return a[0].tensor().type().dtype;
+  in.fail("type", a.args[0].span,
+          std::string(op) + " takes an element type such as f32, or an array; this is " + lang::kind_name(a[0]));
+}
+
+Value finfo(Interpreter& in, BoundArgs& a) {
+  const DType d = type_in(in, a, "finfo");
+  if (!runtime::is_float(d))
+    in.fail("type", a.args[0].span, "finfo tells of float types, this is " + std::string(runtime::name(d)),
+            {"of an integer type: `iinfo(" + std::string(runtime::name(d)) + ")`"});
+  struct Form {
+    int fraction, exponent;
+  };
+  const Form f = d == DType::F64    ? Form{52, 11}
+                 : d == DType::F16  ? Form{10, 5}
+                 : d == DType::BF16 ? Form{7, 8}
+                                    : Form{23, 8};
+  const int bias = (1 << (f.exponent - 1)) - 1;
+  const double eps = std::ldexp(1.0, -f.fraction), largest = std::ldexp(2 - eps, bias),
+               tiny = std::ldexp(1.0, 1 - bias);
+  return Value::record({{"dtype", Value(d)},
+                        {"bits", Value(std::int64_t{1} + f.fraction + f.exponent)},
+                        {"eps", Value(eps)},
+                        {"max", Value(largest)},
+                        {"min", Value(-largest)},
+                        {"tiny", Value(tiny)},
+                        {"smallest_normal", Value(tiny)},
+                        {"smallest_subnormal", Value(std::ldexp(1.0, 1 - bias - f.fraction))},
+                        {"nmant", Value(std::int64_t{f.fraction})},
+                        {"nexp", Value(std::int64_t{f.exponent})}});
+}
+
+Value iinfo(Interpreter& in, BoundArgs& a) {
+  const DType d = type_in(in, a, "iinfo");
+  if (!runtime::is_integer(d))
+    in.fail("type", a.args[0].span, "iinfo tells of integer types, this is " + std::string(runtime::name(d)),
+            {"of a float type: `finfo(" + std::string(runtime::name(d)) + ")`"});
+  const int bits = 8 * static_cast<int>(runtime::size_of(d));
+  const bool is_signed = runtime::is_signed(d);
+  // The largest u64 is no 64-bit integer of the host: a float stands for it.
+  Value largest = !is_signed && bits == 64
+                      ? Value(std::ldexp(1.0, 64))
+                      : Value(static_cast<std::int64_t>((std::uint64_t{1} << (is_signed ? bits - 1 : bits)) - 1));
+  const std::int64_t smallest = !is_signed   ? 0
+                                : bits == 64 ? std::numeric_limits<std::int64_t>::min()
+                                             : -(std::int64_t{1} << (bits - 1));
+  return Value::record(
+      {{"dtype", Value(d)}, {"bits", Value(std::int64_t{bits})}, {"min", Value(smallest)}, {"max", largest}});
+}
+
+}  // namespace
+
+void register_counting(Interpreter& in) {
+  in.define({"unique", "unique(x, rest...)",
+             "The distinct elements in order (size:, fill_value:, return_index:, return_inverse:, return_counts:).",
+             unique});
+  in.define({"bincount", "bincount(x, rest...)",
+             "How often each number from 0 on occurs (length:, minlength:), or what its weights add up to (weights:).",
+             bincount});
+  in.define({"finfo", "finfo(dtype)", "What a float type can hold: {dtype, bits, eps, max, min, tiny, ...}.", finfo});
+  in.define({"iinfo", "iinfo(dtype)", "What an integer type can hold: {dtype, bits, min, max}.", iinfo});
+}
+
+}  // namespace shard::stdlib

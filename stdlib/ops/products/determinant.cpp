@@ -1,0 +1,202 @@
+// Determinants, powers and the exponential of square matrices: det, slogdet, matrix_power, expm. Derivatives: that of a
+// determinant are the cofactors (of singular matrices too); that of the exponential stands above the diagonal of the
+// exponential of [[a, da], [0, a]] (Mathias, "A chain rule for matrix functions and applications", 1996).
+#include "runtime/kernels/decompose.h"
+#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/ops.h"
+#include "stdlib/ops/products/matrices.h"
+
+namespace shard::stdlib {
+namespace {
+
+// One number a matrix.
+FactorRule number_factors(const OpCall& call) {
+  need_square(call);
+  MatrixRule m(call);
+  m.r.rule.operands = {m.value(core_of(call.in[0]))};
+  m.r.rule.results.assign(call.op.name == "log_det" ? 2 : 1, m.batch);
+  return m.r.rule;
+}
+
+FactorRule matrix_factors(const OpCall& call) {
+  need_square(call);
+  MatrixRule m(call);
+  auto x = m.value(core_of(call.in[0]));
+  m.r.rule.operands = {x};
+  m.r.rule.results = {x};
+  return m.r.rule;
+}
+
+Expr sum_of(const Expr& matrix) { return {matrix.builder(), ir::reduce_sum(matrix.builder(), matrix, {-2, -1})}; }
+Expr solved(const Expr& a, const Expr& y) { return call("lu_solve", {a, y}); }
+// A number for each matrix, beside its elements.
+Expr beside(const Expr& number) { return as_column(as_column(number)); }
+
+std::vector<Sample> square() { return {{{f32({3, 3})}, {}}, {{f32({2, 4, 4})}, {}}, {{f32({1, 1}, 1, 2)}, {}}}; }
+
+void register_log_det(OpTable& t) {
+  OpDef row = matrix_row("log_det", "log_det(a)", "The sign of the determinant and the logarithm of its size.", 2);
+  row.factors = number_factors;
+  row.derivative =
+      ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
+                   if (!tangents[0].valid()) return {Var{}, Var{}};
+                   return {Var{}, ir::reduce_sum(b, diagonal(solved({b, n.in[0]}, {b, tangents[0]})), {-1})};
+                 },
+                 {}};
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out,
+                                const Attrs&) { runtime::log_det(in[0], out[0], out[1]); },
+                             {0, 0});
+  row.samples = square();
+  t.add(std::move(row));
+}
+
+void register_determinant(OpTable& t) {
+  OpDef adjoint = matrix_row("cofactors", "cofactors(a)", "The derivative of the determinant by each element.", 1);
+  adjoint.factors = matrix_factors;
+  adjoint.derivative =
+      ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {  // of regular matrices
+                   if (!tangents[0].valid()) return {Var{}};
+                   Expr a{b, n.in[0]}, da{b, tangents[0]}, c{b, n.out[0]};
+                   Expr grown{b, ir::reduce_sum(b, diagonal(solved(a, da)), {-1})};
+                   return {beside(grown) * c - turned(solved(a, product(da, turned(c))))};
+                 },
+                 {}};
+  adjoint.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) {
+    runtime::cofactors(in[0], out[0]);
+  });
+  adjoint.samples = {{{f32({3, 3})}, {}}, {{f32({2, 4, 4})}, {}}};
+  t.add(std::move(adjoint));
+
+  OpDef row = matrix_row("determinant", "determinant(a)", "The determinant of square matrices.", 1);
+  row.factors = number_factors;
+  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
+                                if (!tangents[0].valid()) return {Var{}};
+                                Expr c{b, b.call("cofactors", {n.in[0]})};
+                                return {sum_of(c * Expr{b, tangents[0]})};
+                              },
+                              {}};
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out,
+                                const Attrs&) { runtime::determinant(in[0], out[0]); },
+                             {0});
+  row.samples = square();
+  t.add(std::move(row));
+}
+
+// ---- the exponential
+
+// [[a, e], [0, a]]
+Expr block_triangle(const Expr& a, const Expr& e) {
+  Builder& b = a.builder();
+  Expr none = call("fill_like", {a}, {{"value", 0.0}, {"dtype", a.type().dtype}});
+  return {b, join_parts(b, {join_parts(b, {a, e}, -1), join_parts(b, {none, a}, -1)}, -2)};
+}
+
+// The exponential's derivative at a, in the direction e.
+Expr expm_derivative(const NodeView& n, const Expr& a, const Expr& e) {
+  Builder& b = a.builder();
+  const std::int64_t size = a.type().shape.back();
+  Var whole = b.emit1(n.call.op, {block_triangle(a, e)}, n.call.attrs);
+  return {b, part_of(b, part_of(b, whole, -2, 0, size), -1, size, 2 * size)};
+}
+
+void register_expm(OpTable& t) {
+  OpDef row =
+      matrix_row("expm_squared", "expm_squared(a, squarings: int = 16)", "The exponential of square matrices.", 1);
+  row.factors = matrix_factors;
+  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
+                                if (!tangents[0].valid()) return {Var{}};
+                                return {expm_derivative(n, {b, n.in[0]}, {b, tangents[0]})};
+                              },
+                              [](Builder& b, const NodeView& n, std::span<const Var> ct) -> Vars {
+                                if (!ct[0].valid()) return {Var{}};
+                                return {expm_derivative(n, turned({b, n.in[0]}), {b, ct[0]})};
+                              }};
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs) {
+    runtime::expm(in[0], out[0], static_cast<int>(integer_or(attrs, "squarings", 16)));
+  });
+  row.flops = 60;
+  row.samples = {{{f32({3, 3})}, {}}, {{f32({2, 4, 4}, -3, 3)}, {}}};
+  t.add(std::move(row));
+}
+
+// ---- as users call them
+
+Expr element(const Expr& a, std::int64_t i, std::int64_t j) {
+  return element_of(a.builder(), element_of(a.builder(), a, -2, i), -1, j);
+}
+
+Expr square_matrices(Builder& b, Var x, std::string_view op, DType& back) {
+  Expr a = matrices(b, x, op, back);
+  const Shape core = core_of(a.type());
+  if (core[0] != core[1])
+    fail("shape", std::string(op) + " takes square matrices, got " + runtime::to_string(b.type(x)));
+  return a;
+}
+
+// Of two and three rows by its formula, as JAX.
+Vars det(Builder& b, std::span<const Var> in, const Attrs&) {
+  DType back{};
+  Expr a = square_matrices(b, in[0], "det", back);
+  const std::int64_t n = a.type().shape.back();
+  const auto at = [&](std::int64_t i, std::int64_t j) { return element(a, i, j); };
+  if (n == 2) return back_to(b, {at(0, 0) * at(1, 1) - at(0, 1) * at(1, 0)}, back);
+  if (n == 3)
+    return back_to(b,
+                   {at(0, 0) * at(1, 1) * at(2, 2) + at(0, 1) * at(1, 2) * at(2, 0) + at(0, 2) * at(1, 0) * at(2, 1) -
+                    at(0, 2) * at(1, 1) * at(2, 0) - at(0, 0) * at(1, 2) * at(2, 1) - at(0, 1) * at(1, 0) * at(2, 2)},
+                   back);
+  return back_to(b, {b.call("determinant", {a})}, back);
+}
+
+Vars slogdet(Builder& b, std::span<const Var> in, const Attrs&) {
+  DType back{};
+  Expr a = square_matrices(b, in[0], "slogdet", back);
+  return back_to(b, b.emit(b.table().at("log_det"), {a.var()}), back);
+}
+
+Vars matrix_power(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const Type t = b.type(in[0]);
+  std::int64_t n = attrs.integer("n");
+  if (t.rank() < 2 || t.shape[t.shape.size() - 1] != t.shape[t.shape.size() - 2])
+    fail("shape", "matrix_power takes square matrices, got " + runtime::to_string(t));
+  Expr z{b, n < 0 ? b.call("inv", {in[0]}) : in[0]};
+  if (n == 0) return {ir::broadcast_to(b, identity_like(z), t.shape)};
+  if (n < 0) n = -n;
+  if (n == 3) return {product(product(z, z), z)};
+  std::optional<Expr> made;
+  while (true) {
+    if (n % 2) made = made ? product(*made, z) : z;
+    if ((n /= 2) == 0) return {*made};
+    z = product(z, z);
+  }
+}
+
+}  // namespace
+
+void register_matrix(OpTable& t) {
+  register_log_det(t);
+  register_determinant(t);
+  register_expm(t);
+  auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
+                 std::vector<Sample> samples) {
+    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+  };
+  std::vector<Sample> sizes = {{{f32({2, 2, 2})}, {}}, {{f32({3, 3})}, {}}, {{f32({4, 4})}, {}}};
+  add("det", "det(a)", "The determinant of a square matrix.", det, sizes);
+  add("slogdet", "slogdet(a)", "The sign of the determinant and the logarithm of its size.", slogdet, sizes);
+  add("matrix_power", "matrix_power(a, n: int)", "A square matrix times itself, n times; of its inverse for n < 0.",
+      matrix_power,
+      {{{f32({3, 3})}, {{"n", std::int64_t{5}}}},
+       {{f32({2, 2, 2})}, {{"n", std::int64_t{3}}}},
+       {{f32({4, 4})}, {{"n", std::int64_t{-2}}}},
+       {{i32({2, 2})}, {{"n", std::int64_t{0}}}}});
+  add("expm", "expm(a)", "The exponential of a square matrix: 1 + a + a a / 2 + ...",
+      [](Builder& b, std::span<const Var> in, const Attrs&) {
+        DType back{};
+        Expr a = square_matrices(b, in[0], "expm", back);
+        return back_to(b, {b.call("expm_squared", {a})}, back);
+      },
+      {{{f32({3, 3})}, {}}, {{f32({2, 2, 2})}, {}}});
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,173 @@
+#include "stdlib/ops/products/matrices.h"
+
+#include <algorithm>
+
+#include "runtime/kernels/kernels.h"
+
+namespace shard::stdlib {
+
+Expr product(const Expr& x, const Expr& y) { return call("matmul", {x, y}); }
+
+Expr turned(const Expr& x) { return {x.builder(), x.builder().call("permute", {x}, {{"perm", Ints{-1, -2}}})}; }
+
+Expr mask(Builder& b, std::int64_t rows, std::int64_t columns, std::string_view comparison) {
+  Var i = b.call("iota", {}, {{"shape", Shape{rows, 1}}, {"axis", std::int64_t{-2}}, {"dtype", DType::I32}});
+  Var j = b.call("iota", {}, {{"shape", Shape{1, columns}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}});
+  return {b, b.call(comparison, {i, j})};
+}
+
+Expr identity_like(const Expr& square) {
+  std::int64_t n = square.type().shape.back();
+  return cast_to(mask(square.builder(), n, n, "eq"), square.type().dtype);
+}
+
+Expr diagonal(const Expr& square) {
+  Builder& b = square.builder();
+  return {b, ir::reduce_sum(b, square * identity_like(square), {-1})};
+}
+
+Expr as_row(const Expr& v) {
+  Shape shape = v.type().shape;
+  shape.insert(shape.end() - 1, 1);
+  return {v.builder(), expand(v.builder(), v, shape)};
+}
+Expr as_column(const Expr& v) {
+  Shape shape = v.type().shape;
+  shape.push_back(1);
+  return {v.builder(), expand(v.builder(), v, shape)};
+}
+
+Expr triangular(const Expr& a, const Expr& b, bool lower, bool transposed) {
+  return {a.builder(), a.builder().call("triangular_solve", {a, b}, {{"lower", lower}, {"transposed", transposed}})};
+}
+
+// ---- rules and kernels
+
+MatrixRule::MatrixRule(const OpCall& call, std::size_t core) {
+  const Shape& shape = call.in[0].shape;
+  if (shape.size() < core)
+    fail("shape", std::string(call.op.name) + " takes matrices, got " + runtime::to_string(call.in[0]));
+  Shape lead(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(core));
+  batch = r.dims(lead);
+}
+
+ir::ValueFactors MatrixRule::value(const Shape& core) {
+  ir::ValueFactors made = batch;
+  for (auto n : core) made.push_back({r.factor(n, FactorKind::Whole)});
+  return made;
+}
+
+Shape core_of(const Type& t) { return {t.shape.end() - 2, t.shape.end()}; }
+
+void need_square(const OpCall& call) {
+  const Shape& s = call.in[0].shape;
+  if (s.size() < 2 || s[s.size() - 1] != s[s.size() - 2])
+    fail("shape", std::string(call.op.name) + " takes square matrices, got " + runtime::to_string(call.in[0]));
+}
+
+std::optional<std::string> split_matrix(const OpCall& call, const Type& t, int dims) {
+  for (int d = t.rank() - 2; d < t.rank() - 2 + dims; ++d)
+    if (d >= 0 && is_split(t, d))
+      return std::string(call.op.name) + " of " + runtime::to_string(t) + ": a matrix must be whole, dimension " +
+             std::to_string(d) + " is split over " + axes_text(t, d) + "; `shard` it first";
+  return std::nullopt;
+}
+
+std::optional<std::string> matrix_refuses(const OpCall& call, const FactorRule&) {
+  for (auto& t : call.in)
+    if (auto why = split_matrix(call, t, 2)) return why;
+  return std::nullopt;
+}
+
+namespace {
+ir::KindFn float_kinds(std::size_t results) {
+  return [results](const OpCall& call) {
+    for (auto& t : call.in)
+      if ((t.dtype != DType::F32 && t.dtype != DType::F64) || t.dtype != call.in[0].dtype)
+        fail("type",
+             std::string(call.op.name) + " takes matrices of one type, f32 or f64, got " + runtime::to_string(t));
+    return std::vector<Kind>(results, Kind{call.in[0].dtype, false});
+  };
+}
+
+// Views with all leading dimensions merged, copied first where their strides do not allow it.
+struct Batch {
+  View view;
+  std::optional<View> from;
+  explicit Batch(const View& v, int core = 2) {
+    std::vector<int> groups{v.rank() - core};
+    for (int i = 0; i < core; ++i) groups.push_back(1);
+    if (auto made = merged(v, groups)) {
+      view = *made;
+    } else {
+      from = v;
+      view = *merged(runtime::contiguous(v.dtype, v.shape), groups);
+    }
+  }
+};
+
+}  // namespace
+
+ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core) {
+  return [f, core](const KernelCall& c) -> BoundKernel {
+    std::vector<Batch> in, out;
+    for (auto& v : c.in) in.emplace_back(v);
+    bool nothing = true;
+    for (std::size_t i = 0; i < c.out.size(); ++i) {
+      out.emplace_back(c.out[i], i < core.size() ? core[i] : 2);
+      nothing &= runtime::numel(c.out[i].shape) == 0;
+    }
+    runtime::Pool& pool = c.pool;
+    Attrs attrs = c.attrs;
+    return [=, &pool](void* const* i, void* const* o) {
+      if (nothing) return;
+      std::vector<runtime::BufferRef> held;
+      std::vector<View> ins, outs;
+      for (std::size_t k = 0; k < in.size(); ++k) {
+        void* data = i[k];
+        if (auto& from = in[k].from) {
+          held.push_back(pool.allocate(
+              static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype)))));
+          runtime::copy(at(*from, data), runtime::contiguous(from->dtype, from->shape, held.back()->data()));
+          data = held.back()->data();
+        }
+        ins.push_back(at(in[k].view, data));
+      }
+      for (std::size_t k = 0; k < out.size(); ++k) outs.push_back(at(out[k].view, o[k]));
+      f(ins, outs, attrs);
+    };
+  };
+}
+
+OpDef matrix_row(std::string_view name, std::string_view signature, std::string_view doc, std::size_t results) {
+  OpDef row{.name = name, .signature = signature, .doc = doc};
+  row.dtype = {Operands::AsIs, float_kinds(results)};
+  row.explicit_refuses = matrix_refuses;
+  row.internal = true;
+  row.flops = 10;
+  return row;
+}
+
+Expr taken_whole(Builder& b, const Expr& x) {
+  const Type& t = x.type();
+  if (t.sharding.reduced.empty() || !t.mesh ||
+      !t.mesh->of_kind(runtime::AxisKind::Explicit).contains(t.sharding.reduced))
+    return x;
+  Layout layout{t.mesh, t.sharding};
+  layout.sharding.reduced = {};
+  return {b, b.emit1(*b.core().shard, {x}, {{"layout", std::move(layout)}})};
+}
+
+Expr matrices(Builder& b, Var x, std::string_view op, DType& back) {
+  const Type& t = b.type(x);
+  if (t.shape.size() < 2) fail("shape", std::string(op) + " takes matrices, got " + runtime::to_string(t));
+  back = runtime::to_inexact(t.dtype);
+  return taken_whole(b, {b, ir::convert(b, x, back == DType::F64 ? DType::F64 : DType::F32)});
+}
+
+Vars back_to(Builder& b, Vars made, DType dtype) {
+  for (auto& v : made) v = ir::convert(b, v, dtype);
+  return made;
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,324 @@
+#include "stdlib/ops/products/windows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "runtime/kernels/kernels.h"
+#include "stdlib/ops/moving/halo.h"
+
+namespace shard::stdlib {
+namespace {
+
+// windows(x [lead..., n..., C]; window, stride, padding: zeros before and behind, dilation) -> [lead..., positions...,
+// window..., C]
+struct Spatial {
+  std::size_t lead, count;
+  Pairs padding;
+  Ints dilation;  // how far apart the elements of a window are
+  Spatial(const Attrs& attrs, std::size_t rank)
+      : lead(0),
+        count(attrs.ints("window").size()),
+        padding(count, {0, 0}),
+        dilation(ints_if(attrs, "dilation").value_or(Ints(count, 1))) {
+    if (rank < count + 1)
+      fail("shape", "a window of " + std::to_string(count) + " dimensions needs an array of rank " +
+                        std::to_string(count + 1) + " or more, with channels last");
+    lead = rank - count - 1;
+    if (attrs.has("padding")) padding = attrs.pairs("padding");
+  }
+  bool padded() const {
+    return std::any_of(padding.begin(), padding.end(), [](auto& p) { return p.first != 0 || p.second != 0; });
+  }
+  // What a window of this size reaches over.
+  std::int64_t reach(std::size_t i, std::int64_t window) const { return (window - 1) * dilation[i] + 1; }
+  Shape with_padding(Shape x) const {
+    for (std::size_t i = 0; i < count; ++i) x[lead + i] += padding[i].first + padding[i].second;
+    return x;
+  }
+};
+
+std::vector<Shape> windows_shape(const OpCall& call) {
+  const Ints &window = call.attrs.ints("window"), &stride = call.attrs.ints("stride");
+  Spatial s(call.attrs, call.in[0].shape.size());
+  const Shape x = s.with_padding(call.in[0].shape);
+  Shape made(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(s.lead));
+  for (std::size_t i = 0; i < s.count; ++i) {
+    if (window[i] < 1 || stride[i] < 1) fail("shape", "windows and strides are positive");
+    std::int64_t n = x[s.lead + i] - s.reach(i, window[i]);
+    made.push_back(n < 0 ? 0 : n / stride[i] + 1);
+  }
+  made.insert(made.end(), window.begin(), window.end());
+  made.push_back(x.back());
+  return {made};
+}
+
+// The elements `by` places on (back where negative), zeros where there were none.
+Var moved(Builder& b, Var x, std::size_t dim, std::int64_t by) {
+  if (by == 0) return x;
+  const Shape shape = b.type(x).shape;
+  const std::int64_t n = shape[dim], axis = static_cast<std::int64_t>(dim) - static_cast<std::int64_t>(shape.size());
+  Expr turned{b, b.call("rotate", {x}, {{"axis", axis}, {"shift", ((by % n) + n) % n}})};
+  Shape line(shape.size(), 1);
+  line[dim] = n;
+  Expr at{b, b.call("iota", {}, {{"shape", line}, {"axis", axis}, {"dtype", DType::I32}})};
+  Expr real = by > 0 ? ge(at, static_cast<double>(by)) : lt(at, static_cast<double>(n + by));
+  return select({b, ir::broadcast_to(b, real, shape)}, turned, 0.0);
+}
+
+// The cotangent of x: windows laid over each other and added, one spatial dimension after the other.
+Var windows_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+  const Ints &window = n.call.attrs.ints("window"), &stride = n.call.attrs.ints("stride");
+  Spatial s(n.call.attrs, want.shape.size());
+  Var g = ct[0];
+  for (std::size_t i = 0; i < s.count; ++i) {
+    Shape shape = b.type(g).shape;  // [lead..., positions or sizes..., windows i..., C]
+    std::size_t at_window = s.lead + s.count, at_place = s.lead + i, rank = shape.size();
+    const auto [before, behind] = s.padding[i];
+    const std::int64_t places = shape[at_place], size = want.shape[at_place] + before + behind;
+    const bool as_many = stride[i] == 1 && places == want.shape[at_place] && before < places && behind < places;
+    if (const Type now = b.type(g); !as_many && laid_out(now) && is_split(now, static_cast<int>(at_place))) {
+      ir::Layout whole{now.mesh, now.sharding};  // what lies between has a size that need not be divisible
+      whole.sharding.dims[at_place].axes.clear();
+      g = b.emit1(*b.core().shard, {g}, {{"layout", whole}});
+    }
+    std::optional<Expr> sum;
+    for (std::int64_t k = 0; k < window[i]; ++k) {
+      Ints start(rank, 0), limit(rank, ir::kWhole), step(rank, 1), interior(rank - 1, 0);
+      start[at_window] = k;
+      limit[at_window] = k + 1;
+      Shape dropped = shape;
+      dropped.erase(dropped.begin() + static_cast<std::ptrdiff_t>(at_window));
+      Var part = expand(b, b.call("slice", {g}, {{"start", start}, {"limit", limit}, {"step", step}}), dropped);
+      if (as_many) {  // what one device needs of its neighbours stays a few rows
+        Expr placed{b, moved(b, part, at_place, k * s.dilation[i] - before)};
+        sum = sum ? *sum + placed : placed;
+        continue;
+      }
+      Pairs widths(rank - 1, {0, 0});
+      std::int64_t reach = places == 0 ? 0 : (places - 1) * stride[i] + 1;
+      const std::int64_t first = k * s.dilation[i];
+      widths[at_place] = places == 0 ? std::pair{std::int64_t{0}, size} : std::pair{first, size - first - reach};
+      interior[at_place] = stride[i] - 1;
+      Expr p{b, part};
+      Expr placed{b, b.call("pad_with", {p, p.number(0)}, {{"widths", widths}, {"interior", interior}})};
+      sum = sum ? *sum + placed : placed;
+    }
+    g = *sum;
+    if (as_many || (before == 0 && behind == 0)) continue;
+    Ints start(rank - 1, 0), limit(rank - 1, ir::kWhole), step(rank - 1, 1);
+    start[at_place] = before;
+    limit[at_place] = size - behind;
+    g = b.call("slice", {g}, {{"start", start}, {"limit", limit}, {"step", step}});
+  }
+  return g;
+}
+
+// On a split dimension each device fetches what the windows at its own positions reach over.
+Vars windows_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  const Shape from = c.call.in[0].shape, to = windows_shape(c.call)[0];
+  const Ints &sizes = c.call.attrs.ints("window"), &stride = c.call.attrs.ints("stride");
+  Spatial s(c.call.attrs, from.size());
+  Var x = in[0];
+  for (std::size_t i = 0; i < s.count; ++i) {
+    const std::size_t d = s.lead + i;
+    auto split = split_dim(c, 0, d);
+    if (!split) continue;
+    const std::int64_t each = to[d] / split->devices, step = each * stride[i], first = -s.padding[i].first,
+                       count = (each - 1) * stride[i] + s.reach(i, sizes[i]);
+    x = window(b, x, *split, first, step, count);
+    const bool inside = first >= 0 && first + (split->devices - 1) * step + count <= from[d];
+    s.padding[i] = {0, 0};
+    if (inside) continue;
+    const Shape shape = b.type(x).shape;
+    Shape line(shape.size(), 1);
+    line[d] = count;
+    const std::int64_t axis = static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size());
+    Expr at{b, b.emit1(*b.core().iota, {}, {{"shape", line}, {"axis", axis}, {"dtype", DType::I32}})};
+    Expr begin = Expr{b, device_position(b, split->axes)} * static_cast<double>(step) + static_cast<double>(first);
+    at = at + Expr{b, ir::broadcast_to(b, begin, line)};
+    Expr real = both(ge(at, 0.0), lt(at, static_cast<double>(from[d])));
+    x = select({b, ir::broadcast_to(b, real, shape)}, {b, x}, 0.0);
+  }
+  Attrs attrs = c.attrs;
+  if (attrs.has("padding")) attrs.set("padding", s.padding);
+  return b.emit(c.call.op, {x}, std::move(attrs));
+}
+
+// Windows side by side are another shape: [n / window, window], and nothing that one device needs is with another.
+Var side_by_side(Builder& b, Var x, const Ints& window) {
+  const Shape shape = b.type(x).shape;
+  const std::size_t count = window.size(), lead = shape.size() - 1 - count;
+  const auto rank = static_cast<std::int64_t>(shape.size() + count);
+  Shape cut(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(lead));
+  Ints perm;
+  for (std::size_t d = 0; d < lead; ++d) perm.push_back(static_cast<std::int64_t>(d) - rank);
+  for (std::size_t i = 0; i < count; ++i) {
+    cut.push_back(shape[lead + i] / window[i]);
+    cut.push_back(window[i]);
+  }
+  for (std::size_t k : {0, 1})
+    for (std::size_t i = 0; i < count; ++i) perm.push_back(static_cast<std::int64_t>(lead + 2 * i + k) - rank);
+  perm.push_back(-1);
+  cut.push_back(shape.back());
+  return b.call("permute", {expand(b, x, cut)}, {{"perm", perm}});
+}
+
+}  // namespace
+
+Ints per_dimension(const Attrs& attrs, std::string_view name, std::size_t count, std::int64_t otherwise) {
+  Ints made = ints_if(attrs, name).value_or(Ints{otherwise});
+  if (made.size() == 1) made.resize(count, made[0]);
+  if (made.size() != count)
+    fail("shape", std::string(name) + " has " + std::to_string(made.size()) + " numbers for " + std::to_string(count) +
+                      " spatial dimensions");
+  for (auto n : made)
+    if (n < 1) fail("value", std::string(name) + " must be positive");
+  return made;
+}
+
+// `pads:` says the widths, or `padding:` how many windows there are: as many as elements and strides, or those that
+// fit.
+WindowPlan plan_of(const Builder& b, Var x, const Ints& window, const Attrs& attrs) {
+  const Shape& shape = b.type(x).shape;
+  const std::size_t count = window.size();
+  if (shape.size() < count + 1)
+    fail("shape", "windows of " + std::to_string(count) + " dimensions do not fit " + runtime::to_string(b.type(x)) +
+                      "; channels are the last dimension");
+  WindowPlan plan{window, per_dimension(attrs, "stride", count, 1), per_dimension(attrs, "dilation", count, 1),
+                  Pairs(count, {0, 0})};
+  if (attrs.has("pads")) {
+    plan.widths = attrs.pairs("pads");
+    if (plan.widths.size() == 1) plan.widths.resize(count, plan.widths[0]);
+    if (plan.widths.size() != count)
+      fail("shape", "pads has " + std::to_string(plan.widths.size()) + " pairs for " + std::to_string(count) +
+                        " spatial dimensions");
+    for (auto& [before, behind] : plan.widths)
+      if (before < 0 || behind < 0) fail("value", "pads cannot be negative; slice the array");
+    return plan;
+  }
+  const std::string padding = text_or(attrs, "padding", "SAME");
+  if (padding != "SAME" && padding != "VALID")
+    fail("value",
+         "padding is \"SAME\" or \"VALID\", got \"" + padding + "\"; widths go to `pads: [(before, behind), ...]`");
+  for (std::size_t i = 0; i < count && padding == "SAME"; ++i) {
+    const std::int64_t n = shape[shape.size() - 1 - count + i], places = (n + plan.stride[i] - 1) / plan.stride[i];
+    const std::int64_t total = std::max<std::int64_t>((places - 1) * plan.stride[i] + plan.reach(i) - n, 0);
+    plan.widths[i] = {total / 2, total - total / 2};
+  }
+  return plan;
+}
+
+Var windowed(Builder& b, Var x, const WindowPlan& plan, double filler) {
+  const Shape shape = b.type(x).shape;
+  const std::size_t count = plan.window.size(), lead = shape.size() - 1 - count;
+  const bool any = std::any_of(plan.widths.begin(), plan.widths.end(), [](auto& w) { return w.first || w.second; });
+  // On explicit axes a spatial dimension that is split keeps its layout where the result's size allows it (JAX looks at
+  // nothing else): what lies between, padded and cut into windows, is laid out whole there.
+  const Type given = b.type(x);
+  ir::Layout whole{given.mesh, given.sharding}, wanted = whole;
+  bool between = false;
+  for (std::size_t i = 0; i < count && laid_out(given); ++i) {
+    const std::size_t d = lead + i;
+    const std::int64_t parts = runtime::parts(*given.mesh, given.sharding.dims[d]);
+    const std::int64_t padded = shape[d] + plan.widths[i].first + plan.widths[i].second,
+                       places = (padded - plan.reach(i)) / plan.stride[i] + 1;
+    if (parts == 1 || padded < plan.reach(i) || places % parts) continue;
+    between = true;
+    whole.sharding.dims[d].axes.clear();
+  }
+  bool disjoint = !any && !laid_out(given);
+  for (std::size_t i = 0; i < count; ++i)
+    disjoint =
+        disjoint && plan.stride[i] == plan.window[i] && plan.dilation[i] == 1 && shape[lead + i] % plan.window[i] == 0;
+  if (disjoint) return side_by_side(b, x, plan.window);
+  Expr v{b, x};
+  if (between) x = b.emit1(*b.core().shard, {x}, {{"layout", whole}});
+  Attrs how{{"window", plan.window}, {"stride", plan.stride}};
+  if (std::any_of(plan.dilation.begin(), plan.dilation.end(), [](auto n) { return n != 1; }))
+    how.set("dilation", plan.dilation);
+  if (any && filler != 0) {
+    Pairs widths = plan.widths;
+    widths.emplace_back(0, 0);
+    x = b.call("pad_with", {x, v.number(filler)}, {{"widths", widths}});
+  } else if (any) {
+    how.set("padding", plan.widths);
+  }
+  x = b.call("windows", {x}, how);
+  if (!between) return x;
+  auto& dims = wanted.sharding.dims;  // the windows' own dimensions stand before the channels
+  dims.insert(dims.end() - 1, count, runtime::DimSharding{});
+  return b.emit1(*b.core().shard, {x}, {{"layout", wanted}});
+}
+
+void register_windows(OpTable& t) {
+  OpDef row{.name = "windows",
+            .signature = "windows(x, window: ints, stride: ints, padding: pairs? = none, dilation: ints? = none)",
+            .doc =
+                "Every window of the spatial dimensions, beside its position; padding: zeros before and behind; "
+                "dilation: how far apart its elements are."};
+  row.factors = [](const OpCall& call) {
+    RuleBuilder r;
+    const Shape& x = call.in[0].shape;
+    Spatial s(call.attrs, x.size());
+    auto dims = r.dims(x);
+    ir::ValueFactors out(dims.begin(), dims.end() - 1);
+    for (std::size_t i = 0; i < s.count; ++i) {
+      r.rule.factors[static_cast<std::size_t>(dims[s.lead + i][0])].kind = FactorKind::Halo;
+      out.push_back({r.factor(call.attrs.ints("window")[i], FactorKind::Whole)});
+    }
+    out.push_back(dims.back());
+    r.rule.operands = {dims};
+    r.rule.results = {out};
+    return r.rule;
+  };
+  row.shape = windows_shape;
+  row.dtype.operands = Operands::AsIs;
+  row.derivative = Transposes{{}, false, windows_transpose};
+  row.kernel = [](const KernelCall& c) -> BoundKernel {
+    Spatial s(c.attrs, c.in[0].shape.size());
+    const bool padded = s.padded();
+    View given = c.in[0], out = c.out[0], inner = runtime::contiguous(given.dtype, s.with_padding(given.shape));
+    const View x = padded ? inner : given;
+    View from{x.dtype, out.shape, {}, nullptr};
+    const Ints& stride = c.attrs.ints("stride");
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < s.count; ++i) offset += s.padding[i].first * inner.strides[s.lead + i];
+    const auto bytes = static_cast<std::size_t>(runtime::checked_bytes(inner.shape, runtime::size_of(inner.dtype)));
+    inner.shape = given.shape;
+    for (std::size_t d = 0; d < s.lead; ++d) from.strides.push_back(x.strides[d]);
+    for (std::size_t i = 0; i < s.count; ++i) from.strides.push_back(x.strides[s.lead + i] * stride[i]);
+    for (std::size_t i = 0; i < s.count; ++i) from.strides.push_back(x.strides[s.lead + i] * s.dilation[i]);
+    from.strides.push_back(x.strides.back());
+    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+    if (!padded) return [=](void* const* i, void* const* o) { runtime::copy(at(from, i[0]), at(out, o[0])); };
+    const bool nothing = runtime::numel(given.shape) == 0;
+    runtime::Pool& pool = c.pool;
+    return [=, &pool](void* const* i, void* const* o) {
+      runtime::BufferRef scratch = pool.allocate(bytes);
+      std::memset(scratch->data(), 0, bytes);
+      if (!nothing) runtime::copy(at(given, i[0]), shifted(at(inner, scratch->data()), offset));
+      runtime::copy(at(from, scratch->data()), at(out, o[0]));
+    };
+  };
+  row.flops = 0;
+  row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
+    Shape to = windows_shape(call)[0];
+    Spatial s(call.attrs, call.in[0].shape.size());
+    to.erase(to.begin() + static_cast<std::ptrdiff_t>(s.lead + s.count), to.end() - 1);
+    return size_change_refuses("a window", call.in[0], to);
+  };
+  row.partition = windows_locally;
+  row.internal = true;
+  row.samples = {
+      {{f32({2, 6, 4})}, {{"window", Ints{3}}, {"stride", Ints{1}}}},
+      {{f32({2, 6, 8, 2})}, {{"window", Ints{2, 3}}, {"stride", Ints{2, 1}}}},
+      {{f32({8, 4, 2})}, {{"window", Ints{3, 2}}, {"stride", Ints{1, 1}}, {"padding", Pairs{{1, 1}, {0, 1}}}}},
+      {{f32({2, 8, 2})}, {{"window", Ints{3}}, {"stride", Ints{2}}, {"padding", Pairs{{0, 1}}}}},
+      {{f32({4, 2})}, {{"window", Ints{2}}, {"stride", Ints{1}}, {"padding", Pairs{{3, 2}}}}},
+      {{f32({8, 2})}, {{"window", Ints{3}}, {"stride", Ints{1}}, {"padding", Pairs{{2, 2}}}, {"dilation", Ints{2}}}},
+      {{f32({8, 6, 2})}, {{"window", Ints{2, 3}}, {"stride", Ints{2, 1}}, {"dilation", Ints{3, 2}}}}};
+  t.add(std::move(row));
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,24 @@
+// Windows over the spatial dimensions of x [lead..., spatial..., C], for convolutions and pools: the row `windows`,
+// which shows every window beside its position, and where windows lie by strides, dilation and padding.
+#pragma once
+#include "stdlib/ops/elementwise.h"
+
+namespace shard::stdlib {
+
+// How windows lie: their sizes and strides, how far apart their elements are, and what is put around.
+struct WindowPlan {
+  Ints window, stride, dilation;
+  Pairs widths;
+  std::int64_t reach(std::size_t i) const { return (window[i] - 1) * dilation[i] + 1; }
+};
+
+// One number for each spatial dimension, from an attribute.
+Ints per_dimension(const Attrs& attrs, std::string_view name, std::size_t count, std::int64_t otherwise);
+// `pads:` says the widths, or `padding:` how many windows there are: as many as elements and strides, or those that
+// fit.
+WindowPlan plan_of(const Builder& b, Var x, const Ints& window, const Attrs& attrs);
+// [lead..., positions..., window..., C]; `filler` is what is put around.
+Var windowed(Builder& b, Var x, const WindowPlan& plan, double filler);
+void register_windows(OpTable& t);
+
+}  // namespace shard::stdlib

@@ -1,0 +1,377 @@
+"""Writes functions_goldens.txt: more expressions of Shard with JAX's types and numbers, in the form of values_goldens.txt.
+
+Run with JAX and SciPy: python make_functions_goldens.py. One section a family of functions; what is odd about each (nan, ties, empty
+arrays, negative axes, integers, low precision) stands beside the ordinary case.
+"""
+import jax
+import jax.numpy as jnp
+import jax.scipy as jsp
+import numpy as np
+from jax import lax, nn
+
+inf, nan = jnp.inf, jnp.nan
+f = lambda v: jnp.array(v, jnp.float32)
+i = lambda v: jnp.array(v, jnp.int32)
+x = f([-inf, -2.5, -1.0, -0.0, 0.0, 0.5, 1.0, 3.0, inf, nan])
+y = f([inf, 2.0, -1.0, 0.0, -0.0, -0.5, nan, 3.0, inf, 1.0])
+short = {'float32': 'f32', 'int32': 'i32', 'bool': 'bool', 'int8': 'i8', 'uint8': 'u8', 'uint32': 'u32', 'float16': 'f16', 'bfloat16': 'bf16'}
+lines = []
+
+
+def case(text, value):
+    value = jnp.asarray(value)
+    kind = f"{short[value.dtype.name]}[{','.join(map(str, value.shape))}]"
+    numbers = ' '.join(f'{float(v):.9g}' for v in np.asarray(value).reshape(-1))
+    lines.append(f'{text} ## {kind} ## {numbers}')
+
+
+def each(text, values):  # a tuple's parts, one by one
+    for k, v in enumerate(values):
+        case(f'({text})[{k}]', v)
+
+
+def gradient(text, fn, *args, wrt=0):
+    shown = ', '.join(a for a, _ in args)
+    names = ', '.join('abcd'[k] for k in range(len(args)))
+    case(f'grad(fn({names}) = sum(sin({text})), wrt: {wrt})({shown})',
+         jax.grad(lambda *v: jnp.sum(jnp.sin(fn(*v))), wrt)(*(v for _, v in args)))
+
+
+def precise(text, fn, shown, *values):  # in float64, of the same f32 arguments, where f32 loses digits to rounding
+    with jax.enable_x64(True):
+        case(f'grad(fn(a) = sum(sin({text})))({shown})', jax.grad(lambda *v: jnp.sum(jnp.sin(fn(*v))))(*(jnp.asarray(np.asarray(v), jnp.float64) for v in values)).astype(jnp.float32))
+
+
+m_text, m = 'sin(arange(12.0)).reshape([3, 4])', jnp.sin(jnp.arange(12.)).reshape(3, 4)
+c_text, c = 'cos(arange(24.0)).reshape([2, 3, 4])', jnp.cos(jnp.arange(24.)).reshape(2, 3, 4)
+v_text, v = 'array([3.0, 1.0, 2.0, 5.0, 2.0])', f([3, 1, 2, 5, 2])
+
+# ---- activations
+for name, fn in dict(leaky_relu=nn.leaky_relu, elu=nn.elu, selu=nn.selu, celu=nn.celu, log_sigmoid=nn.log_sigmoid, mish=nn.mish,
+                     hard_tanh=nn.hard_tanh).items():
+    case(f'{name}(x)', fn(x))
+    case(f'vmap(grad({name}))(x)', jax.vmap(jax.grad(fn))(x))
+    if name != 'log_sigmoid':
+        case(f'{name}(arange(-2, 3))', fn(jnp.arange(-2, 3)))
+    for short_name, dtype in dict(bf16=jnp.bfloat16, f16=jnp.float16).items():
+        case(f'{name}(cast(array([-1.5, 0.0, 2.0]), {short_name}))', fn(jnp.array([-1.5, 0, 2], dtype)))
+exact = lambda a: nn.gelu(a, approximate=False)
+case('gelu(x, approximate: false)', exact(x))
+case('vmap(grad(fn(a) = gelu(a, approximate: false)))(x)', jax.vmap(jax.grad(exact))(x))
+case('gelu(linspace(-9, 9, 19), approximate: false)', exact(jnp.linspace(-9, 9, 19)))
+case('gelu(arange(-2, 3), approximate: false)', exact(jnp.arange(-2, 3)))
+case('gelu(cast(array([-1.5, 0.0, 2.0]), bf16), approximate: false)', exact(jnp.array([-1.5, 0, 2], jnp.bfloat16)))
+case('erfc(linspace(-10, 10, 21))', lax.erfc(jnp.linspace(-10, 10, 21)))
+for name, fn in dict(erfc=lax.erfc, lgamma=lax.lgamma, digamma=lax.digamma).items():
+    case(f'{name}(x)', fn(x))
+    # The derivative of digamma at the infinities is another matter: 0 and nan, where XLA has nan and an infinity.
+    case(f'vmap(grad({name}))(x[1:8])', jax.vmap(jax.grad(fn))(x[1:8]))
+    case(f'{name}(array([0.1, 1.5, 30.0, 1e6, -0.3, -7.5]))', fn(f([.1, 1.5, 30, 1e6, -.3, -7.5])))
+case('leaky_relu(x, 0.3)', nn.leaky_relu(x, 0.3))
+case('elu(x, alpha: 0.3)', nn.elu(x, 0.3))
+case('celu(x, alpha: 2)', nn.celu(x, 2.))
+gradient('elu(array([-1.0, 2.0]), b)', lambda a, b: nn.elu(f([-1, 2]), b), ('0.0', 0.), ('0.7', 0.7), wrt=1)
+case(f'glu({m_text})', nn.glu(m))
+case(f'glu({c_text}, axis: 0)', nn.glu(c, 0))
+gradient('glu(a)', nn.glu, (m_text, m))
+case('nan_to_num(x)', jnp.nan_to_num(x))
+case('nan_to_num(x, nan: 1, posinf: 2, neginf: 3)', jnp.nan_to_num(x, nan=1, posinf=2, neginf=3))
+case('nan_to_num(cast(x, bf16))', jnp.nan_to_num(x.astype(jnp.bfloat16)))
+case('nan_to_num(cast(x, f16))', jnp.nan_to_num(x.astype(jnp.float16)))
+case('nan_to_num(arange(3))', jnp.nan_to_num(jnp.arange(3)))
+case('vmap(grad(nan_to_num))(x)', jax.vmap(jax.grad(jnp.nan_to_num))(x))
+
+# ---- axes and diagonals
+case(f'swapaxes({c_text}, 0, -1)', jnp.swapaxes(c, 0, -1))
+case(f'moveaxis({c_text}, 0, -1)', jnp.moveaxis(c, 0, -1))
+case(f'moveaxis({c_text}, [2, 0], [0, 1])', jnp.moveaxis(c, (2, 0), (0, 1)))
+for k in (-4, -2, -1, 0, 1, 3, 5):
+    case(f'diag({m_text}, k: {k})', jnp.diag(m, k))
+    case(f'diagonal({c_text}, offset: {k}, axis1: -1, axis2: 0)', jnp.diagonal(c, k, -1, 0))
+    case(f'trace({c_text}, offset: {k}, axis1: 1, axis2: 2)', jnp.trace(c, k, 1, 2))
+for k in (-2, 0, 1):
+    case(f'diag(array([1, 2, 3]), {k})', jnp.diag(i([1, 2, 3]), k))
+case('diag(array([[nan, inf], [1.0, 2.0]]))', jnp.diag(f([[nan, inf], [1, 2]])))
+case('diag(zeros([0, 3]))', jnp.diag(jnp.zeros((0, 3))))
+case('diag(zeros([0]))', jnp.diag(jnp.zeros(0)))
+case('diagonal(ones([2, 3]) > 0)', jnp.diagonal(jnp.ones((2, 3)) > 0))
+case('trace(cast(ones([3, 3]), i8))', jnp.trace(jnp.ones((3, 3), jnp.int8)))
+case('trace(ones([3, 3]) > 0)', jnp.trace(jnp.ones((3, 3)) > 0))
+gradient('diagonal(a, offset: 1)', lambda a: jnp.diagonal(a, 1), (m_text, m))
+gradient('diag(a, k: -1)', lambda a: jnp.diag(a, -1), (v_text, v))
+gradient('trace(a)', jnp.trace, (m_text, m))
+case(f'vmap(diag)({c_text})', jax.vmap(jnp.diag)(c))
+
+# ---- searching
+s_text, s = 'array([1.0, 2.0, 2.0, 5.0, inf, nan])', f([1, 2, 2, 5, inf, nan])
+for side in ('left', 'right'):
+    case(f'searchsorted({s_text}, x, side: "{side}")', jnp.searchsorted(s, x, side=side))
+    case(f'searchsorted(array([1, 3, 3, 8]), array([[0, 3], [8, 9]]), side: "{side}")', jnp.searchsorted(i([1, 3, 3, 8]), i([[0, 3], [8, 9]]), side=side))
+case('searchsorted(array([1, 3, 8]), 2.5)', jnp.searchsorted(i([1, 3, 8]), 2.5))
+case('searchsorted(zeros([0]), array([1.0]))', jnp.searchsorted(jnp.zeros(0), f([1])))
+case('vmap(fn(a, b) = searchsorted(a, b))(array([[1.0, 2.0], [3.0, 4.0]]), array([2.0, 3.5]))',
+     jax.vmap(jnp.searchsorted)(f([[1, 2], [3, 4]]), f([2, 3.5])))
+xp, fp = f([0, 1, 2, 4]), f([1, 3, -2, 5])
+p_text = 'array([0.0, 1.0, 2.0, 4.0]), array([1.0, 3.0, -2.0, 5.0])'
+case(f'interp(x, {p_text})', jnp.interp(x, xp, fp))
+case(f'interp(x, {p_text}, left: -7, right: 9)', jnp.interp(x, xp, fp, left=-7, right=9))
+case(f'interp(x, {p_text}, extrapolate: true)', jnp.interp(x, xp, fp, left='extrapolate', right='extrapolate'))
+case(f'interp(linspace(-3, 7, 11), {p_text}, period: 3.0)', jnp.interp(jnp.linspace(-3, 7, 11), xp, fp, period=3.))
+case('interp(array([1, 3]), array([0, 4]), array([0, 8]))', jnp.interp(i([1, 3]), i([0, 4]), i([0, 8])))
+case('interp(2.0, array([1.0]), array([5.0]), left: 0)', jnp.interp(2., f([1]), f([5]), left=0))
+case('interp(array([0.5, 1.0, 1.5]), array([0.0, 1.0, 1.0, 2.0]), array([0.0, 1.0, 5.0, 6.0]))', jnp.interp(f([.5, 1, 1.5]), f([0, 1, 1, 2]), f([0, 1, 5, 6])))
+for wrt in range(3):
+    gradient('interp(a, b, c)', jnp.interp, ('array([0.5, 1.5, 9.0, -1.0])', f([.5, 1.5, 9, -1])), ('array([0.0, 1.0, 2.0, 4.0])', xp),
+             ('array([1.0, 3.0, -2.0, 5.0])', fp), wrt=wrt)
+u_text, u = 'array([3, 1, 3, 2, 1, 7])', i([3, 1, 3, 2, 1, 7])
+case(f'unique({u_text})', jnp.unique(u))
+for size in (2, 4, 6):
+    each(f'unique({u_text}, size: {size}, return_index: true, return_inverse: true, return_counts: true)',
+         jnp.unique(u, size=size, return_index=True, return_inverse=True, return_counts=True))
+    case(f'unique({u_text}, size: {size}, fill_value: -1)', jnp.unique(u, size=size, fill_value=-1))
+each('unique(array([nan, 1.0, nan, -0.0, 0.0]), size: 5, return_counts: true)', jnp.unique(f([nan, 1, nan, -0., 0]), size=5, return_counts=True))
+each('unique(array([[2, 1], [1, 2]]), return_inverse: true)', jnp.unique(i([[2, 1], [1, 2]]), return_inverse=True))
+case('unique(array([true, false, true]))', jnp.unique(jnp.array([True, False, True])))
+
+# ---- segments and bins
+ids_text, ids = 'array([2, 0, 2, 5, -1])', i([2, 0, 2, 5, -1])
+for name, fn in dict(segment_max=jax.ops.segment_max, segment_min=jax.ops.segment_min, segment_prod=jax.ops.segment_prod).items():
+    case(f'{name}({v_text}, {ids_text}, 4)', fn(v, ids, 4))
+    case(f'{name}(array([3, 1, 2, 5, 2]), {ids_text}, 3)', fn(i([3, 1, 2, 5, 2]), ids, 3))
+    case(f'{name}(cast(array([3, 1, 2, 5, 2]), u8), {ids_text}, 3)', fn(jnp.array([3, 1, 2, 5, 2], jnp.uint8), ids, 3))
+    case(f'{name}({m_text}, array([1, 0, 1]), 2)', fn(m, i([1, 0, 1]), 2))
+    if name != 'segment_prod':  # JAX has no gradient of it
+        gradient(f'{name}(a, array([1, 0, 1, 1, 0]), 2)', lambda a: fn(a, i([1, 0, 1, 1, 0]), 2), (v_text, v))
+case(f'bincount({u_text})', jnp.bincount(u))
+case(f'bincount({u_text}, minlength: 10)', jnp.bincount(u, minlength=10))
+case(f'bincount(array([-3, 0, 9, 2]), length: 4)', jnp.bincount(i([-3, 0, 9, 2]), length=4))
+case(f'bincount({u_text}, weights: arange(6.0), length: 5)', jnp.bincount(u, weights=jnp.arange(6.), length=5))
+case('bincount(cast(zeros([0]), i32), length: 3)', jnp.bincount(jnp.zeros(0, jnp.int32), length=3))
+gradient('bincount(array([0, 2, 2]), weights: a, length: 3)', lambda a: jnp.bincount(i([0, 2, 2]), weights=a, length=3), ('array([1.0, 2.0, 3.0])', f([1, 2, 3])))
+for more, kw in {'bins: 4': dict(bins=4), 'bins: 3, low: 0, high: 4': dict(bins=3, range=(0, 4)), 'edges: array([0.0, 1.0, 2.5, 9.0])': dict(bins=f([0, 1, 2.5, 9])),
+                 'bins: 3, density: true': dict(bins=3, density=True), 'bins: 3, weights: arange(5.0)': dict(bins=3, weights=jnp.arange(5.))}.items():
+    each(f'histogram({v_text}, {more})', jnp.histogram(v, **kw))
+each('histogram(array([2, 2, 2]), bins: 2)', jnp.histogram(i([2, 2, 2]), bins=2))
+each(f'histogram({m_text})', jnp.histogram(m))
+
+# ---- order statistics
+for method in ('linear', 'lower', 'higher', 'midpoint', 'nearest'):
+    case(f'quantile({v_text}, array([0.0, 0.3, 0.5, 1.0]), method: "{method}")', jnp.quantile(v, f([0, .3, .5, 1]), method=method))
+    case(f'quantile({c_text}, 0.4, axis: 1, method: "{method}")', jnp.quantile(c, .4, axis=1, method=method))
+case(f'quantile({c_text}, array([0.25, 0.75]), axis: [0, 2])', jnp.quantile(c, f([.25, .75]), axis=(0, 2)))
+case(f'quantile({c_text}, array([0.25, 0.75]), axis: [0, 2], keepdims: true)', jnp.quantile(c, f([.25, .75]), axis=(0, 2), keepdims=True))
+case(f'quantile({c_text}, 0.25, axis: -1, keepdims: true)', jnp.quantile(c, .25, axis=-1, keepdims=True))
+case(f'quantile({c_text}, 0.25, keepdims: true)', jnp.quantile(c, .25, keepdims=True))
+case('quantile(array([[1.0, nan], [2.0, 3.0]]), 0.5, axis: 1)', jnp.quantile(f([[1, nan], [2, 3]]), .5, axis=1))
+case('quantile(array([1, 5, 2, 4]), 0.3)', jnp.quantile(i([1, 5, 2, 4]), .3))
+case('quantile(cast(array([1, 5, 2, 4]), bf16), 0.3)', jnp.quantile(jnp.array([1, 5, 2, 4], jnp.bfloat16), .3))
+case(f'percentile({v_text}, array([10, 50]))', jnp.percentile(v, i([10, 50])))
+case(f'percentile({m_text}, 33.0, axis: 0)', jnp.percentile(m, 33., axis=0))
+case(f'median({v_text})', jnp.median(v))
+case(f'median({m_text})', jnp.median(m))
+case(f'median({m_text}, axis: -1, keepdims: true)', jnp.median(m, axis=-1, keepdims=True))
+case('median(array([4, 1, 2, 9]))', jnp.median(i([4, 1, 2, 9])))
+case('median(array([1.0, nan]))', jnp.median(f([1, nan])))
+gradient('quantile(a, 0.3, axis: 1)', lambda a: jnp.quantile(a, .3, axis=1), (m_text, m))
+gradient('quantile(a, b)', jnp.quantile, (v_text, v), ('0.3', .3), wrt=1)
+gradient('median(a)', jnp.median, (m_text, m))
+w_text, w = 'array([1.0, 0.5, 2.0, 1.5])', f([1, .5, 2, 1.5])
+for more, kw in {'': {}, ', bias: true': dict(bias=True), ', ddof: 2': dict(ddof=2), ', rowvar: false': dict(rowvar=False),
+                 ', fweights: array([1, 2, 1, 3])': dict(fweights=i([1, 2, 1, 3])), f', aweights: {w_text}': dict(aweights=w),
+                 f', fweights: array([1, 2, 1, 3]), aweights: {w_text}': dict(fweights=i([1, 2, 1, 3]), aweights=w),
+                 f', fweights: array([1, 2, 1, 3]), bias: true': dict(fweights=i([1, 2, 1, 3]), bias=True)}.items():
+    case(f'cov({m_text}{more})', jnp.cov(m, **kw))
+case('cov(arange(4.0))', jnp.cov(jnp.arange(4.)))
+case('cov(array([1.0, 2.0, 4.0]), array([3.0, 1.0, 1.0]))', jnp.cov(f([1, 2, 4]), f([3, 1, 1])))
+case('cov(array([1, 2, 4]))', jnp.cov(i([1, 2, 4])))
+case(f'corrcoef({m_text})', jnp.corrcoef(m))
+case(f'corrcoef({m_text}, rowvar: false)', jnp.corrcoef(m, rowvar=False))
+case('corrcoef(arange(4.0))', jnp.corrcoef(jnp.arange(4.)))
+case('corrcoef(array([[1.0, 2.0], [3.0, 3.0]]))', jnp.corrcoef(f([[1, 2], [3, 3]])))
+gradient('cov(a)', jnp.cov, (m_text, m))
+gradient('corrcoef(a)', jnp.corrcoef, ('arange(6.0).reshape([2, 3]) ** 2 * array([1.0, -1.0, 0.5])', jnp.arange(6.).reshape(2, 3) ** 2 * f([1, -1, .5])))
+
+# ---- products
+case(f'kron({m_text}, array([[1.0, 2.0]]))', jnp.kron(m, f([[1, 2]])))
+case(f'kron(array([1, 2]), {m_text})', jnp.kron(i([1, 2]), m))
+case('kron(array([1, 2]), array([3, 4]))', jnp.kron(i([1, 2]), i([3, 4])))
+gradient('kron(a, b)', jnp.kron, (m_text, m), ('array([1.0, 2.0])', f([1, 2])), wrt=1)
+for p, q in ((3, 3), (3, 2), (2, 3), (2, 2)):
+    pt, qt = f'cos(arange({4 * p}.0)).reshape([4, {p}])', f'sin(arange({q}.0) + 1)'
+    case(f'cross({pt}, {qt})', jnp.cross(jnp.cos(jnp.arange(4. * p)).reshape(4, p), jnp.sin(jnp.arange(1. * q) + 1)))
+case(f'cross({m_text}, cos({m_text}), axis: 0)', jnp.cross(m, jnp.cos(m), axis=0))
+case('cross(array([1, 2, 3]), array([4, 5, 6]))', jnp.cross(i([1, 2, 3]), i([4, 5, 6])))
+gradient('cross(a, cos(a), axis: 0)', lambda a: jnp.cross(a, jnp.cos(a), axis=0), (m_text, m))
+for mode in ('full', 'same', 'valid'):
+    for n, k in ((5, 3), (5, 4), (3, 5), (4, 5), (4, 6), (1, 1)):
+        a, b = f'cos(arange({n}.0))', f'sin(arange({k}.0) + 1)'
+        case(f'convolve({a}, {b}, mode: "{mode}")', jnp.convolve(jnp.cos(jnp.arange(1. * n)), jnp.sin(jnp.arange(1. * k) + 1), mode=mode))
+        case(f'correlate({a}, {b}, mode: "{mode}")', jnp.correlate(jnp.cos(jnp.arange(1. * n)), jnp.sin(jnp.arange(1. * k) + 1), mode=mode))
+    gradient(f'convolve(a, b, mode: "{mode}")', lambda a, b: jnp.convolve(a, b, mode=mode), ('cos(arange(5.0))', jnp.cos(jnp.arange(5.))),
+             ('sin(arange(3.0))', jnp.sin(jnp.arange(3.))), wrt=1)
+case('convolve(array([1, 2, 3]), array([1, 1]))', jnp.convolve(i([1, 2, 3]), i([1, 1])))
+case('convolve(cast(array([1, 2, 3]), bf16), cast(array([1, 1]), bf16))', jnp.convolve(jnp.array([1, 2, 3], jnp.bfloat16), jnp.array([1, 1], jnp.bfloat16)))
+case('polyval(array([1.0, -2.0, 3.0]), x)', jnp.polyval(f([1, -2, 3]), x))
+case('polyval(array([1, -2, 3]), array([2, 5]))', jnp.polyval(i([1, -2, 3]), i([2, 5])))
+gradient('polyval(a, 1.5)', lambda a: jnp.polyval(a, 1.5), (v_text, v))
+
+# ---- linear algebra
+spd_text, spd = 'array([[4.0, 1.0, 0.5, 0.1], [1.0, 3.0, -0.2, 0.4], [0.5, -0.2, 2.0, 0.3], [0.1, 0.4, 0.3, 1.0]])', f(
+    [[4, 1, .5, .1], [1, 3, -.2, .4], [.5, -.2, 2, .3], [.1, .4, .3, 1]])
+g_text, g = 'sin(arange(16.0) ** 2).reshape([4, 4])', jnp.sin(jnp.arange(16.) ** 2).reshape(4, 4)
+t_text, t = 'sin(arange(12.0) ** 2).reshape([4, 3])', jnp.sin(jnp.arange(12.) ** 2).reshape(4, 3)
+la = jnp.linalg
+for text, value in ((spd_text, spd), (g_text, g), ('array([[2.0, 1.0], [1.0, 3.0]])', f([[2, 1], [1, 3]])), ('array([[-5.0]])', f([[-5]])),
+                    ('sin(arange(9.0)).reshape([3, 3])', jnp.sin(jnp.arange(9.)).reshape(3, 3))):
+    case(f'det({text})', la.det(value))
+    gradient('det(a)', la.det, (text, value))
+    if value.shape != (3, 3):  # that one is singular but for rounding
+        each(f'slogdet({text})', la.slogdet(value))
+        gradient('slogdet(a)[1]', lambda a: la.slogdet(a)[1], (text, value))
+    case(f'expm({text})', jsp.linalg.expm(value))
+    precise('expm(a)', jsp.linalg.expm, text, value)
+case('det(zeros([4, 4]))', la.det(jnp.zeros((4, 4))))
+each('slogdet(zeros([4, 4]))', la.slogdet(jnp.zeros((4, 4))))
+case('grad(det)(array([[1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 0.0, 1.0], [1.0, 0.0, 2.0, 5.0], [0.0, 0.0, 0.0, 0.0]]))',
+     jax.grad(la.det)(f([[1, 2, 3, 4], [2, 1, 0, 1], [1, 0, 2, 5], [0, 0, 0, 0]])))
+case(f'hessian(det)({spd_text}).sum(axis: [0, 1])', jax.hessian(la.det)(spd).sum((0, 1)))
+case('det(array([[1, 2], [3, 4]]))', la.det(i([[1, 2], [3, 4]])))
+case(f'det(stack([{g_text}, {spd_text}]))', la.det(jnp.stack([g, spd])))
+case('expm(array([[0.0, 20.0], [-20.0, 0.0]]))', jsp.linalg.expm(f([[0, 20], [-20, 0]])))
+case('expm(array([[1e6, 0.0], [0.0, 1.0]]))', jsp.linalg.expm(f([[1e6, 0], [0, 1]])))
+case(f'expm(stack([{g_text}, {spd_text}])).sum(axis: 2)', jsp.linalg.expm(jnp.stack([g, spd])).sum(2))
+for n in (-2, -1, 0, 1, 2, 3, 7):
+    case(f'matrix_power({spd_text}, {n})', la.matrix_power(spd, n))
+case('matrix_power(array([[1, 1], [1, 0]]), 10)', la.matrix_power(i([[1, 1], [1, 0]]), 10))
+gradient('matrix_power(a, 5)', lambda a: la.matrix_power(a, 5), (g_text, g))
+for lower in (False, True):
+    for trans in (0, 1):
+        for unit in (False, True):
+            more = f'lower: {str(lower).lower()}, trans: {trans}, unit_diagonal: {str(unit).lower()}'
+            solve = lambda a, b: jsp.linalg.solve_triangular(a, b, lower=lower, trans=trans, unit_diagonal=unit)
+            case(f'solve_triangular({spd_text}, array([1.0, 2.0, 3.0, 4.0]), {more})', solve(spd, f([1, 2, 3, 4])))
+            gradient(f'solve_triangular(a, b, {more})', solve, (spd_text, spd), (t_text, t))
+for text, value in ((t_text, t), (f'{t_text}.T', t.T), (g_text, g)):
+    case(f'pinv({text})', la.pinv(value))
+    if value.shape != (4, 4):  # that one is too near to a singular one
+        precise('pinv(a)', la.pinv, text, value)
+case('pinv(array([[1.0, 2.0], [2.0, 4.0]]))', la.pinv(f([[1, 2], [2, 4]])))
+case(f'pinv({t_text}, rtol: 0.9)', la.pinv(t, rtol=.9))
+each(f'lstsq({t_text}, array([1.0, 2.0, 3.0, 4.0]))', la.lstsq(t, f([1, 2, 3, 4])))
+each(f'lstsq({t_text}.T, ones([3, 2]))', la.lstsq(t.T, jnp.ones((3, 2))))
+each('lstsq(array([[1.0, 2.0], [2.0, 4.0], [0.0, 0.0]]), array([1.0, 2.0, 3.0]))', la.lstsq(f([[1, 2], [2, 4], [0, 0]]), f([1, 2, 3])))
+gradient('lstsq(a, b)[0]', lambda a, b: la.lstsq(a, b)[0], (t_text, t), ('array([1.0, 2.0, 3.0, 4.0])', f([1, 2, 3, 4])))
+for deg in (0, 1, 2):
+    case(f'polyfit(linspace(-1, 1, 7), cos(arange(7.0)), {deg})', jnp.polyfit(jnp.linspace(-1, 1, 7), jnp.cos(jnp.arange(7.)), deg))
+case('polyfit(linspace(-1, 1, 4), sin(arange(8.0)).reshape([4, 2]), 1, w: array([1.0, 2.0, 1.0, 0.5]))',
+     jnp.polyfit(jnp.linspace(-1, 1, 4), jnp.sin(jnp.arange(8.)).reshape(4, 2), 1, w=f([1, 2, 1, .5])))
+
+# ---- associative_scan
+def linear(p, q):
+    return p[0] * q[0], p[1] * q[0] + q[1]
+
+
+text = 'fn((a, b), (c, d)) = (a * c, b * c + d)'
+for n in (0, 1, 2, 3, 7, 8, 13):
+    for reverse in (False, True):
+        a, b = jnp.cos(jnp.arange(1. * n)), jnp.sin(jnp.arange(1. * n))
+        each(f'associative_scan({text}, (cos(arange({n}.0)), sin(arange({n}.0))), reverse: {str(reverse).lower()})',
+             lax.associative_scan(linear, (a, b), reverse=reverse))
+case(f'associative_scan(maximum, {m_text}, axis: 1)', lax.associative_scan(jnp.maximum, m, axis=1))
+case(f'associative_scan(fn(a, b) = a + b, {c_text}, axis: -2, reverse: true)', lax.associative_scan(jnp.add, c, axis=1, reverse=True))
+case('associative_scan(fn(a, b) = a & b, array([true, true, false, true]))', lax.associative_scan(jnp.logical_and, jnp.array([True, True, False, True])))
+gradient(f'associative_scan({text}, (a, b))[1]', lambda a, b: lax.associative_scan(linear, (a, b))[1], (v_text, v), ('cos(arange(5.0))', jnp.cos(jnp.arange(5.))))
+
+# ---- convolutions with every option, 1-D to 3-D
+names = {1: ('NHC', 'HIO', 'NHC'), 2: ('NHWC', 'HWIO', 'NHWC'), 3: ('NHWDC', 'HWDIO', 'NHWDC')}
+
+
+def arrays(*shapes):
+    made = []
+    for k, shape in enumerate(shapes):
+        n = int(np.prod(shape))
+        fn, word = ((jnp.sin, 'sin'), (jnp.cos, 'cos'))[k % 2]
+        made.append((f'{word}(arange({n}.0)).reshape({list(shape)})', fn(jnp.arange(float(n))).reshape(shape)))
+    return made
+
+
+for xs, ws, kw in (((2, 7, 3), (3, 3, 4), dict(window_strides=(2,), padding=[(1, 2)])),
+                   ((2, 7, 3), (3, 3, 4), dict(window_strides=(1,), padding='SAME', rhs_dilation=(2,))),
+                   ((2, 8, 3), (2, 3, 4), dict(window_strides=(1,), padding=[(0, 1)], lhs_dilation=(3,))),
+                   ((2, 5, 6, 4), (3, 2, 2, 6), dict(window_strides=(1, 2), padding='SAME', feature_group_count=2)),
+                   ((2, 5, 6, 4), (3, 3, 1, 4), dict(window_strides=(1, 1), padding='SAME', feature_group_count=4)),
+                   ((2, 5, 6, 2), (3, 3, 1, 6), dict(window_strides=(2, 1), padding='VALID', feature_group_count=2, rhs_dilation=(1, 2))),
+                   ((1, 5, 6, 2), (3, 3, 2, 3), dict(window_strides=(1, 1), padding=[(2, 0), (1, 3)], rhs_dilation=(2, 1), lhs_dilation=(1, 2))),
+                   ((1, 4, 5, 3, 2), (2, 3, 2, 2, 3), dict(window_strides=(1, 2, 1), padding='SAME')),
+                   ((1, 4, 5, 3, 2), (2, 3, 2, 1, 2), dict(window_strides=(1, 1, 1), padding='VALID', feature_group_count=2))):
+    count = len(xs) - 2
+    conv = lambda a, b: lax.conv_general_dilated(a, b, dimension_numbers=names[count], **kw)
+    more = f"stride: {list(kw['window_strides'])}"
+    more += f', padding: "{kw["padding"]}"' if isinstance(kw['padding'], str) else f", pads: {kw['padding']}"
+    for theirs, ours in (('rhs_dilation', 'dilation'), ('lhs_dilation', 'input_dilation')):
+        if theirs in kw:
+            more += f', {ours}: {list(kw[theirs])}'
+    if 'feature_group_count' in kw:
+        more += f", groups: {kw['feature_group_count']}"
+    (xt, xv), (wt, wv) = arrays(xs, ws)
+    case(f'(fn(a, b) = conv(a, b, {more}))({xt}, {wt}).sum(axis: 1)', conv(xv, wv).sum(1))
+    for wrt in (0, 1):
+        case(f'grad(fn(a, b) = sum(sin(conv(a, b, {more}))), wrt: {wrt})({xt}, {wt}).sum(axis: 0)',
+             jax.grad(lambda a, b: jnp.sum(jnp.sin(conv(a, b))), wrt)(xv, wv).sum(0))
+for xs, ws, stride, padding, dilation in (((2, 4, 3), (3, 3, 2), 2, 'SAME', 1), ((2, 4, 3), (2, 3, 2), 3, 'SAME', 1), ((2, 4, 3), (4, 3, 2), 2, 'VALID', 1),
+                                          ((1, 4, 3, 2), (3, 3, 2, 3), 2, 'SAME', 1), ((1, 4, 3, 2), (3, 2, 2, 3), 2, 'VALID', 2),
+                                          ((2, 4, 3), (3, 3, 2), 2, [(1, 2)], 1)):
+    count = len(xs) - 2
+    conv = lambda a, b: lax.conv_transpose(a, b, (stride,) * count, padding, rhs_dilation=(dilation,) * count, dimension_numbers=names[count])
+    more = f'stride: {stride}, dilation: {dilation}, ' + (f'padding: "{padding}"' if isinstance(padding, str) else f'pads: {padding}')
+    (xt, xv), (wt, wv) = arrays(xs, ws)
+    case(f'(fn(a, b) = conv_transpose(a, b, {more}))({xt}, {wt})', conv(xv, wv))
+    case(f'grad(fn(a, b) = sum(sin(conv_transpose(a, b, {more}))), wrt: 1)({xt}, {wt})', jax.grad(lambda a, b: jnp.sum(jnp.sin(conv(a, b))), 1)(xv, wv))
+(xt, xv), = arrays((1, 5, 6, 2))
+for method in ('nearest', 'linear', 'cubic', 'lanczos3', 'lanczos5'):
+    for shape in ((1, 10, 6, 2), (1, 3, 7, 2), (1, 2, 2, 2)):
+        case(f'resize({xt}, {list(shape)}, method: "{method}")', jax.image.resize(xv, shape, method))
+    case(f'grad(fn(a) = sum(sin(resize(a, [1, 3, 9, 2], method: "{method}"))))({xt})',
+         jax.grad(lambda a: jnp.sum(jnp.sin(jax.image.resize(a, (1, 3, 9, 2), method))))(xv))
+case(f'resize({xt}, [1, 3, 3, 2], method: "cubic", antialias: false)', jax.image.resize(xv, (1, 3, 3, 2), 'cubic', antialias=False))
+case('resize(arange(4), [7])', jax.image.resize(jnp.arange(4), (7,), 'linear'))
+case('resize(arange(4), [7], method: "nearest")', jax.image.resize(jnp.arange(4), (7,), 'nearest'))
+(xt, xv), (wt, wv) = arrays((6, 3), (3, 3, 2))
+for sizes in ([2, 0, 4], [1, 2, 1], [6, 0, 0]):
+    ragged = lambda a, b: lax.ragged_dot(a, b, i(sizes))
+    case(f'ragged_dot({xt}, {wt}, array({sizes}))', ragged(xv, wv))
+    for wrt in (0, 1):
+        gradient(f'ragged_dot(a, b, array({sizes}))', ragged, (xt, xv), (wt, wv), wrt=wrt)
+
+# ---- samplers
+from jax import random  # noqa: E402
+
+alphas_text, alphas = 'array([0.05, 0.5, 1.0, 3.0, 40.0])', f([.05, .5, 1, 3, 40])
+for seed in (0, 7):
+    k, key = random.key(seed), f'key({seed})'
+    case(f'exponential({key}, [5])', random.exponential(k, (5,)))
+    case(f'exponential({key}, [5], dtype: bf16)', random.exponential(k, (5,), jnp.bfloat16))
+    case(f'laplace({key}, [3, 2])', random.laplace(k, (3, 2)))
+    case(f'laplace({key}, [5], dtype: f16)', random.laplace(k, (5,), jnp.float16))
+    case(f'gamma({key}, {alphas_text}, [4, 5])', random.gamma(k, alphas, (4, 5)))
+    case(f'gamma({key}, 2.5)', random.gamma(k, 2.5))
+    case(f'loggamma({key}, {alphas_text}, [4, 5])', random.loggamma(k, alphas, (4, 5)))
+    case(f'beta({key}, {alphas_text}, 0.7, [3, 5])', random.beta(k, alphas, .7, (3, 5)))
+    case(f'dirichlet({key}, {alphas_text}, [3])', random.dirichlet(k, alphas, (3,)))
+    case(f'poisson({key}, array([0.0, 0.5, 4.0, 9.99, 10.0, 100.0, 1e6]), [5, 7])', random.poisson(k, f([0, .5, 4, 9.99, 10, 100, 1e6]), (5, 7)))
+    case(f'poisson({key}, 3, [4], dtype: u8)', random.poisson(k, 3, (4,), jnp.uint8))
+    case(f'binomial({key}, array([0, 1, 10, 40, 1000]), 0.3, [6, 5])', random.binomial(k, i([0, 1, 10, 40, 1000]), .3, (6, 5)))
+    case(f'binomial({key}, 100, array([0.0, 0.05, 0.5, 0.95, 1.0]), [6, 5])', random.binomial(k, 100, f([0, .05, .5, .95, 1]), (6, 5)))
+    case(f'binomial({key}, array([nan, -1.0, inf, 3.0]), array([0.5, 0.5, 0.5, nan]))', random.binomial(k, f([nan, -1, inf, 3]), f([.5, .5, .5, nan])))
+    for method in ('cholesky', 'eigh', 'svd'):
+        if method == 'cholesky':
+            case(f'multivariate_normal({key}, array([1.0, 2.0]), array([[2.0, 1.0], [1.0, 2.0]]), [3], method: "{method}")',
+                 random.multivariate_normal(k, f([1, 2]), f([[2, 1], [1, 2]]), (3,), method=method))
+    case(f'vmap(fn(k) = gamma(k, 2.0, [2]))(split({key}, 3))', jax.vmap(lambda q: random.gamma(q, 2., (2,)))(random.split(k, 3)))
+    case(f'vmap(fn(k) = poisson(k, 12.0, [2]))(split({key}, 3))', jax.vmap(lambda q: random.poisson(q, 12., (2,)))(random.split(k, 3)))
+    case(f'vmap(grad(fn(a) = gamma({key}, a)))({alphas_text})', jax.vmap(jax.grad(lambda a: random.gamma(k, a)))(alphas))
+    case(f'vmap(grad(fn(a) = loggamma({key}, a)))({alphas_text})', jax.vmap(jax.grad(lambda a: random.loggamma(k, a)))(alphas))
+    case(f'grad(fn(a) = sum(dirichlet({key}, a) * arange(5.0)))({alphas_text})', jax.grad(lambda a: jnp.sum(random.dirichlet(k, a) * jnp.arange(5.)))(alphas))
+
+with open(__file__.replace('make_functions_goldens.py', 'functions_goldens.txt'), 'w') as out:
+    out.write('\n'.join(lines) + '\n')
