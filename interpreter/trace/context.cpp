@@ -193,7 +193,10 @@ std::vector<Tensor> Context::run(const ir::GraphRef& graph, std::vector<Tensor> 
   return out;
 }
 
-Tensor Context::unknown(runtime::Type type) const { return Tensor(exec::without_elements(std::move(type), nullptr)); }
+Tensor Context::unknown(runtime::Type type) {
+  unknown_numbers_ |= type.weak && type.rank() == 0;
+  return Tensor(exec::without_elements(std::move(type), nullptr));
+}
 
 // ---- scalars and concrete values
 
@@ -246,7 +249,7 @@ Tensor Context::scalar(HostNumber value, bool weak) {
 
 HostNumber Context::need(const Tensor& t) {
   const auto& known = t.known();
-  if (!known && types_only() && t.type().weak && t.type().rank() == 0)  // a host number of a run
+  if (!known && unknown_numbers_ && t.type().weak && t.type().rank() == 0)  // perhaps a host number of a run
     throw grammar::Error("unknown", span_, "this number is known only in a run");
   if (!known)
     throw grammar::Error(
@@ -263,7 +266,7 @@ HostNumber Context::need(const Tensor& t) {
 
 ArrayRef Context::concrete(const Tensor& t, std::string_view what) const {
   if (!t.traced()) return t.array();
-  if (types_only() && t.type().weak && t.type().rank() == 0)  // a host number of a run
+  if (unknown_numbers_ && t.type().weak && t.type().rank() == 0)  // perhaps a host number of a run
     throw grammar::Error("unknown", span_, std::string(what) + " is known only in a run");
   throw grammar::Error("trace", span_, std::string(what) + " needs a value that only a run has",
                        {"here it is " + runtime::to_string(t.type()) +

@@ -82,7 +82,8 @@ class Context {
   // `shard check` works so.
   bool types_only() const { return !target_->holds_elements(); }
   std::int64_t operations() const { return operations_; }  // that gave such arrays, so far
-  Tensor unknown(runtime::Type type) const;                // an array of this type without elements
+  // An array of this type without elements. One that is a weak number stands for a host number of a run.
+  Tensor unknown(runtime::Type type);
 
   // ---- tracing
   bool tracing() const { return frame_ != nullptr; }
@@ -131,6 +132,7 @@ class Context {
   std::vector<Tensor> eager(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs,
                             std::vector<ir::GraphRef> regions);
   std::int64_t operations_ = 0;
+  bool unknown_numbers_ = false;  // some host numbers are known only in a run
   Tensor constant_of(const HostNumber& value, bool weak);
   Tensor make_scalar(const HostNumber& value, bool weak);
 };

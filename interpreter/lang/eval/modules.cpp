@@ -94,6 +94,18 @@ std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module
 
 Value execute(Impl& m, const std::shared_ptr<ModuleEnv>& env, const std::shared_ptr<const Unit>& unit, bool main);
 
+// While it lives nobody looks at statements in place of running them.
+class NotChecked {
+ public:
+  explicit NotChecked(Impl& m) : m_(m), checker_(std::exchange(m.checker, nullptr)) {}
+  ~NotChecked() { m_.checker = checker_; }
+  NotChecked(const NotChecked&) = delete;
+
+ private:
+  Impl& m_;
+  Checker* checker_;
+};
+
 // The value of `--set name=text`, read as an expression of its own.
 Value set_value(Impl& m, const std::string& name, const std::string& text) {
   const std::uint32_t source = m.in.sources().add("--set " + name, text);
@@ -102,6 +114,7 @@ Value set_value(Impl& m, const std::string& name, const std::string& text) {
   if (parsed.module->body.size() != 1 || !std::holds_alternative<ExprStmt>(parsed.module->body[0]->node))
     m.fail("value", Span{source, 0, static_cast<std::uint32_t>(text.size())}, "--set " + name + " takes one value");
   const auto env = m.modules.add("--set");
+  const NotChecked as_in_a_run(m);
   return execute(m, env, resolved(m, parsed.module, *env), false);
 }
 
@@ -120,6 +133,7 @@ Value execute(Impl& m, const std::shared_ptr<ModuleEnv>& env, const std::shared_
                     ? Value::string(*text)
                     : set_value(m, std::get<NamePattern>(l.pattern->node).name, *text);
       m.bind(*l.pattern, std::move(v), false);
+      if (m.checker) m.checker->declared(l, s.span);
     } else if (m.checker) {
       m.checker->statement(s, nullptr);
     } else {

@@ -268,13 +268,19 @@ std::string repr(const Value& v, runtime::Pool& pool) {
   return std::move(s.text);
 }
 
+namespace {
+void need_number(const runtime::Type& type, std::string_view format) {
+  if (type.rank() != 0)
+    throw RuntimeError("format", "the format '" + std::string(format) + "' is for one number, and this is " +
+                                     runtime::to_string(type) + ": index it first, or show it without a format");
+}
+}  // namespace
+
 std::string format_value(const runtime::ArrayRef& a, std::string_view text, runtime::Pool& pool) {
   const FormatSpec spec = parse_format(text);
   if (spec.plain()) return show(a, pool);
-  const runtime::ArrayRef host = runtime::to_host(pool, a);
-  if (host->type.rank() == 0) return format_scalar(*host, spec);
-  throw RuntimeError("format", "the format '" + std::string(text) + "' is for one number, and this is " +
-                                   runtime::to_string(host->type) + ": index it first, or show it without a format");
+  need_number(a->type, text);
+  return format_scalar(*runtime::to_host(pool, a), spec);
 }
 
 std::string format_value(const Value& v, std::string_view text, runtime::Pool& pool) {
@@ -311,7 +317,8 @@ void append_shown(DeferredString& to, const Value& v, std::string_view spec, run
   if (!has_traced(v)) {
     to.texts.back() += format_value(v, spec, pool);
   } else if (v.is_tensor()) {
-    parse_format(spec);  // its faults are told here, not when the program runs
+    // Its faults are told here, not when the program runs.
+    if (!parse_format(spec).plain()) need_number(v.tensor().type(), spec);
     to.values.push_back(v.tensor());
     to.formats.emplace_back(spec);
     to.texts.emplace_back();

@@ -27,7 +27,8 @@ Value len(Interpreter& in, BoundArgs& a) {
   const Value& v = a[0];
   if (const auto* items = v.items()) return Value(static_cast<std::int64_t>(items->size()));
   if (const auto* record = v.fields()) return Value(static_cast<std::int64_t>(record->fields.size()));
-  if (v.is_string()) return Value(characters(v.str()));
+  if (v.is_string() || v.is<std::shared_ptr<const lang::DeferredString>>())
+    return Value(characters(in.text(v, a.span, "what len counts")));
   if (const Range* r = v.get<Range>()) return Value(range_length(*r));
   if (v.is_tensor()) {
     const auto& shape = v.tensor().type().shape;
