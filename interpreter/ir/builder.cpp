@@ -92,6 +92,7 @@ Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<Grap
   Node n;
   n.op = &op;
   n.attrs = std::move(attrs);
+  if (barrier_ && !n.attrs.has("barrier")) n.attrs.set("barrier", barrier_);
   n.inputs = std::move(inputs);
   n.regions = std::move(regions);
   n.span = span_;

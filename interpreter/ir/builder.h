@@ -45,11 +45,15 @@ class Builder {
   void set_finishes_sums() { finishes_sums_ = true; }
   grammar::Span span() const { return span_; }
   void set_span(grammar::Span s) { span_ = s; }  // given to the nodes that follow
+  // What is computed again on purpose: the attribute `barrier` of the nodes that follow (transform/prepare.h); 0: none.
+  std::int64_t barrier() const { return barrier_; }
+  void set_barrier(std::int64_t barrier) { barrier_ = barrier; }
 
  private:
   const OpTable& table_;
   Graph graph_;
   grammar::Span span_;
+  std::int64_t barrier_ = 0;
   bool limit_sizes_ = false;
   bool finishes_sums_ = false;
 };

@@ -60,8 +60,8 @@ Var Partitioner::need(Var v, const Sharding& layout) {
   Sharding want = closed(layout);
   if (want.unreduced.empty()) want.pending = runtime::Pending::Sum;
   if (same_split(x.layout, want) && x.layout.unreduced == want.unreduced) return x.var;
-  for (const auto& [known, var] : x.copies)
-    if (same_split(known, want) && known.unreduced == want.unreduced) return var;
+  for (const auto& [known, barrier, var] : x.copies)
+    if (barrier == b_.barrier() && same_split(known, want) && known.unreduced == want.unreduced) return var;
   Var made;
   if (x.outer >= 0 && loop_) {
     made = add_param(g_.type(v), want);
@@ -71,7 +71,7 @@ Var Partitioner::need(Var v, const Sharding& layout) {
         b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);  // a sum is caused by the node that left it
     made = reshard(b_, x.var, g_.type(v), *context_.mesh, x.layout, want);
   }
-  x.copies.emplace_back(want, made);
+  x.copies.push_back({want, b_.barrier(), made});
   return made;
 }
 
@@ -96,12 +96,14 @@ void Partitioner::run() {
   for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
     const Node& n = g_.nodes[i];
     ir::SpanScope scope(b_, n.span);
+    b_.set_barrier(n.attrs.has("barrier") ? n.attrs.integer("barrier") : 0);
     const ir::Structure* kind = ir::structure_of(*n.op);
     if (!kind || *kind == ir::Structure::Collective)
       operation(n);
     else
       structure(n, i, *kind);
   }
+  b_.set_barrier(0);
 }
 
 std::vector<Type> Partitioner::result_types(const Node& n, std::span<const Var> inputs,

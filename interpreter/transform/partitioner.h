@@ -15,8 +15,13 @@ struct PlacedValue {
   ir::Var var;         // in the local graph
   Sharding layout;     // what it is now; unreduced: axes over which a reduction is pending
   grammar::Span span;  // of the node that made it
-  std::vector<std::pair<Sharding, ir::Var>> copies;  // other layouts it was brought into
-  int outer = -1;                                    // a loop's constant: its position among the node's inputs
+  struct Copy {
+    Sharding layout;
+    std::int64_t barrier;  // of who needed it: what is computed again stays apart
+    ir::Var var;
+  };
+  std::vector<Copy> copies;  // other layouts it was brought into
+  int outer = -1;            // a loop's constant: its position among the node's inputs
 };
 
 // A loop's constant in one more layout: brought into it once, outside the loop.
