@@ -6,7 +6,8 @@
 //     w = engine.call("step", {w, shard::Value::number(1.0)});
 //
 // An engine is an island: two in one process do not meet. It is not thread safe; use one engine a thread, or lock.
-// Errors of scripts are thrown as shard::Error, which carries diagnostics as values.
+// Errors of scripts are thrown as shard::Error, which carries diagnostics as values; wrong uses of this interface as
+// std::invalid_argument. See interpreter/embed/README.md; for other languages there is shard_c.h.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -40,13 +42,25 @@ SHARD_API std::string_view name(Type t);  // "f32"
 struct Location {
   std::string file;
   int line = 0, column = 0, end_line = 0, end_column = 0;
-};  // from 1; end is exclusive
+};                     // from 1; end is exclusive
+struct Fix {           // text that mends the program where it replaces what stands at `where`
+  std::string advice;  // "shard one operand first"
+  Location where;
+  std::string replacement;
+};
+struct Frame {
+  std::string function;
+  Location call;
+};  // one call on the way to the error
 struct Diagnostic {
-  std::string code;  // stable: "syntax", "name", "shape", "spec", ...
+  std::string code;  // stable: "syntax", "name", "shape", ...; of limits "memory", "steps", "seconds", "recursion"
   std::string message;
   Location where;
   std::vector<std::string> notes;  // facts and advice
-  std::string rendered;            // as the command line shows it, without colours
+  std::vector<Fix> fixes;
+  std::vector<Frame> calls;  // innermost first
+  std::string rendered;      // as the command line shows it, without colours
+  std::string json;          // the object that `shard check --json` prints of it
 };
 class SHARD_API Error : public std::exception {
  public:
@@ -54,6 +68,9 @@ class SHARD_API Error : public std::exception {
   const char* what() const noexcept override { return diagnostics.empty() ? "error" : diagnostics[0].message.c_str(); }
   std::vector<Diagnostic> diagnostics;  // at least one
 };
+
+// What a value is; other: ranges, axes, specs, meshes, types, ...
+enum class Kind : std::uint8_t { none, boolean, integer, number, text, list, tuple, record, array, function, other };
 
 // A value of the language. Copies share; arrays are shared with the engine, never copied behind your back.
 class SHARD_API Value {
@@ -70,23 +87,34 @@ class SHARD_API Value {
   static Value array(Type type, std::vector<std::int64_t> shape, std::span<const std::byte> bytes);
   template <class T>
   static Value array(Type type, std::vector<std::int64_t> shape, std::span<const T> elements) {
+    check_element(type, numbers_of<T>(), sizeof(T));
     return array(type, std::move(shape), std::as_bytes(elements));
   }
+  // Row-major elements that stay where they are: nothing is copied, and `give_back(elements)` is called once, on any
+  // thread, when no value and no engine uses them any more. Until then the host may read them; scripts never write
+  // there. Aligned to the size of an element. Where this throws, the elements are still the host's.
+  static Value adopt(Type type, std::vector<std::int64_t> shape, void* elements, std::function<void(void*)> give_back);
 
-  bool is_none() const;
-  bool is_array() const;
-  std::optional<double> as_number() const;  // numbers, truth values and arrays of one element
+  Kind kind() const;
+  bool is_none() const { return kind() == Kind::none; }
+  bool is_array() const { return kind() == Kind::array; }
+  bool is_function() const { return kind() == Kind::function; }
+  std::optional<double> as_number() const;         // numbers, truth values and arrays of one element
+  std::optional<std::int64_t> as_integer() const;  // integers alone (also in an array of one element): exact
   std::optional<std::string> as_text() const;
-  std::vector<Value> items() const;                         // of a list or tuple
-  std::optional<Value> field(std::string_view name) const;  // of a record
+  std::vector<Value> items() const;                           // of a list or tuple
+  std::optional<Value> field(std::string_view name) const;    // of a record
+  std::vector<std::pair<std::string, Value>> fields() const;  // of a record, in order of writing
   // Arrays: type, global shape, layout ("P(@X)"), and the elements in row-major order. `bytes` looks into the array's
   // own memory where that is possible, and stays valid as long as this Value (or a copy) lives.
   Type type() const;
   std::vector<std::int64_t> shape() const;
   std::string layout() const;
   std::span<const std::byte> bytes() const;
+  // T is the C++ type of the elements (f16, bf16: std::uint16_t, their bits); throws std::invalid_argument for another.
   template <class T>
   std::span<const T> elements() const {
+    check_element(type(), numbers_of<T>(), sizeof(T));
     auto b = bytes();
     return {reinterpret_cast<const T*>(b.data()), b.size() / sizeof(T)};
   }
@@ -97,19 +125,37 @@ class SHARD_API Value {
   const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  private:
+  enum class Numbers : std::uint8_t { truth, integer, natural, real };
+  template <class T>
+  static constexpr Numbers numbers_of() {
+    static_assert(std::is_arithmetic_v<T>, "elements are bool, integers, float or double; bytes() gives all others");
+    return std::is_same_v<T, bool>       ? Numbers::truth
+           : std::is_floating_point_v<T> ? Numbers::real
+           : std::is_signed_v<T>         ? Numbers::integer
+                                         : Numbers::natural;
+  }
+  static void check_element(Type type, Numbers numbers, std::size_t size);
   std::shared_ptr<Impl> impl_;
 };
 
+// A limit that a script reaches is an Error of the code that the limit has here; the engine is usable afterwards. 0:
+// none.
 struct Options {
   int devices = 8;  // simulated devices
   // Every sum over devices is the balanced tree by device index: the same mesh gives the same bits in any number of
   // processes. Otherwise a product and the sum of its terms may be one step, faster, in an order of their own.
   bool exact = false;
-  std::function<void(std::string_view)> output;            // what print writes; default: standard output
+  std::int64_t memory = 0;                       // bytes of arrays that may live at once; besides, what the machine has
+  std::int64_t steps = 0;                        // statements, calls and turns of loops in one run or call
+  double seconds = 0;                            // of one run or call
+  int recursion = 1000;                          // calls of functions of the script that may be open
+  std::function<void(std::string_view)> output;  // what print writes; default: standard output
   std::function<void(const Diagnostic&)> errors;           // also told of every error that is thrown; default: nobody
   std::function<bool(const std::string& path)> may_read;   // files that scripts may read; default: none
   std::function<bool(const std::string& path)> may_write;  // files that scripts may make or change; default: none
 };
+
+enum class Replace : bool { no, yes };  // whether something that scripts may know already is replaced
 
 class SHARD_API Engine {
  public:
@@ -118,14 +164,24 @@ class SHARD_API Engine {
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
-  Value run(std::string_view text, std::string_view name = "script");  // the value of its last expression
+  // The value of its last expression. Scripts run in one scope that stays: a later one sees the globals of an earlier
+  // one, may assign them and may declare them anew. What shall be apart is a module.
+  Value run(std::string_view text, std::string_view name = "script");
   Value run_file(const std::string& path);
-  Value call(std::string_view function, std::vector<Value> arguments);  // a global of the last script, or a builtin
-  Value get(std::string_view name) const;                               // a global; throws Error where there is none
-  void set(std::string_view name, Value value);                         // a global that scripts run later see
-  // A C++ function that scripts call by `name`. An exception it throws becomes an error at the call.
-  void define(std::string name, std::string signature, std::function<Value(std::vector<Value>)> function);
-  void interrupt();  // from another thread or a signal handler: stops the running script
+  // What `import NAME` gives scripts from now on: the globals of `text`, which runs once, at the first import.
+  void module(std::string name, std::string text, Replace replace = Replace::no);
+  Value call(std::string_view function, std::vector<Value> arguments);  // a global or a builtin
+  Value call(const Value& function, std::vector<Value> arguments);
+  Value get(std::string_view name) const;        // a global; throws Error where there is none
+  void set(std::string_view name, Value value);  // a global
+  // A C++ function that scripts call by `name`. Signature: "(x, times = 1, rest...)", defaults are literals. Whatever
+  // it throws becomes an error at the call.
+  void define(std::string name, std::string signature, std::function<Value(std::vector<Value>)> function,
+              Replace replace = Replace::no);
+  // From any thread, or a signal handler: the running script stops with the Error "interrupt"; where none runs, the
+  // next one does. interrupt(false) takes back what no script has heard yet.
+  void interrupt(bool stop = true) noexcept;
+  void set_output(std::function<void(std::string_view)> output);  // as Options::output, from now on
 
  private:
   struct Impl;

@@ -1,5 +1,5 @@
 // One engine put together: the rows, the memory, the context that runs operations, the interpreter with the standard
-// library in it. The order of members is the order of life. Used by the embedding (embed.cpp) and by the `shard`
+// library in it. The order of members is the order of life. Used by the embedding (engine.cpp) and by the `shard`
 // program.
 #pragma once
 #include <memory>

@@ -29,7 +29,7 @@ void ScanLoop::run(Run& r, void* const* in, void* const* out, char* mine) const 
   }
   for (std::size_t i = 0; i < carry; ++i) take(now[i], in[consts + i], carry_bytes[i]);
   for (std::int64_t t = 0; t < length; ++t) {
-    r.ask();
+    r.turn();
     std::int64_t row = reverse ? length - 1 - t : t;
     for (std::size_t i = 0; i < carry; ++i) base[1 + consts + i] = now[i], base[results + i] = next[i];
     for (std::size_t i = 0; i < rows; ++i)
@@ -55,7 +55,7 @@ void WhileLoop::run(Run& r, void* const* in, void* const* out, char* mine) const
   }
   for (std::size_t i = 0; i < carry; ++i) take(now[i], in[condition_consts + body_consts + i], carry_bytes[i]);
   while (true) {
-    r.ask_in_endless_loop();
+    r.turn(true);
     for (std::size_t i = 0; i < carry; ++i) ask[1 + condition_consts + i] = now[i];
     condition.run(r, ask.data());
     if (!mine[verdict]) break;

@@ -30,7 +30,6 @@ struct Hooks {
   std::function<void(const ir::Attrs& attrs, const std::vector<ArrayRef>& operands,
                      const std::vector<std::string>& layouts, grammar::Span span)>
       effect;
-  std::function<bool()> interrupted;  // asked between instructions; true stops the run with Error("interrupt")
 };
 
 class Executable {

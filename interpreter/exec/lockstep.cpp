@@ -3,6 +3,7 @@
 // results get memory (of a donated argument where one fits), the plan runs, and arrays are made around the results.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <stdexcept>
 
 #include "interpreter/exec/lowering.h"
@@ -36,7 +37,8 @@ class Compiled final : public Executable {
       base[1 + i] = static_cast<char*>(args[i]->buffer->data());
     }
 
-    Run r{hooks, pool, true, {}};
+    Run r{hooks, pool, {}};
+    std::optional<runtime::Stop::Patience> overwriting;
     std::vector<BufferRef> memory(results.size());
     std::vector<char> given(results.size(), 0);
     auto first = static_cast<std::size_t>(plan.arena_slot()) + 1;
@@ -47,10 +49,10 @@ class Compiled final : public Executable {
       if (!own) continue;
       if (own->donor && *own->donor < donate.size() && donate[*own->donor]) {
         const ArrayRef& donor = args[*own->donor];
-        if (donor.use_count() == 1 && donor->buffer.use_count() == 1) {
+        if (donor.use_count() == 1 && runtime::writable(donor->buffer)) {
           memory[i] = donor->buffer;
           given[i] = 1;
-          r.may_stop = false;
+          if (!overwriting) overwriting.emplace(pool.stop());
         }
       }
       if (!memory[i]) memory[i] = pool.allocate(static_cast<std::size_t>(result.from.bytes));

@@ -7,26 +7,31 @@
 
 namespace shard::exec {
 
-void Run::ask() const {
-  if (may_stop && hooks.interrupted && hooks.interrupted()) throw grammar::Error("interrupt", {}, "interrupted");
+namespace {
+
+[[noreturn]] void end(const runtime::Stop& stop) {
+  try {
+    stop.raise();
+  } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, {}, e.what()); }
 }
 
-void Run::ask_in_endless_loop() const {
-  if (!hooks.interrupted || !hooks.interrupted()) return;
-  grammar::Error e("interrupt", {}, "interrupted");
-  if (!may_stop)
-    e.diagnostic.notes.push_back(
-        "the loop was overwriting its arguments: a variable that the statement assigns is none now");
-  throw e;
+}  // namespace
+
+void Run::ask() const {
+  if (const runtime::Stop& stop = pool.stop(); stop.due()) end(stop);
+}
+
+void Run::turn(bool endless) const {
+  runtime::Stop& stop = pool.stop();
+  if (stop.step() && (endless || stop.due())) end(stop);
 }
 
 void Plan::run(Run& r, char* const* base) const {
   constexpr std::size_t kFew = 24;
   std::array<void*, kFew> few;
   std::vector<void*> many;
-  std::size_t turn = 0;
   for (const Step& s : steps) {
-    if (++turn % 16 == 0) r.ask();
+    r.ask();
     std::size_t n = s.ins + s.outs + (s.control ? 1u : 0u);
     void** at = few.data();
     if (n > kFew) {

@@ -16,10 +16,9 @@ namespace shard::exec {
 struct Run {
   const Hooks& hooks;
   runtime::Pool& pool;
-  bool may_stop = true;                   // false once buffers of the caller are being overwritten
   std::vector<std::int64_t> coordinates;  // by mesh axis: where a region that runs block by block stands
-  void ask() const;                       // throws Error("interrupt")
-  void ask_in_endless_loop() const;       // also where buffers of the caller are lost by it
+  void ask() const;                       // throws an Error where the run is to end (runtime/array/stop.h)
+  void turn(bool endless = false) const;  // counts a turn of a loop, and asks; endless: patience ends nothing
 };
 
 // Address of the first element: base[slot] + offset (+ stride times coordinate of each term). Slot 0 is address 0:

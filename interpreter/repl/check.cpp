@@ -10,6 +10,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/repl/command.h"
+#include "interpreter/repl/signals.h"
 
 namespace shard::repl {
 namespace {
@@ -75,6 +76,7 @@ class Checker {
     lang::Check found(in);
     in.context().set_target(in.context().target("types"));
     const auto add = [&](const Diagnostic& d) { found.errors.push_back(d); };
+    const Listening listening(in.context().pool().stop());
     try {
       in.run(path, text);
     } catch (const lang::Errors& e) {

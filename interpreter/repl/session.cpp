@@ -79,9 +79,7 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
   options.exact = settings.exact;
   options.set = settings.set;
   if (!options.output) options.output = write_out;
-  auto machine = std::make_unique<embed::Machine>(std::move(options));
-  machine->interpreter().context().hooks().interrupted = interrupted;
-  return machine;
+  return std::make_unique<embed::Machine>(std::move(options));
 }
 
 int guarded(lang::Interpreter& in, const std::function<void()>& body) {
@@ -89,6 +87,7 @@ int guarded(lang::Interpreter& in, const std::function<void()>& body) {
     tell({code, in.context().span(), message, std::move(notes), {}, {}}, in.sources());
     return 1;
   };
+  const Listening listening(in.context().pool().stop());
   try {
     body();
     std::fflush(stdout);

@@ -1,16 +1,20 @@
 #include "interpreter/repl/signals.h"
 
-#include <csignal>
 #include <unistd.h>
+
+#include <atomic>
+#include <csignal>
 
 namespace shard::repl {
 namespace {
 
 volatile std::sig_atomic_t pending = 0;
+std::atomic<runtime::Stop*> listener{nullptr};
 
 void on_interrupt(int) {
   if (pending) _exit(130);  // asked twice: the script did not listen
   pending = 1;
+  if (runtime::Stop* stop = listener.load()) stop->request();
 }
 
 }  // namespace
@@ -22,6 +26,14 @@ void install_signals() {
   action.sa_flags = 0;  // no SA_RESTART: a waiting read ends, so that the prompt can be given up
   sigaction(SIGINT, &action, nullptr);
   std::signal(SIGPIPE, SIG_DFL);  // some parents leave it ignored; the default ends the program without a word
+}
+
+Listening::Listening(runtime::Stop& stop) : stop_(stop), before_(listener.exchange(&stop)) {
+  if (pending) stop.request();
+}
+Listening::~Listening() {
+  listener.store(before_);
+  if (!before_) stop_.forget();  // it came when all was over
 }
 
 bool interrupted() { return pending != 0; }

@@ -2,10 +2,20 @@
 // goes away
 // (`shard ... | head`) ends it quietly. The only state of the process that lives outside an engine.
 #pragma once
+#include "runtime/array/stop.h"
 
 namespace shard::repl {
 
 void install_signals();
+class Listening {  // while it lives, Ctrl-C stops what runs with this; one that came before it, at once
+ public:
+  explicit Listening(runtime::Stop& stop);
+  ~Listening();
+  Listening(const Listening&) = delete;
+
+ private:
+  runtime::Stop &stop_, *before_;
+};
 bool interrupted();  // Ctrl-C since the last clear
 void clear_interrupt();
 

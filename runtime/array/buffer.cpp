@@ -23,6 +23,7 @@ constexpr std::size_t kHuge = std::size_t{2} << 20;
 constexpr std::size_t kHugeFrom = std::size_t{4} << 20;
 constexpr std::int64_t kAlwaysKeep = std::int64_t{32}
                                      << 20;  // small programs keep their few buffers whatever their peak
+constexpr std::int64_t kEveryMachineHas = std::int64_t{64} << 20;  // below it nobody asks the system what there is
 
 // Four classes a power of two, so at most a quarter is wasted; above 4 MB whole huge pages.
 std::size_t capacity_for(std::size_t bytes) {
@@ -53,16 +54,25 @@ std::int64_t system_memory() {
 
 class PoolBooks {
  public:
-  PoolBooks() : limit_(system_memory()) {}
+  PoolBooks() = default;
   ~PoolBooks() { trim(); }
+  void set_limit(std::int64_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    limit_ = bytes;
+    limited_ = true;
+  }
   PoolBooks(const PoolBooks&) = delete;
   PoolBooks& operator=(const PoolBooks&) = delete;
 
   void* take(std::size_t bytes, std::size_t capacity) {
     void* p = nullptr;
+    bool full = false;
     {
       const std::scoped_lock lock(mutex_);
-      if (live_ + static_cast<std::int64_t>(bytes) > limit_) return nullptr;
+      const std::int64_t after = live_ + static_cast<std::int64_t>(bytes);
+      if (after > kEveryMachineHas && system_ == 0) system_ = system_memory();
+      if (after > limit_ || (system_ > 0 && after > system_)) return nullptr;
+      full = limited_ && live_ + cached_ + static_cast<std::int64_t>(capacity) > limit_;
       const auto it = free_.find(capacity);
       if (it != free_.end() && !it->second.empty()) {
         p = it->second.back();
@@ -72,6 +82,7 @@ class PoolBooks {
         return p;
       }
     }
+    if (full) trim();  // what is kept for later counts where the host has set a limit
     p = system_allocate(capacity);
     if (!p) {
       trim();
@@ -115,7 +126,12 @@ class PoolBooks {
     const std::scoped_lock lock(mutex_);
     peak_ = live_;
   }
-  std::int64_t limit() const { return limit_; }
+  std::string limit_text() {  // "the 100 that may be used"
+    const std::scoped_lock lock(mutex_);
+    if (system_ == 0) system_ = system_memory();
+    return "the " + (limit_ < system_ ? std::to_string(limit_) + " that may be used"
+                                      : std::to_string(system_) + " that this machine has");
+  }
 
  private:
   void count(std::size_t bytes) {
@@ -126,27 +142,40 @@ class PoolBooks {
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<void*>> free_;
   std::int64_t live_ = 0, peak_ = 0, most_ = 0, cached_ = 0;
-  const std::int64_t limit_;
+  std::int64_t limit_ = kMaxBytes, system_ = 0;  // system_: asked for when it first matters
+  bool limited_ = false;                         // by the host
 };
 
 Buffer::Buffer(std::shared_ptr<PoolBooks> books, void* data, std::size_t bytes, std::size_t capacity)
     : books_(std::move(books)), data_(data), bytes_(bytes), capacity_(capacity) {}
-Buffer::~Buffer() { books_->give(data_, bytes_, capacity_); }
+Buffer::~Buffer() {
+  try {
+    if (books_)
+      books_->give(data_, bytes_, capacity_);
+    else if (give_back_)
+      give_back_(data_);
+  } catch (...) {}  // of the host; there is nobody to tell
+}
+
+BufferRef adopt(void* data, std::size_t bytes, std::function<void(void*)> give_back) {
+  BufferRef out(new Buffer(nullptr, data, bytes, bytes));
+  out->give_back_ = std::move(give_back);  // last: nothing fails any more
+  return out;
+}
 
 Pool::Pool() : books_(std::make_shared<PoolBooks>()) {}
 
 BufferRef Pool::allocate(std::size_t bytes) {
-  const std::int64_t limit = books_->limit();
   void* p = nullptr;
   std::size_t capacity = 0;
-  if (bytes <= static_cast<std::size_t>(limit)) {
+  if (bytes <= static_cast<std::size_t>(kMaxBytes)) {
     capacity = capacity_for(bytes);
     p = books_->take(bytes, capacity);
   }
   if (!p)
     throw RuntimeError("memory", "no memory for " + std::to_string(bytes) +
                                      " bytes: " + std::to_string(books_->stats().live) + " bytes are in use of the " +
-                                     std::to_string(limit) + " that this machine has");
+                                     books_->limit_text());
   try {
     return BufferRef(new Buffer(books_, p, bytes, capacity));
   } catch (...) {
@@ -156,6 +185,7 @@ BufferRef Pool::allocate(std::size_t bytes) {
 }
 
 PoolStats Pool::stats() const { return books_->stats(); }
+void Pool::set_limit(std::int64_t bytes) { books_->set_limit(bytes); }
 void Pool::reset_peak() { books_->reset_peak(); }
 void Pool::trim() { books_->trim(); }
 

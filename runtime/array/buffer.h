@@ -4,7 +4,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+
+#include "runtime/array/stop.h"
 
 namespace shard::runtime {
 
@@ -18,30 +21,41 @@ class Buffer {
  public:
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
+  bool adopted() const { return give_back_ != nullptr; }
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
  private:
   friend class Pool;
+  friend std::shared_ptr<Buffer> adopt(void* data, std::size_t bytes, std::function<void(void*)> give_back);
   Buffer(std::shared_ptr<PoolBooks> books, void* data, std::size_t bytes, std::size_t capacity);
   std::shared_ptr<PoolBooks> books_;
   void* data_;
   std::size_t bytes_, capacity_;
+  std::function<void(void*)> give_back_;  // of memory that is not the pool's
 };
-using BufferRef = std::shared_ptr<Buffer>;  // unique (use_count 1) means: may be written in place
+using BufferRef = std::shared_ptr<Buffer>;
+
+// Memory of the host as a buffer: read, never written, given back once. Where this throws it is still the host's.
+BufferRef adopt(void* data, std::size_t bytes, std::function<void(void*)> give_back);
+// Whether a value may be written where it lies: nobody else holds the buffer, and it is no memory of the host.
+inline bool writable(const BufferRef& b) { return b.use_count() == 1 && !b->adopted(); }
 
 class Pool {
  public:
   Pool();
-  BufferRef allocate(
-      std::size_t bytes);  // uninitialised; throws RuntimeError("memory") naming the bytes when there is none
+  // Uninitialised; throws RuntimeError("memory") naming the bytes where there is none, or the limit is reached.
+  BufferRef allocate(std::size_t bytes);
+  void set_limit(std::int64_t bytes);  // that may be handed out at once, if it is less than what the machine has
   PoolStats stats() const;
   void reset_peak();
-  void trim();  // gives cached buffers back to the system
+  void trim();                    // gives cached buffers back to the system
+  Stop& stop() { return stop_; }  // of the runs that compute in this pool
 
  private:
   std::shared_ptr<PoolBooks> books_;
+  Stop stop_;
 };
 
 }  // namespace shard::runtime

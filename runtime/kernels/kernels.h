@@ -1,11 +1,13 @@
 // Kernels by family: plain functions on views. `out` is contiguous and never overlaps an input unless said otherwise.
 // Views carry any leading dimensions (devices, mapped axes) as ordinary dimensions: axes are given from the front of
-// the view. Everything is deterministic: the result's bits do not depend on the number of threads.
+// the view. Everything is deterministic: the result's bits do not depend on the number of threads. What may take long
+// takes a Stop, which it asks between pieces of its work.
 #pragma once
 #include <functional>
 #include <span>
 #include <vector>
 
+#include "runtime/array/stop.h"
 #include "runtime/array/view.h"
 
 namespace shard::runtime {
@@ -36,8 +38,8 @@ BlockReduction bind_reduce_blocks(Reduce op, const View& in, int devices, const 
 void arg_reduce(bool largest, const View& in, int axis, const View& out);
 
 // ---- order.cpp: along the last dimension, stable; nan is the largest: last, first when descending
-void sort(const View& in, const View& out, bool descending = false);
-void argsort(const View& in, const View& out_i32, bool descending = false);
+void sort(const View& in, const View& out, bool descending = false, const Stop* stop = nullptr);
+void argsort(const View& in, const View& out_i32, bool descending = false, const Stop* stop = nullptr);
 enum class Scan : std::uint8_t { Sum, Prod, Max, Min };
 void cumulative(Scan op, const View& in, const View& out, bool reverse);  // along the last dimension
 // Where v would be put into the sorted lines a to keep their order, before equals or behind them (i32). a [lead..., n],
@@ -48,7 +50,7 @@ void search(const View& a, const View& v, const View& out_i32, bool behind);
 // Any strides for a and w (transposed operands cost nothing extra where one stride is 1; others are packed first) and
 // for out, but that its columns lie one after the other. f32 and f64 through Eigen over row blocks in oneTBB; f16 and
 // bf16 accumulate in f32; integers wrap. Row blocks are multiples of 8 rows, so bits do not depend on the threads.
-void matmul(const View& a, const View& w, const View& out);
+void matmul(const View& a, const View& w, const View& out, const Stop* stop = nullptr);
 const char* matmul_isa();  // "avx512" or "avx2" or "sse2": what run time chose
 
 // ---- gather.cpp. Rows of `x` viewed as [batch, n, inner] taken by `index` (i32 or i64) [batch, m] -> out [batch, m,

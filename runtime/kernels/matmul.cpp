@@ -26,6 +26,7 @@ struct Product {
   Operand a, w;
   unsigned char* out;
   std::int64_t out_row;  // columns lie one after the other
+  const Stop* stop;
   std::int64_t batches() const { return batch.count(batch.rank); }
 };
 using Memory = std::unique_ptr<unsigned char[]>;
@@ -107,6 +108,21 @@ void plain(const Product& p) {
 
 std::int64_t up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 
+constexpr std::int64_t kLong = std::int64_t{1} << 31;  // multiplications that take about a tenth of a second
+
+// A long block by parts of its rows, whose multiples of 64 have the same bits alone.
+template <class Kernel>
+void in_parts(Gemm g, std::int64_t item, Kernel kernel, const Stop& stop) {
+  const std::int64_t rows = g.m, part = std::max<std::int64_t>(64, kLong / (g.n * g.k) / 64 * 64);
+  for (std::int64_t i = 0; i < rows; i += part) {
+    stop.ask();
+    g.m = std::min(part, rows - i);
+    kernel(g);
+    g.a = static_cast<const unsigned char*>(g.a) + part * g.a_row * item;
+    g.c = static_cast<unsigned char*>(g.c) + part * g.c_row * item;
+  }
+}
+
 // Of f32 or f64; each operand has a stride of 1.
 void blocks(const Product& p) {
   const bool wide = p.type == DType::F64;
@@ -130,28 +146,33 @@ void blocks(const Product& p) {
   const std::int64_t down = (p.m + rows - 1) / rows, across = (p.n + cols - 1) / cols, each = down * across;
   const std::int64_t grain =
       std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, rows * cols * p.k));
-  spread(p.batches() * each, grain, [&](std::int64_t lo, std::int64_t hi) {
-    Position<3> at(p.batch, p.batch.rank, lo / each);
-    for (std::int64_t unit = lo; unit < hi; ++unit) {
-      const std::int64_t block = unit % each, i = block / across * rows, j = block % across * cols;
-      if (block == 0 && unit > lo) at.next();
-      const Gemm g{std::min(rows, p.m - i),
-                   std::min(cols, p.n - j),
-                   p.k,
-                   p.a.data + (at.offset[kA] + i * p.a.row) * item,
-                   p.a.row,
-                   p.a.col,
-                   p.w.data + (at.offset[kW] + j * p.w.col) * item,
-                   p.w.row,
-                   p.w.col,
-                   p.out + (at.offset[kOut] + i * p.out_row + j) * item,
-                   p.out_row};
-      if (small)
-        wide ? tiny<double>(g) : tiny<float>(g);
-      else
-        kernel(g);
-    }
-  });
+  spread(
+      p.batches() * each, grain,
+      [&](std::int64_t lo, std::int64_t hi) {
+        Position<3> at(p.batch, p.batch.rank, lo / each);
+        for (std::int64_t unit = lo; unit < hi; ++unit) {
+          const std::int64_t block = unit % each, i = block / across * rows, j = block % across * cols;
+          if (block == 0 && unit > lo) at.next();
+          Gemm g{std::min(rows, p.m - i),
+                 std::min(cols, p.n - j),
+                 p.k,
+                 p.a.data + (at.offset[kA] + i * p.a.row) * item,
+                 p.a.row,
+                 p.a.col,
+                 p.w.data + (at.offset[kW] + j * p.w.col) * item,
+                 p.w.row,
+                 p.w.col,
+                 p.out + (at.offset[kOut] + i * p.out_row + j) * item,
+                 p.out_row};
+          if (small)
+            wide ? tiny<double>(g) : tiny<float>(g);
+          else if (!p.stop || g.m * g.n * g.k <= kLong)
+            kernel(g);
+          else
+            in_parts(g, item, kernel, *p.stop);
+        }
+      },
+      p.stop);
 }
 
 // Of halves: operands and result as f32, the result rounded to its type at the end.
@@ -188,7 +209,7 @@ void floats(Product p) {
 
 }  // namespace
 
-void matmul(const View& a, const View& w, const View& out) {
+void matmul(const View& a, const View& w, const View& out, const Stop* stop) {
   const std::size_t batch = out.shape.size() - 2;
   const auto size = [&](const View& v, std::size_t d) { return v.shape[batch + d]; };
   const auto stride = [&](const View& v, std::size_t d) { return v.strides[batch + d]; };
@@ -200,7 +221,8 @@ void matmul(const View& a, const View& w, const View& out) {
             {a.as<const unsigned char>(), stride(a, 0), stride(a, 1)},
             {w.as<const unsigned char>(), stride(w, 0), stride(w, 1)},
             out.as<unsigned char>(),
-            stride(out, 0)};
+            stride(out, 0),
+            stop};
   if (numel(out.shape) == 0) return;
   if (p.k == 0) return fill(out, 0, 0);
   if (p.n > 1 && stride(out, 1) != 1) throw RuntimeError("kernel", "a matrix product into columns that lie apart");

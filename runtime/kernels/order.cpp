@@ -21,50 +21,95 @@ bool before(C a, C b) {
     return a < b;
 }
 
+// Sorts stably, as merges of sorted runs that are cut into pieces of their results: over threads, and asking before
+// each piece. What is stable has one result, however it is cut.
+template <class T, class Less>
+void sort_line(T* x, std::int64_t n, Less less, const Stop* stop) {
+  constexpr std::int64_t kRun = std::int64_t{1} << 15;
+  if (n <= 2 * kRun) {
+    std::stable_sort(x, x + n, less);
+    return;
+  }
+  spread(
+      n, kRun, [&](std::int64_t lo, std::int64_t hi) { std::stable_sort(x + lo, x + hi, less); }, stop);
+  const std::unique_ptr<T[]> other(new T[static_cast<std::size_t>(n)]);
+  T *from = x, *to = other.get();
+  for (std::int64_t width = kRun; width < n; width *= 2) {
+    const auto piece = [&](std::int64_t lo, std::int64_t hi) {
+      const std::int64_t begin = lo / (2 * width) * (2 * width), middle = std::min(begin + width, n);
+      const T *a = from + begin, *b = from + middle;
+      const std::int64_t na = middle - begin, nb = std::min(begin + 2 * width, n) - middle;
+      const auto of_a = [&](std::int64_t k) {  // how many of the first k results are of `a`
+        std::int64_t least = std::max<std::int64_t>(0, k - nb), most = std::min(k, na);
+        while (least < most) {
+          const std::int64_t i = least + (most - least) / 2;
+          less(b[k - i - 1], a[i]) ? most = i : least = i + 1;
+        }
+        return least;
+      };
+      const std::int64_t i = of_a(lo - begin), i_end = of_a(hi - begin);
+      std::merge(a + i, a + i_end, b + (lo - begin - i), b + (hi - begin - i_end), to + lo, less);
+    };
+    spread(n, kRun, piece, stop);
+    std::swap(from, to);
+  }
+  if (from != x) std::copy(from, from + n, x);
+}
+
 // Calls f(line of in, step of in, first index of the line in `out`) for each line; views of rank 0 are a line of one.
 template <class T, class F>
-void each_line(const View& in, std::int64_t n, F f) {
+void each_line(const View& in, std::int64_t n, F f, const Stop* stop = nullptr) {
   Nest<1> outer;
   for (std::size_t i = 0; i + 1 < in.shape.size(); ++i) outer.add(in.shape[i], {in.strides[i]});
   const std::int64_t step = in.shape.empty() ? 1 : in.strides.back();
   const T* data = in.as<const T>();
-  spread(outer.count(outer.rank), std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(n, 1)),
-         [&](std::int64_t lo, std::int64_t hi) {
-           Position<1> at(outer, outer.rank, lo);
-           for (std::int64_t i = lo; i < hi; ++i, at.next()) f(data + at.offset[0], step, i * n);
-         });
+  spread(
+      outer.count(outer.rank), std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(n, 1)),
+      [&](std::int64_t lo, std::int64_t hi) {
+        Position<1> at(outer, outer.rank, lo);
+        for (std::int64_t i = lo; i < hi; ++i, at.next()) f(data + at.offset[0], step, i * n);
+      },
+      stop);
 }
 
 std::int64_t line_length(const View& v) { return v.shape.empty() ? 1 : v.shape.back(); }
 
 template <class T>
-void sort_typed(const View& in, T* out, bool descending) {
+void sort_typed(const View& in, T* out, bool descending, const Stop* stop) {
   const std::int64_t n = line_length(in);
-  each_line<T>(in, n, [=](const T* x, std::int64_t step, std::int64_t at) {
-    T* o = out + at;
-    for (std::int64_t i = 0; i < n; ++i) o[i] = x[i * step];
-    std::stable_sort(o, o + n, [](T a, T b) { return before(to_compute(a), to_compute(b)); });
-    if (descending) std::reverse(o, o + n);
-  });
+  each_line<T>(
+      in, n,
+      [=](const T* x, std::int64_t step, std::int64_t at) {
+        T* o = out + at;
+        for (std::int64_t i = 0; i < n; ++i) o[i] = x[i * step];
+        sort_line(
+            o, n, [](T a, T b) { return before(to_compute(a), to_compute(b)); }, stop);
+        if (descending) std::reverse(o, o + n);
+      },
+      stop);
 }
 
 template <class T>
-void argsort_typed(const View& in, std::int32_t* out, bool descending) {
+void argsort_typed(const View& in, std::int32_t* out, bool descending, const Stop* stop) {
   struct Item {
     Compute<T> key;
     std::int32_t index;
   };
   const std::int64_t n = line_length(in);
-  each_line<T>(in, n, [=](const T* x, std::int64_t step, std::int64_t at) {
-    const std::unique_ptr<Item[]> items(new Item[static_cast<std::size_t>(n)]);
-    for (std::int64_t i = 0; i < n; ++i) items[i] = {to_compute(x[i * step]), static_cast<std::int32_t>(i)};
-    Item* end = items.get() + n;
-    if (descending)
-      std::stable_sort(items.get(), end, [](const Item& a, const Item& b) { return before(b.key, a.key); });
-    else
-      std::stable_sort(items.get(), end, [](const Item& a, const Item& b) { return before(a.key, b.key); });
-    for (std::int64_t i = 0; i < n; ++i) out[at + i] = items[i].index;
-  });
+  each_line<T>(
+      in, n,
+      [=](const T* x, std::int64_t step, std::int64_t at) {
+        const std::unique_ptr<Item[]> items(new Item[static_cast<std::size_t>(n)]);
+        for (std::int64_t i = 0; i < n; ++i) items[i] = {to_compute(x[i * step]), static_cast<std::int32_t>(i)};
+        if (descending)
+          sort_line(
+              items.get(), n, [](const Item& a, const Item& b) { return before(b.key, a.key); }, stop);
+        else
+          sort_line(
+              items.get(), n, [](const Item& a, const Item& b) { return before(a.key, b.key); }, stop);
+        for (std::int64_t i = 0; i < n; ++i) out[at + i] = items[i].index;
+      },
+      stop);
 }
 
 template <class T>
@@ -142,12 +187,12 @@ void scan_typed(const View& in, T* out, bool reverse, Op op) {
 
 }  // namespace
 
-void sort(const View& in, const View& out, bool descending) {
-  visit(in.dtype, [&](auto t) { sort_typed(in, out.as<decltype(t)>(), descending); });
+void sort(const View& in, const View& out, bool descending, const Stop* stop) {
+  visit(in.dtype, [&](auto t) { sort_typed(in, out.as<decltype(t)>(), descending, stop); });
 }
 
-void argsort(const View& in, const View& out, bool descending) {
-  visit(in.dtype, [&](auto t) { argsort_typed<decltype(t)>(in, out.as<std::int32_t>(), descending); });
+void argsort(const View& in, const View& out, bool descending, const Stop* stop) {
+  visit(in.dtype, [&](auto t) { argsort_typed<decltype(t)>(in, out.as<std::int32_t>(), descending, stop); });
 }
 
 void search(const View& a, const View& v, const View& out, bool behind) {

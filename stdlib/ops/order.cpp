@@ -66,7 +66,9 @@ void register_sort(OpTable& t) {
   sort.kernel = [](const KernelCall& c) -> BoundKernel {
     View in = c.in[0], out = c.out[0];
     bool down = flag_or(c.attrs, "descending", false);
-    return [=](void* const* i, void* const* o) { runtime::sort(at(in, i[0]), at(out, o[0]), down); };
+    return [=, stop = &c.pool.stop()](void* const* i, void* const* o) {
+      runtime::sort(at(in, i[0]), at(out, o[0]), down, stop);
+    };
   };
   t.add(std::move(sort));
   OpDef argsort =
@@ -77,7 +79,9 @@ void register_sort(OpTable& t) {
   argsort.kernel = [](const KernelCall& c) -> BoundKernel {
     View in = c.in[0], out = c.out[0];
     bool down = flag_or(c.attrs, "descending", false);
-    return [=](void* const* i, void* const* o) { runtime::argsort(at(in, i[0]), at(out, o[0]), down); };
+    return [=, stop = &c.pool.stop()](void* const* i, void* const* o) {
+      runtime::argsort(at(in, i[0]), at(out, o[0]), down, stop);
+    };
   };
   t.add(std::move(argsort));
 }

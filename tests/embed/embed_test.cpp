@@ -204,7 +204,7 @@ TEST_CASE("all errors of names come at once", "[embed]") {
   CHECK(told == std::vector<std::string>{"unknown name `first`", "unknown name `second`"});
 }
 
-TEST_CASE("scripts run later see what the host has set", "[embed]") {
+TEST_CASE("scripts run one after the other in one scope, which the host shares", "[embed]") {
   Engine engine;
   engine.set("rate", Value::number(0.5));
   CHECK(engine.get("rate").as_number() == 0.5);
@@ -212,12 +212,152 @@ TEST_CASE("scripts run later see what the host has set", "[embed]") {
   engine.set("rate", Value::number(0.25));
   engine.run("let own = 1\nfn f() = rate + own");
   CHECK(engine.call("f", {}).as_number() == 1.25);
-  engine.set("rate", Value::number(4.0));  // seen by the functions of the last script too
+  engine.set("rate", Value::number(4.0));  // seen by functions too
   engine.set("own", Value::number(2.0));
   CHECK(engine.call("f", {}).as_number() == 6);
-  CHECK(engine.run("rate").as_number() == 4);
-  CHECK(engine.run("let rate = 7\nrate").as_number() == 7);  // a script may have its own
-  CHECK(engine.run("rate").as_number() == 4);
+  engine.run("own = own + 1");
+  CHECK(engine.get("own").as_number() == 3);
+  CHECK(engine.run("let rate = 7\nrate").as_number() == 7);  // declared anew: the same variable
+  CHECK(engine.call("f", {}).as_number() == 10);
+  engine.run("jit fn g(x) = x + own\ng(1.0)");
+  engine.run("own = 5");
+  CHECK(engine.run("g(1.0)").as_number() == 6);  // compiled functions see it
+  engine.run("mesh m = (@d: 4)");
+  CHECK(engine.run("(shard ones([8]) as P(@d)).sum()").as_number() == 8);  // and so does the current mesh
+  // What fails declares nothing, and leaves what was there.
+  CHECK_THROWS_AS(engine.run("let own = missing"), shard::Error);
+  CHECK_THROWS_AS(engine.run("let own = error(\"no\")"), shard::Error);
+  CHECK(engine.get("own").as_number() == 5);
+  CHECK_THROWS_AS(engine.get("missing"), shard::Error);
+}
+
+TEST_CASE("what a script throws away is told, also in the scope that stays", "[embed]") {
+  Engine engine;
+  CHECK_THROWS_AS(engine.run("let xs = [1]\nxs.append(2)\nxs"), shard::Error);
+}
+
+TEST_CASE("modules from memory are islands", "[embed]") {
+  Engine engine;
+  engine.module("mine", "let size = 7\nfn twice(x) = x * 2\nfn bad(x) = x + missing_here");
+  try {
+    engine.run("import mine");
+    FAIL("no error");
+  } catch (const shard::Error& e) {
+    CHECK(e.diagnostics[0].where.file == "mine");  // the host's text, not the library's
+    CHECK(e.diagnostics[0].where.line == 3);
+  }
+  engine.module("mine", "let size = 7\nfn twice(x) = x * 2\nlet hidden = 1");
+  CHECK(engine.run("import mine\nmine.twice(mine.size)").as_number() == 14);
+  CHECK_THROWS_AS(engine.get("hidden"), shard::Error);
+  engine.run("let size = 1");
+  CHECK(engine.run("mine.size").as_number() == 7);
+  engine.module("mine", "let size = 8");  // read again at the next import
+  CHECK(engine.run("mine.size").as_number() == 7);
+  CHECK(engine.run("import mine\nmine.size").as_number() == 8);
+  CHECK_THROWS_AS(engine.module("nn", "let a = 1"), shard::Error);
+  engine.module("nn", "let a = 1", shard::Replace::yes);
+  CHECK(engine.run("import nn\nnn.a").as_number() == 1);
+  engine.module("outer", "import mine\nlet through = mine.size");
+  CHECK(engine.run("import outer\nouter.through").as_number() == 8);
+}
+
+TEST_CASE("function values are called, and know their engine", "[embed]") {
+  Engine engine, other;
+  Value f = engine.run("let k = 3\nfn(x) = x * k");
+  CHECK(f.kind() == shard::Kind::function);
+  CHECK(engine.call(f, {Value::number(5)}).as_number() == 15);
+  CHECK(engine.call(engine.run("sum"), {Value::list({Value::integer(2), Value::integer(5)})}).as_number() == 7);
+  CHECK(engine.call("map", {f, Value::list({Value::integer(2)})}).items()[0].as_number() == 6);
+  const auto code = [](auto g) -> std::string {
+    try {
+      g();
+    } catch (const shard::Error& e) { return e.diagnostics[0].code; }
+    return "";
+  };
+  CHECK(code([&] { other.call(f, {Value::number(5)}); }) == "type");
+  CHECK(code([&] { other.set("f", f); }) == "type");
+  CHECK(code([&] { other.set("f", Value::list({Value::record({{"f", f}})})); }) == "type");
+  CHECK(code([&] { engine.call(Value::number(3), {}); }) == "type");
+  CHECK(code([&] { engine.call("missing", {}); }) == "name");
+  Value kept;
+  {
+    Engine short_lived;
+    kept = short_lived.run("{f: fn(x) = x, sum: sum}");
+  }
+  CHECK(kept.fields().size() == 2);  // a value may outlive its engine
+  CHECK(kept.show().find("f") != std::string::npos);
+}
+
+TEST_CASE("what a host declares wrongly is an error there", "[embed]") {
+  Engine engine;
+  const auto said = [&](const std::string& name, const std::string& signature) -> std::string {
+    try {
+      engine.define(name, signature, [](std::vector<Value>) { return Value::number(1); });
+    } catch (const shard::Error& e) { return e.diagnostics[0].code + ": " + e.diagnostics[0].message; }
+    return "";
+  };
+  CHECK(said("bad", "(x,,") == "signature: the signature `(x,,` does not end with its `)`");
+  CHECK(said("bad", "(x,,y)") == "signature: the signature `(x,,y)` has `` where a parameter's name stands");
+  CHECK(said("bad", "other(x)") == "signature: the signature `other(x)` is of another function than `bad`");
+  CHECK(said("bad", "(x, x)") == "signature: the signature `(x, x)` has two parameters `x`");
+  CHECK(said("bad", "(x = [1, y)").starts_with("signature: "));
+  CHECK(said("bad", "(x = 1, y)").find("without a default") != std::string::npos);
+  CHECK(said("let", "(x)").starts_with("signature: "));
+  CHECK(said("1x", "(x)").starts_with("signature: "));
+  CHECK(said("sum", "(x)") == "name: `sum` is a builtin: shard::Replace::yes puts another function in its place");
+  CHECK(said("mine", "(x, times = 2, rest...)") == "");
+  CHECK(said("mine", "(x)") == "");  // its own again
+  engine.define(
+      "sum", "(x)", [](std::vector<Value>) { return Value::number(-1); }, shard::Replace::yes);
+  CHECK(engine.run("sum([1, 2])").as_number() == -1);
+}
+
+TEST_CASE("fixes and calls are values as well", "[embed]") {
+  Engine engine;
+  try {
+    engine.run("fn f(x) = rehsape(x, [2])\nf(ones([2]))", "mine");
+    FAIL("no error");
+  } catch (const shard::Error& e) {
+    const auto& d = e.diagnostics.at(0);
+    REQUIRE(d.fixes.size() == 1);
+    CHECK(d.fixes[0].replacement == "reshape");
+    CHECK(d.fixes[0].where.column == 11);
+    CHECK(d.fixes[0].where.end_column == 18);
+    REQUIRE(d.calls.size() == 1);
+    CHECK(d.calls[0].function == "f");
+    CHECK(d.calls[0].call.line == 2);
+    CHECK(d.json.find("\"replacement\": \"reshape\"") != std::string::npos);
+    CHECK(d.json.front() == '{');
+  }
+  try {
+    engine.run("fn g(x) = x @ x\nfn h(x) = g(x)\nh(ones([2, 3]))", "mine");
+    FAIL("no error");
+  } catch (const shard::Error& e) {
+    const auto& d = e.diagnostics.at(0);
+    REQUIRE(d.calls.size() == 2);
+    CHECK(d.calls[0].function == "g");
+    CHECK(d.calls[1].function == "h");
+    CHECK(d.calls[1].call.file == "mine");
+  }
+}
+
+TEST_CASE("callbacks of the options may throw", "[embed]") {
+  shard::Options options;
+  options.output = [](std::string_view) { throw std::runtime_error("no paper"); };
+  options.may_read = [](const std::string&) -> bool { throw 3; };
+  Engine engine(options);
+  try {
+    engine.run("let a = 1\nprint(a)");
+    FAIL("no error");
+  } catch (const shard::Error& e) {
+    CHECK(e.diagnostics[0].code == "host");
+    CHECK(e.diagnostics[0].message == "output: no paper");
+    CHECK(e.diagnostics[0].where.line == 2);
+  }
+  CHECK_THROWS_AS(engine.run("read_text(\"x\")"), shard::Error);
+  CHECK(engine.run("1 + 1").as_number() == 2);
+  CHECK_THROWS_AS(Engine({.devices = 0}), shard::Error);
+  CHECK_THROWS_AS(Engine({.memory = -1}), shard::Error);
 }
 
 TEST_CASE("two engines do not meet", "[embed]") {

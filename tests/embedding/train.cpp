@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include <interpreter/shard.h>
+#include <shard.h>
 
 int main() {
   shard::Engine engine({.devices = 4});

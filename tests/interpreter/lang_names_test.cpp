@@ -130,7 +130,7 @@ TEST_CASE("entries of the REPL share a scope that stays") {
 TEST_CASE("an interrupt stops a loop, and the next run is undisturbed") {
   Script s;
   s.in().define({"stop", "stop()", "", [](shard::lang::Interpreter& in, shard::lang::BoundArgs&) {
-                   in.context().hooks().interrupted = [asked = true]() mutable { return std::exchange(asked, false); };
+                   in.context().pool().stop().request();
                    return shard::lang::Value();
                  }});
   try {

@@ -1,7 +1,10 @@
 // Calls of host functions: arguments bound by the text of the native's signature.
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <stdexcept>
 
+#include "grammar/parse.h"
 #include "interpreter/lang/eval/bind.h"
 #include "interpreter/lang/eval/impl.h"
 
@@ -93,7 +96,41 @@ class NativeParameters final : public Parameters {
   const NativeSignature& s_;
 };
 
+bool is_name(std::string_view word) {
+  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
+  return !word.empty() && letter(word[0]) && !grammar::is_keyword(word) &&
+         std::all_of(word.begin(), word.end(),
+                     [&](char c) { return letter(c) || std::isdigit(static_cast<unsigned char>(c)); });
+}
+
 }  // namespace
+
+void check_signature(const Native& f) {
+  const auto refuse = [&](const std::string& why) {
+    throw std::invalid_argument("the signature `" + f.signature + "` " + why);
+  };
+  const std::string_view text = trim(f.signature);
+  const std::string_view before = trim(text.substr(0, std::min(text.find('('), text.size())));
+  if (!is_name(f.name)) throw std::invalid_argument("`" + f.name + "` is no name that a script could call");
+  if (!text.ends_with(')')) refuse("does not end with its `)`");
+  if (!before.empty() && before != f.name) refuse("is of another function than `" + f.name + "`");
+  try {
+    f.parsed = parse(f.signature);
+  } catch (const std::logic_error& e) { throw std::invalid_argument(e.what()); }
+  std::vector<std::string> names;
+  for (const auto& p : f.parsed->params) names.push_back(p.name);
+  if (f.parsed->rest) names.push_back(f.parsed->rest_name);
+  bool optional = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!is_name(names[i])) refuse("has `" + names[i] + "` where a parameter's name stands");
+    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+        names.begin() + static_cast<std::ptrdiff_t>(i))
+      refuse("has two parameters `" + names[i] + "`");
+    if (i >= f.parsed->params.size()) continue;
+    if (optional && f.parsed->params[i].required) refuse("has `" + names[i] + "` without a default after one with it");
+    optional = !f.parsed->params[i].required;
+  }
+}
 
 Value Impl::call_native(const std::shared_ptr<const Native>& native, std::vector<CallArg>& args, grammar::Span span) {
   const Native& f = *native;

@@ -19,8 +19,6 @@ using NativeRef = std::shared_ptr<const Native>;
 
 namespace {
 
-constexpr int kDepth = 1000;  // calls of functions of the script that may be open
-
 std::string frame_name(const Function& f) { return f.name.empty() ? "fn" : f.name; }
 
 // Of a dtype that is called: `f32(x)`.
@@ -37,14 +35,21 @@ class CastParameters final : public Parameters {
   std::string to_;
 };
 
+std::string in_thousands(int n) {  // 1,000
+  std::string out = std::to_string(n);
+  for (std::size_t i = out.size(); i > 3; i -= 3) out.insert(i - 3, ",");
+  return out;
+}
+
 class Depth {
  public:
   Depth(Impl& m, Span span) : m_(m) {
-    const bool no_stack = m_.calls.stack_end && static_cast<char*>(__builtin_frame_address(0)) < m_.calls.stack_end;
-    if (++m_.calls.depth > kDepth || no_stack) {
+    const bool no_stack = m_.calls.stack.low();
+    if (++m_.calls.depth > m_.in.options().recursion || no_stack) {
       --m_.calls.depth;
       m_.fail("recursion", span,
-              no_stack ? "calls and brackets nest too deeply for this thread's stack" : "calls nest deeper than 1,000",
+              no_stack ? "calls and brackets nest too deeply for this thread's stack"
+                       : "calls nest deeper than " + in_thousands(m_.in.options().recursion),
               {"a function calls itself without end, or too often: use a loop"});
     }
   }

@@ -63,7 +63,7 @@ struct Interpreter::Impl {
 
   // ---- statements (statements.cpp)
   Flow exec(const grammar::Stmt& s, Value* value);  // value: of an expression statement, where it is wanted
-  void poll(grammar::Span span);                    // at turns of loops and calls: throws where the user wants to stop
+  void poll(grammar::Span span);  // at statements, calls and turns of loops: counts one, throws where the run is to end
 
   // ---- calls (call.cpp, bind_native.cpp, bind_row.cpp). Arguments are left where a callee fails before using them.
   Value call(const Value& f, std::vector<CallArg>& args, grammar::Span span);

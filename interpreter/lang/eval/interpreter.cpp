@@ -1,8 +1,6 @@
 // The public face of the evaluator: builtins, running text, calling values, globals.
 #include "interpreter/lang/eval/interpreter.h"
 
-#include <pthread.h>
-
 #include <iostream>
 
 #include "grammar/parse.h"
@@ -15,32 +13,46 @@ using Impl = Interpreter::Impl;
 
 namespace {
 
-constexpr std::size_t kStackReserve = std::size_t{1} << 20;  // for operations, compilation and the report of the error
-
-// Where the stack of this thread ends for calls of the script; null where the system does not say.
-char* stack_end() {
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return nullptr;
-  void* base = nullptr;
-  std::size_t size = 0;
-  const int status = pthread_attr_getstack(&attributes, &base, &size);
-  pthread_attr_destroy(&attributes);
-  return status == 0 && size > 2 * kStackReserve ? static_cast<char*>(base) + kStackReserve : nullptr;
+// The host enters the evaluator, perhaps on another thread than before, perhaps from a function that a script called.
+template <class F>
+Value entered(Impl& m, F body) {
+  struct Count {
+    int& n;
+    explicit Count(int& entries) : n(++entries) {}
+    ~Count() { --n; }
+  };
+  Calls& calls = m.calls;
+  runtime::Stop& stop = m.ctx.pool().stop();
+  if (calls.entries == 0) {
+    stop.begin(m.in.options().seconds, m.in.options().steps);
+    calls.depth = 0;
+  }
+  const auto heard = [&](const std::string& code) {  // by the host, not by a function of the host in between
+    if (calls.entries == 0 && code == "interrupt") stop.forget();
+  };
+  Value out;
+  try {
+    const Count count(calls.entries);
+    calls.stack.run([&] { out = body(); });
+  } catch (const grammar::Error& e) {
+    heard(e.diagnostic.code);
+    throw;
+  } catch (const runtime::RuntimeError& e) {
+    heard(e.code);
+    throw;
+  }
+  return out;
 }
 
-class FromHost {  // the host enters the evaluator, perhaps on another thread than before
- public:
-  explicit FromHost(Impl& m) : m_(m) {
-    if (!m.frames.active) m.calls.stack_end = stack_end();
+// The scope that stays: of the REPL's entries, and of the scripts that a host runs one after the other.
+ModuleEnv& lasting_scope(Modules& modules) {
+  if (!modules.lasting) {
+    modules.lasting = modules.add("");
+    modules.lasting->replaces = true;
   }
-  ~FromHost() {
-    if (!m_.frames.active) m_.calls.depth = 0;
-  }
-  FromHost(const FromHost&) = delete;
-
- private:
-  Impl& m_;
-};
+  modules.main = modules.lasting;
+  return *modules.lasting;
+}
 
 }  // namespace
 
@@ -77,40 +89,41 @@ void Interpreter::write(std::string_view text) {
     std::cout << text;
 }
 
-// The variables that the host has set, in a module of their own; every script that is run later begins with them.
-static std::shared_ptr<ModuleEnv> host_module(Impl& impl) {
-  constexpr const char* kName = "(host)";
-  for (const auto& m : impl.modules.all)
-    if (m->name == kName) return m;
-  return impl.modules.add(kName);
-}
-
 Value Interpreter::run(std::string name, std::string text) {
-  FromHost entered(*impl_);
-  const auto env = impl_->modules.add(name);
-  const auto host = host_module(*impl_);
-  env->variables = host->variables;
-  env->cells = host->cells;
-  impl_->modules.main = env;
-  return run_module(*impl_, env, sources_.add(std::move(name), std::move(text)), true);
+  return entered(*impl_, [&] {
+    impl_->modules.main = impl_->modules.add(name);
+    Value out = run_module(*impl_, impl_->modules.main, sources_.add(name, std::move(text)), true);
+    impl_->poll({});  // who asked while the last statement ran is heard
+    return out;
+  });
 }
 
 Value Interpreter::enter(std::string text) {
-  FromHost entered(*impl_);
-  Modules& modules = impl_->modules;
-  if (!modules.repl) {
-    modules.repl = modules.add("repl");
-    modules.repl->replaces = true;
-  }
-  modules.main = modules.repl;
-  return run_module(*impl_, modules.repl, sources_.add("repl", std::move(text)), false);
+  return entered(*impl_, [&] {
+    ModuleEnv& scope = lasting_scope(impl_->modules);
+    scope.name = "repl";
+    scope.uses_all = true;
+    Value out = run_module(*impl_, impl_->modules.lasting, sources_.add("repl", std::move(text)), false);
+    impl_->poll({});
+    return out;
+  });
+}
+
+Value Interpreter::continue_with(std::string name, std::string text) {
+  return entered(*impl_, [&] {
+    lasting_scope(impl_->modules).name = name;
+    Value out = run_module(*impl_, impl_->modules.lasting, sources_.add(name, std::move(text)), false);
+    impl_->poll({});
+    return out;
+  });
 }
 
 Value Interpreter::call(const Value& f, std::vector<CallArg> args, Span span) {
-  FromHost entered(*impl_);
-  Value out = impl_->call(f, args, span);
-  if (span.known()) context_.set_span(span);  // what the host does next is of its own call again
-  return out;
+  return entered(*impl_, [&] {
+    Value out = impl_->call(f, args, span);
+    if (span.known()) context_.set_span(span);  // what the host does next is of its own call again
+    return out;
+  });
 }
 
 Value Interpreter::call(const Value& f, std::vector<Value> args, Span span) {
@@ -130,18 +143,14 @@ std::optional<Value> Interpreter::global(const std::string& name) {
 }
 
 void Interpreter::set_global(const std::string& name, Value v) {
-  const auto host = host_module(*impl_);
-  if (host->find(name) < 0) host->add({name, true, false}, impl_->cells.make());
-  const CellRef shared = host->cells[static_cast<std::size_t>(host->find(name))];
-  if (!impl_->modules.main) impl_->modules.main = host;
-  ModuleEnv& last = *impl_->modules.main;  // of the last script, which may have a variable of that name
-  if (last.find(name) < 0) last.add({name, true, false}, shared);
-  CellRef& cell = last.cells[static_cast<std::size_t>(last.find(name))];
-  if (!cell) cell = shared;
-  for (const CellRef& c : {shared, cell}) {
-    c->value = v;
-    c->set = true;
-  }
+  ModuleEnv& scope = lasting_scope(impl_->modules);
+  if (scope.find(name) < 0) scope.add({name, true, false}, nullptr);
+  CellRef& cell = scope.cells[static_cast<std::size_t>(scope.find(name))];
+  if (!cell) cell = impl_->cells.make();
+  cell->value = std::move(v);
+  cell->set = true;
 }
+
+void Interpreter::forget_module(const std::string& name) { impl_->modules.loaded.erase(name); }
 
 }  // namespace shard::lang

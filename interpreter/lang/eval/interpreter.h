@@ -26,7 +26,13 @@ struct Options {
   std::function<void(std::string_view)> output;                                        // print; default: std::cout
   std::vector<std::pair<std::string, std::string>> set;                                // --set name=value
   std::function<std::optional<std::string>(const std::string& name)> embedded_module;  // stdlib/*.shard by name
-  std::function<bool(const std::string& path)> may_read;                               // files: default all
+  std::function<std::optional<std::string>(const std::string& name)> host_module;      // the host's, asked first
+  // What one run may take, 0: no limit. Each ends it with an error of the limit's name.
+  std::int64_t memory = 0;  // bytes of arrays that live at once
+  std::int64_t steps = 0;   // statements, calls and turns of loops
+  double seconds = 0;
+  int recursion = 1000;                                    // calls of functions of the script that are open
+  std::function<bool(const std::string& path)> may_read;   // files: default all
   std::function<bool(const std::string& path)> may_write;  // files, and folders of logs: default all
   // `test` blocks: told the name and a function that runs the block in a scope of its own (it throws the block's
   // error). Absent: skipped.
@@ -56,14 +62,16 @@ class Interpreter {
   grammar::SourceMap& sources() { return sources_; }
   void write(std::string_view text);  // to the output
 
-  // ---- running. Errors are grammar::Error with the calls that led there. A run stops with Error("interrupt") where
-  // the context's hooks say so (exec::Hooks::interrupted), asked between turns, calls and instructions.
+  // ---- running. Errors are grammar::Error with the calls that led there. A run ends early where the pool's Stop says
+  // so (runtime/array/stop.h): Error("interrupt"), or of the limit that was reached.
   Value run(std::string name, std::string text);  // a module's top level; the value of its last expression, or none
   Value enter(std::string text);                  // one REPL entry, in a scope that stays
+  Value continue_with(std::string name, std::string text);  // a script in that scope: like run, but globals stay
   Value call(const Value& f, std::vector<CallArg> args, grammar::Span span);
   Value call(const Value& f, std::vector<Value> args, grammar::Span span = {});
-  std::optional<Value> global(const std::string& name);  // of the last module run, or the REPL's scope
-  void set_global(const std::string& name, Value v);
+  std::optional<Value> global(const std::string& name);  // of the last module run, or of the scope that stays
+  void set_global(const std::string& name, Value v);     // in the scope that stays
+  void forget_module(const std::string& name);           // the next import reads it again
 
   // ---- what host functions ask
   // Opens a trace (Context::trace) in which variables from outside may be read but not assigned.

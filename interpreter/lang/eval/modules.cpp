@@ -224,11 +224,13 @@ Value import_module(Impl& m, const ImportStmt& s, Span span) {
   if (m.ctx.tracing())
     m.fail("import", span, "a module cannot be imported while a function is traced",
            {"move the `import` to the top of the file"});
-  std::string text = s.file ? file_text(m, key, s, span) : library_text(m, s, span);
+  std::optional<std::string> of_host;
+  if (!s.file && m.in.options().host_module) of_host = m.in.options().host_module(s.module);
+  std::string text = s.file ? file_text(m, key, s, span) : of_host ? *of_host : library_text(m, s, span);
   const auto env = modules.add(key);
   modules.loading.push_back(key);
   const std::uint32_t source =
-      m.in.sources().add(s.file ? key : std::string(kLibrary) + s.module + ".shard", std::move(text));
+      m.in.sources().add(s.file || of_host ? key : std::string(kLibrary) + s.module + ".shard", std::move(text));
   const Surroundings::Kept kept(m.surroundings);
   struct Pop {
     std::vector<std::string>& v;

@@ -15,7 +15,7 @@ struct Modules {
   std::vector<std::string> loading;               // open imports, outermost first
   std::vector<std::shared_ptr<ModuleEnv>> all;    // their cells are emptied at the end
   std::vector<std::weak_ptr<Cell>> cyclic;        // cells of blocks that may hold a function that holds them
-  std::shared_ptr<ModuleEnv> main, repl;
+  std::shared_ptr<ModuleEnv> main, lasting;  // lasting: the scope of what a REPL or a host runs one after the other
 
   Modules() = default;
   ~Modules();  // functions and the cells that hold them hold each other: cut there

@@ -91,10 +91,12 @@ Flow eval_use(Impl& m, const UseExpr& u, Value& out) {
 }
 
 void Impl::poll(Span span) {
-  if (ctx.hooks().interrupted && ctx.hooks().interrupted()) fail("interrupt", span, "interrupted");
+  runtime::Stop& stop = ctx.pool().stop();
+  if (stop.step()) at(span, [&] { stop.raise(); });
 }
 
 Flow Impl::exec(const Stmt& s, Value* value) {
+  poll(s.span);
   struct Visitor {
     Impl& m;
     const Stmt& s;

@@ -137,7 +137,7 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
 // written into x.
 bool put_in_place(const Tensor& x, const IndexPlan& plan, const Tensor& v) {
   const runtime::ArrayRef &a = x.array(), &b = v.array();
-  if (a.use_count() != 1 || a->buffer.use_count() != 1 || !b->buffer || a->type.dtype != b->type.dtype ||
+  if (a.use_count() != 1 || !runtime::writable(a->buffer) || !b->buffer || a->type.dtype != b->type.dtype ||
       plan.has_new || !plan.arrays.empty())
     return false;
   if (!a->distinct.empty() || !b->distinct.empty()) return false;

@@ -18,7 +18,26 @@ Resolver::Resolver(ModuleNames& module, const ResolveHost& host, std::vector<Dia
 
 void Resolver::error(std::string code, Span span, std::string message, std::vector<std::string> notes,
                      std::vector<Fix> fixes) {
+  error_places_.emplace_back(errors_.size(), &scopes_.function());
   errors_.push_back({std::move(code), span, std::move(message), std::move(notes), std::move(fixes), {}});
+}
+
+// As a run would: the first calls by name that this text has, innermost first.
+void Resolver::tell_calls() {
+  for (const auto& [index, place] : error_places_) {
+    auto& calls = errors_[index].calls;
+    for (const FunctionState* f = place; f && calls.size() < 8;) {
+      if (!f->self) {
+        f = f->parent;
+        continue;
+      }
+      const auto site = called_.find(f->self);
+      if (site == called_.end()) break;
+      if (std::any_of(calls.begin(), calls.end(), [&](const Frame& c) { return c.call == site->second.span; })) break;
+      calls.push_back({f->self->name, site->second.span});
+      f = site->second.inside;
+    }
+  }
 }
 
 void Resolver::run() {
@@ -39,12 +58,13 @@ void Resolver::run() {
   for (const StmtPtr& s : unit_.tree->body) {  // the last one's value is the file's
     const auto* e = std::get_if<ExprStmt>(&s->node);
     statement(*s,
-              module_.replaces || s == unit_.tree->body.back() || !e || !std::holds_alternative<Call>(e->value->node));
+              module_.uses_all || s == unit_.tree->body.back() || !e || !std::holds_alternative<Call>(e->value->node));
   }
   finish();
 }
 
 void Resolver::finish() {
+  tell_calls();
   auto number = [](FunctionState& f, FunctionInfo& info) {
     for (Variable* v : f.variables) v->index = v->captured ? info.cells++ : info.locals++;
   };

@@ -27,7 +27,8 @@ struct ModuleNames {
     bool is_function = false;  // declared by `fn`
   };
   std::vector<Variable> variables;
-  bool replaces = false;                       // the REPL: a second declaration of a name takes the place of the first
+  bool replaces = false;                       // a scope that stays: a second declaration of a name replaces the first
+  bool uses_all = false;                       // the REPL: a call that is a statement is not thrown away, but shown
   int find(std::string_view variable) const {  // the last of that name; -1 where there is none
     for (std::size_t i = variables.size(); i-- > 0;)
       if (variables[i].name == variable) return static_cast<int>(i);

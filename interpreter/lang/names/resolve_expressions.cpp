@@ -67,7 +67,7 @@ void Resolver::expr(const Expr& e, bool used) {
                         },
                         [&](const Call& x) {
                           if (!used) flags(e.id) |= kUnused;
-                          call(x);
+                          call(x, e.span);
                         },
                         [&](const Index& x) {
                           expr(*x.object);
@@ -87,7 +87,7 @@ void Resolver::expr(const Expr& e, bool used) {
              e.node);
 }
 
-void Resolver::call(const Call& x) {
+void Resolver::call(const Call& x, Span span) {
   if (auto* f = std::get_if<Field>(&x.callee->node)) {  // x.f(): the nearest f that is a function, found when it runs
     expr(*f->object);
     const int m = static_cast<int>(unit_.methods.size());
@@ -101,6 +101,11 @@ void Resolver::call(const Call& x) {
     if (int b = host_.builtin(f->name.text); b >= 0) builtin_methods_.push_back({m, b});
   } else {
     expr(*x.callee);
+    if (auto* n = std::get_if<NameRef>(&x.callee->node)) {
+      Variable* v = scopes_.find(n->name).variable;
+      if (!v) v = scopes_.later(n->name);
+      if (v && v != being_declared_) called_.try_emplace(v, CallSite{span, &scopes_.function()});
+    }
   }
   arguments(x.args);
 }
@@ -203,6 +208,7 @@ void Resolver::function(const Function& f, Variable* self) {
   states_.emplace_back();
   FunctionState& state = states_.back();
   state.parent = &scopes_.function();
+  state.self = self;
   scopes_.enter(state, false);
   Variable* outer_self = being_declared_;
   if (self) being_declared_ = self;

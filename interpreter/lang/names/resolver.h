@@ -51,7 +51,8 @@ class Resolver {
   std::uint8_t& flags(std::int32_t id) { return unit_.flags[static_cast<std::size_t>(id)]; }
   void error(std::string code, grammar::Span span, std::string message, std::vector<std::string> notes = {},
              std::vector<grammar::Fix> fixes = {});
-  void finish();  // where everything lives
+  void finish();      // where everything lives
+  void tell_calls();  // errors inside of functions get the calls that lead there
 
   // Declarations, uses, assignments.
   void announce(const std::vector<grammar::StmtPtr>& body);
@@ -78,7 +79,7 @@ class Resolver {
   void expr(const grammar::Expr& e, bool used = true);
   void items(const grammar::Index& x);
   void arguments(const std::vector<grammar::Arg>& args);
-  void call(const grammar::Call& x);
+  void call(const grammar::Call& x, grammar::Span span);
   void block(const grammar::Expr& e, const grammar::Block& b, bool used);
   void annotations(const grammar::Function& f);
   void spec_annotation(const grammar::Annot& a);
@@ -101,6 +102,12 @@ class Resolver {
   std::vector<std::pair<std::int32_t, Variable*>> moved_;
   std::vector<PendingBlock> blocks_;
   std::vector<std::pair<std::size_t, FunctionState*>> functions_;
+  struct CallSite {
+    grammar::Span span;
+    const FunctionState* inside;
+  };
+  std::unordered_map<const Variable*, CallSite> called_;                    // the first call of a function by its name
+  std::vector<std::pair<std::size_t, const FunctionState*>> error_places_;  // by index among the errors
   std::vector<Variable*> sizes_;        // names that annotations of the function at hand bind
   Variable* being_declared_ = nullptr;  // the `fn` whose body is walked
   bool cyclic_ = false;

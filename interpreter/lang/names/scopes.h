@@ -27,6 +27,7 @@ struct Variable {
 
 struct FunctionState {
   FunctionState* parent = nullptr;
+  Variable* self = nullptr;          // of `fn name`: what it declares
   std::vector<Variable*> variables;  // of its frame, in order
   std::vector<Variable*> captures;
   int loops = 0;            // open loops

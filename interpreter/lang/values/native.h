@@ -52,6 +52,9 @@ struct Native {
   mutable std::shared_ptr<const NativeSignature> parsed = {};  // filled at the first call
 };
 
+// For natives that a host declares: throws std::invalid_argument with a sentence where name or signature are malformed.
+void check_signature(const Native& native);
+
 struct Loader {  // something a `for` can walk that is not in memory
   virtual ~Loader() = default;
   virtual std::optional<Value> next(Interpreter&) = 0;

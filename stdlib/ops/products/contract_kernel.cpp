@@ -197,7 +197,7 @@ BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
       to = held_out->data();
     }
     if (p->swapped) std::swap(x, y);
-    runtime::matmul(at(p->x, x), at(p->y, y), at(p->out, to));
+    runtime::matmul(at(p->x, x), at(p->y, y), at(p->out, to), &pool.stop());
     if (p->pack_out) runtime::copy(at(p->pack_out->to, to), at(p->pack_out->from, out[0]));
   };
 }

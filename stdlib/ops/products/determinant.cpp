@@ -43,8 +43,8 @@ void register_log_det(OpTable& t) {
                    return {Var{}, ir::reduce_sum(b, diagonal(solved({b, n.in[0]}, {b, tangents[0]})), {-1})};
                  },
                  {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out,
-                                const Attrs&) { runtime::log_det(in[0], out[0], out[1]); },
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
+                                const runtime::Stop* stop) { runtime::log_det(in[0], out[0], out[1], stop); },
                              {0, 0});
   row.samples = square();
   t.add(std::move(row));
@@ -61,9 +61,8 @@ void register_determinant(OpTable& t) {
                    return {beside(grown) * c - turned(solved(a, product(da, turned(c))))};
                  },
                  {}};
-  adjoint.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) {
-    runtime::cofactors(in[0], out[0]);
-  });
+  adjoint.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
+                                    const runtime::Stop* stop) { runtime::cofactors(in[0], out[0], stop); });
   adjoint.samples = {{{f32({3, 3})}, {}}, {{f32({2, 4, 4})}, {}}};
   t.add(std::move(adjoint));
 
@@ -75,8 +74,8 @@ void register_determinant(OpTable& t) {
                                 return {sum_of(c * Expr{b, tangents[0]})};
                               },
                               {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out,
-                                const Attrs&) { runtime::determinant(in[0], out[0]); },
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
+                                const runtime::Stop* stop) { runtime::determinant(in[0], out[0], stop); },
                              {0});
   row.samples = square();
   t.add(std::move(row));
@@ -111,9 +110,10 @@ void register_expm(OpTable& t) {
                                 if (!ct[0].valid()) return {Var{}};
                                 return {expm_derivative(n, turned({b, n.in[0]}), {b, ct[0]})};
                               }};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs) {
-    runtime::expm(in[0], out[0], static_cast<int>(integer_or(attrs, "squarings", 16)));
-  });
+  row.kernel = matrix_kernel(
+      [](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs, const runtime::Stop* stop) {
+        runtime::expm(in[0], out[0], static_cast<int>(integer_or(attrs, "squarings", 16)), stop);
+      });
   row.flops = 60;
   row.samples = {{{f32({3, 3})}, {}}, {{f32({2, 4, 4}, -3, 3)}, {}}};
   t.add(std::move(row));

@@ -40,9 +40,9 @@ void register_pseudo_inverse(OpTable& t) {
     return m.r.rule;
   };
   row.derivative = ir::Custom{pinv_jvp, {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs) {
-    runtime::pinv(in[0], out[0], attrs.number("share"));
-  });
+  row.kernel =
+      matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs,
+                       const runtime::Stop* stop) { runtime::pinv(in[0], out[0], attrs.number("share"), stop); });
   row.samples = {{{f32({4, 3})}, {{"share", 1e-6}}}, {{f32({2, 2, 3})}, {{"share", 1e-6}}}};
   t.add(std::move(row));
 }

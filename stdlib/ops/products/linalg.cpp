@@ -87,9 +87,8 @@ void register_systems(OpTable& t) {
         return {b, b.call("lu_solve", {transposed ? turned(a) : a, rhs})};
       },
       [](const NodeView&, const Expr& a) { return a; }, [](const NodeView&, const Expr& a) { return a; });
-  lu.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) {
-    runtime::solve(in[0], in[1], out[0]);
-  });
+  lu.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
+                               const runtime::Stop* stop) { runtime::solve(in[0], in[1], out[0], stop); });
   lu.samples = {{{f32({4, 4}), f32({4, 2})}, {}}, {{f32({2, 3, 3}), f32({2, 3, 2})}, {}}};
   t.add(std::move(lu));
 
@@ -115,10 +114,11 @@ void register_systems(OpTable& t) {
       [triangle](const NodeView& n, const Expr& a) {
         return triangle(n, flag_or(n.call.attrs, "transposed", false) ? turned(a) : a);
       });
-  tri.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs) {
-    runtime::solve_triangular(in[0], in[1], out[0], attrs.flag("lower"), flag_or(attrs, "transposed", false),
-                              flag_or(attrs, "unit", false));
-  });
+  tri.kernel = matrix_kernel(
+      [](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs, const runtime::Stop* stop) {
+        runtime::solve_triangular(in[0], in[1], out[0], attrs.flag("lower"), flag_or(attrs, "transposed", false),
+                                  flag_or(attrs, "unit", false), stop);
+      });
   tri.samples = {{{f32({4, 4}, 1, 2), f32({4, 2})}, {{"lower", true}}},
                  {{f32({2, 3, 3}, 1, 2), f32({2, 3, 2})}, {{"lower", false}, {"transposed", true}}}};
   t.add(std::move(tri));
@@ -146,9 +146,8 @@ void register_cholesky(OpTable& t) {
         return {product(l, half)};
       },
       {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) {
-    runtime::cholesky(in[0], out[0]);
-  });
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
+                                const runtime::Stop* stop) { runtime::cholesky(in[0], out[0], stop); });
   // Not definite: nan on both sides. The composite's samples below are definite.
   row.samples = {{{f32({1, 1}, 1, 2)}, {}}, {{f32({2, 1, 1}, 1, 2)}, {}}};
   t.add(std::move(row));
@@ -180,9 +179,8 @@ void register_qr(OpTable& t) {
                                 return {product(q, turn - inside) + over, product(inside - turn, r)};
                               },
                               {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&) {
-    runtime::qr(in[0], out[0], out[1]);
-  });
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
+                                const runtime::Stop* stop) { runtime::qr(in[0], out[0], out[1], stop); });
   row.samples = {{{f32({4, 3})}, {}}, {{f32({2, 3, 3})}, {}}};
   t.add(std::move(row));
 }
@@ -206,8 +204,8 @@ void register_eigh(OpTable& t) {
                                 return {diagonal(inside), product(v, apart * inside)};
                               },
                               {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out,
-                                const Attrs&) { runtime::eigh(in[0], out[0], out[1]); },
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
+                                const runtime::Stop* stop) { runtime::eigh(in[0], out[0], out[1], stop); },
                              {1});
   row.samples = {{{f32({1, 1})}, {}}, {{f32({2, 1, 1})}, {}}};
   t.add(std::move(row));
@@ -248,8 +246,8 @@ void register_svd(OpTable& t) {
                    return {du, diagonal(inside), turned(dv)};
                  },
                  {}};
-  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out,
-                                const Attrs&) { runtime::svd(in[0], out[0], out[1], out[2]); },
+  row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
+                                const runtime::Stop* stop) { runtime::svd(in[0], out[0], out[1], out[2], stop); },
                              {2, 1});
   row.samples = {{{f32({4, 3})}, {}}, {{f32({2, 2, 3})}, {}}, {{f32({3, 3})}, {{"full", true}}}};
   t.add(std::move(row));

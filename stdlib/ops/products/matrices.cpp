@@ -134,7 +134,7 @@ ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core) {
         ins.push_back(at(in[k].view, data));
       }
       for (std::size_t k = 0; k < out.size(); ++k) outs.push_back(at(out[k].view, o[k]));
-      f(ins, outs, attrs);
+      f(ins, outs, attrs, &pool.stop());
     };
   };
 }

@@ -34,7 +34,8 @@ OpDef matrix_row(std::string_view name, std::string_view signature, std::string_
 
 // ---- kernels: views of rank 3 [batch, rows, columns]; results that hold a vector (`core` 1) or a number (0) a matrix
 // have rank 2 or 1.
-using Decompose = std::function<void(const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs)>;
+using Decompose = std::function<void(const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs,
+                                     const runtime::Stop* stop)>;
 ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core = {});
 
 // ---- operands as users give them

@@ -1,0 +1,147 @@
+// Where the stack of a thread ends, and changing to another stack and back by ucontext. Sanitizers are told of it.
+#include "interpreter/lang/eval/run_stack.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include "runtime/array/shape.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace shard::lang {
+namespace {
+
+constexpr std::size_t kReserve = std::size_t{1} << 20;
+constexpr std::size_t kEnough = std::size_t{4} << 20;  // left of a thread's stack: nothing else is needed
+constexpr std::size_t kOwn = std::size_t{16} << 20;    // pages that are not touched cost nothing
+constexpr std::size_t kGuard = std::size_t{1} << 16;
+
+// One change to another stack and back. What the body throws is carried over by hand: unwinding ends with a stack.
+struct Change {
+  void (*body)(void*);
+  void* context;
+  std::exception_ptr error = nullptr;
+  ucontext_t here, there;
+#if defined(__SANITIZE_ADDRESS__)
+  void* fake = nullptr;
+  const void* old_bottom = nullptr;
+  std::size_t old_size = 0;
+#endif
+#if defined(__SANITIZE_THREAD__)
+  void *old_fiber = nullptr, *fiber = nullptr;
+#endif
+};
+
+void begin(unsigned high, unsigned low) {
+  auto& c = *reinterpret_cast<Change*>(std::uintptr_t{high} << 32 | std::uintptr_t{low});
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(nullptr, &c.old_bottom, &c.old_size);
+#endif
+  try {
+    c.body(c.context);
+  } catch (...) { c.error = std::current_exception(); }
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(nullptr, c.old_bottom, c.old_size);
+#endif
+#if defined(__SANITIZE_THREAD__)
+  __tsan_switch_to_fiber(c.old_fiber, 0);
+#endif
+}  // and on at uc_link
+
+}  // namespace
+
+struct RunStack::Own {
+  Own() {
+    void* p =
+        mmap(nullptr, kOwn, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (p == MAP_FAILED) throw runtime::RuntimeError("memory", "there is no memory for the stack of a script");
+    mprotect(p, kGuard, PROT_NONE);
+    begin = static_cast<char*>(p);
+  }
+  ~Own() { munmap(begin, kOwn); }
+  Own(const Own&) = delete;
+  Region region() const { return {begin + kGuard, begin + kOwn}; }
+  char* begin;
+};
+
+RunStack::RunStack() = default;
+RunStack::~RunStack() = default;
+
+// A fact about the thread, not of an engine: asking the system costs up to 40 microseconds on the main thread.
+const RunStack::Region& RunStack::of_thread() {
+  thread_local const Region region = [] {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return Region();
+    void* base = nullptr;
+    std::size_t size = 0;
+    const int status = pthread_attr_getstack(&attributes, &base, &size);
+    pthread_attr_destroy(&attributes);
+    if (status != 0) return Region();
+    return Region{static_cast<char*>(base), static_cast<char*>(base) + size};
+  }();
+  return region;
+}
+
+void RunStack::run_within(Region region, void (*body)(void*), void* context) {
+  struct Restore {
+    RunStack& s;
+    Region now;
+    char* end;
+    ~Restore() {
+      s.now_ = now;
+      s.end_ = end;
+    }
+  } restore{*this, now_, end_};
+  now_ = region;
+  end_ = region.begin + kReserve;
+  body(context);
+}
+
+void RunStack::run(void (*body)(void*), void* context) {
+  const char* here = static_cast<char*>(__builtin_frame_address(0));
+  if (now_.holds(here)) return body(context);  // a function of the host calls the engine again
+  const Region& thread = of_thread();          // which a fiber of the host is not on
+  if (thread.holds(here) && here - thread.begin >= static_cast<std::ptrdiff_t>(kEnough))
+    return run_within(thread, body, context);
+  std::unique_ptr<Own> own = std::move(spare_);
+  if (!own) own = std::make_unique<Own>();
+  const Region region = own->region();
+  auto inside = [&] { run_within(region, body, context); };
+  Change c{[](void* f) { (*static_cast<decltype(inside)*>(f))(); }, &inside};
+  getcontext(&c.there);
+  c.there.uc_stack.ss_sp = region.begin;
+  c.there.uc_stack.ss_size = static_cast<std::size_t>(region.end - region.begin);
+  c.there.uc_link = &c.here;
+  const auto address = reinterpret_cast<std::uintptr_t>(&c);
+  makecontext(&c.there, reinterpret_cast<void (*)()>(begin), 2, static_cast<unsigned>(address >> 32),
+              static_cast<unsigned>(address));
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(&c.fake, region.begin, c.there.uc_stack.ss_size);
+#endif
+#if defined(__SANITIZE_THREAD__)
+  c.old_fiber = __tsan_get_current_fiber();
+  c.fiber = __tsan_create_fiber(0);
+  __tsan_switch_to_fiber(c.fiber, 0);
+#endif
+  swapcontext(&c.here, &c.there);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(c.fake, nullptr, nullptr);
+#endif
+#if defined(__SANITIZE_THREAD__)
+  __tsan_destroy_fiber(c.fiber);
+#endif
+  spare_ = std::move(own);
+  if (c.error) std::rethrow_exception(c.error);
+}
+
+}  // namespace shard::lang
