@@ -26,7 +26,7 @@ class NoElements final : public Executable {
              runtime::Pool& pool)
       : Executable(std::move(program)), arguments_(arguments.begin(), arguments.end()), table_(table), pool_(pool) {}
 
-  std::vector<ArrayRef> run(std::vector<ArrayRef>, const std::vector<bool>&, const Hooks&) const override {
+  std::vector<ArrayRef> run(std::vector<ArrayRef>&, const std::vector<bool>&, const Hooks&) const override {
     std::vector<ArrayRef> out;
     for (const ArrayInfo& r : program().results) out.push_back(without_elements(r));
     return out;

@@ -172,8 +172,8 @@ class ElementUnit {
     for (const Place& p : made) out.push_back(view_of(p, order, mesh));
     ir::BoundKernel run;
     if (!l_.around_.measure)
-      run = [kernel = std::make_shared<runtime::ElementKernel>(std::move(program_), in, out)](
-                void* const* i, void* const* o) { kernel->run(i, o); };
+      run = [kernel = std::make_shared<runtime::ElementKernel>(std::move(program_), in, out),
+             stop = &l_.around_.pool.stop()](void* const* i, void* const* o) { kernel->run(i, o, stop); };
     l_.step(std::move(run), inputs_, made, in_place(made, distinct));
     for (std::size_t i = 0; i < outputs_.size(); ++i) l_.put(outputs_[i], made[i]);
   }

@@ -37,8 +37,12 @@ class Executable {
   explicit Executable(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
   virtual ~Executable() = default;
   // Arguments as ArrayInfo said. An argument handed over with a use count of 1 and donate true may be overwritten.
-  virtual std::vector<ArrayRef> run(std::vector<ArrayRef> args, const std::vector<bool>& donate,
+  // Where this throws, `args` are as they were, but for those that were being overwritten: they are null.
+  virtual std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
                                     const Hooks& hooks) const = 0;
+  std::vector<ArrayRef> run(std::vector<ArrayRef>&& args, const std::vector<bool>& donate, const Hooks& hooks) const {
+    return run(args, donate, hooks);
+  }
   virtual const MemoryUse& memory() const = 0;
   const Program& program() const { return *program_; }
   // What is known of a partitioned program only; else RuntimeError("unknown").

@@ -18,7 +18,8 @@ using runtime::DeviceArray;
 
 class Compiled final : public Executable {
  public:
-  std::vector<ArrayRef> run(std::vector<ArrayRef> args, const std::vector<bool>& donate,
+  using Executable::run;
+  std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
                             const Hooks& hooks) const override {
     if (args.size() != plan.params)
       throw std::logic_error("a plan for " + std::to_string(plan.params) + " arguments was given " +
@@ -62,7 +63,13 @@ class Compiled final : public Executable {
     if (plan.arena > 0) arena = pool.allocate(static_cast<std::size_t>(plan.arena));
     base[plan.arena_slot()] = arena ? static_cast<char*>(arena->data()) : nullptr;
     r.ask();
-    plan.run(r, base);
+    try {
+      plan.run(r, base);
+    } catch (...) {
+      for (std::size_t i = 0; i < results.size(); ++i)
+        if (given[i]) args[static_cast<std::size_t>(results[i].from.donor)] = nullptr;
+      throw;
+    }
 
     std::vector<ArrayRef> out(results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {

@@ -9,7 +9,7 @@ namespace shard::exec {
 
 namespace {
 
-[[noreturn]] void end(const runtime::Stop& stop) {
+[[noreturn]] void end_run(const runtime::Stop& stop) {
   try {
     stop.raise();
   } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, {}, e.what()); }
@@ -18,12 +18,12 @@ namespace {
 }  // namespace
 
 void Run::ask() const {
-  if (const runtime::Stop& stop = pool.stop(); stop.due()) end(stop);
+  if (const runtime::Stop& stop = pool.stop(); stop.due()) end_run(stop);
 }
 
 void Run::turn(bool endless) const {
   runtime::Stop& stop = pool.stop();
-  if (stop.step() && (endless || stop.due())) end(stop);
+  if (stop.step() && (endless || stop.due())) end_run(stop);
 }
 
 void Plan::run(Run& r, char* const* base) const {

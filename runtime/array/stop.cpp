@@ -33,7 +33,8 @@ void Stop::raise() const {
                                           : ", while a call was overwriting its arguments: "
                                             "a variable that the statement assigns is none now";
   if (requested_.load(std::memory_order_relaxed)) throw RuntimeError("interrupt", "interrupted" + lost);
-  if (steps_ <= most_steps_ && !(timed_ && late())) throw RuntimeError("interrupt", "interrupted" + lost);  // taken back
+  if (steps_ <= most_steps_ && !(timed_ && late()))
+    throw RuntimeError("interrupt", "interrupted" + lost);  // taken back
   if (steps_ > most_steps_)
     throw RuntimeError("steps", "the run took more than the " + std::to_string(most_steps_) +
                                     " steps (statements, calls and turns of loops) that it may take" + lost);

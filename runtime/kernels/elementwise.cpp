@@ -155,25 +155,28 @@ ElementKernel::ElementKernel(ElementProgram program, std::span<const View> input
 ElementKernel::~ElementKernel() = default;
 ElementKernel::ElementKernel(ElementKernel&&) noexcept = default;
 
-void ElementKernel::run(void* const* inputs, void* const* outputs) const {
+void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* stop) const {
   const ElementPlan& p = impl_->plan;
   if (p.count == 0) return;
   bool aliased = false;
   for (std::size_t o = 0; o < p.outputs.size(); ++o)
     for (std::size_t i = 0; i < p.inputs.size(); ++i) aliased = aliased || inputs[i] == outputs[o];
   const std::int64_t piece = std::max(p.tile, kSpreadFrom / p.cost / p.tile * p.tile);
-  spread(p.count, piece, [&](std::int64_t from, std::int64_t to) {
-    const std::size_t bytes = p.slot_bytes * static_cast<std::size_t>(p.tile);
-    if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {
-      alignas(64) unsigned char scratch[ElementPlan::kScratch];
-      void* reg[kRegisters];
-      Run(p, inputs, outputs, aliased, reg, scratch).range(from, to);
-    } else {
-      const std::unique_ptr<void*[]> reg(new void*[p.slot.size()]);
-      const std::unique_ptr<unsigned char[]> scratch(new unsigned char[bytes]);
-      Run(p, inputs, outputs, aliased, reg.get(), scratch.get()).range(from, to);
-    }
-  });
+  spread(
+      p.count, piece,
+      [&](std::int64_t from, std::int64_t to) {
+        const std::size_t bytes = p.slot_bytes * static_cast<std::size_t>(p.tile);
+        if (bytes <= ElementPlan::kScratch && p.slot.size() <= kRegisters) {
+          alignas(64) unsigned char scratch[ElementPlan::kScratch];
+          void* reg[kRegisters];
+          Run(p, inputs, outputs, aliased, reg, scratch).range(from, to);
+        } else {
+          const std::unique_ptr<void*[]> reg(new void*[p.slot.size()]);
+          const std::unique_ptr<unsigned char[]> scratch(new unsigned char[bytes]);
+          Run(p, inputs, outputs, aliased, reg.get(), scratch.get()).range(from, to);
+        }
+      },
+      stop);
 }
 
 }  // namespace shard::runtime

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/array/stop.h"
 #include "runtime/array/view.h"
 #include "runtime/kernels/codes.h"
 
@@ -40,7 +41,8 @@ class ElementKernel {
   ElementKernel(ElementProgram program, std::span<const View> inputs, std::span<const View> outputs);
   ~ElementKernel();
   ElementKernel(ElementKernel&&) noexcept;
-  void run(void* const* inputs, void* const* outputs) const;  // outputs may alias inputs of the same shape and type
+  // Outputs may alias inputs of the same shape and type.
+  void run(void* const* inputs, void* const* outputs, const Stop* stop = nullptr) const;
 
  private:
   struct Impl;

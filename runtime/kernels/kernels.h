@@ -68,7 +68,7 @@ void scatter(Scatter op, const View& x, const View& index, const View& v, const 
 // block of a whole array of shape `whole` that starts at `start` and has shape `block` (numel(block) == count). out u8,
 // u16, u32 or u64.
 void random_bits(const View& key, const Shape& whole, std::span<const std::int64_t> start, const Shape& block,
-                 const View& out);
+                 const View& out, const Stop* stop = nullptr);
 void key_from_seed(std::int64_t seed, std::uint32_t words[2]);
 void split_keys(const View& key, std::int64_t start,
                 const View& out);  // key [batch], out [batch, n]: keys of counters start .. start+n

@@ -50,7 +50,7 @@ void bits(const std::uint32_t* key, std::uint64_t counter, std::int64_t n, DType
 }  // namespace
 
 void random_bits(const View& key, const Shape& whole, std::span<const std::int64_t> start, const Shape& block,
-                 const View& out) {
+                 const View& out, const Stop* stop) {
   const std::int64_t count = numel(block);
   if (count == 0) return;
   const std::int64_t batch = key.shape.empty() ? 1 : key.shape[0];
@@ -68,15 +68,18 @@ void random_bits(const View& key, const Shape& whole, std::span<const std::int64
   const std::size_t item = size_of(out.dtype);
   const std::int64_t cut = std::min(line, kTile * 4), cuts = (line + cut - 1) / cut;  // long lines are shared out
   const Words words = words_of(key);
-  spread(batch * lines * cuts, std::max<std::int64_t>(1, kTile * 4 / cut), [&](std::int64_t lo, std::int64_t hi) {
-    for (std::int64_t unit = lo; unit < hi; ++unit) {
-      const std::int64_t b = unit / (lines * cuts), l = unit / cuts % lines, from = unit % cuts * cut;
-      const Position<1> at(nest, outer, l);
-      bits(words.first + b * words.step, base + static_cast<std::uint64_t>(at.offset[0] + from),
-           std::min(cut, line - from), out.dtype,
-           out.as<unsigned char>() + static_cast<std::size_t>(b * count + l * line + from) * item);
-    }
-  });
+  spread(
+      batch * lines * cuts, std::max<std::int64_t>(1, kTile * 4 / cut),
+      [&](std::int64_t lo, std::int64_t hi) {
+        for (std::int64_t unit = lo; unit < hi; ++unit) {
+          const std::int64_t b = unit / (lines * cuts), l = unit / cuts % lines, from = unit % cuts * cut;
+          const Position<1> at(nest, outer, l);
+          bits(words.first + b * words.step, base + static_cast<std::uint64_t>(at.offset[0] + from),
+               std::min(cut, line - from), out.dtype,
+               out.as<unsigned char>() + static_cast<std::size_t>(b * count + l * line + from) * item);
+        }
+      },
+      stop);
 }
 
 void key_from_seed(std::int64_t seed, std::uint32_t words[2]) {

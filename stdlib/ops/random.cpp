@@ -106,7 +106,7 @@ BoundKernel bind_bits(const KernelCall& c) {
       View first = shifted(at(some_keys, in[0]), offset[0]);
       View ks = at(line.view, line.prepare(pool, first.data, held));
       View to{out.dtype, {many, count}, {count, 1}, nullptr};
-      runtime::random_bits(ks, whole, start, block, shifted(at(to, o[0]), offset[1]));
+      runtime::random_bits(ks, whole, start, block, shifted(at(to, o[0]), offset[1]), &pool.stop());
     });
   };
 }

@@ -96,7 +96,7 @@ class NativeParameters final : public Parameters {
   const NativeSignature& s_;
 };
 
-bool is_name(std::string_view word) {
+bool is_parameter_name(std::string_view word) {
   const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
   return !word.empty() && letter(word[0]) && !grammar::is_keyword(word) &&
          std::all_of(word.begin(), word.end(),
@@ -111,7 +111,7 @@ void check_signature(const Native& f) {
   };
   const std::string_view text = trim(f.signature);
   const std::string_view before = trim(text.substr(0, std::min(text.find('('), text.size())));
-  if (!is_name(f.name)) throw std::invalid_argument("`" + f.name + "` is no name that a script could call");
+  if (!is_parameter_name(f.name)) throw std::invalid_argument("`" + f.name + "` is no name that a script could call");
   if (!text.ends_with(')')) refuse("does not end with its `)`");
   if (!before.empty() && before != f.name) refuse("is of another function than `" + f.name + "`");
   try {
@@ -122,7 +122,7 @@ void check_signature(const Native& f) {
   if (f.parsed->rest) names.push_back(f.parsed->rest_name);
   bool optional = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!is_name(names[i])) refuse("has `" + names[i] + "` where a parameter's name stands");
+    if (!is_parameter_name(names[i])) refuse("has `" + names[i] + "` where a parameter's name stands");
     if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
         names.begin() + static_cast<std::ptrdiff_t>(i))
       refuse("has two parameters `" + names[i] + "`");

@@ -21,13 +21,13 @@
 namespace shard::lang {
 namespace {
 
-constexpr std::size_t kReserve = std::size_t{1} << 20;
-constexpr std::size_t kEnough = std::size_t{4} << 20;  // left of a thread's stack: nothing else is needed
-constexpr std::size_t kOwn = std::size_t{16} << 20;    // pages that are not touched cost nothing
-constexpr std::size_t kGuard = std::size_t{1} << 16;
+constexpr std::size_t kStackReserve = std::size_t{1} << 20;
+constexpr std::size_t kStackEnough = std::size_t{4} << 20;  // left of a thread's stack: nothing else is needed
+constexpr std::size_t kOwnStack = std::size_t{16} << 20;    // pages that are not touched cost nothing
+constexpr std::size_t kStackGuard = std::size_t{1} << 16;
 
 // One change to another stack and back. What the body throws is carried over by hand: unwinding ends with a stack.
-struct Change {
+struct StackChange {
   void (*body)(void*);
   void* context;
   std::exception_ptr error = nullptr;
@@ -42,8 +42,8 @@ struct Change {
 #endif
 };
 
-void begin(unsigned high, unsigned low) {
-  auto& c = *reinterpret_cast<Change*>(std::uintptr_t{high} << 32 | std::uintptr_t{low});
+void begin_on_own_stack(unsigned high, unsigned low) {
+  auto& c = *reinterpret_cast<StackChange*>(std::uintptr_t{high} << 32 | std::uintptr_t{low});
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(nullptr, &c.old_bottom, &c.old_size);
 #endif
@@ -62,15 +62,15 @@ void begin(unsigned high, unsigned low) {
 
 struct RunStack::Own {
   Own() {
-    void* p =
-        mmap(nullptr, kOwn, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    void* p = mmap(nullptr, kOwnStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+                   -1, 0);
     if (p == MAP_FAILED) throw runtime::RuntimeError("memory", "there is no memory for the stack of a script");
-    mprotect(p, kGuard, PROT_NONE);
+    mprotect(p, kStackGuard, PROT_NONE);
     begin = static_cast<char*>(p);
   }
-  ~Own() { munmap(begin, kOwn); }
+  ~Own() { munmap(begin, kOwnStack); }
   Own(const Own&) = delete;
-  Region region() const { return {begin + kGuard, begin + kOwn}; }
+  Region region() const { return {begin + kStackGuard, begin + kOwnStack}; }
   char* begin;
 };
 
@@ -103,7 +103,7 @@ void RunStack::run_within(Region region, void (*body)(void*), void* context) {
     }
   } restore{*this, now_, end_};
   now_ = region;
-  end_ = region.begin + kReserve;
+  end_ = region.begin + kStackReserve;
   body(context);
 }
 
@@ -111,19 +111,19 @@ void RunStack::run(void (*body)(void*), void* context) {
   const char* here = static_cast<char*>(__builtin_frame_address(0));
   if (now_.holds(here)) return body(context);  // a function of the host calls the engine again
   const Region& thread = of_thread();          // which a fiber of the host is not on
-  if (thread.holds(here) && here - thread.begin >= static_cast<std::ptrdiff_t>(kEnough))
+  if (thread.holds(here) && here - thread.begin >= static_cast<std::ptrdiff_t>(kStackEnough))
     return run_within(thread, body, context);
   std::unique_ptr<Own> own = std::move(spare_);
   if (!own) own = std::make_unique<Own>();
   const Region region = own->region();
   auto inside = [&] { run_within(region, body, context); };
-  Change c{[](void* f) { (*static_cast<decltype(inside)*>(f))(); }, &inside};
+  StackChange c{[](void* f) { (*static_cast<decltype(inside)*>(f))(); }, &inside};
   getcontext(&c.there);
   c.there.uc_stack.ss_sp = region.begin;
   c.there.uc_stack.ss_size = static_cast<std::size_t>(region.end - region.begin);
   c.there.uc_link = &c.here;
   const auto address = reinterpret_cast<std::uintptr_t>(&c);
-  makecontext(&c.there, reinterpret_cast<void (*)()>(begin), 2, static_cast<unsigned>(address >> 32),
+  makecontext(&c.there, reinterpret_cast<void (*)()>(begin_on_own_stack), 2, static_cast<unsigned>(address >> 32),
               static_cast<unsigned>(address));
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(&c.fake, region.begin, c.there.uc_stack.ss_size);

@@ -99,6 +99,20 @@ std::vector<runtime::ArrayRef> inputs_of(Interpreter& in, const CompiledEntry& e
   return inputs;
 }
 
+// The arguments of a call that failed, as they were; what it was overwriting is none.
+void give_back(const CompiledEntry& e, const std::vector<runtime::ArrayRef>& inputs,
+               const std::vector<std::optional<trace::HostNumber>>& numbers, std::vector<CallArg>& args) {
+  std::vector<Value> gathered;
+  for (std::size_t i = 0; i < inputs.size() && e.sources[i].leaf == static_cast<std::ptrdiff_t>(i); ++i) {
+    if (numbers[i])
+      gathered.push_back(std::visit([](auto n) { return Value(n); }, *numbers[i]));
+    else
+      gathered.push_back(inputs[i] ? Value(Tensor(inputs[i])) : Value());
+  }
+  std::size_t at = 0;
+  args = with_values(args, e.arguments.filled(gathered, at));
+}
+
 class JitFunction final : public Wrapped {
  public:
   JitFunction(Value f, Value in_specs, Value out_specs, grammar::Span where)
@@ -113,11 +127,17 @@ class JitFunction final : public Wrapped {
     Value tree = tree_of(args);
     const CompiledEntry& e = find(in, tree, args, leaves, span);
     std::vector<runtime::ArrayRef> inputs = inputs_of(in, e, leaves);
-    leaves = {};
+    leaves.arrays.clear();
     tree = Value();
     for (CallArg& a : args) a.value = Value();  // what was handed over is now held by `inputs` alone
     std::vector<bool> donate(inputs.size(), true);
-    auto results = e.plan->run(std::move(inputs), donate, in.context().hooks());
+    std::vector<runtime::ArrayRef> results;
+    try {
+      results = e.plan->run(inputs, donate, in.context().hooks());
+    } catch (...) {
+      give_back(e, inputs, leaves.numbers, args);
+      throw;
+    }
     std::vector<Tensor> out;
     out.reserve(results.size());
     for (runtime::ArrayRef& r : results) out.emplace_back(std::move(r));

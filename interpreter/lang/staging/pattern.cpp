@@ -113,6 +113,25 @@ void Pattern::gather(const Value& v, Gathered& out) {
   }
 }
 
+Value Pattern::filled(const std::vector<Value>& gathered, std::size_t& at) const {
+  std::vector<Value> items;
+  switch (kind_) {
+    case Kind::Array:
+    case Kind::Integer:
+    case Kind::Real: return gathered.at(at++);
+    case Kind::Static: return constant_;
+    case Kind::List:
+    case Kind::Tuple:
+    case Kind::Record:
+      for (const Pattern& child : children_) items.push_back(child.filled(gathered, at));
+  }
+  if (kind_ == Kind::List) return Value::list(std::move(items));
+  if (kind_ == Kind::Tuple) return Value::tuple(std::move(items));
+  std::vector<std::pair<std::string, Value>> fields;
+  for (std::size_t i = 0; i < items.size(); ++i) fields.emplace_back(names_[i], std::move(items[i]));
+  return Value::record(std::move(fields));
+}
+
 Value Pattern::replace(const Value& v, const std::vector<Value>& gathered, std::size_t& at) {
   return map_leaves(v,
                     [&](const Value& leaf) { return is_array(leaf) || leaf.is_host_number() ? gathered[at++] : leaf; });

@@ -25,6 +25,8 @@ class Pattern {
   static std::size_t hash(const Value& v);
   // The same leaves, without looking at layouts: for a value that the pattern was made of.
   static void gather(const Value& v, Gathered& out);
+  // A value that the pattern was made of, from its arrays and numbers.
+  Value filled(const std::vector<Value>& gathered, std::size_t& at) const;
   // v with its arrays and numbers replaced, in order.
   static Value replace(const Value& v, const std::vector<Value>& gathered, std::size_t& at);
 
