@@ -20,6 +20,7 @@ struct NativeSignature {
   };
   std::vector<Parameter> params;
   bool rest = false;
+  std::string rest_name;
 };
 
 namespace {
@@ -67,6 +68,7 @@ std::shared_ptr<const NativeSignature> parse(const std::string& text) {
     rest = end < rest.size() ? rest.substr(end + 1) : std::string_view();
     if (item.ends_with("...")) {
       out->rest = true;
+      out->rest_name = std::string(trim(item.substr(0, item.size() - 3)));
       continue;
     }
     NativeSignature::Parameter p;
