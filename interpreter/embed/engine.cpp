@@ -1,9 +1,11 @@
 // The public Engine over the machine: what goes wrong inside becomes shard::Error, with diagnostics as values.
+#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
+#include <system_error>
 
 #include "interpreter/embed/inner.h"
 #include "interpreter/lang/eval/run_stack.h"
@@ -122,8 +124,8 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
       guarded_callback("output", std::function<void(std::string_view)>([impl = impl_.get()](std::string_view text) {
                          if (impl->options.output)
                            impl->options.output(text);
-                         else
-                           std::fwrite(text.data(), 1, text.size(), stdout);
+                         else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+                           throw std::system_error(errno, std::generic_category());
                        }));
   const std::function<bool(const std::string&)> never = [](const std::string&) { return false; };
   inside.may_read = given.may_read ? guarded_callback("may_read", given.may_read) : never;
@@ -198,10 +200,15 @@ void Engine::define(std::string function_name, std::string signature, std::funct
     std::vector<Value> values;
     for (auto& a : args.args) values.push_back(wrap(a.value, impl->machine));
     for (auto& a : args.rest) values.push_back(wrap(a.value, impl->machine));
+    const auto ask = [&] { in.context().pool().stop().ask(); };  // where it called the engine, which was to stop
     try {
-      return impl->taken(function(std::move(values)));
-    } catch (const grammar::Error&) { throw; } catch (const std::exception& e) {
-      in.context().pool().stop().ask();  // the function called the engine, which was to stop: so is this run
+      lang::Value out = impl->taken(function(std::move(values)));
+      ask();
+      return out;
+    } catch (const grammar::Error&) { throw; } catch (const runtime::RuntimeError&) {
+      throw;
+    } catch (const std::exception& e) {
+      ask();
       in.fail("host", args.span, function_name + ": " + e.what());
     } catch (...) { in.fail("host", args.span, function_name + ": an exception that says nothing"); }
   };

@@ -126,11 +126,11 @@ class PoolBooks {
     const std::scoped_lock lock(mutex_);
     peak_ = live_;
   }
-  std::string limit_text() {  // "the 100 that may be used"
+  std::string limit_text() {  // "100 that may be used"
     const std::scoped_lock lock(mutex_);
     if (system_ == 0) system_ = system_memory();
-    return "the " + (limit_ < system_ ? std::to_string(limit_) + " that may be used"
-                                      : std::to_string(system_) + " that this machine has");
+    return (limit_ < system_ ? std::to_string(limit_) + " that may be used"
+                             : std::to_string(system_) + " that this machine has");
   }
 
  private:

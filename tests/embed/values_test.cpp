@@ -94,7 +94,7 @@ TEST_CASE("elements are of the type that is asked for, or refused", "[values]") 
   CHECK(refused([&] { (void)v.elements<std::int64_t>(); }) != "");
   CHECK(refused([&] { (void)engine.run("1.5").elements<double>(); }) == "this value is no array: it is float");
   CHECK(engine.run("ones([2]) > 0").elements<bool>()[1]);
-  CHECK(engine.run("ones([2]).bf16()").elements<std::uint16_t>()[0] == 0x3f80);
+  CHECK(engine.run("bf16(ones([2]))").elements<std::uint16_t>()[0] == 0x3f80);
   const float some[] = {1, 2};
   CHECK(refused([&] { Value::array<float>(Type::i32, {2}, some); }) != "");
   const long long wide[] = {1, 2};
