@@ -2,7 +2,6 @@
 #include "interpreter/repl/editor.h"
 
 #include <histedit.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,42 +9,27 @@
 #include <cerrno>
 #include <clocale>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 
+#include "interpreter/repl/history.h"
 #include "interpreter/repl/signals.h"
 
 namespace shard::repl {
 namespace {
 
-std::string history_path() {  // "" where there is no home
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  std::string folder;
-  if (state && *state == '/')
-    folder = state;
-  else if (home && *home == '/')
-    folder = std::string(home) + "/.local/state";
-  else
-    return {};
-  folder += "/shard";
-  for (std::size_t at = 1; at != std::string::npos;) {  // make the folders on the way
-    at = folder.find('/', at + 1);
-    mkdir(folder.substr(0, at).c_str(), 0700);
-  }
-  return folder + "/history";
-}
+constexpr int kEntries = 2000;  // of the history that are remembered
 
 class Terminal : public Editor {
  public:
-  explicit Terminal(Complete complete) : complete_(std::move(complete)), path_(history_path()) {
+  explicit Terminal(Complete complete) : complete_(std::move(complete)) {
     std::setlocale(LC_CTYPE, "");
     edit_ = el_init("shard", stdin, stdout, stderr);
     history_ = history_init();
     HistEvent event;
-    history(history_, &event, H_SETSIZE, 2000);
+    history(history_, &event, H_SETSIZE, kEntries);
     history(history_, &event, H_SETUNIQUE, 1);
-    if (!path_.empty()) history(history_, &event, H_LOAD, path_.c_str());
+    file_.shorten(kEntries);
+    if (!file_.path().empty()) history(history_, &event, H_LOAD, file_.path().c_str());
     el_set(edit_, EL_CLIENTDATA, this);
     el_set(edit_, EL_PROMPT, prompt_of);
     el_set(edit_, EL_EDITOR, "emacs");
@@ -58,11 +42,6 @@ class Terminal : public Editor {
   }
 
   ~Terminal() override {
-    HistEvent event;
-    if (!path_.empty()) {
-      history(history_, &event, H_SAVE, path_.c_str());
-      chmod(path_.c_str(), 0600);
-    }
     history_end(history_);
     el_end(edit_);
   }
@@ -85,8 +64,10 @@ class Terminal : public Editor {
   }
 
   void remember(const std::string& entry) override {
+    if (entry.find_first_not_of(" \t\n") == std::string::npos) return;
     HistEvent event;
-    if (entry.find_first_not_of(" \t\n") != std::string::npos) history(history_, &event, H_ENTER, entry.c_str());
+    history(history_, &event, H_ENTER, entry.c_str());
+    file_.add(entry);
   }
 
   bool interactive() const override { return true; }
@@ -131,7 +112,8 @@ class Terminal : public Editor {
   }
 
   Complete complete_;
-  std::string path_, prompt_;
+  HistoryFile file_;
+  std::string prompt_;
   EditLine* edit_;
   History* history_;
 };
