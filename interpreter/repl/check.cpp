@@ -149,8 +149,8 @@ std::string types_json(const std::vector<lang::Check::Let>& lets, const SourceMa
 }
 
 void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  write_out(text);
+  flush_out();
 }
 
 int check(const Arguments& a) {

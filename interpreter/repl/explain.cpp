@@ -21,14 +21,14 @@ int explain(const Arguments& a) {
     std::string one = lang::explained(call, engine->interpreter().sources());
     if (told.contains(one)) return;
     write_out((told.empty() ? "" : "\n") + one);
-    std::fflush(stdout);
+    flush_out();
     told.insert(std::move(one));
   };
   const auto machine = make_machine(a.settings, std::move(options));
   engine = machine.get();
   const int status = guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
   if (status == 0 && told.empty()) write_out("nothing is compiled: the script calls no jit and no manual function\n");
-  std::fflush(stdout);
+  flush_out();
   return status;
 }
 

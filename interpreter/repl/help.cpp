@@ -12,7 +12,7 @@ int help(const Arguments& a) {
   const auto machine = make_machine(a.settings);
   if (a.has("--all")) {
     write_out(stdlib::reference_page(machine->interpreter()));
-    std::fflush(stdout);
+    flush_out();
     return 0;
   }
   const std::string name = a.words.empty() ? "" : a.words[0];

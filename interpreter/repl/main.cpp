@@ -3,6 +3,9 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <iostream>
+#include <sstream>
+
 #include "grammar/diagnostic.h"
 #include "interpreter/repl/command.h"
 #include "interpreter/repl/signals.h"
@@ -73,6 +76,14 @@ bool misspelt_command(const std::string& word) {
   return true;
 }
 
+// Help and the version are no errors, but come as one.
+int usage(const CLI::App& app, const CLI::ParseError& e) {
+  std::ostringstream help;
+  const int status = app.exit(e, help, std::cerr);
+  shard::repl::write_out(help.str());
+  return status == 0 ? 0 : 2;
+}
+
 // What was not expected, and the option that may be meant.
 int unexpected(const CLI::App& app, const CLI::ExtrasError& e) {
   const CLI::App* used = &app;
@@ -90,14 +101,10 @@ int unexpected(const CLI::App& app, const CLI::ExtrasError& e) {
       std::fprintf(stderr, "note: `shard %s --help` lists them\n", used == &app ? "" : used->get_name().c_str());
     return 2;
   }
-  return app.exit(e) == 0 ? 0 : 2;
+  return usage(app, e);
 }
 
-int usage(int status) { return status == 0 ? 0 : 2; }
-
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   tune_memory();
   shard::repl::install_signals();
 
@@ -130,7 +137,7 @@ int main(int argc, char** argv) {
     std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
     app.parse(args);
   } catch (const CLI::ExtrasError& e) { return unexpected(app, e); } catch (const CLI::ParseError& e) {
-    return usage(app.exit(e));
+    return usage(app, e);
   }
   if (!split_sets(sets, given.settings)) return 2;
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -140,4 +147,14 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "error: `shard %s` comes with a later version\n", made[i]->get_name().c_str());
   }
   return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int status = 1;
+  try {
+    status = run_program(argc, argv);
+  } catch (const shard::runtime::RuntimeError& e) { std::fprintf(stderr, "error: %s\n", e.what()); }
+  return shard::repl::finish_out(status);
 }

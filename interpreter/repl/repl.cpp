@@ -63,7 +63,7 @@ class Loop {
       failed = !evaluate(*entry) || failed;
     }
     if (editor_->interactive()) write_out("\n");
-    std::fflush(stdout);
+    flush_out();
     return failed && !editor_->interactive() ? 1 : 0;
   }
 
@@ -138,13 +138,13 @@ class Loop {
     for (const ColonCommand& c : colon_commands())
       if (std::find(c.names.begin(), c.names.end(), word) != c.names.end()) return (this->*c.run)(rest);
     write_out("there is no " + word + "; :help lists what there is\n");
-    std::fflush(stdout);
+    flush_out();
     return true;
   }
   bool quit(const std::string&) { return false; }
   bool type(const std::string& expression) {
     evaluate("typeof(" + expression + ")");
-    std::fflush(stdout);
+    flush_out();
     return true;
   }
   bool help(const std::string&) {
@@ -161,7 +161,7 @@ class Loop {
         text +
         "Ctrl-C gives up the entry that is being written, or stops the one that runs. Tab completes names, fields "
         "and axes.\n");
-    std::fflush(stdout);
+    flush_out();
     return true;
   }
 

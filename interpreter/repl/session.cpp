@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,7 +29,7 @@ lang::ReportStyle style() {
 
 bool read_script(const std::string& path, std::string& text) {
   const auto refuse = [&](const std::string& why) {
-    std::fflush(stdout);
+    flush_out();
     std::fprintf(stderr, "error: cannot read '%s': %s\n", path.c_str(), why.c_str());
     return false;
   };
@@ -57,18 +56,8 @@ bool read_script(const std::string& path, std::string& text) {
   return true;
 }
 
-void write_out(std::string_view text) {
-  using clock = std::chrono::steady_clock;
-  static clock::time_point flushed = clock::now();
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (const auto now = clock::now(); now - flushed > std::chrono::milliseconds(100)) {
-    std::fflush(stdout);
-    flushed = now;
-  }
-}
-
 void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
-  std::fflush(stdout);
+  flush_out();
   const std::string text = lang::report(d, sources, style());
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
@@ -90,7 +79,7 @@ int guarded(lang::Interpreter& in, const std::function<void()>& body) {
   const Listening listening(in.context().pool().stop());
   try {
     body();
-    std::fflush(stdout);
+    flush_out();
     return 0;
   } catch (const lang::Errors& e) {
     for (const grammar::Diagnostic& d : e.all) tell(d, in.sources());

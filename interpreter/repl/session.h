@@ -10,6 +10,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/embed/machine.h"
+#include "interpreter/repl/output.h"
 
 namespace shard::repl {
 
@@ -22,7 +23,6 @@ struct Settings {
 // The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
 bool read_script(const std::string& path, std::string& text);
 std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {});
-void write_out(std::string_view text);  // standard output, buffered; flushed at least every 0.1 s of printing
 void tell(const grammar::Diagnostic& d,
           const grammar::SourceMap& sources);  // standard error, after what was printed before
 // Runs `body`, tells what goes wrong, and gives the exit status: 0, 1 for errors of a script, 130 after Ctrl-C.

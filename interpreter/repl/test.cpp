@@ -34,7 +34,7 @@ int test_files(const Arguments& a) {
     }
   }
   write_out(std::to_string(passed) + " passed, " + std::to_string(failed) + " failed\n");
-  std::fflush(stdout);
+  flush_out();
   return failed || status ? 1 : 0;
 }
 

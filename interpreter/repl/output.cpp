@@ -1,0 +1,52 @@
+#include "interpreter/repl/output.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "runtime/array/shape.h"
+
+namespace shard::repl {
+namespace {
+
+int failure = 0;  // errno of the first write that failed
+bool told = false;
+
+std::string sentence() { return std::string("cannot write to standard output: ") + std::strerror(failure); }
+
+void note(bool written) {
+  if (!written && failure == 0) failure = errno ? errno : EIO;
+}
+
+}  // namespace
+
+void flush_out() {
+  errno = 0;
+  note(std::fflush(stdout) == 0);
+}
+
+void write_out(std::string_view text) {
+  using clock = std::chrono::steady_clock;
+  static clock::time_point flushed = clock::now();
+  errno = 0;
+  note(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+  if (const auto now = clock::now(); now - flushed > std::chrono::milliseconds(100)) {
+    flush_out();
+    flushed = now;
+  }
+  if (failure == 0) return;
+  told = true;  // by whoever catches this
+  throw runtime::RuntimeError("io", sentence());
+}
+
+int finish_out(int status) {
+  flush_out();
+  note(std::ferror(stdout) == 0);
+  if (failure == 0) return status;
+  if (!told) std::fprintf(stderr, "error: %s\n", sentence().c_str());
+  return status == 0 ? 1 : status;
+}
+
+}  // namespace shard::repl
