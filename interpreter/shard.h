@@ -72,6 +72,9 @@ class SHARD_API Error : public std::exception {
 // What a value is; other: ranges, axes, specs, meshes, types, ...
 enum class Kind : std::uint8_t { none, boolean, integer, number, text, list, tuple, record, array, function, other };
 
+template <class T>
+class Elements;
+
 // A value of the language. Copies share; arrays are shared with the engine, never copied behind your back.
 class SHARD_API Value {
  public:
@@ -105,19 +108,15 @@ class SHARD_API Value {
   std::vector<Value> items() const;                           // of a list or tuple
   std::optional<Value> field(std::string_view name) const;    // of a record
   std::vector<std::pair<std::string, Value>> fields() const;  // of a record, in order of writing
-  // Arrays: type, global shape, layout ("P(@X)"), and the elements in row-major order. `bytes` looks into the array's
-  // own memory where that is possible, and stays valid as long as this Value (or a copy) lives.
+  // Arrays: type, global shape, layout ("P(@X)"), and the elements in row-major order: in the array's own memory where
+  // that is possible.
   Type type() const;
   std::vector<std::int64_t> shape() const;
   std::string layout() const;
-  std::span<const std::byte> bytes() const;
+  Elements<std::byte> bytes() const;
   // T is the C++ type of the elements (f16, bf16: std::uint16_t, their bits); throws std::invalid_argument for another.
   template <class T>
-  std::span<const T> elements() const {
-    check_element(type(), numbers_of<T>(), sizeof(T));
-    auto b = bytes();
-    return {reinterpret_cast<const T*>(b.data()), b.size() / sizeof(T)};
-  }
+  Elements<T> elements() const;
   std::string show() const;  // as print shows it
 
   struct Impl;
@@ -135,8 +134,28 @@ class SHARD_API Value {
                                          : Numbers::natural;
   }
   static void check_element(Type type, Numbers numbers, std::size_t size);
+  std::span<const std::byte> raw() const;
   std::shared_ptr<Impl> impl_;
 };
+
+// Elements of an array, to read: a span that keeps them, also where the value that they are of was a passing one. A
+// std::span made of it does not.
+template <class T>
+class Elements : public std::span<const T> {
+ public:
+  Elements(std::span<const T> elements, Value of) : std::span<const T>(elements), of_(std::move(of)) {}
+
+ private:
+  Value of_;
+};
+
+inline Elements<std::byte> Value::bytes() const { return {raw(), *this}; }
+template <class T>
+Elements<T> Value::elements() const {
+  check_element(type(), numbers_of<T>(), sizeof(T));
+  const auto all = raw();
+  return {{reinterpret_cast<const T*>(all.data()), all.size() / sizeof(T)}, *this};
+}
 
 // A limit that a script reaches is an Error of the code that the limit has here; the engine is usable afterwards. 0:
 // none.

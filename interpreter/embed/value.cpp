@@ -213,7 +213,7 @@ std::string Value::layout() const {
   return a && a->type.mesh ? runtime::to_string(*a->type.mesh, a->layout) : "P()";
 }
 
-std::span<const std::byte> Value::bytes() const {
+std::span<const std::byte> Value::raw() const {
   const auto& host = on_host(*this);
   std::size_t n = static_cast<std::size_t>(runtime::numel(host->type.shape)) * runtime::size_of(host->type.dtype);
   return {static_cast<const std::byte*>(host->buffer->data()), n};

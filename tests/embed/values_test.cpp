@@ -111,6 +111,9 @@ TEST_CASE("64-bit integers are exact", "[values]") {
   const std::int64_t raw[] = {big, -huge};
   Value pair = Value::array<std::int64_t>(Type::i64, {2}, raw);
   CHECK(engine.call("same", {pair}).elements<std::int64_t>()[0] == big);
+  const auto kept = engine.call("same", {Value::array<std::int64_t>(Type::i64, {2}, raw)}).elements<std::int64_t>();
+  for (int i = 0; i < 100; ++i) engine.run("ones([2], i64) * 3");
+  CHECK((kept[0] == big && kept[1] == -huge));  // the value is gone, its elements are held
   engine.set("pair", pair);
   CHECK(engine.run("pair[1]").as_integer() == -huge);
   CHECK(engine.run("pair[0] + 1").as_integer() == big + 1);

@@ -267,6 +267,114 @@ def ctrl_c_stops_a_script_with_130():
         check(p.returncode == 130 and 'interrupt' in err.lower(), f'status {p.returncode}: {err[:300]}')
 
 
+@case
+def ctrl_c_stops_long_operations_at_once_and_is_not_lost():
+    for work in ('svd(normal(key(0), [1200, 1200]))', 'eigh(normal(key(0), [1500, 1500]))', 'normal(key(0), [30000000]).sort()', 'ones([6000, 6000]) @ ones([6000, 6000])',
+                 'qr(normal(key(0), [2000, 2000]))', 'inv(normal(key(0), [2500, 2500]))', 'normal(key(0), [100000000])'):
+        p = subprocess.Popen([SHARD, 'run', '-'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        p.stdin.write(f'print("on")\nlet y = {work}\nprint("through")\nwhile true {{ }}\n')
+        p.stdin.close()
+        time.sleep(0.3 * SLOW)
+        asked = time.time()
+        p.send_signal(signal.SIGINT)
+        p.wait(timeout=60)
+        late, out, err = time.time() - asked, p.stdout.read(), p.stderr.read()
+        if os.environ.get('CLI_TELL'): print(f'{work}: {late:.3f} s after Ctrl-C', out.split())
+        check(p.returncode == 130 and 'interrupted' in err, f'{work}: status {p.returncode}: {out} {err[:300]}')
+        check(late < 1.0 * SLOW, f'{work}: stopped after {late:.2f} s')   # 0.2 where nothing else runs
+
+
+@case
+def what_cannot_be_written_is_told_with_status_1():
+    if not os.path.exists('/dev/full'): return
+    path = script('print("a line")\n')
+    for words in (['run', path], ['--version'], ['--help'], ['help', 'sum'], ['help', '--all'], ['test', script('test "t" { assert(true) }\n')], ['check', '--types', '--json', path],
+                  ['explain', script('jit fn f(x) = x * 2\nf(1.0)\n')], ['run', script('for i in 0..100000 { print("a line of some length, so that the buffer is full at times") }\n')]):
+        with open('/dev/full', 'w') as full:
+            p = subprocess.run([SHARD, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        check(p.returncode == 1, f'{words}: status {p.returncode}: {p.stderr[:300]}')
+        check(p.stderr.count('cannot write to standard output: No space left on device') == 1, f'{words}: {p.stderr[:300]}')
+    with open('/dev/full', 'w') as full:                        # a script that prints without end ends
+        p = subprocess.run([SHARD, 'run', script('while true { print("again and again") }\n')], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    check(p.returncode == 1 and p.stderr.count('No space left') == 1 and '1:14' in p.stderr, f'status {p.returncode}: {p.stderr[:300]}')
+    p = shard('run', script('write_text("/dev/full", "some text")\n'))
+    check(p.returncode == 1, 'a file', p)
+
+
+class Session:
+    """A REPL on a pseudo-terminal."""
+    def __init__(self, home):
+        self.shown = b''
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(HOME=home, XDG_STATE_HOME=home, TERM='xterm')
+            os.execv(SHARD, [SHARD])
+        self.wait_for(b'shard>')
+
+    def wait_for(self, text, seconds=30):
+        end = time.time() + seconds * SLOW
+        while text not in self.shown and time.time() < end:
+            if select.select([self.fd], [], [], 0.05)[0]:
+                try: self.shown += os.read(self.fd, 65536)
+                except OSError: break
+        check(text in self.shown, f'{text} is not in: {self.shown.decode(errors="replace")}')
+
+    def enter(self, line, shows):
+        self.shown = b''
+        os.write(self.fd, line)
+        self.wait_for(shows)
+
+    def end(self, how):
+        how(self)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+@case
+def the_history_is_of_all_sessions_however_they_end():
+    home = tempfile.mkdtemp()
+    kill = lambda s: os.kill(s.pid, signal.SIGKILL)
+    hang_up = lambda s: os.kill(s.pid, signal.SIGHUP)
+    leave = lambda s: os.write(s.fd, b':quit\n')
+    def twice(s):
+        os.write(s.fd, b'\x03')
+        time.sleep(0.05)
+        os.write(s.fd, b'\x03')
+        time.sleep(0.3 * SLOW)
+        try: os.kill(s.pid, signal.SIGKILL)
+        except ProcessLookupError: pass
+    for i, how in enumerate((kill, hang_up, twice, leave), 1):
+        a, b = Session(home), Session(home)                      # two at once
+        a.enter(f'{i}001 + 10000\n'.encode(), f'{i + 10}001'.encode())
+        b.enter(f'"b {{{i}002 + 10000}}"\n'.encode(), f'b {i + 10}002'.encode())
+        a.enter(f'{i}003 + (\n'.encode(), b'...>')
+        a.enter(b'10000)\n', f'{i + 10}003'.encode())
+        os.write(a.fd, f'while true {{ {i}004 }}\n'.encode())
+        time.sleep(0.3 * SLOW)
+        (b if how is leave else a).end(how)
+        (a if how is leave else b).end(kill)
+    with open(os.path.join(home, 'shard', 'history'), encoding='utf-8') as f: lines = f.read().split('\n')
+    for i in range(1, 5):
+        for wanted in (f'{i}001\\040+\\04010000', f'"b\\040{{{i}002\\040+\\04010000}}"', f'{i}003\\040+\\040(\\01210000)', f'while\\040true\\040{{\\040{i}004\\040}}'):
+            check(lines.count(wanted) == 1, f'{wanted} is not once in {lines}')
+    c = Session(home)                                            # and a later one finds them, by the arrow upwards
+    c.enter(b'\x1b[A\x1b[A', b'4004')
+    c.end(kill)
+
+
+@case
+def a_long_history_is_shortened():
+    home = tempfile.mkdtemp()
+    os.mkdir(os.path.join(home, 'shard'))
+    path = os.path.join(home, 'shard', 'history')
+    with open(path, 'w') as f: f.write('_HiStOrY_V2_\n' + ''.join(f'{i}\n' for i in range(5000)))
+    s = Session(home)
+    s.enter(b'1 + 1\n', b'2\r\n')
+    s.end(lambda s: os.kill(s.pid, signal.SIGKILL))
+    with open(path) as f: lines = f.read().split('\n')
+    check(lines[0] == '_HiStOrY_V2_' and lines[1] == '3000' and lines[2000] == '4999' and lines[2001] == '1\\040+\\0401', f'{lines[:2]} ... {lines[-4:]}')
+
+
 def terminal(keys, wait=0.6):
     """Feeds keys to the REPL on a pseudo-terminal; what it shows."""
     home = tempfile.mkdtemp()
