@@ -67,7 +67,7 @@ class Compiled final : public Executable {
       plan.run(r, base);
     } catch (...) {
       for (std::size_t i = 0; i < results.size(); ++i)
-        if (given[i]) args[static_cast<std::size_t>(results[i].from.donor)] = nullptr;
+        if (given[i]) args[*std::get<ResultRef::Own>(results[i].from.from).donor] = nullptr;
       throw;
     }
 
