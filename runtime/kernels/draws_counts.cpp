@@ -200,9 +200,9 @@ T binomial_of(Turns& two, Turns& three, std::int32_t turns, std::uint64_t index,
 }  // namespace
 
 // Where products do instead, JAX tries a rate of 1e5 beside, and counts its turns.
-void poisson_turns(const View& key, const View& index, const View& rate, const View& out) {
+void poisson_turns(const View& key, const View& index, const View& rate, const View& out, const Stop* stop) {
   const auto turns = [] { return Turns(3, 0); };
-  each_element<3>({&key, &index, &rate}, out, turns, [&](auto& kept, const auto& at, std::int64_t i) {
+  each_element<3>({&key, &index, &rate}, out, stop, turns, [&](auto& kept, const auto& at, std::int64_t i) {
     const float r = rate_of(rate, at[2]);
     kept.begin(key.as<const Key>()[at[0]]);
     out.as<std::int32_t>()[i] =
@@ -210,9 +210,10 @@ void poisson_turns(const View& key, const View& index, const View& rate, const V
   });
 }
 
-void draw_poisson(const View& key, const View& index, const View& turns, const View& rate, const View& out) {
+void draw_poisson(const View& key, const View& index, const View& turns, const View& rate, const View& out,
+                  const Stop* stop) {
   const auto both = [] { return std::pair{Turns(2, 0), Turns(3, 0)}; };
-  each_element<4>({&key, &index, &turns, &rate}, out, both, [&](auto& kept, const auto& at, std::int64_t i) {
+  each_element<4>({&key, &index, &turns, &rate}, out, stop, both, [&](auto& kept, const auto& at, std::int64_t i) {
     const float r = rate_of(rate, at[3]);
     const std::uint64_t n = element_number(index, at[1]);
     std::int32_t& made = out.as<std::int32_t>()[i];
@@ -227,25 +228,27 @@ void draw_poisson(const View& key, const View& index, const View& turns, const V
   });
 }
 
-void binomial_turns(const View& key, const View& index, const View& trials, const View& chance, const View& out) {
+void binomial_turns(const View& key, const View& index, const View& trials, const View& chance, const View& out,
+                    const Stop* stop) {
   const auto turns = [] { return Turns(3, 0); };
   as_float(trials, [&](auto type) {
     using T = decltype(type);
-    each_element<4>({&key, &index, &trials, &chance}, out, turns, [&](auto& kept, const auto& at, std::int64_t i) {
-      kept.begin(key.as<const Key>()[at[0]]);
-      const Binomial<T> how(trials.as<const T>()[at[2]], chance.as<const T>()[at[3]]);
-      out.as<std::int32_t>()[i] = turns_until_accepted(how.trial(), kept, element_number(index, at[1]));
-    });
+    each_element<4>({&key, &index, &trials, &chance}, out, stop, turns,
+                    [&](auto& kept, const auto& at, std::int64_t i) {
+                      kept.begin(key.as<const Key>()[at[0]]);
+                      const Binomial<T> how(trials.as<const T>()[at[2]], chance.as<const T>()[at[3]]);
+                      out.as<std::int32_t>()[i] = turns_until_accepted(how.trial(), kept, element_number(index, at[1]));
+                    });
   });
 }
 
 void draw_binomial(const View& key, const View& index, const View& turns, const View& trials, const View& chance,
-                   const View& out) {
+                   const View& out, const Stop* stop) {
   const auto both = [] { return std::pair{Turns(2, 1), Turns(3, 0)}; };
   as_float(out, [&](auto type) {
     using T = decltype(type);
     each_element<5>(
-        {&key, &index, &turns, &trials, &chance}, out, both, [&](auto& kept, const auto& at, std::int64_t i) {
+        {&key, &index, &turns, &trials, &chance}, out, stop, both, [&](auto& kept, const auto& at, std::int64_t i) {
           kept.first.begin(key.as<const Key>()[at[0]]);
           kept.second.begin(key.as<const Key>()[at[0]]);
           out.as<T>()[i] = binomial_of(kept.first, kept.second, count_of(turns, at[2]), element_number(index, at[1]),

@@ -107,19 +107,19 @@ constexpr auto kNothing = [] { return 0; };
 
 }  // namespace
 
-void draw_gamma(const View& keys, const View& alpha, const View& out, bool logarithm) {
+void draw_gamma(const View& keys, const View& alpha, const View& out, bool logarithm, const Stop* stop) {
   as_float(out, [&](auto type) {
     using T = decltype(type);
-    each_element<2>({&keys, &alpha}, out, kNothing, [&](int, const auto& at, std::int64_t i) {
+    each_element<2>({&keys, &alpha}, out, stop, kNothing, [&](int, const auto& at, std::int64_t i) {
       out.as<T>()[i] = gamma_of(keys.as<const Key>()[at[0]], alpha.as<const T>()[at[1]], logarithm);
     });
   });
 }
 
-void gamma_derivative(const View& alpha, const View& sample, const View& out, bool logarithm) {
+void gamma_derivative(const View& alpha, const View& sample, const View& out, bool logarithm, const Stop* stop) {
   as_float(out, [&](auto type) {
     using T = decltype(type);
-    each_element<2>({&alpha, &sample}, out, kNothing, [&](int, const auto& at, std::int64_t i) {
+    each_element<2>({&alpha, &sample}, out, stop, kNothing, [&](int, const auto& at, std::int64_t i) {
       const double a = alpha.as<const T>()[at[0]];
       double x = sample.as<const T>()[at[1]];
       if (logarithm) x = std::max(std::exp(x), static_cast<double>(std::numeric_limits<T>::min()));

@@ -34,7 +34,7 @@ T uniform(const Key& key, std::uint64_t index = 0) {
 
 // f(offsets of each view, position in out) over all elements; `state` makes what one thread keeps between elements.
 template <std::size_t N, class State, class F>
-void each_element(const std::array<const View*, N>& views, const View& out, State state, F f) {
+void each_element(const std::array<const View*, N>& views, const View& out, const Stop* stop, State state, F f) {
   Nest<static_cast<int>(N)> nest;
   for (std::size_t d = 0; d < out.shape.size(); ++d) {
     std::array<std::int64_t, N> step;
@@ -42,11 +42,14 @@ void each_element(const std::array<const View*, N>& views, const View& out, Stat
     nest.add(out.shape[d], step);
   }
   if (numel(out.shape) == 0) return;
-  spread(nest.count(nest.rank), 256, [&](std::int64_t lo, std::int64_t hi) {
-    auto kept = state();
-    Position<static_cast<int>(N)> at(nest, nest.rank, lo);
-    for (std::int64_t i = lo; i < hi; ++i, at.next()) f(kept, at.offset, i);
-  });
+  spread(
+      nest.count(nest.rank), 256,
+      [&](std::int64_t lo, std::int64_t hi) {
+        auto kept = state();
+        Position<static_cast<int>(N)> at(nest, nest.rank, lo);
+        for (std::int64_t i = lo; i < hi; ++i, at.next()) f(kept, at.offset, i);
+      },
+      stop);
 }
 
 constexpr int kMostTurns = 1 << 20;  // nothing is ever drawn so often

@@ -31,7 +31,8 @@ std::vector<View> over_result(const KernelCall& c) {
   return made;
 }
 
-using Draw = std::function<void(const std::vector<View>& in, const View& out, const Attrs& attrs)>;
+using Draw =
+    std::function<void(const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop)>;
 
 // Keys, i32 and i64 beside them, and f32 or f64, all of one type.
 void check_drawn(const OpCall& call) {
@@ -54,10 +55,11 @@ OpDef draw_row(std::string_view name, std::string_view signature, std::string_vi
     const std::vector<View> views = over_result(c);
     View out = c.out[0];
     Attrs attrs = c.attrs;
+    const runtime::Stop* stop = &c.pool.stop();
     return [=](void* const* in, void* const* o) {
       std::vector<View> now = views;
       for (std::size_t i = 0; i < now.size(); ++i) now[i].data = in[i];
-      draw(now, at(out, o[0]), attrs);
+      draw(now, at(out, o[0]), attrs, stop);
     };
   };
   row.flops = 200;
@@ -81,27 +83,27 @@ void register_accepted(OpTable& t) {
   };
   t.add(counts(draw_row("poisson_turns", "poisson_turns(key, index, rate)",
                         "How often numbers are drawn for these places of an array until one is accepted.",
-                        [](const std::vector<View>& in, const View& out, const Attrs&) {
-                          runtime::poisson_turns(in[0], in[1], in[2], out);
+                        [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
+                          runtime::poisson_turns(in[0], in[1], in[2], out, stop);
                         }),
                {{{key, places, f32({4, 6}, 0, 20)}, {}}}));
   t.add(counts(draw_row("poisson_numbers", "poisson_numbers(key, index, turns, rate)",
                         "The Poisson numbers at these places of an array drawn with a key, in so many turns.",
-                        [](const std::vector<View>& in, const View& out, const Attrs&) {
-                          runtime::draw_poisson(in[0], in[1], in[2], in[3], out);
+                        [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
+                          runtime::draw_poisson(in[0], in[1], in[2], in[3], out, stop);
                         }),
                {{{key, places, i32({}, 9, 10), f32({4, 6}, 0, 20)}, {}},
                 {{keys, i32({4}, 0, 4), i32({4}, 9, 12), f32({}, 0, 30)}, {}}}));
   t.add(counts(draw_row("binomial_turns", "binomial_turns(key, index, trials, chance)",
                         "How often numbers are drawn for these places of an array until one is accepted.",
-                        [](const std::vector<View>& in, const View& out, const Attrs&) {
-                          runtime::binomial_turns(in[0], in[1], in[2], in[3], out);
+                        [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
+                          runtime::binomial_turns(in[0], in[1], in[2], in[3], out, stop);
                         }),
                {{{key, places, f32({4, 6}, 0, 60), f32({4, 6}, 0, 1)}, {}}}));
   OpDef binomial = draw_row("binomial_numbers", "binomial_numbers(key, index, turns, trials, chance)",
                             "The binomial numbers at these places of an array drawn with a key, in so many turns.",
-                            [](const std::vector<View>& in, const View& out, const Attrs&) {
-                              runtime::draw_binomial(in[0], in[1], in[2], in[3], in[4], out);
+                            [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
+                              runtime::draw_binomial(in[0], in[1], in[2], in[3], in[4], out, stop);
                             });
   binomial.samples = {{{key, places, i32({}, 9, 10), f32({4, 6}, 0, 60), f32({4, 6}, 0, 1)}, {}},
                       {{keys, i32({4}, 0, 4), i32({4}, 9, 12), f32({4}, 0, 9), f32({}, 0, 1)}, {}}};
@@ -110,21 +112,22 @@ void register_accepted(OpTable& t) {
 
 void register_draws(OpTable& t) {
   const SampleOperand keys = of(DType::Key, {4});
-  OpDef slope = draw_row("gamma_slope", "gamma_slope(alpha, sample, log: bool = false)",
-                         "The derivative of gamma numbers by alpha.",
-                         [](const std::vector<View>& in, const View& out, const Attrs& attrs) {
-                           runtime::gamma_derivative(in[0], in[1], out, logarithm(attrs));
-                         });
+  OpDef slope = draw_row(
+      "gamma_slope", "gamma_slope(alpha, sample, log: bool = false)", "The derivative of gamma numbers by alpha.",
+      [](const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop) {
+        runtime::gamma_derivative(in[0], in[1], out, logarithm(attrs), stop);
+      });
   slope.derivative = ir::NotDifferentiable{"gamma numbers have a first derivative only"};
   slope.samples = {{{f32({4, 6}, 0.3, 5), f32({4, 6}, 0.1, 9)}, {}},
                    {{f32({}, 0.3, 5), f32({4}, -5, 2)}, {{"log", true}}}};
   t.add(std::move(slope));
 
-  OpDef gamma = draw_row("gamma_numbers", "gamma_numbers(keys, alpha, log: bool = false)",
-                         "A gamma number (or its logarithm) for each key.",
-                         [](const std::vector<View>& in, const View& out, const Attrs& attrs) {
-                           runtime::draw_gamma(in[0], in[1], out, logarithm(attrs));
-                         });
+  OpDef gamma =
+      draw_row("gamma_numbers", "gamma_numbers(keys, alpha, log: bool = false)",
+               "A gamma number (or its logarithm) for each key.",
+               [](const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop) {
+                 runtime::draw_gamma(in[0], in[1], out, logarithm(attrs), stop);
+               });
   gamma.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                                   if (!tangents[1].valid()) return {Var{}};
                                   Var by_alpha = b.call("gamma_slope", {n.in[1], n.out[0]}, n.call.attrs);
