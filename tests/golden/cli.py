@@ -270,7 +270,8 @@ def ctrl_c_stops_a_script_with_130():
 @case
 def ctrl_c_stops_long_operations_at_once_and_is_not_lost():
     for work in ('svd(normal(key(0), [1200, 1200]))', 'eigh(normal(key(0), [1500, 1500]))', 'normal(key(0), [30000000]).sort()', 'ones([6000, 6000]) @ ones([6000, 6000])',
-                 'qr(normal(key(0), [2000, 2000]))', 'inv(normal(key(0), [2500, 2500]))', 'normal(key(0), [100000000])'):
+                 'qr(normal(key(0), [2000, 2000]))', 'inv(normal(key(0), [2500, 2500]))', 'pinv(normal(key(0), [1200, 1200]))', 'expm(normal(key(0), [2000, 2000]) * 0.01)',
+                 'gamma(key(0), 2.0, [20000000])', 'poisson(key(0), 20.0, [5000000])', 'normal(key(0), [100000000])'):
         p = subprocess.Popen([SHARD, 'run', '-'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         p.stdin.write(f'print("on")\nlet y = {work}\nprint("through")\nwhile true {{ }}\n')
         p.stdin.close()
