@@ -299,6 +299,7 @@ struct RulesStmt {
 struct TestStmt {
   std::string name;
   ExprPtr body;
+  bool skip = false;  // `test.skip`: told, not run
 };
 struct ImportStmt {
   std::string module;

@@ -23,6 +23,7 @@ std::string print(const Module& module);
 std::string print(const Expr& expr);
 
 bool is_keyword(std::string_view word);
+std::span<const std::string_view> all_keywords();  // but the element types
 bool is_dtype(std::string_view word);
 
 }  // namespace shard::grammar

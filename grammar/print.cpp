@@ -141,7 +141,7 @@ void Printer::statement(const Stmt& s) {
                    operand(x.rules);
                  },
                  [&](const TestStmt& x) {
-                   out += "test \"";
+                   out += x.skip ? "test.skip \"" : "test \"";
                    literal(x.name);
                    out += "\" ";
                    expr(x.body);

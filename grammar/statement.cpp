@@ -78,7 +78,10 @@ const auto plain = [](State& s, const Title& t) -> std::string {
 };
 constexpr auto test_ahead = ahead([](State& s, Iterator at) { return at_statement_word(s, at, "test"); });
 const auto titled = [](auto& c) { x3::_val(c).name = plain(state_of(c), x3::_attr(c)); };
-const auto test_def = test_ahead >> kw("test") > as_title[string][titled] > as_expr[block][set(&TestStmt::body)];
+const auto skipped = [](auto& c) { x3::_val(c).skip = true; };
+const auto test_def = test_ahead >> kw("test") >
+                      -(quiet(".") >
+                        kw("skip")[skipped]) > as_title[string][titled] > as_expr[block][set(&TestStmt::body)];
 
 const auto import_def = kw("import") >
                         (as_title[string][set(&Import::file)] |

@@ -233,6 +233,9 @@ bool at_function(State& s, Iterator at, bool named) {
 
 bool at_statement_word(State& s, Iterator at, std::string_view word) {
   if (!take_keyword(s, at, word, true) || at >= s.end) return false;
+  if (word == "test" && *at == '.') {
+    if (!take_keyword(s, ++at, "skip", true) || at >= s.end) return false;
+  }
   if (word == "test") return *at == '"';
   const std::string_view next = word_at(s, at);
   return *at == '{' || (!next.empty() && next != "and" && next != "or" && next != "as" && next != "in" &&

@@ -21,6 +21,8 @@ bool has(const Words& words, std::string_view word) {
 
 }  // namespace
 
+std::span<const std::string_view> all_keywords() { return keywords; }
+
 bool is_dtype(std::string_view word) { return has(dtypes, word); }
 
 bool is_keyword(std::string_view word) { return has(keywords, word) || is_dtype(word); }

@@ -29,6 +29,7 @@ void install(lang::Interpreter& in) {
   register_from_blocks(in);
   register_gradients_check(in);
   register_random_orders(in);
+  register_clock(in);
   register_keys(in);
   register_counting(in);
   register_collectives(in);

@@ -18,11 +18,16 @@ std::optional<std::string> embedded_module(const std::string& name);  // the tex
 
 // ---- documentation
 struct Example {
-  std::string name, group, code, shapes, gradient, layout;
-};                                 // facts only where no row tells them
+  std::string name, group, code, shapes, gradient, layout;  // facts only where no row tells them
+  std::string what;                                         // of a word of the language, in place of a signature
+};
 std::string_view examples_text();  // stdlib/examples.txt
 std::vector<Example> examples();
 std::vector<std::string> builtin_functions(lang::Interpreter& in);  // the names that scripts may call
 std::string reference_page(lang::Interpreter& in);  // Markdown: all builtins, by the groups of the examples
+std::vector<std::string> public_modules();          // the names that scripts import: nn, optim, ...
+// What is known under this name: a builtin, a word of the language, nn or nn.linear; a name that stands in a module
+// alone (adam). Else what speaks of all these words ("average over devices"), a line each. Empty where nothing does.
+std::string help_text(lang::Interpreter& in, const std::string& topic);
 
 }  // namespace shard::stdlib

@@ -52,7 +52,7 @@ class Checker {
   void check(const std::string& path, const std::string& text) {
     lang::Options options;
     options.output = [](std::string_view) {};  // print prints nothing
-    options.test = [](const std::string&, Span, const std::function<void()>& body) { body(); };
+    options.test = [](const grammar::TestStmt&, Span, const std::function<void()>& body) { body(); };
     const auto machine = make_machine(settings_, std::move(options));
     if (names_only_)
       names(machine->interpreter(), path, text);

@@ -3,6 +3,7 @@
 // knows the library that reads the command line (main.cpp).
 #pragma once
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ struct Option {
     Flag,   // "--json"
     Word,   // one word that stands alone
     Words,  // one or more
+    Value,  // "--filter WORDS"
   };
   std::string_view name, what;
   Kind kind = Flag;
@@ -26,7 +28,12 @@ struct Option {
 struct Arguments {  // what was written
   Settings settings;
   std::vector<std::string> words, flags;
+  std::map<std::string, std::string, std::less<>> values;
   bool has(std::string_view flag) const { return std::find(flags.begin(), flags.end(), flag) != flags.end(); }
+  std::string value(std::string_view option) const {  // empty where it was not written
+    const auto at = values.find(option);
+    return at == values.end() ? "" : at->second;
+  }
 };
 
 struct Command {

@@ -1,5 +1,4 @@
-// shard help: what a builtin, a module or a command does; the reference page.
-#include <cctype>
+// shard help: what a builtin, a word, a module or a command does, or what speaks of some words; the reference page.
 #include <cstdio>
 
 #include "interpreter/repl/command.h"
@@ -10,39 +9,44 @@ namespace {
 
 int help(const Arguments& a) {
   const auto machine = make_machine(a.settings);
+  lang::Interpreter& in = machine->interpreter();
+  std::string topic;
+  for (const std::string& word : a.words) topic += (topic.empty() ? "" : " ") + word;
   if (a.has("--all")) {
-    write_out(stdlib::reference_page(machine->interpreter()));
+    write_out(stdlib::reference_page(in));
     flush_out();
     return 0;
   }
-  const std::string name = a.words.empty() ? "" : a.words[0];
-  if (name.empty()) {
-    std::fprintf(
-        stderr, "error: help of what? `shard help matmul` tells of one function, `shard help --all` of all builtins\n");
+  if (topic.empty()) {
+    std::fputs(
+        "error: help of what? `shard help matmul` tells of one function, `shard help average over devices` finds what "
+        "speaks of it, `shard help --all` tells of all builtins\n",
+        stderr);
     return 2;
   }
-  for (char c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.') {
-      std::fprintf(stderr, "error: '%s' is no name; ask for one, such as `shard help matmul`\n", name.c_str());
-      return 2;
-    }
-  if (find_command(name) && !machine->interpreter().builtin(name)) {
-    std::printf("`%s` is a command of the program: `shard %s --help` tells of it.\n", name.c_str(), name.c_str());
-    return 0;
-  }
-  const std::size_t dot = name.find('.');
-  const std::string module = name.substr(0, dot);  // nn.linear, or nn for what is in it
-  const std::string import =
-      dot != std::string::npos || stdlib::embedded_module(module) ? "import " + module + "\n" : "";
-  return guarded(machine->interpreter(), [&] { machine->interpreter().run("help", import + "help(" + name + ")\n"); });
+  int status = 0;
+  const int stopped = guarded(in, [&] {
+    const std::string text = stdlib::help_text(in, topic);
+    write_out(text);
+    const bool command = find_command(topic) != nullptr;
+    if (command)
+      write_out((text.empty() ? "" : "\n") + ("`" + topic + "` is a command of the program") +
+                (text.empty() ? "" : " too") + ": `shard " + topic + " --help` tells of it.\n");
+    if (!text.empty() || command) return;
+    std::fprintf(stderr, "error: nothing is called '%s' or speaks of it\n", topic.c_str());
+    if (const auto near = grammar::near_miss(topic, stdlib::builtin_functions(in)))
+      std::fprintf(stderr, "note: did you mean `shard help %s`?\n", near->c_str());
+    status = 1;
+  });
+  return stopped ? stopped : status;
 }
 
 }  // namespace
 
 Command help_command() {
   return {"help",
-          "What a function does: shard help matmul",
-          {{"name", "A builtin, a module (nn), or module.name", Option::Word},
+          "What a function or a word does: shard help matmul; what speaks of some words: shard help average over devices",
+          {{"name", "A builtin, a word of the language, a module (nn), module.name, or some words", Option::Words},
            {"--all", "The reference page of all builtins, as Markdown"}},
           false,
           help};

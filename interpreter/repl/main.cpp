@@ -33,12 +33,16 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
     const std::string name(o.name), what(o.what);
     const auto word = [&out](const std::string& w) { out.words.push_back(w); };
     const auto flag = [&out, name] { out.flags.push_back(name); };
-    CLI::Option* made = o.kind == Option::Flag   ? app->add_flag_callback(name, flag, what)
-                        : o.kind == Option::Word ? app->add_option_function<std::string>(name, word, what)
-                                                 : app->add_option(name, out.words, what);
+    const auto value = [&out, name](const std::string& w) { out.values[name] = w; };
+    CLI::Option* made = o.kind == Option::Flag    ? app->add_flag_callback(name, flag, what)
+                        : o.kind == Option::Word  ? app->add_option_function<std::string>(name, word, what)
+                        : o.kind == Option::Value ? app->add_option_function<std::string>(name, value, what)
+                                                  : app->add_option(name, out.words, what);
     made->required(o.required);
   }
   if (!c.run) app->allow_extras();
+  app->add_option_function<std::string>("--color", shard::repl::set_color, "Colours of errors: always or never")
+      ->check(CLI::IsMember({"always", "never"}));
   if (!c.settings) return;
   app->add_option("--devices", out.settings.devices, "How many devices are simulated")
       ->check(CLI::Range(1, 65536))
@@ -61,6 +65,15 @@ bool split_sets(const std::vector<std::string>& sets, Settings& settings) {
     settings.set.emplace_back(s.substr(0, at), s.substr(at + 1));
   }
   return true;
+}
+
+// A first word that is no command: a script, or an option of `run`.
+bool begins_run(const std::string& word) {
+  if (word.empty()) return false;
+  if (word[0] != '-' || word == "-") return true;
+  for (const char* option : {"--devices", "--set", "--exact", "--color", "-e"})
+    if (word.starts_with(option)) return true;
+  return false;
 }
 
 // `shard rnu x.shard`: a first word that is neither a command nor a file, but near a command.
@@ -108,14 +121,16 @@ int run_program(int argc, char** argv) {
   tune_memory();
   shard::repl::install_signals();
 
-  // `shard FILE ...` is `shard run FILE ...`, and `shard` alone the REPL.
+  // `shard FILE ...` is `shard run FILE ...`, and `shard` alone the REPL. What follows `--` is the script's.
   std::vector<std::string> args(argv + 1, argv + argc);
+  Arguments given;
+  if (const auto dashes = std::find(args.begin(), args.end(), "--"); dashes != args.end()) {
+    given.settings.args.assign(dashes + 1, args.end());
+    args.erase(dashes, args.end());
+  }
   if (args.empty())
     args = {"repl"};
-  else if (!args[0].empty() &&
-           (args[0][0] != '-' || args[0] == "-" || args[0].starts_with("--devices") || args[0].starts_with("--set") ||
-            args[0] == "--exact") &&
-           !shard::repl::find_command(args[0])) {
+  else if (begins_run(args[0]) && !shard::repl::find_command(args[0])) {
     if (misspelt_command(args[0])) return 2;
     args.insert(args.begin(), "run");
   }
@@ -125,7 +140,6 @@ int run_program(int argc, char** argv) {
       "shard");
   app.set_version_flag("--version", "shard " SHARD_VERSION);
   app.require_subcommand(1);
-  Arguments given;
   std::vector<std::string> sets;
   std::vector<CLI::App*> made;
   for (const Command& c : shard::repl::commands()) {

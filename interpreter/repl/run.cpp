@@ -1,20 +1,32 @@
-// shard run: a script from its first line to its last.
+// shard run: a script from its first line to its last, or the words of -e.
+#include <cstdio>
+
 #include "interpreter/repl/command.h"
 
 namespace shard::repl {
+namespace {
+
+int run(const Arguments& a) {
+  const bool inline_code = a.values.contains("-e");
+  if (inline_code == !a.words.empty()) {
+    std::fputs("error: run takes a script, or code behind -e: `shard run file.shard`, `shard run -e 'print(1)'`\n",
+               stderr);
+    return 2;
+  }
+  std::string path = inline_code ? "-e" : a.words[0], text = a.value("-e");
+  if (!inline_code && !read_script(path, text)) return 1;
+  const auto machine = make_machine(a.settings);
+  return guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
+}
+
+}  // namespace
 
 Command run_command() {
   return {"run",
-          "Run a script (- reads it from standard input)",
-          {{"file", "The script", Option::Word, true}},
+          "Run a script (- reads it from standard input); words behind -- reach it as `args`",
+          {{"file", "The script", Option::Word}, {"-e", "Code to run in place of a script", Option::Value}},
           true,
-          [](const Arguments& a) {
-            const std::string& path = a.words[0];
-            std::string text;
-            if (!read_script(path, text)) return 1;
-            const auto machine = make_machine(a.settings);
-            return guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
-          }};
+          run};
 }
 
 }  // namespace shard::repl

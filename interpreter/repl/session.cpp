@@ -1,8 +1,10 @@
 #include "interpreter/repl/session.h"
 
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -19,10 +21,18 @@ namespace {
 
 constexpr std::uintmax_t kLargestScript = 64u << 20;
 
-lang::ReportStyle style() {
-  const char* term = std::getenv("TERM");
-  const bool color = isatty(STDERR_FILENO) && !std::getenv("NO_COLOR") && term && std::strcmp(term, "dumb") != 0;
-  return {color, 140};
+std::string color_when;
+
+bool colored() {
+  if (!color_when.empty()) return color_when == "always";
+  const char *term = std::getenv("TERM"), *no = std::getenv("NO_COLOR");
+  return isatty(STDERR_FILENO) && !(no && *no) && term && std::strcmp(term, "dumb") != 0;
+}
+
+int width() {  // of the terminal; a line in a file may be long
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(size.ws_col, 40);
+  return 140;
 }
 
 }  // namespace
@@ -56,9 +66,15 @@ bool read_script(const std::string& path, std::string& text) {
   return true;
 }
 
+void set_color(std::string_view when) { color_when = when; }
+
+std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
+  return lang::report(d, sources, {colored(), width()});
+}
+
 void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
   flush_out();
-  const std::string text = lang::report(d, sources, style());
+  const std::string text = report_text(d, sources);
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }
@@ -67,13 +83,14 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
   options.devices = settings.devices;
   options.exact = settings.exact;
   options.set = settings.set;
+  options.args = settings.args;
   if (!options.output) options.output = write_out;
   return std::make_unique<embed::Machine>(std::move(options));
 }
 
-int guarded(lang::Interpreter& in, const std::function<void()>& body) {
+int guarded(lang::Interpreter& in, const std::function<void()>& body, const Teller& teller) {
   const auto plain = [&](const char* code, const std::string& message, std::vector<std::string> notes = {}) {
-    tell({code, in.context().span(), message, std::move(notes), {}, {}}, in.sources());
+    teller({code, in.context().span(), message, std::move(notes), {}, {}}, in.sources());
     return 1;
   };
   const Listening listening(in.context().pool().stop());
@@ -82,11 +99,11 @@ int guarded(lang::Interpreter& in, const std::function<void()>& body) {
     flush_out();
     return 0;
   } catch (const lang::Errors& e) {
-    for (const grammar::Diagnostic& d : e.all) tell(d, in.sources());
+    for (const grammar::Diagnostic& d : e.all) teller(d, in.sources());
     return 1;
   } catch (const grammar::Error& e) {
-    tell(e.diagnostic, in.sources());
-    return e.diagnostic.code == "interrupt" ? 130 : 1;
+    teller(e.diagnostic, in.sources());
+    return e.diagnostic.code != "interrupt" ? 1 : terminated() ? 143 : 130;
   } catch (const runtime::RuntimeError& e) { return plain(e.code.c_str(), e.what()); } catch (const std::bad_alloc&) {
     return plain("memory", "there is not enough memory for this");
   } catch (const std::exception& e) {

@@ -18,14 +18,22 @@ struct Settings {
   int devices = 8;
   bool exact = false;
   std::vector<std::pair<std::string, std::string>> set;
+  std::vector<std::string> args;  // the words behind `--`
 };
 
 // The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
 bool read_script(const std::string& path, std::string& text);
 std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {});
+// `--color`: always, never, or empty: where standard error is a terminal, unless NO_COLOR is set.
+void set_color(std::string_view when);
+// What people read of an error: as wide as the terminal.
+std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& sources);
 void tell(const grammar::Diagnostic& d,
           const grammar::SourceMap& sources);  // standard error, after what was printed before
-// Runs `body`, tells what goes wrong, and gives the exit status: 0, 1 for errors of a script, 130 after Ctrl-C.
-int guarded(lang::Interpreter& in, const std::function<void()>& body);
+using Teller = std::function<void(const grammar::Diagnostic&, const grammar::SourceMap&)>;
+// Runs `body`, tells what goes wrong, and gives the exit status: 0, 1 for errors of a script, 130 after Ctrl-C, 143
+// after SIGTERM.
+int guarded(lang::Interpreter& in, const std::function<void()>& body, const Teller& teller = tell);
+inline bool stopped(int status) { return status == 130 || status == 143; }
 
 }  // namespace shard::repl

@@ -11,20 +11,26 @@ namespace {
 volatile std::sig_atomic_t pending = 0;
 std::atomic<runtime::Stop*> listener{nullptr};
 
-void on_interrupt(int) {
-  if (pending) _exit(130);  // asked twice: the script did not listen
+volatile std::sig_atomic_t ending = 0;
+
+void on_signal(int signal) {
+  runtime::Stop* stop = listener.load();
+  // Asked twice: the script did not listen. Or nothing runs that would.
+  if (pending || (signal == SIGTERM && !stop)) _exit(128 + signal);
   pending = 1;
-  if (runtime::Stop* stop = listener.load()) stop->request();
+  if (signal == SIGTERM) ending = 1;
+  if (stop) stop->request();
 }
 
 }  // namespace
 
 void install_signals() {
   struct sigaction action {};
-  action.sa_handler = on_interrupt;
+  action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = 0;  // no SA_RESTART: a waiting read ends, so that the prompt can be given up
   sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
   std::signal(SIGPIPE, SIG_DFL);  // some parents leave it ignored; the default ends the program without a word
 }
 
@@ -37,6 +43,7 @@ Listening::~Listening() {
 }
 
 bool interrupted() { return pending != 0; }
+bool terminated() { return ending != 0; }
 void clear_interrupt() { pending = 0; }
 
 }  // namespace shard::repl

@@ -1,5 +1,5 @@
-// Signals of the `shard` program: Ctrl-C asks the running script to stop, a second one ends the program; a reader that
-// goes away
+// Signals of the `shard` program: Ctrl-C and SIGTERM ask the running script to stop, a second one ends the program; a
+// reader that goes away
 // (`shard ... | head`) ends it quietly. The only state of the process that lives outside an engine.
 #pragma once
 #include "runtime/array/stop.h"
@@ -16,7 +16,8 @@ class Listening {  // while it lives, Ctrl-C stops what runs with this; one that
  private:
   runtime::Stop &stop_, *before_;
 };
-bool interrupted();  // Ctrl-C since the last clear
+bool interrupted();  // Ctrl-C or SIGTERM since the last clear
+bool terminated();   // SIGTERM: the program is to end, with status 143
 void clear_interrupt();
 
 }  // namespace shard::repl

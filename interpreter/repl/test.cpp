@@ -1,41 +1,109 @@
 // shard test: scripts together with their `test` blocks, in order; a failure does not end it.
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <filesystem>
 
 #include "interpreter/repl/command.h"
+#include "interpreter/repl/test_jobs.h"
+#include "interpreter/repl/test_report.h"
 
 namespace shard::repl {
 namespace {
 
-int test_files(const Arguments& a) {
-  int passed = 0, failed = 0, status = 0;
-  for (const std::string& path : a.words) {
-    std::string text;
-    if (!read_script(path, text)) {
-      status = 1;
-      continue;
-    }
-    lang::Options options;
-    embed::Machine* engine = nullptr;
-    bool stop = false;
-    options.test = [&](const std::string& name, grammar::Span, const std::function<void()>& body) {
-      const int result = guarded(engine->interpreter(), body);
-      if (result == 130) stop = true;
-      (result == 0 ? passed : failed)++;
-      write_out(std::string(result == 0 ? "ok   " : "FAIL ") + path + ": " + name + "\n");
-      if (stop) throw grammar::Error("interrupt", {}, "interrupted");
-    };
-    const auto machine = make_machine(a.settings, std::move(options));
-    engine = machine.get();
-    const int result = guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
-    if (result == 130) return 130;
-    if (result != 0) {
-      write_out("FAIL " + path + ": an error outside of its tests\n");
-      ++failed;
+namespace fs = std::filesystem;
+
+// The scripts of a folder and of those within, but for hidden ones, in the order of their names.
+std::vector<std::string> scripts_in(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code failed;
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, failed);
+  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    std::error_code unknown;
+    if (name.starts_with(".") && at->is_directory(unknown)) at.disable_recursion_pending();
+    if (!name.starts_with(".") && at->path().extension() == ".shard" && at->is_regular_file(unknown))
+      out.push_back(folder == "." ? at->path().lexically_relative(".").string() : at->path().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Scripts that are named, and those with tests in the folders that are. False where one cannot be read.
+bool find_scripts(const std::vector<std::string>& paths, std::vector<TestScript>& out) {
+  bool all = true;
+  for (const std::string& path : paths.empty() ? std::vector<std::string>{"."} : paths) {
+    std::error_code unknown;
+    const bool folder = fs::is_directory(path, unknown);
+    for (const std::string& file : folder ? scripts_in(path) : std::vector<std::string>{path}) {
+      TestScript script;
+      if (!read_tests(file, script)) {
+        all = false;
+        continue;
+      }
+      if (!folder || script.broken || !script.tests.empty()) out.push_back(std::move(script));
     }
   }
-  write_out(std::to_string(passed) + " passed, " + std::to_string(failed) + " failed\n");
+  return all;
+}
+
+// The number of --jobs, or 0 where it is none.
+int jobs_of(const std::string& text) {
+  if (text.empty()) return 1;
+  int n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc() && end == text.data() + text.size() && n >= 1 && n <= 1024 ? n : 0;
+}
+
+int no_tests(const TestFilter& filter, const std::string& words) {
   flush_out();
-  return failed || status ? 1 : 0;
+  if (filter.all())
+    std::fputs("error: no test found: a test is `test \"what holds\" { ... }` in a .shard file\n", stderr);
+  else
+    std::fprintf(stderr, "error: no test found whose file and name have '%s'\n", words.c_str());
+  return 2;
+}
+
+int list(const std::vector<TestScript>& scripts, const TestFilter& filter, const std::string& words) {
+  int found = 0;
+  for (const TestScript& s : scripts)
+    for (const TestTitle& t : s.tests)
+      if (filter.takes(s.path, t.name)) {
+        ++found;
+        write_out(s.path + ": " + t.name + (t.skip ? " (skipped)" : "") + "\n");
+      }
+  return found ? 0 : no_tests(filter, words);
+}
+
+int test(const Arguments& a) {
+  const int jobs = jobs_of(a.value("--jobs"));
+  if (jobs == 0) {
+    std::fprintf(stderr, "error: --jobs takes a number from 1 to 1024, not '%s'\n", a.value("--jobs").c_str());
+    return 2;
+  }
+  const std::string words = a.value("--filter");
+  const TestFilter filter(words);
+  std::vector<TestScript> scripts;
+  const bool all_read = find_scripts(a.words, scripts);
+  if (a.has("--list")) return all_read ? list(scripts, filter, words) : 1;
+  if (!filter.all())
+    std::erase_if(scripts, [&](const TestScript& s) {
+      return !s.broken && std::none_of(s.tests.begin(), s.tests.end(),
+                                       [&](const TestTitle& t) { return filter.takes(s.path, t.name); });
+    });
+  TestReport report;
+  const auto told = [&](TestResult r) { report.add(std::move(r)); };
+  int stopped_with = 0;
+  if (jobs > 1)
+    stopped_with = run_test_jobs(std::move(scripts), jobs, a.settings, filter, told);
+  else
+    for (TestScript& s : scripts)
+      if (!stopped_with) stopped_with = run_tests(std::move(s), a.settings, filter, told);
+  if (report.size() == 0 && all_read && !stopped_with) return no_tests(filter, words);
+  report.finish();
+  if (const std::string path = a.value("--junit"); !path.empty() && !report.write_junit(path)) return 1;
+  if (stopped_with) return stopped_with;
+  return report.failed() || !all_read ? 1 : 0;
 }
 
 }  // namespace
@@ -43,9 +111,13 @@ int test_files(const Arguments& a) {
 Command test_command() {
   return {"test",
           "Run scripts together with their `test` blocks",
-          {{"files", "Scripts", Option::Words, true}},
+          {{"paths", "Scripts, and folders of them (default: this folder)", Option::Words},
+           {"--filter", "Only tests whose file and name have all of these words", Option::Value},
+           {"--jobs", "How many scripts run at a time (default: 1)", Option::Value},
+           {"--junit", "Write the results to this file as JUnit XML", Option::Value},
+           {"--list", "Name the tests and run none"}},
           true,
-          test_files};
+          test};
 }
 
 }  // namespace shard::repl

@@ -21,6 +21,7 @@ void register_training_log(lang::Interpreter& in);     // training_log.cpp: log_
 void register_from_blocks(lang::Interpreter& in);      // from_blocks.cpp
 void register_random_orders(lang::Interpreter& in);    // random.cpp: permutation, choice of a number of things
 void register_gradients_check(lang::Interpreter& in);  // gradients_check.cpp: check_grads
+void register_clock(lang::Interpreter& in);            // clock.cpp: clock time
 void register_keys(lang::Interpreter& in);             // keys.cpp: key split
 void register_counting(lang::Interpreter& in);         // counting.cpp: unique bincount finfo iinfo
 void register_proofs(lang::Interpreter& in);           // prove.cpp: prove_equal

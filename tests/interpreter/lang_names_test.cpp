@@ -99,11 +99,11 @@ TEST_CASE("--set replaces initial values") {
 TEST_CASE("tests run one by one, each in a scope of its own") {
   std::vector<std::string> names;
   Options o;
-  o.test = [&](const std::string& name, shard::grammar::Span, const std::function<void()>& body) {
+  o.test = [&](const shard::grammar::TestStmt& test, shard::grammar::Span, const std::function<void()>& body) {
     try {
       body();
-      names.push_back(name);
-    } catch (const shard::grammar::Error& e) { names.push_back(name + ": " + e.diagnostic.message); }
+      names.push_back(test.name);
+    } catch (const shard::grammar::Error& e) { names.push_back(test.name + ": " + e.diagnostic.message); }
   };
   const std::string text =
       "let x = 1\ntest \"first\" { let y = x; assert(y == 1) }\ntest \"second\" { error(\"bad\") }\ntest \"third\" { "

@@ -34,9 +34,10 @@ struct Options {
   int recursion = 1000;                                    // calls of functions of the script that are open
   std::function<bool(const std::string& path)> may_read;   // files: default all
   std::function<bool(const std::string& path)> may_write;  // files, and folders of logs: default all
-  // `test` blocks: told the name and a function that runs the block in a scope of its own (it throws the block's
+  // `test` blocks: told the block and a function that runs it in a scope of its own (it throws the block's
   // error). Absent: skipped.
-  std::function<void(const std::string& name, grammar::Span span, const std::function<void()>& body)> test;
+  std::function<void(const grammar::TestStmt& test, grammar::Span span, const std::function<void()>& body)> test;
+  std::vector<std::string> args;                      // the words behind `--`, as the script sees them
   std::function<void(const CompiledCall&)> compiled;  // told of every call that a jit or manual function compiles
 };
 

@@ -20,7 +20,7 @@ runtime::MeshRef used_mesh(Impl& m, const Expr& e) {
 
 void exec_test(Impl& m, const TestStmt& s, Span span) {
   if (!m.in.options().test || !m.modules.loading.empty()) return;  // an imported file's tests are its own
-  m.in.options().test(s.name, span, [&] {
+  m.in.options().test(s, span, [&] {
     Surroundings::Kept kept(m.surroundings);
     Value unused;
     m.eval_flow(*s.body, unused);

@@ -42,7 +42,6 @@ constexpr Known kNames[] = {
 };
 
 constexpr Known kWays[] = {
-    {"time", "`time` comes with a later version"},
     {"launch", "`launch` comes with a later version: one process simulates all devices"},
     {"np", "functions have no prefix: `zeros([3])`, `sum(x)`"},
     {"numpy", "functions have no prefix: `zeros([3])`, `sum(x)`"},

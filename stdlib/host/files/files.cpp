@@ -96,6 +96,14 @@ Value exists(Interpreter& in, BoundArgs& a) {
   return Value(stat(path.c_str(), &info) == 0);
 }
 
+// Beside the script that asks; where it is no file (typed, or standard input), in the folder of the program.
+Value here(Interpreter& in, BoundArgs& a) {
+  const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
+  if (path.starts_with("/") || !in.sources().has(a.span.source)) return Value::string(path);
+  const std::string folder = folder_of(in.sources().at(a.span.source).name());
+  return Value::string(folder == "." ? path : folder == "/" ? "/" + path : folder + "/" + path);
+}
+
 Value read_text(Interpreter& in, BoundArgs& a) {
   Value text = reading(in, a, [](Source& file, const std::string&) { return Value::string(file.rest(0)); });
   if (!valid_utf8(text.str())) in.fail("io", a.args[0].span, "'" + a[0].str() + "' is no text in UTF-8");
@@ -122,6 +130,8 @@ void register_files(Interpreter& in) {
                  "; .gz packs any of them.",
              save});
   in.define({"exists", "exists(path)", "Whether there is a file or folder of this name.", exists});
+  in.define({"here", "here(path)",
+             "The path of a file that lies beside the script which asks: here(\"data.csv\").", here});
   in.define({"read_text", "read_text(path)", "A text file in UTF-8, gzipped or not, as a string.", read_text});
   in.define({"read_csv", "read_csv(path)",
              "A table whose first line names its columns, as a record of arrays (lists of strings where a column holds "

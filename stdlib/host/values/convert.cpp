@@ -154,6 +154,9 @@ void register_convert(Interpreter& in) {
   in.define("inf", Value(std::numeric_limits<double>::infinity()));
   in.define("nan", Value(std::numeric_limits<double>::quiet_NaN()));
   in.define("pi", Value(3.14159265358979323846));
+  std::vector<Value> args;  // the words behind `--`
+  for (const std::string& word : in.options().args) args.push_back(Value::string(word));
+  in.define("args", Value::list(std::move(args)));
 }
 
 }  // namespace shard::stdlib

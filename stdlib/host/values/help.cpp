@@ -45,12 +45,6 @@ struct Entry {
   std::string example;
 };
 
-const Example* example_of(std::string_view name) {
-  static const std::vector<Example> all = examples();
-  auto it = std::find_if(all.begin(), all.end(), [&](const Example& e) { return e.name == name; });
-  return it == all.end() ? nullptr : &*it;
-}
-
 void add_example(Entry& e, std::string_view name) {
   const Example* x = example_of(name);
   if (!x) return;
@@ -97,7 +91,9 @@ std::string indented(const std::string& text, const std::string& by) {
   return out;
 }
 
-std::string text_of(Interpreter& in, const Value& v) {
+}  // namespace
+
+std::string help_of(Interpreter& in, const Value& v) {
   const auto entry = [](const std::string& head, const std::string& doc) {
     return head + "\n" + (doc.empty() ? "" : "  " + doc + "\n");
   };
@@ -116,7 +112,7 @@ std::string text_of(Interpreter& in, const Value& v) {
   if (const auto* wrapped = v.get<std::shared_ptr<const lang::Wrapped>>()) {
     if ((*wrapped)->kind == lang::Wrapped::Kind::Transform)
       return entry(lang::repr(v, in.context().pool()), (*wrapped)->doc());
-    if (!lang::written_function(v)) return text_of(in, (*wrapped)->function);
+    if (!lang::written_function(v)) return help_of(in, (*wrapped)->function);
   }
   if (const lang::Closure* closure = lang::written_function(v))
     return entry(lang::header(*closure->function),
@@ -124,26 +120,32 @@ std::string text_of(Interpreter& in, const Value& v) {
   return lang::repr(v, in.context().pool()) + "\n  a " + lang::kind_name(v) + "\n";
 }
 
+namespace {
+
 Value help(Interpreter& in, BoundArgs& a) {
   if (!a.given(0)) {
-    in.write("help(f) tells what a function does: help(matmul), help(print), help(nn.linear).\n");
+    in.write("help(f) tells what a function does: help(matmul), help(nn.linear); help(\"mesh\") of a word, help(\"average over \"\n             "devices\") finds what speaks of it.\n");
     return {};
   }
   if (!a[0].is_string()) {
-    in.write(text_of(in, a[0]));
+    in.write(help_of(in, a[0]));
     return {};
   }
-  const std::string& name = a[0].str();  // a name as text: an operation
-  const ir::OpDef* op = in.context().table().find(name);
-  if (op && !op->internal)
-    in.write(text_of(in, Value(op)));
-  else
-    in.fail("name", a.span, "there is no operation called \"" + name + "\"",
-            {"without quotes help knows all functions: help(" + name + ")"});
+  const std::string text = help_text(in, a[0].str());
+  if (text.empty())
+    in.fail("name", a.span, "nothing is called \"" + a[0].str() + "\" or speaks of it",
+            {"other words may find it: help(\"average over devices\")"});
+  in.write(text);
   return {};
 }
 
 }  // namespace
+
+const Example* example_of(std::string_view name) {
+  static const std::vector<Example> all = examples();
+  auto it = std::find_if(all.begin(), all.end(), [&](const Example& e) { return e.name == name; });
+  return it == all.end() ? nullptr : &*it;
+}
 
 std::vector<Example> examples() {
   std::vector<Example> out;
@@ -153,9 +155,11 @@ std::vector<Example> examples() {
     if (line.starts_with("=== "))
       group = line.substr(4);
     else if (line.starts_with("== "))
-      out.push_back({line.substr(3), group, {}, {}, {}, {}});
+      out.push_back({line.substr(3), group, {}, {}, {}, {}, {}});
     else if (out.empty())
       continue;
+    else if (line.starts_with("what: "))
+      out.back().what = line.substr(6);
     else if (line.starts_with("shapes: "))
       out.back().shapes = line.substr(8);
     else if (line.starts_with("gradient: "))
@@ -214,7 +218,7 @@ std::string reference_page(Interpreter& in) {
 }
 
 void register_help(Interpreter& in) {
-  in.define({"help", "help(f = none)", "Prints how a function is called and what it does.", help});
+  in.define({"help", "help(f = none)", "Prints how a function is called and what it does; of a text, what is called so or speaks of it.", help});
 }
 
 }  // namespace shard::stdlib

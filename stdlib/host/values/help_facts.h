@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "interpreter/ir/table.h"
+#include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::stdlib {
 
@@ -13,5 +14,10 @@ struct Facts {
   std::vector<std::string> layout;  // the same with one dimension split over an explicit axis
 };
 Facts facts_of(const ir::OpTable& table, const ir::OpDef& op);
+
+struct Example;
+const Example* example_of(std::string_view name);  // help.cpp; null where there is none
+// How a value is called and what it does; help.cpp.
+std::string help_of(lang::Interpreter& in, const lang::Value& v);
 
 }  // namespace shard::stdlib
