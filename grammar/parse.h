@@ -2,7 +2,9 @@
 // whatever the text: brackets nest 200 deep, unbracketed chains (`----x`, `else if`, `2**2**`) are limited alike.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "grammar/ast.h"

@@ -44,12 +44,13 @@ int help(const Arguments& a) {
 }  // namespace
 
 Command help_command() {
-  return {"help",
-          "What a function or a word does: shard help matmul; what speaks of some words: shard help average over devices",
-          {{"name", "A builtin, a word of the language, a module (nn), module.name, or some words", Option::Words},
-           {"--all", "The reference page of all builtins, as Markdown"}},
-          false,
-          help};
+  return {
+      "help",
+      "What a function or a word does: shard help matmul; what speaks of some words: shard help average over devices",
+      {{"name", "A builtin, a word of the language, a module (nn), module.name, or some words", Option::Words},
+       {"--all", "The reference page of all builtins, as Markdown"}},
+      false,
+      help};
 }
 
 }  // namespace shard::repl

@@ -12,9 +12,7 @@ using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The first call compiles where f is to be compiled, so it stands apart. Then as many as fit into a fifth of a second.
 Value time_of(Interpreter& in, BoundArgs& a) {

@@ -124,7 +124,9 @@ namespace {
 
 Value help(Interpreter& in, BoundArgs& a) {
   if (!a.given(0)) {
-    in.write("help(f) tells what a function does: help(matmul), help(nn.linear); help(\"mesh\") of a word, help(\"average over \"\n             "devices\") finds what speaks of it.\n");
+    in.write(
+        "help(f) tells what a function does: help(matmul), help(nn.linear); help(\"mesh\") of a word, help(\"average "
+        "over \"\n             " devices\") finds what speaks of it.\n");
     return {};
   }
   if (!a[0].is_string()) {
@@ -218,7 +220,8 @@ std::string reference_page(Interpreter& in) {
 }
 
 void register_help(Interpreter& in) {
-  in.define({"help", "help(f = none)", "Prints how a function is called and what it does; of a text, what is called so or speaks of it.", help});
+  in.define({"help", "help(f = none)",
+             "Prints how a function is called and what it does; of a text, what is called so or speaks of it.", help});
 }
 
 }  // namespace shard::stdlib

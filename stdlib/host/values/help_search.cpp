@@ -19,11 +19,21 @@ using lang::Value;
 
 // Words for one meaning, the one that documentation uses first.
 constexpr std::string_view kMeanings[][4] = {
-    {"mean", "average"},         {"sum", "add", "total", "reduce"}, {"split", "shard", "partition", "divide"},
-    {"device", "gpu", "core"},   {"random", "sample", "noise"},     {"derivative", "gradient", "grad"},
-    {"file", "disk"},            {"read", "load", "open"},          {"write", "save", "store"},
-    {"largest", "max", "maximum"}, {"smallest", "min", "minimum"},  {"layer", "module"},
-    {"layout", "sharding"},      {"collective", "communication", "communicate"}, {"gather", "collect"},
+    {"mean", "average"},
+    {"sum", "add", "total", "reduce"},
+    {"split", "shard", "partition", "divide"},
+    {"device", "gpu", "core"},
+    {"random", "sample", "noise"},
+    {"derivative", "gradient", "grad"},
+    {"file", "disk"},
+    {"read", "load", "open"},
+    {"write", "save", "store"},
+    {"largest", "max", "maximum"},
+    {"smallest", "min", "minimum"},
+    {"layer", "module"},
+    {"layout", "sharding"},
+    {"collective", "communication", "communicate"},
+    {"gather", "collect"},
 };
 
 // Lower case, without the endings of English, and by meaning.
@@ -41,8 +51,8 @@ std::string stem(std::string word) {
 }
 
 std::vector<std::string> stems(std::string_view text) {
-  static const std::set<std::string, std::less<>> kLittle = {"a",  "an", "and", "by", "for", "from", "how", "i",
-                                                             "in", "is", "it",  "of", "on",  "or",   "over", "the",
+  static const std::set<std::string, std::less<>> kLittle = {"a",  "an", "and",  "by",  "for",  "from",  "how",  "i",
+                                                             "in", "is", "it",   "of",  "on",   "or",    "over", "the",
                                                              "to", "do", "with", "all", "what", "along", "each"};
   std::vector<std::string> out;
   std::string word;
@@ -106,7 +116,8 @@ std::string in_modules(Interpreter& in, const std::string& name) {
   for (const std::string& module : public_modules())
     if (const auto value = module_value(in, module); value && value->fields())
       if (const Value* v = value->fields()->find(name))
-        out += "in the module " + module + ": `import " + module + "`, then " + module + "." + name + "\n" + help_of(in, *v);
+        out += "in the module " + module + ": `import " + module + "`, then " + module + "." + name + "\n" +
+               help_of(in, *v);
   return out;
 }
 
@@ -131,7 +142,8 @@ std::string about(Interpreter& in, const std::string& question) {
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   if (found.size() > kMost) found.resize(kMost);
   std::string out;
-  for (const auto& [score, e] : found) out += e.name + "\n  " + sentence(e.what.substr(e.what.find_first_not_of(' '))) + "\n";
+  for (const auto& [score, e] : found)
+    out += e.name + "\n  " + sentence(e.what.substr(e.what.find_first_not_of(' '))) + "\n";
   return out;
 }
 
