@@ -27,7 +27,9 @@ std::vector<std::string> builtin_functions(lang::Interpreter& in);  // the names
 std::string reference_page(lang::Interpreter& in);  // Markdown: all builtins, by the groups of the examples
 std::vector<std::string> public_modules();          // the names that scripts import: nn, optim, ...
 // What is known under this name: a builtin, a word of the language, nn or nn.linear; a name that stands in a module
-// alone (adam). Else what speaks of all these words ("average over devices"), a line each. Empty where nothing does.
-std::string help_text(lang::Interpreter& in, const std::string& topic);
+// alone (adam). Empty where nothing is.
+std::string help_named(lang::Interpreter& in, const std::string& name);
+// What speaks of all these words ("average over devices"), the nearest first. Empty where nothing does.
+std::string help_about(lang::Interpreter& in, const std::string& question);
 
 }  // namespace shard::stdlib

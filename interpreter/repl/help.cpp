@@ -1,6 +1,7 @@
 // shard help: what a builtin, a word, a module or a command does, or what speaks of some words; the reference page.
 #include <cstdio>
 
+#include "grammar/parse.h"
 #include "interpreter/repl/command.h"
 #include "stdlib/stdlib.h"
 
@@ -26,15 +27,18 @@ int help(const Arguments& a) {
   }
   int status = 0;
   const int stopped = guarded(in, [&] {
-    const std::string text = stdlib::help_text(in, topic);
-    write_out(text);
     const bool command = find_command(topic) != nullptr;
+    std::string text = stdlib::help_named(in, topic);
+    if (text.empty() && !command) text = stdlib::help_about(in, topic);
+    write_out(text);
     if (command)
       write_out((text.empty() ? "" : "\n") + ("`" + topic + "` is a command of the program") +
                 (text.empty() ? "" : " too") + ": `shard " + topic + " --help` tells of it.\n");
     if (!text.empty() || command) return;
     std::fprintf(stderr, "error: nothing is called '%s' or speaks of it\n", topic.c_str());
-    if (const auto near = grammar::near_miss(topic, stdlib::builtin_functions(in)))
+    std::vector<std::string> names = stdlib::builtin_functions(in);
+    for (std::string_view word : grammar::all_keywords()) names.emplace_back(word);
+    if (const auto near = grammar::near_miss(topic, names))
       std::fprintf(stderr, "note: did you mean `shard help %s`?\n", near->c_str());
     status = 1;
   });

@@ -55,7 +55,7 @@ int TestReport::count(TestResult::Status status) const {
 }
 
 void TestReport::add(TestResult r) {
-  constexpr const char* kWords[] = {"ok      ", "FAIL    ", "skipped ", "not run "};
+  constexpr const char* kWords[] = {"ok   ", "FAIL ", "skip ", "not run "};
   const bool timed = r.status == TestResult::Passed || r.status == TestResult::Failed;
   write_out(kWords[r.status] + title(r) + (timed ? " (" + seconds_text(r.seconds) + " s)" : "") + "\n");
   flush_out();

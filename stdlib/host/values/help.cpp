@@ -125,15 +125,16 @@ namespace {
 Value help(Interpreter& in, BoundArgs& a) {
   if (!a.given(0)) {
     in.write(
-        "help(f) tells what a function does: help(matmul), help(nn.linear); help(\"mesh\") of a word, help(\"average "
-        "over \"\n             " devices\") finds what speaks of it.\n");
+        "help(f) tells what a function does: help(matmul), help(nn.linear); help(\"mesh\") of a word, and\n"
+        "help(\"average over devices\") finds what speaks of it.\n");
     return {};
   }
   if (!a[0].is_string()) {
     in.write(help_of(in, a[0]));
     return {};
   }
-  const std::string text = help_text(in, a[0].str());
+  std::string text = help_named(in, a[0].str());
+  if (text.empty()) text = help_about(in, a[0].str());
   if (text.empty())
     in.fail("name", a.span, "nothing is called \"" + a[0].str() + "\" or speaks of it",
             {"other words may find it: help(\"average over devices\")"});

@@ -40,7 +40,7 @@ constexpr std::string_view kMeanings[][4] = {
 std::string stem(std::string word) {
   for (std::string_view ending : {"ing", "es", "ed", "s"})
     if (word.size() > ending.size() + 3 && word.ends_with(ending)) {
-      word.resize(word.size() - ending.size());
+      word.erase(word.size() - ending.size());
       break;
     }
   if (word.size() > 3 && word.ends_with("e")) word.pop_back();
@@ -66,7 +66,7 @@ std::vector<std::string> stems(std::string_view text) {
   return out;
 }
 
-struct Entry {
+struct Named {
   std::string name, what;
 };
 
@@ -83,11 +83,12 @@ std::optional<Value> module_value(Interpreter& in, const std::string& name) {
 }
 
 // Everything that has a name: words, builtins, functions of modules.
-std::vector<Entry> entries(Interpreter& in) {
-  std::vector<Entry> out;
+std::vector<Named> entries(Interpreter& in) {
+  std::vector<Named> out;
   for (const Example& e : examples())
     if (!e.what.empty()) out.push_back({e.name, e.what});
   for (const std::string& name : builtin_functions(in)) {
+    if (std::any_of(out.begin(), out.end(), [&](const Named& e) { return e.name == name; })) continue;
     const std::string text = help_of(in, *in.builtin(name));
     const std::size_t line = text.find('\n');
     std::size_t end = text.find("\n  shapes:");
@@ -121,11 +122,13 @@ std::string in_modules(Interpreter& in, const std::string& name) {
   return out;
 }
 
-std::string about(Interpreter& in, const std::string& question) {
+}  // namespace
+
+std::string help_about(Interpreter& in, const std::string& question) {
   const std::vector<std::string> asked = stems(question);
   if (asked.empty()) return {};
-  std::vector<std::pair<int, Entry>> found;
-  for (Entry& e : entries(in)) {
+  std::vector<std::pair<int, Named>> found;
+  for (Named& e : entries(in)) {
     const auto named = stems(e.name), told = stems(e.what), first = stems(sentence(e.what));
     int score = 0;
     const bool all = std::all_of(asked.begin(), asked.end(), [&](const std::string& w) {
@@ -147,9 +150,7 @@ std::string about(Interpreter& in, const std::string& question) {
   return out;
 }
 
-}  // namespace
-
-std::string help_text(Interpreter& in, const std::string& topic) {
+std::string help_named(Interpreter& in, const std::string& topic) {
   if (std::string word = word_of_language(topic); !word.empty()) return word;
   if (const auto v = in.builtin(topic)) return help_of(in, *v);
   const std::size_t dot = topic.find('.');
@@ -158,8 +159,7 @@ std::string help_text(Interpreter& in, const std::string& topic) {
     const Value* member = module->fields() ? module->fields()->find(topic.substr(dot + 1)) : nullptr;
     if (member) return help_of(in, *member);
   }
-  if (std::string text = in_modules(in, topic); !text.empty()) return text;
-  return about(in, topic);
+  return in_modules(in, topic);
 }
 
 }  // namespace shard::stdlib
