@@ -5,7 +5,8 @@
 
 namespace shard::grammar {
 
-Source::Source(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
+Source::Source(std::string name, std::string text, int first_line)
+    : name_(std::move(name)), text_(std::move(text)), before_(first_line - 1) {
   starts_.push_back(0);
   for (std::size_t i = 0; i < text_.size(); ++i) {
     if (text_[i] == '\n') starts_.push_back(static_cast<std::uint32_t>(i + 1));
@@ -21,10 +22,11 @@ Position Source::position(std::uint32_t offset) const {
     if ((static_cast<unsigned char>(text_[i]) & 0xC0) != 0x80)
       ++column;  // bytes that continue a code point do not count
   }
-  return {static_cast<int>(next - starts_.begin()), column};
+  return {static_cast<int>(next - starts_.begin()) + before_, column};
 }
 
 std::string_view Source::line(int number) const {
+  number -= before_;
   if (number < 1 || static_cast<std::size_t>(number) > starts_.size()) return {};
   const std::size_t start = starts_[static_cast<std::size_t>(number - 1)];
   std::size_t end = text_.find('\n', start);
@@ -33,8 +35,8 @@ std::string_view Source::line(int number) const {
   return std::string_view(text_).substr(start, end - start);
 }
 
-std::uint32_t SourceMap::add(std::string name, std::string text) {
-  sources_.push_back(std::make_unique<Source>(std::move(name), std::move(text)));
+std::uint32_t SourceMap::add(std::string name, std::string text, int first_line) {
+  sources_.push_back(std::make_unique<Source>(std::move(name), std::move(text), first_line));
   return static_cast<std::uint32_t>(sources_.size());
 }
 

@@ -25,7 +25,7 @@ struct Position {
 
 class Source {
  public:
-  Source(std::string name, std::string text);
+  Source(std::string name, std::string text, int first_line = 1);  // the number of its first line
   const std::string& name() const { return name_; }
   const std::string& text() const { return text_; }
   Position position(std::uint32_t offset) const;
@@ -33,12 +33,13 @@ class Source {
 
  private:
   std::string name_, text_;
+  int before_;                         // lines that stand before it
   std::vector<std::uint32_t> starts_;  // offset at which each line begins
 };
 
 class SourceMap {
  public:
-  std::uint32_t add(std::string name, std::string text);  // the id to put into spans
+  std::uint32_t add(std::string name, std::string text, int first_line = 1);  // the id to put into spans
   const Source& at(std::uint32_t id) const { return *sources_.at(id - 1); }
   bool has(std::uint32_t id) const { return id >= 1 && id <= sources_.size(); }
   std::string_view text(const Span& s) const;  // what the span covers

@@ -2,6 +2,7 @@
 #include "interpreter/repl/editor.h"
 
 #include <histedit.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,6 +72,10 @@ class Terminal : public Editor {
   }
 
   bool interactive() const override { return true; }
+  bool has_more() const override {  // of a paste: the lines behind wait in the terminal
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    return poll(&input, 1, 0) > 0 && (input.revents & POLLIN);
+  }
 
  private:
   static Terminal& self(EditLine* e) {
@@ -128,6 +133,7 @@ class Piped : public Editor {
   }
   void remember(const std::string&) override {}
   bool interactive() const override { return false; }
+  bool has_more() const override { return !std::cin.eof(); }
 };
 
 }  // namespace

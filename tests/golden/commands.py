@@ -134,4 +134,34 @@ def help_knows_words_and_meanings():
     check(p.returncode == 1 and 'did you mean `shard help shard' in p.stderr, 'near miss', p)
 
 
+@case
+def the_repl_shows_types_with_layouts_first():
+    p = shard('repl', text='mesh m = (@data: 4, @model: 2)\nlet x = shard arange(8.0).reshape([4, 2]) as P(@data)\nx\nx.sum(axis: 1)\n{w: x, b: 1.5}\n_.b * 2\n:type (x, 1)\n:mesh\n:vars\nones([40, 2])\n')
+    check(p.returncode == 0 and p.stdout == ('f32[4@data,2]\n[[0. 1.]\n [2. 3.]\n [4. 5.]\n [6. 7.]]\nf32[4@data]  [ 1.  5.  9. 13.]\n{w: f32[4@data,2], b: f32[]}\n3.0\n(f32[4@data,2], i32[])\n'
+          '@data: 4, @model: 2\nm: mesh\nx: f32[4@data,2]\nf32[40,2]\n[[1. 1.]\n [1. 1.]\n [1. 1.]\n [1. 1.]\n ... 33 lines more: print shows them\n [1. 1.]\n [1. 1.]\n [1. 1.]]\n'), 'shows', p)
+
+
+@case
+def the_repl_numbers_lines_and_takes_those_that_go_on():
+    p = shard('repl', text='let x = arange(3.0)\nlet y = x\n  .sum()\ny |> sqrt\nif y > 100 { "a" }\nelse { "b" }\n1 + nothing\n')
+    check(p.stdout == 'f32[]  1.7320508\n"b"\n' and 'repl:7:5: error' in p.stderr and p.returncode == 1, 'lines', p)
+
+
+@case
+def the_repl_has_commands():
+    path = os.path.join(folder(), 'kept.shard')
+    p = shard('repl', text=f'fn f(x) = x + 1\n1 + nothing\nf(1)\n:save {path}\n:time f(1)\n?f\nrelu?\n:type\n:comm 3\n')
+    with open(path) as kept: check(kept.read() == 'fn f(x) = x + 1\nf(1)\n', 'keeps what went well')
+    check('2 entries in' in p.stdout and 'best ' in p.stdout and 'fn f(x)' in p.stdout and 'relu(x)' in p.stdout and ':type takes EXPR' in p.stdout and 'takes a call' in p.stdout, 'commands', p)
+    p = shard('repl', text=f':load {path}\nf(4)\n:reload\nmesh m = (@X: 8)\nlet x = shard arange(8.0) as P(@X)\n:comm sum(x)\n:explain sum(x)\n:load /no/file\n')
+    check(p.stdout.startswith('5\n{psum: {count: 1, bytes: 4}}\n') and 'communicates  1 psum' in p.stdout and 'cannot read' in p.stderr, 'loads', p)
+
+
+@case
+def the_repl_completes_what_fits():
+    shown, status, home = cli.terminal([b'import nn\n', b'nn.lin\t(2, 3).specs\n', b'sum(ones([2, 3]), ax\t 1).shape\n', b'fn scale(x, factor) = x * factor\n', b'scale(2, fac\t 21)\n', b'import opt\t\n', b'"opened"\n', b'nn.che\t\n'])
+    for text in ('w: P()', '(2,)', '42', 'opened'):
+        check(text in shown, f'"{text}" is not in: {shown}')
+    check('nn.check_' not in shown, f'helpers are shown: {shown}')
+
 if __name__ == '__main__': sys.exit(cli.main())

@@ -183,7 +183,9 @@ Value Impl::eval(const Expr& e) {
       for (const Word& w : as<AxisLit>(e).names) axis->names.push_back(w.text);
       return Value(std::shared_ptr<const Axis>(std::move(axis)));
     }
-    case kExpr<HoleLit>: fail("form", e.span, "`_` means something only in specs, sizes and rules");
+    case kExpr<HoleLit>:
+      if (auto last = in.global("_")) return *last;  // of a REPL: the last value
+      fail("form", e.span, "`_` means something only in specs, sizes and rules");
     case kExpr<OpenLit>: fail("form", e.span, "`?` means something only in specs");
     case kExpr<SpecLit>: return eval_spec(*this, as<SpecLit>(e));
     case kExpr<TypeLit>: return eval_type(*this, e, as<TypeLit>(e));

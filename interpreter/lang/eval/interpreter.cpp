@@ -98,12 +98,12 @@ Value Interpreter::run(std::string name, std::string text) {
   });
 }
 
-Value Interpreter::enter(std::string text) {
+Value Interpreter::enter(std::string text, int line) {
   return entered(*impl_, [&] {
     ModuleEnv& scope = lasting_scope(impl_->modules);
     scope.name = "repl";
     scope.uses_all = true;
-    Value out = run_module(*impl_, impl_->modules.lasting, sources_.add("repl", std::move(text)), false);
+    Value out = run_module(*impl_, impl_->modules.lasting, sources_.add("repl", std::move(text), line), false);
     impl_->poll({});
     return out;
   });

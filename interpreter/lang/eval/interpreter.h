@@ -66,7 +66,7 @@ class Interpreter {
   // ---- running. Errors are grammar::Error with the calls that led there. A run ends early where the pool's Stop says
   // so (runtime/array/stop.h): Error("interrupt"), or of the limit that was reached.
   Value run(std::string name, std::string text);  // a module's top level; the value of its last expression, or none
-  Value enter(std::string text);                  // one REPL entry, in a scope that stays
+  Value enter(std::string text, int line = 1);    // one REPL entry, in a scope that stays; `line`: of its first line
   Value continue_with(std::string name, std::string text);  // a script in that scope: like run, but globals stay
   Value call(const Value& f, std::vector<CallArg> args, grammar::Span span);
   Value call(const Value& f, std::vector<Value> args, grammar::Span span = {});

@@ -1,0 +1,67 @@
+// The read-eval-print loop: collects lines until they make an entry, runs it in a scope that stays, shows its value,
+// and survives errors and Ctrl-C. Commands for the loop itself begin with a colon (repl_commands.cpp).
+#pragma once
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grammar/ast.h"
+#include "interpreter/repl/command.h"
+#include "interpreter/repl/editor.h"
+
+namespace shard::repl {
+
+class Loop {
+ public:
+  explicit Loop(const Settings& settings);
+  int go();  // the exit status
+
+ private:
+  // A command for the loop: its names, the first of which is told, what stands behind it, and what it does.
+  struct Colon {
+    std::vector<std::string_view> names;
+    std::string_view operand, what;
+    bool (Loop::*run)(const std::string& operand);  // false: leave
+  };
+  static const std::vector<Colon>& colons();
+
+  lang::Interpreter& in() { return machine_->interpreter(); }
+  std::optional<std::string> line(const std::string& prompt);
+  std::optional<std::string> read();
+  bool goes_on(const std::string& entry);
+  bool unfinished(const std::string& entry);
+  void note_names(const grammar::Stmt& s);  // for completion
+  void note_pattern(const grammar::Pattern& p);
+  std::vector<std::string> complete(const std::string& before);
+  bool evaluate(const std::string& entry);  // and shows the value
+  bool guarded_run(const std::function<void()>& body);
+  std::string call_of(const std::string& function, const std::string& expression);
+
+  // ---- commands: false where the loop is to be left
+  bool command(const std::string& text);
+  bool quit(const std::string&);
+  bool help(const std::string& topic);
+  bool type(const std::string& expression);
+  bool time(const std::string& expression);
+  bool explain(const std::string& call);
+  bool comm(const std::string& call);
+  bool mesh(const std::string&);
+  bool vars(const std::string&);
+  bool load(const std::string& path);
+  bool reload(const std::string&);
+  bool edit(const std::string&);
+  bool save(const std::string& path);
+
+  std::unique_ptr<embed::Machine> machine_;
+  std::set<std::string> names_;
+  std::unique_ptr<Editor> editor_;
+  std::optional<std::string> ahead_;  // a line that was read to see whether the entry goes on
+  int lines_ = 0, first_line_ = 1;    // lines read, and the first of the entry
+  std::vector<std::string> kept_;     // entries that went well
+  std::string last_entry_, loaded_;
+};
+
+}  // namespace shard::repl
