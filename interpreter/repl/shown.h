@@ -8,7 +8,8 @@
 namespace shard::repl {
 
 std::string shown(lang::Interpreter& in, const lang::Value& v);
-// "f32[8@data,4]" with the layout that an array has, on automatic axes too; "{w: f32[4], b: f32[]}"; of numbers as typeof.
+// "f32[8@data,4]" with the layout that an array has, on automatic axes too; "{w: f32[4], b: f32[]}"; of numbers as
+// typeof.
 std::string type_shown(lang::Interpreter& in, const lang::Value& v);
 
 }  // namespace shard::repl

@@ -184,7 +184,8 @@ Value Impl::eval(const Expr& e) {
       return Value(std::shared_ptr<const Axis>(std::move(axis)));
     }
     case kExpr<HoleLit>:
-      if (auto last = in.global("_")) return *last;  // of a REPL: the last value
+      if (modules.lasting && modules.main == modules.lasting)
+        if (auto last = in.global("_")) return *last;  // of a REPL: the last value
       fail("form", e.span, "`_` means something only in specs, sizes and rules");
     case kExpr<OpenLit>: fail("form", e.span, "`?` means something only in specs");
     case kExpr<SpecLit>: return eval_spec(*this, as<SpecLit>(e));
