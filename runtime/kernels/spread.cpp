@@ -1,53 +1,66 @@
-// Spreading work by oneTBB. ThreadSanitizer does not see inside that library: it is told what happens before what.
+// Spreading work by oneTBB. ThreadSanitizer cannot see inside that library: for it, by plain threads.
 #include "runtime/kernels/spread.h"
-
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 
 #if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+#else
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 #endif
 
 namespace shard::runtime {
 namespace {
 
-void happens_before([[maybe_unused]] void* what) {
 #if defined(__SANITIZE_THREAD__)
-  __tsan_release(what);
-#endif
+template <class F>
+void each_piece(std::int64_t pieces, F f) {
+  std::atomic<std::int64_t> next{0};
+  std::exception_ptr error;
+  std::mutex mutex;
+  const auto work = [&] {
+    try {
+      for (std::int64_t i = next++; i < pieces; i = next++) f(i);
+    } catch (...) {
+      const std::scoped_lock lock(mutex);
+      error = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::int64_t t = 1; t < std::min<std::int64_t>(pieces, 4); ++t) threads.emplace_back(work);
+  work();
+  for (std::thread& t : threads) t.join();
+  if (error) std::rethrow_exception(error);
 }
-void happens_after([[maybe_unused]] void* what) {
-#if defined(__SANITIZE_THREAD__)
-  __tsan_acquire(what);
-#endif
+#else
+template <class F>
+void each_piece(std::int64_t pieces, F f) {
+  tbb::parallel_for(
+      tbb::blocked_range<std::int64_t>(0, pieces, 1),
+      [=](const tbb::blocked_range<std::int64_t>& r) {
+        for (std::int64_t i = r.begin(); i != r.end(); ++i) f(i);
+      },
+      tbb::simple_partitioner());
 }
+#endif
 
 }  // namespace
 
 void spread_pieces(std::int64_t count, std::int64_t grain, void (*piece)(void*, std::int64_t, std::int64_t),
                    void* context, const Stop* stop) {
   grain = std::max<std::int64_t>(grain, 1);
-  const std::int64_t pieces = (count + grain - 1) / grain;
   std::atomic<bool> ended{false};
-  char begun = 0, done = 0;
-  happens_before(&begun);
-  tbb::parallel_for(
-      tbb::blocked_range<std::int64_t>(0, pieces, 1),
-      [=, &ended, &begun, &done](const tbb::blocked_range<std::int64_t>& r) {
-        happens_after(&begun);
-        for (std::int64_t i = r.begin(); i != r.end(); ++i) {
-          if (stop && stop->due()) {
-            ended.store(true, std::memory_order_relaxed);
-            break;
-          }
-          piece(context, i * grain, std::min(count, (i + 1) * grain));
-        }
-        happens_before(&done);
-      },
-      tbb::simple_partitioner());
-  happens_after(&done);
+  each_piece((count + grain - 1) / grain, [=, &ended](std::int64_t i) {
+    if (ended.load(std::memory_order_relaxed)) return;
+    if (stop && stop->due())
+      ended.store(true, std::memory_order_relaxed);
+    else
+      piece(context, i * grain, std::min(count, (i + 1) * grain));
+  });
   if (ended.load(std::memory_order_relaxed)) stop->raise();
 }
 
