@@ -15,6 +15,10 @@ runtime::AxisSet undeclared_axes(const Type& local, const Layout& spec, runtime:
 std::string undeclared_message(const std::string& subject, const Type& local, const Layout& spec,
                                runtime::AxisSet undeclared, const std::string& value = "x");
 
+// The nodes that brought the pieces of all devices along `axes` together, where a value varies along them for no other
+// reason: it is the same on every device, and its type does not say so. Empty where it may really differ.
+std::vector<const Node*> joined_everywhere(const Graph& g, Var v, runtime::AxisSet axes);
+
 // Attributes of the cast that types a value as varying along further axes.
 Attrs to_varying(runtime::AxisSet axes, runtime::MeshRef mesh);
 

@@ -72,7 +72,12 @@ class ManualCall {
   void collect(const Value& v, const Value& spec, const Written& written, const EachLeaf& each);
   trace::Tensor laid_out(const Value& v, const Value& spec, const Written& written, std::size_t position,
                          std::vector<ir::Layout>& layouts);
-  void check_varying(const runtime::Type& type, const ir::Layout& layout, const Written& written, std::size_t position);
+  void check_varying(const trace::Tensor& t, const ir::Layout& layout, const Written& written, std::size_t position);
+
+  void sum_or_name(grammar::Diagnostic& d, const runtime::Type& type, const ir::Layout& layout,
+                   runtime::AxisSet undeclared, const Written& written, std::size_t position);
+  void say_the_same(grammar::Diagnostic& d, const runtime::Type& type, const ir::Layout& layout,
+                    runtime::AxisSet undeclared, const std::vector<const ir::Node*>& joins, std::size_t position);
 
   // ---- both. `what`: "argument" or "result".
   std::string subject(const char* what, std::size_t position) const;  // "argument 0 (`x`) of f"

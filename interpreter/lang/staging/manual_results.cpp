@@ -61,7 +61,7 @@ Tensor ManualCall::laid_out(const Value& v, const Value& spec, const Written& wr
     impl_.fail("spec", span, "the result of " + body_.name + " has no spec",
                {"say how the pieces are put together: `-> P(@X)`, or `-> P()` where all are the same"});
   ir::Layout layout = layout_for(spec, t.type(), "result", position, nullptr, span);
-  if (body_.specs.check) check_varying(t.type(), layout, written, position);
+  if (body_.specs.check) check_varying(t, layout, written, position);
   if (const AxisSet missing = layout.sharding.split_axes() - t.type().varying; !missing.empty())
     t = ctx_.apply1(*ctx_.table().core().pcast, {t}, ir::to_varying(missing, inner_));
   layouts.push_back(std::move(layout));
@@ -69,16 +69,30 @@ Tensor ManualCall::laid_out(const Value& v, const Value& spec, const Written& wr
 }
 
 // A result whose spec leaves out an axis is promised to be the same along it.
-void ManualCall::check_varying(const Type& type, const ir::Layout& layout, const Written& written,
+void ManualCall::check_varying(const Tensor& t, const ir::Layout& layout, const Written& written,
                                std::size_t position) {
+  const Type& type = t.type();
   const AxisSet undeclared = ir::undeclared_axes(type, layout, taken_);
   if (undeclared.empty()) return;
-  const std::string value = written.value ? text_at(in_.sources(), written.value->span) : "x";
-  const std::string sum = "psum(" + value + ", " + ir::axes_text(*inner_, undeclared.list()) + ")";
-  const bool short_enough = sum.size() < 60 && sum.find('\n') == std::string::npos;
   grammar::Diagnostic d;
   d.code = "varying";
   d.span = written.span(span_);
+  const std::vector<const ir::Node*> joins =
+      t.traced() ? ir::joined_everywhere(t.frame()->builder.graph(), t.var(), undeclared)
+                 : std::vector<const ir::Node*>{};
+  if (joins.empty())
+    sum_or_name(d, type, layout, undeclared, written, position);
+  else
+    say_the_same(d, type, layout, undeclared, joins, position);
+  throw grammar::Error(std::move(d));
+}
+
+// It may differ: it is summed, or its pieces are put together.
+void ManualCall::sum_or_name(grammar::Diagnostic& d, const Type& type, const ir::Layout& layout, AxisSet undeclared,
+                             const Written& written, std::size_t position) {
+  const std::string value = written.value ? text_at(in_.sources(), written.value->span) : "x";
+  const std::string sum = "psum(" + value + ", " + ir::axes_text(*inner_, undeclared.list()) + ")";
+  const bool short_enough = sum.size() < 60 && sum.find('\n') == std::string::npos;
   d.message = ir::undeclared_message(subject("result", position), type, layout, undeclared, short_enough ? value : "x");
   if (written.value) d.fixes.push_back({"sum it over the devices", written.value->span, sum});
   runtime::Sharding named = layout.sharding;
@@ -88,7 +102,22 @@ void ManualCall::check_varying(const Type& type, const ir::Layout& layout, const
     whole->axes = undeclared.list();
     d.fixes.push_back({"or put the pieces together", written.spec->span, runtime::to_string(*inner_, named)});
   }
-  throw grammar::Error(std::move(d));
+}
+
+// Every device has gathered all pieces: only the type does not know that they are the same (a sum would count them once
+// a device).
+void ManualCall::say_the_same(grammar::Diagnostic& d, const Type& type, const ir::Layout& layout, AxisSet undeclared,
+                              const std::vector<const ir::Node*>& joins, std::size_t position) {
+  d.message = subject("result", position) + " is " + runtime::to_string(type) + ": " + std::string(joins[0]->op->name) +
+              " gives every device the same pieces along " + ir::axes_text(*inner_, undeclared.list()) +
+              ", but its type does not say so, and the spec " + runtime::to_string(*layout.mesh, layout.sharding) +
+              " promises it: write `to: \"same\"` there";
+  for (const ir::Node* n : joins) {
+    std::string call = text_at(in_.sources(), n->span);
+    if (!call.ends_with(")") || call.find("to:") != std::string::npos) continue;
+    call.insert(call.size() - 1, ", to: \"same\"");
+    d.fixes.push_back({"say that it is the same everywhere", n->span, std::move(call)});
+  }
 }
 
 }  // namespace shard::lang
