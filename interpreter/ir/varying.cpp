@@ -34,7 +34,7 @@ std::vector<const Node*> joined_everywhere(const Graph& g, Var v, AxisSet axes) 
     const Node* n = made[static_cast<std::size_t>(at.id)];
     if (!n || !n->regions.empty()) return {};
     const Collective* c = n->op->comm ? &*n->op->comm : nullptr;
-    if (!c) {
+    if (!c || (!c->communicates() && !c->split && !c->place)) {  // a cast moves nothing
       open.insert(open.end(), n->inputs.begin(), n->inputs.end());
       continue;
     }

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Every error of layouts names a way out that can be pasted, and it does fix the error: each program here has one such error, each fix that
 `shard check --json` suggests for it is applied to the text, and what comes out must run.   fixes.py SHARD   closes with "N passed, N failed"
-A fix may uncover a second error of the program only where the program says so (`then`).
+What it computes must be what was meant: the numbers of the program as it stands on automatic axes, where every layout is taken, or of MEANT.
 """
-import json, os, subprocess, sys, tempfile
+import json, math, os, re, subprocess, sys, tempfile
 
 SHARD = os.path.abspath(sys.argv[1])
 HEAD = 'mesh e = (@X: 2, @Y: 4) explicit\n'
-SETUP = HEAD + '''let x = shard ones([8, 16]) as P(@X, @Y)
-let rows = shard ones([8, 16]) as P(@X)
-let columns = shard ones([8, 16]) as P(_, @X)
-let w = shard ones([16, 4]) as P(@Y)
+SETUP = HEAD + '''let x = shard 1.5 + sin(arange(128.0)).reshape([8, 16]) as P(@X, @Y)
+let rows = shard 1.5 + cos(arange(128.0)).reshape([8, 16]) as P(@X)
+let columns = shard 2.0 + sin(2.0 * arange(128.0)).reshape([8, 16]) as P(_, @X)
+let w = shard 1.0 + cos(arange(64.0)).reshape([16, 4]) as P(@Y)
 let ids = shard array([0, 1, 2, 3, 0, 1, 2, 3]) as P(@X)
 let pending = einsum("ij,jk->ik", x, w, out: P(@X, unreduced: @Y))
 let free = shard ones([8, 4]) as P(reduced: @Y)
@@ -131,6 +131,10 @@ PROGRAMS = {
     'annotation of the result of a block': 'jit fn f(a) -> P(@X) {\n  let b = a * 2.0\n  b\n}\nlet z = f(columns)',
     'manual, an argument': 'manual fn f(a: P(@X)) -> P(@X) = a * 2.0\nlet z = f(columns)',
     'manual, a result that varies': 'manual fn f(a: P(@X)) -> P() = sum(a)\nlet z = f(rows)',
+    'manual, a gathered result': 'manual fn f(a: P(@X)) -> P() = all_gather(a, @X, tiled: true)\nlet z = f(rows)',
+    'manual, gathered and used': 'manual fn f(a: P(@X)) -> P() {\n  let g = all_gather(a, @X, tiled: true)\n  g * 2.0\n}\nlet z = f(rows)',
+    'manual, gathered as a method': 'manual fn f(a: P(@X)) -> P() = a.all_gather(@X, tiled: true)\nlet z = f(rows)',
+    'manual, gathered and not': 'manual fn f(a: P(@X)) -> P() = sum(all_gather(a, @X, tiled: true)) * sum(a)\nlet z = f(rows)',
     'manual, a result in a tuple': 'manual fn f(a: P(@X)) -> (P(), P(@X)) = (sum(a), a)\nlet z = f(rows)',
     'manual, the carry of scan': 'manual fn f(a: P(@X)) -> P(@X) = scan(fn(c, _) = (c + a, none), zeros([4, 16]), none, length: 3)[0]\nlet z = f(rows)',
     'manual, the carry of scan, a tuple': 'manual fn f(a: P(@X)) -> P(@X) {\n  let (b, n) = scan(fn((b, n), _) = ((b + a, n + 1), none), (zeros([4, 16]), 0), none, length: 3)[0]\n  b\n}\nlet z = f(rows)',
@@ -144,6 +148,33 @@ PROGRAMS = {
     'shard, an unknown axis': 'let z = shard ones([8]) as P(@x)',
 }
 NO_FIX = set()
+# What a program means whose words have no meaning on automatic axes.
+MEANT = {
+    'manual, a result that varies': 'let z = sum(rows)',
+    'manual, a result in a tuple': 'let z = (sum(rows), rows)',
+    'manual, a gathered result': 'let z = rows',
+    'manual, gathered and used': 'let z = rows * 2.0',
+    'manual, gathered as a method': 'let z = rows',
+    'manual, gathered and not': 'let z = sum(rows) ** 2',
+}
+NUMBER = re.compile(r'-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf\b|nan\b)')
+
+
+def run(text):
+    path = os.path.join(tempfile.mkdtemp(), 'case.shard')
+    with open(path, 'w', encoding='utf-8') as f: f.write(text)
+    return subprocess.run([SHARD, 'run', path], capture_output=True, text=True, timeout=60)
+
+
+def meant(name, body):
+    """The numbers of z as the user meant it; None where automatic axes have no such program."""
+    plain = re.sub(r',? ?(?:unreduced|reduced|kind): (?:@\w+|"\w+")', '', SETUP + MEANT.get(name, body)).replace(') explicit', ')')
+    p = run(plain + '\nprint(z)\n')
+    return [float(n) for n in NUMBER.findall(p.stdout)] if p.returncode == 0 else None
+
+
+def close(got, want):
+    return len(got) == len(want) and all(a == b or math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-4) for a, b in zip(got, want))
 
 
 def check(text):
@@ -164,7 +195,7 @@ def applied(text, fix):
 
 
 def main():
-    failed = fixes = 0
+    failed = fixes = compared = 0
     wanted = sys.argv[2:]
     for name, body in PROGRAMS.items():
         if wanted and name not in wanted: continue
@@ -173,6 +204,7 @@ def main():
             errors, path = check(text)
             if len(errors) != 1: raise AssertionError(f'{len(errors)} errors: ' + '; '.join(e['message'] for e in errors))
             if not errors[0]['fixes'] and name not in NO_FIX: raise AssertionError('no fix for: ' + errors[0]['message'] + f" [{errors[0]['code']}]")
+            truth = meant(name, body)
             for fix in errors[0]['fixes']:
                 fixes += 1
                 fixed = applied(text, fix)
@@ -180,11 +212,15 @@ def main():
                 p = subprocess.run([SHARD, 'run', path], capture_output=True, text=True, timeout=60)
                 changed = '\n'.join(l for l in fixed.split('\n') if l not in text.split('\n'))
                 if p.returncode != 0: raise AssertionError(f'the fix "{fix["replacement"]}" does not fix it: {changed}\n{p.stderr[:400]}')
+                if truth is not None and not fix['advice'].startswith('or '):
+                    got = [float(n) for n in NUMBER.findall(run(fixed + 'print(z)\n').stdout)]
+                    compared += 1
+                    if not close(got, truth): raise AssertionError(f'the fix "{fix["replacement"]}" gives {got[:8]}, and {truth[:8]} is meant: {changed}')
                 if os.environ.get('VERBOSE'): print(f'{name}: {changed}')
         except AssertionError as e:
             failed += 1
             print(f'FAIL {name}: {e}')
-    print(f'{fixes} fixes applied')
+    print(f'{fixes} fixes applied, {compared} of them compared with what was meant')
     print(f'{len(PROGRAMS) - failed} passed, {failed} failed')
     return 1 if failed else 0
 
