@@ -24,6 +24,8 @@ void install(lang::Interpreter& in) {
   register_visualize(in);
   register_help(in);
   register_files(in);
+  register_load_save(in);
+  register_checkpoints(in);
   register_batches(in);
   register_training_log(in);
   register_from_blocks(in);

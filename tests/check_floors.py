@@ -38,7 +38,7 @@ ROOMS = {
         'fixes': ('names', 'values', 'report', 'eval', 'index', 'layouts', 'staging'),   # eval knows them only as
         'check': ('names', 'values', 'report', 'eval', 'index', 'layouts', 'staging'),   # interfaces (eval/hooks.h)
     },
-    'stdlib/host': {'': (), 'files': ('',), 'values': ('',), 'devices': ('',), 'transforms': ('', 'devices')},
+    'stdlib/host': {'': (), 'files': ('',), 'storage': ('', 'files'), 'values': ('',), 'devices': ('',), 'transforms': ('', 'devices')},
     'stdlib/ops': {'': ('control', 'moving', 'products'), 'control': ('',), 'moving': ('',), 'products': ('', 'moving')},
     'grammar': {'': ('advice',), 'advice': ('',)},
 }
@@ -56,7 +56,7 @@ DOORS = {
 SHUT = {
     'interpreter/lang/check': ('interpreter/repl',),
 }
-HEAVY = re.compile(r'#include <(boost/|Eigen/|tbb/|oneapi/|zlib|catch2/|CLI/|histedit|editline)')
+HEAVY = re.compile(r'#include <(boost/|Eigen/|tbb/|oneapi/|nlohmann/|zlib|catch2/|CLI/|histedit|editline)')
 INCLUDE = re.compile(r'#include "([^"]+)"')
 
 

@@ -99,15 +99,17 @@ ArrayRef to_host(Pool& pool, const ArrayRef& array) {
   if (pending == 0) {
     copy(blocks, target);
   } else {
-    const Pending p = a->layout.pending;
-    const bool truth = a->type.dtype == DType::Bool;
-    const Reduce op = p == Pending::Max   ? Reduce::Max
-                      : p == Pending::Min ? Reduce::Min
-                      : truth             ? Reduce::Or
-                                          : Reduce::Sum;
-    reduce_blocks(op, blocks, pending, target);
+    join_terms(a->layout.pending, blocks, pending, target);
   }
   return out;
+}
+
+void join_terms(Pending kind, const View& terms, int pending, const View& to) {
+  const Reduce op = kind == Pending::Max         ? Reduce::Max
+                    : kind == Pending::Min       ? Reduce::Min
+                    : terms.dtype == DType::Bool ? Reduce::Or
+                                                 : Reduce::Sum;
+  reduce_blocks(op, terms, pending, to);
 }
 
 View global_view(const DeviceArray& a) {

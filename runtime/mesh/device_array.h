@@ -49,6 +49,8 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a);
 // then the size within a block, so that the view's elements in row-major order are the value's. Of an array without
 // pending sums.
 View global_view(const DeviceArray& a);
+// The value whose terms lie along the first `pending` dimensions: their sum (maximum, minimum; of truth values: or).
+void join_terms(Pending kind, const View& terms, int pending, const View& to);
 // The block that the device at `position` (row-major in the mesh) holds, as a single-block array.
 ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position);
 // For each dimension, the half-open range of global indices that the device at `position` holds.

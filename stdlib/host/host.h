@@ -15,7 +15,9 @@ void register_convert(lang::Interpreter& in);          // convert.cpp: int float
 void register_layout(lang::Interpreter& in);           // layout.cpp: typeof sharding shards device_get devices ...
 void register_visualize(lang::Interpreter& in);        // visualize.cpp: the picture of a layout
 void register_help(lang::Interpreter& in);             // help.cpp
-void register_files(lang::Interpreter& in);            // files.cpp: load save read_text read_csv exists chars
+void register_files(lang::Interpreter& in);            // files.cpp: read_text read_csv exists chars
+void register_load_save(lang::Interpreter& in);        // load_save.cpp: load save
+void register_checkpoints(lang::Interpreter& in);      // checkpoint_store.cpp: checkpoint_folder
 void register_batches(lang::Interpreter& in);          // batches.cpp: loader position progress
 void register_training_log(lang::Interpreter& in);     // training_log.cpp: log_scalars
 void register_from_blocks(lang::Interpreter& in);      // from_blocks.cpp

@@ -94,6 +94,7 @@ Value Interpreter::run(std::string name, std::string text) {
     impl_->modules.main = impl_->modules.add(name);
     Value out = run_module(*impl_, impl_->modules.main, sources_.add(name, std::move(text)), true);
     impl_->poll({});  // who asked while the last statement ran is heard
+    for (const auto& last : std::exchange(last_, {})) last();
     return out;
   });
 }

@@ -68,6 +68,9 @@ class Interpreter {
   Value run(std::string name, std::string text);  // a module's top level; the value of its last expression, or none
   Value enter(std::string text, int line = 1);    // one REPL entry, in a scope that stays; `line`: of its first line
   Value continue_with(std::string name, std::string text);  // a script in that scope: like run, but globals stay
+  // Called once, when the script that is run has come to its end: what goes on in the background ends then, and its
+  // errors are the script's.
+  void at_end(std::function<void()> last) { last_.push_back(std::move(last)); }
   Value call(const Value& f, std::vector<CallArg> args, grammar::Span span);
   Value call(const Value& f, std::vector<Value> args, grammar::Span span = {});
   std::optional<Value> global(const std::string& name);  // of the last module run, or of the scope that stays
@@ -100,6 +103,7 @@ class Interpreter {
   trace::Context& context_;
   Options options_;
   grammar::SourceMap sources_;
+  std::vector<std::function<void()>> last_;
   std::unique_ptr<Impl> impl_;
 };
 

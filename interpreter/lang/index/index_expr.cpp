@@ -27,6 +27,22 @@ std::vector<std::string> characters(const std::string& s) {
 
 }  // namespace
 
+namespace {
+
+// key[8]: the type of eight keys, as f32[8] is one; `key` is a function besides.
+Value keys_type(Impl& m, const std::vector<IndexItem>& sizes, Span span) {
+  runtime::Shape shape;
+  for (const IndexItem& item : sizes) {
+    if (item.ellipsis || item.slice) m.fail("type", span, "a type that is a value has every size: key[8]");
+    shape.push_back(m.in.integer(item.value, item.span, "a size"));
+    if (shape.back() < 0) m.fail("shape", item.span, "a size is not negative");
+  }
+  m.at(span, [&] { return runtime::numel(shape); });
+  return Value(std::make_shared<const runtime::Type>(runtime::Type::of(runtime::DType::Key, std::move(shape))));
+}
+
+}  // namespace
+
 Value eval_index(Impl& m, const Expr& e, const Index& x) {
   Value scratch;
   const Value* object = nullptr;
@@ -50,6 +66,8 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
   }
   if (auto* type = object->get<std::shared_ptr<const runtime::Type>>())
     m.fail("type", e.span, runtime::to_string(**type) + " is a type: it has no elements to read");
+  if (auto* f = object->get<std::shared_ptr<const Native>>(); f && (*f)->name == "key")
+    return keys_type(m, items, e.span);
   if (items.size() != 1 || items[0].ellipsis)
     m.fail("type", e.span, kind_name(*object) + " takes one index, and this has " + std::to_string(items.size()),
            object->items() ? std::vector<std::string>{"an array takes several: array(xs)[i, j]"}

@@ -289,6 +289,31 @@ Value progress(Interpreter& in, BoundArgs& a) {
   return Value(std::shared_ptr<lang::Loader>(std::move(out)));
 }
 
+// The same batches, begun behind the first n.
+std::shared_ptr<Batches> later(const Batches& from, std::int64_t n) {
+  auto out = std::make_shared<Batches>();
+  out->tree = from.tree, out->spec = from.spec, out->rows = from.rows, out->types = from.types;
+  out->count = from.count, out->batch = from.batch, out->epochs = from.epochs, out->ahead = from.ahead;
+  out->pad = from.pad, out->shuffle = from.shuffle, out->span = from.span;
+  out->skip = from.skip + n;
+  out->restart();
+  return out;
+}
+
+Value resumed(Interpreter& in, BoundArgs& a) {
+  const std::int64_t n = in.integer(a[1], a.args[1].span, "a number of turns");
+  if (n < 0) in.fail("call", a.args[1].span, "a number of turns is not negative");
+  if (n == 0) return a[0];
+  if (const auto* given = a[0].get<std::shared_ptr<lang::Loader>>()) {
+    if (const auto* batches = dynamic_cast<const Batches*>(given->get()))
+      return Value(std::shared_ptr<lang::Loader>(later(*batches, n)));
+    in.fail("type", a.args[0].span, "resumed takes a loader itself, not " + (*given)->describe());
+  }
+  std::vector<Value> items = items_of(in, a[0], a.args[0].span, "resumed");
+  items.erase(items.begin(), items.begin() + std::min<std::ptrdiff_t>(n, static_cast<std::ptrdiff_t>(items.size())));
+  return Value::list(std::move(items));
+}
+
 Value position(Interpreter& in, BoundArgs& a) {
   const auto* given = a[0].get<std::shared_ptr<lang::Loader>>();
   const lang::Loader* l = given ? given->get() : nullptr;
@@ -314,6 +339,9 @@ void register_batches(Interpreter& in) {
              "How many batches a loader has given since its first epoch began: saved and given as `skip`, it resumes "
              "where it was.",
              position});
+  in.define({"resumed", "resumed(xs, n)",
+             "The sequence without its first n turns, where a run goes on: a loader begins there at once, whatever n.",
+             resumed});
   in.define({"progress", "progress(xs)", "The same sequence, with a line on the terminal that tells how far it is.",
              progress});
 }

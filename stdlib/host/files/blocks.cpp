@@ -95,6 +95,7 @@ void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, 
         here = scratch.data();
       }
       file.read(place, here, bytes);
+      if (stored.sum) stored.sum->run(place - stored.at, {here, bytes});
       put_right(here, bytes, item, header.dtype, stored.big_endian);
       if (!w.dense) scatter(w, index, done, here, n, item, to);
       done += n;
@@ -103,22 +104,6 @@ void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, 
     while (d > 0 && ++index[d - 1] == w.count[d - 1]) index[--d] = 0;
     if (d == 0) return;
   }
-}
-
-lang::Value read_whole(lang::Interpreter& in, Contents& file) {
-  std::vector<std::size_t> order(file.arrays.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return file.arrays[a].place < file.arrays[b].place; });
-  std::vector<lang::Value> arrays(order.size());
-  for (const std::size_t i : order) {
-    const ArrayHeader& header = file.arrays[i];
-    auto a = runtime::new_block(in.context().pool(), header.dtype, header.shape);
-    file.read(i, {Shape(header.shape.size(), 0), a->view()});
-    arrays[i] = lang::Value(trace::Tensor(runtime::ArrayRef(std::move(a))));
-  }
-  file.check_end();
-  return file.tree(in, std::move(arrays));
 }
 
 runtime::ArrayRef array_to_write(lang::Interpreter& in, const lang::Value& v) {

@@ -12,6 +12,7 @@
 #include "interpreter/lang/eval/interpreter.h"
 #include "runtime/array/view.h"
 #include "runtime/mesh/pieces.h"
+#include "stdlib/host/files/crc32c.h"
 #include "stdlib/host/files/sink.h"
 #include "stdlib/host/files/source.h"
 
@@ -37,8 +38,10 @@ class Contents {
   std::vector<ArrayHeader> arrays;
   virtual void read(std::size_t array, const Block& block) = 0;
   virtual void check_end() {}  // once all of every array was read: what shows only then
-  // What `load` gives, of the arrays in their order.
+  // What `load` gives, of what stands for the arrays in their order.
   virtual lang::Value tree(lang::Interpreter& in, std::vector<lang::Value> arrays) = 0;
+  // Whether the names are all that is known of a tree: a foreign file's "layers.0.w" stands for a path.
+  virtual bool flat() const { return true; }
 };
 
 struct Format {
@@ -68,8 +71,6 @@ Format text_format();
 // ---- what rows share
 // A table whose first line names its columns, as a record of columns.
 lang::Value read_csv_columns(lang::Interpreter& in, Source& file);
-// All of it: what `load` gives.
-lang::Value read_whole(lang::Interpreter& in, Contents& file);
 // The array behind a value, for writing.
 runtime::ArrayRef array_to_write(lang::Interpreter& in, const lang::Value& v);
 // The one array that such a file holds ("an npy"), or an error.
@@ -81,6 +82,7 @@ void write_pieces(lang::Interpreter& in, const runtime::ArrayRef& a, Sink& file)
 struct Stored {
   std::uint64_t at = 0;
   bool big_endian = false, fortran = false;
+  PartialSum* sum = nullptr;  // told every run of bytes; null, or the elements lie in row-major order
 };
 void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, const Block& block);
 

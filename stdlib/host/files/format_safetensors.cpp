@@ -1,14 +1,11 @@
-// safetensors: eight bytes with the length of a JSON header, the header, then the arrays end to end. Source: the
-// format's description in the safetensors repository. What Shard saves also carries the tree in __metadata__
-// ("shard_tree"): lists, tuples, records, host values.
+// What Shard saves as one file also carries the tree in __metadata__ ("shard_tree"): lists, tuples, records, host
+// values.
+#include "stdlib/host/files/format_safetensors.h"
+
 #include <algorithm>
-#include <charconv>
-#include <cstring>
-#include <set>
 
 #include "interpreter/lang/report/report.h"
-#include "stdlib/host/files/format.h"
-#include "stdlib/host/files/json.h"
+#include "stdlib/host/files/tree_json.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -24,214 +21,60 @@ constexpr std::pair<const char*, DType> kTypes[] = {
     {"U8", DType::U8},     {"U16", DType::U16}, {"U32", DType::U32}, {"U64", DType::U64}, {"F16", DType::F16},
     {"BF16", DType::BF16}, {"F32", DType::F32}, {"F64", DType::F64}};
 
-std::string number_text(double d) {
-  char buffer[40];
-  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, d).ptr);
+void write_safetensors(lang::Interpreter& in, const Value& tree, Sink& file) {
+  SafetensorsHeader header;
+  std::vector<runtime::ArrayRef> arrays;
+  const std::string node = tree_to_json(tree, [&](const std::string& name, const Value& v) {
+    arrays.push_back(array_to_write(in, v));
+    const runtime::Type& type = arrays.back()->type;
+    header.add(name, type.dtype, shape_as_stored(type));
+    return (type.dtype == DType::Key ? "{\"key\":" : "{\"array\":") + lang::json_string(name) + "}";
+  });
+  file.write(header.text("\"format\":\"shard\",\"shard_tree\":" + lang::json_string(node)));
+  for (const runtime::ArrayRef& a : arrays) write_pieces(in, a, file);
 }
 
-// ---- writing
-class Writer {
- public:
-  explicit Writer(lang::Interpreter& in) : in_(in) {}
-
-  void write(const Value& tree, Sink& file) {
-    const std::string shape_of_tree = describe(tree, "");
-    std::string header = "{\"__metadata__\":{\"format\":\"shard\",\"shard_tree\":" + lang::json_string(shape_of_tree) +
-                         "}" + entries_ + "}";
-    while (header.size() % 8) header += ' ';
-    std::string length;
-    for (std::uint64_t n = header.size(), i = 0; i < 8; ++i, n >>= 8) length += static_cast<char>(n & 255);
-    file.write(length + header);
-    for (const runtime::ArrayRef& a : arrays_) write_pieces(in_, a, file);
-  }
-
- private:
-  std::string describe(const Value& v, const std::string& path) {
-    const auto below = [&](const std::string& name) { return path.empty() ? name : path + "." + name; };
-    if (const auto* items = v.items()) {
-      std::string s = v.is<std::shared_ptr<lang::List>>() ? "{\"list\":[" : "{\"tuple\":[";
-      for (std::size_t i = 0; i < items->size(); ++i)
-        s += (i ? "," : "") + describe((*items)[i], below(std::to_string(i)));
-      return s + "]}";
-    }
-    if (const auto* r = v.fields()) {
-      std::string s = "{\"record\":[";
-      for (std::size_t i = 0; i < r->fields.size(); ++i)
-        s += (i ? ",[" : "[") + lang::json_string(r->fields[i].first) + "," +
-             describe(r->fields[i].second, below(r->fields[i].first)) + "]";
-      return s + "]}";
-    }
-    if (v.is_none()) return "null";
-    if (auto* b = v.get<bool>()) return *b ? "true" : "false";
-    if (auto* i = v.get<std::int64_t>()) return "{\"int\":\"" + std::to_string(*i) + "\"}";
-    if (auto* d = v.get<double>()) return "{\"float\":\"" + number_text(*d) + "\"}";
-    if (v.is_string()) return "{\"text\":" + lang::json_string(v.str()) + "}";
-    if (v.is_tensor()) return array(v, path.empty() ? "value" : path);
-    refuse_file(lang::kind_name(v) + " cannot be saved" + (path.empty() ? "" : " (at `" + path + "`)") +
-                "; arrays, numbers, text and trees of them can");
-  }
-
-  std::string array(const Value& t, const std::string& name) {
-    const runtime::ArrayRef a = array_to_write(in_, t);
-    const bool key = a->type.dtype == DType::Key;
-    runtime::Shape shape = a->type.shape;
-    if (key) shape.push_back(2);
-    std::string type = "U32";
-    for (const auto& [text, dtype] : kTypes)
-      if (dtype == a->type.dtype) type = text;
-    const auto size = static_cast<std::size_t>(runtime::checked_bytes(a->type.shape, runtime::size_of(a->type.dtype)));
-    entries_ += "," + lang::json_string(name) + ":{\"dtype\":\"" + type + "\",\"shape\":[";
-    for (std::size_t i = 0; i < shape.size(); ++i) entries_ += (i ? "," : "") + std::to_string(shape[i]);
-    entries_ += "],\"data_offsets\":[" + std::to_string(at_) + "," + std::to_string(at_ + size) + "]}";
-    at_ += size;
-    arrays_.push_back(a);
-    return std::string(key ? "{\"key\":" : "{\"array\":") + lang::json_string(name) + "}";
-  }
-
-  lang::Interpreter& in_;
-  std::string entries_;
-  std::uint64_t at_ = 0;
-  std::vector<runtime::ArrayRef> arrays_;
-};
-
 // ---- reading
-struct Entry : ArrayHeader {  // its place: where it begins behind the header
+struct StoredEntry : ArrayHeader {  // its place: where it begins behind the header
   std::uint64_t end = 0;
 };
 
-Entry read_entry(const std::string& name, const Json& j) {
-  Entry e{{name, DType::F32, {}, 0}, 0};
-  const auto damaged = [&]() { refuse_file("its entry \"" + name.substr(0, 60) + "\" is damaged"); };
-  const Json *type = j.find("dtype"), *shape = j.find("shape"), *offsets = j.find("data_offsets");
-  if (!type || !type->text() || !shape || !shape->list() || !offsets || !offsets->list() ||
-      offsets->list()->size() != 2)
-    damaged();
-  const auto* known =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& t) { return *type->text() == t.first; });
-  if (known == std::end(kTypes))
-    refuse_file("its entry \"" + name.substr(0, 60) + "\" has the element type " + type->text()->substr(0, 20) +
-                ", which is not read here");
-  e.dtype = known->second;
-  if (shape->list()->size() > static_cast<std::size_t>(runtime::kMaxRank))
-    refuse_file("its entry \"" + name.substr(0, 60) + "\" has more than 16 dimensions");
-  for (const Json& n : *shape->list()) {
-    std::int64_t size = 0;
-    if (!n.integer(size) || size < 0) damaged();
-    e.shape.push_back(size);
-  }
+StoredEntry read_entry(const std::string& name, const Json& j) {
+  StoredEntry e{{name, DType::F32, {}, 0}, 0};
+  const std::string who = "its entry \"" + name.substr(0, 60) + "\"";
+  const Json *type = j.find("dtype"), *offsets = j.find("data_offsets");
+  const auto shape = shape_of_json(j.find("shape"));
+  if (!type || !type->text() || !shape || !offsets || !offsets->list() || offsets->list()->size() != 2)
+    refuse_file(who + " is damaged");
+  const auto known = type_of_stored(*type->text());
+  if (!known) refuse_file(who + " has the element type " + type->text()->substr(0, 20) + ", which is not read here");
+  e.dtype = *known;
+  e.shape = *shape;
+  if (e.shape.size() > static_cast<std::size_t>(runtime::kMaxRank)) refuse_file(who + " has more than 16 dimensions");
   std::int64_t begin = 0, end = 0;
   if (!(*offsets->list())[0].integer(begin) || !(*offsets->list())[1].integer(end) || begin < 0 || end < begin)
-    damaged();
+    refuse_file(who + " is damaged: its offsets are none");
   e.place = static_cast<std::uint64_t>(begin), e.end = static_cast<std::uint64_t>(end);
-  if (static_cast<std::uint64_t>(runtime::checked_bytes(e.shape, runtime::size_of(e.dtype))) != e.end - e.place)
-    damaged();
+  const auto needed = static_cast<std::uint64_t>(runtime::checked_bytes(e.shape, runtime::size_of(e.dtype)));
+  if (needed != e.end - e.place)
+    refuse_file(who + " is damaged: its shape takes " + std::to_string(needed) + " bytes, its offsets enclose " +
+                std::to_string(e.end - e.place));
   return e;
 }
 
-class TreeReader {
- public:
-  using Arrays = std::vector<std::pair<std::string, Value>>;
-  TreeReader(lang::Interpreter& in, const Arrays& arrays) : in_(in), arrays_(arrays) {}
-
-  Value read(const Json& j) {
-    if (auto* b = std::get_if<bool>(&j.value)) return Value(*b);
-    if (std::holds_alternative<std::nullptr_t>(j.value)) return {};
-    const Json::Object* o = j.object();
-    if (!o || o->size() != 1) damaged();
-    const auto& [kind, x] = o->front();
-    if (kind == "list" || kind == "tuple") {
-      if (!x.list()) damaged();
-      std::vector<Value> items;
-      for (const Json& item : *x.list()) items.push_back(read(item));
-      return kind == "list" ? Value::list(std::move(items)) : Value::tuple(std::move(items));
-    }
-    if (kind == "record") {
-      if (!x.list()) damaged();
-      std::vector<std::pair<std::string, Value>> fields;
-      for (const Json& f : *x.list()) {
-        if (!f.list() || f.list()->size() != 2 || !(*f.list())[0].text()) damaged();
-        fields.emplace_back(*(*f.list())[0].text(), read((*f.list())[1]));
-      }
-      return Value::record(std::move(fields));
-    }
-    if (!x.text()) damaged();
-    const std::string& text = *x.text();
-    const char *b = text.data(), *e = b + text.size();
-    std::int64_t i = 0;
-    double d = 0;
-    if (kind == "int" && std::from_chars(b, e, i).ptr == e) return Value(i);
-    if (kind == "float" && std::from_chars(b, e, d).ptr == e) return Value(d);
-    if (kind == "text") return Value::string(text);
-    if (kind != "array" && kind != "key") damaged();
-    for (const auto& [name, v] : arrays_)
-      if (name == text) return kind == "array" ? v : key(v);
-    damaged();
+std::uint64_t covered(const std::vector<StoredEntry>& entries) {  // how many bytes, without holes
+  std::vector<const StoredEntry*> by_place;
+  for (const StoredEntry& e : entries) by_place.push_back(&e);
+  std::sort(by_place.begin(), by_place.end(), [](const StoredEntry* x, const StoredEntry* y) {
+    return std::pair(x->place, x->end) < std::pair(y->place, y->end);
+  });
+  std::uint64_t at = 0;
+  for (const StoredEntry* e : by_place) {
+    if (e->place != at) refuse_file("its arrays leave a hole or overlap");
+    at = e->end;
   }
-
- private:
-  [[noreturn]] static void damaged() { refuse_file("the tree in its header is damaged"); }
-
-  Value key(const Value& words) {  // u32[..., 2] to keys: the same bytes
-    const runtime::ArrayRef& a = words.tensor().array();
-    runtime::Shape shape = a->type.shape;
-    if (a->type.dtype != DType::U32 || shape.empty() || shape.back() != 2) damaged();
-    shape.pop_back();
-    return new_array(in_, DType::Key, std::move(shape), a->buffer->data());
-  }
-
-  lang::Interpreter& in_;
-  const Arrays& arrays_;
-};
-
-class Safetensors : public Contents {
- public:
-  explicit Safetensors(Source& file) : file_(file) {
-    const std::string prefix = file.text(0, 8);
-    std::uint64_t length = 0;
-    for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(prefix[i]);
-    const std::string text = length > kLargestHeader ? "" : file.text(8, length);
-    if (text.size() != length) refuse_file("its safetensors header is longer than the file");
-    header_ = parse_json(text);
-    if (!header_.object()) refuse_file("its safetensors header is damaged");
-    std::vector<Entry> entries;
-    for (const auto& [name, j] : *header_.object())
-      if (name != "__metadata__") entries.push_back(read_entry(name, j));
-    begin_ = 8 + length;
-    file.expect(begin_, covered(entries), "its arrays take");
-    for (Entry& e : entries) arrays.push_back(std::move(e));
-  }
-
-  void read(std::size_t i, const Block& block) override {
-    read_stored(file_, {begin_ + arrays[i].place}, arrays[i], block);
-  }
-  void check_end() override { file_.check_end(); }
-  Value tree(lang::Interpreter& in, std::vector<Value> values) override {
-    TreeReader::Arrays named;
-    for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(arrays[i].name, std::move(values[i]));
-    if (const Json* metadata = header_.find("__metadata__"))
-      if (const Json* tree = metadata->find("shard_tree"); tree && tree->text())
-        return TreeReader(in, named).read(parse_json(*tree->text()));
-    return Value::record(std::move(named));
-  }
-
- private:
-  static std::uint64_t covered(const std::vector<Entry>& entries) {  // how many bytes, without holes
-    std::vector<const Entry*> by_place;
-    for (const Entry& e : entries) by_place.push_back(&e);
-    std::sort(by_place.begin(), by_place.end(),
-              [](const Entry* x, const Entry* y) { return std::pair(x->place, x->end) < std::pair(y->place, y->end); });
-    std::uint64_t at = 0;
-    for (const Entry* e : by_place) {
-      if (e->place != at) refuse_file("its arrays leave a hole or overlap");
-      at = e->end;
-    }
-    return at;
-  }
-
-  Source& file_;
-  Json header_;
-  std::uint64_t begin_ = 0;
-};
+  return at;
+}
 
 // A length below 4 GiB, and a JSON object behind it.
 bool looks_like_safetensors(std::string_view b, std::string_view) {
@@ -240,13 +83,140 @@ bool looks_like_safetensors(std::string_view b, std::string_view) {
 
 }  // namespace
 
+runtime::Shape shape_as_stored(const runtime::Type& type) {
+  runtime::Shape shape = type.shape;
+  if (type.dtype == DType::Key) shape.push_back(2);
+  return shape;
+}
+
+std::optional<runtime::Shape> shape_without_words(runtime::Shape stored) {
+  if (stored.empty() || stored.back() != 2) return std::nullopt;
+  stored.pop_back();
+  return stored;
+}
+
+std::string_view type_as_stored(DType dtype) {
+  for (const auto& [text, known] : kTypes)
+    if (known == dtype) return text;
+  return "U32";  // keys
+}
+
+std::optional<DType> type_of_stored(std::string_view name) {
+  for (const auto& [text, known] : kTypes)
+    if (name == text) return known;
+  return std::nullopt;
+}
+
+std::string json_sizes(const runtime::Shape& shape) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) out += (i ? "," : "") + std::to_string(shape[i]);
+  return out + "]";
+}
+
+std::optional<runtime::Shape> shape_of_json(const Json* j) {
+  if (!j || !j->list()) return std::nullopt;
+  runtime::Shape out;
+  for (const Json& n : *j->list()) {
+    std::int64_t size = 0;
+    if (!n.integer(size) || size < 0) return std::nullopt;
+    out.push_back(size);
+  }
+  return out;
+}
+
+void SafetensorsHeader::add(const std::string& name, DType dtype, const runtime::Shape& stored_shape) {
+  if (!names_.insert(name).second) refuse_file("two arrays of the tree would both be called \"" + name + "\"");
+  const std::size_t item = dtype == DType::Key ? 4 : runtime::size_of(dtype);
+  const auto size = static_cast<std::uint64_t>(runtime::checked_bytes(stored_shape, item));
+  entries_ += "," + lang::json_string(name) + ":{\"dtype\":\"" + std::string(type_as_stored(dtype)) +
+              "\",\"shape\":" + json_sizes(stored_shape) + ",\"data_offsets\":[" + std::to_string(at_) + "," +
+              std::to_string(at_ + size) + "]}";
+  at_ += size;
+}
+
+std::string SafetensorsHeader::text(const std::string& metadata) const {
+  std::string header = "{\"__metadata__\":{" + metadata + "}" + entries_ + "}", length;
+  while (header.size() % 8) header += ' ';
+  for (std::uint64_t n = header.size(), i = 0; i < 8; ++i, n >>= 8) length += static_cast<char>(n & 255);
+  return length + header;
+}
+
+SafetensorsFile::SafetensorsFile(Source& file) : file_(file) {
+  const std::string prefix = file.text(0, 8);
+  if (prefix.size() < 8) refuse_file("it is a safetensors file that ends too early");
+  std::uint64_t length = 0;
+  for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(prefix[i]);
+  const std::string text = length > kLargestHeader ? "" : file.text(8, length);
+  if (text.size() != length) refuse_file("its safetensors header is longer than the file");
+  const Json header = parse_json(text, "its JSON header");
+  if (!header.object()) refuse_file("its safetensors header is damaged");
+  std::vector<StoredEntry> entries;
+  for (const auto& [name, j] : *header.object())
+    if (name != "__metadata__") entries.push_back(read_entry(name, j));
+  begin_ = 8 + length;
+  file.expect(begin_, covered(entries), "its arrays take");
+  for (StoredEntry& e : entries) {
+    by_name_.emplace(e.name, arrays.size());
+    arrays.push_back(std::move(e));
+  }
+  if (const Json* metadata = header.find("__metadata__"))
+    if (const Json* tree = metadata->find("shard_tree"); tree && tree->text()) {
+      tree_ = parse_json(*tree->text(), "the tree in its header");
+      take_tree();
+    }
+}
+
+void SafetensorsFile::take_tree() {
+  tree_from_json(*tree_, "the tree in its header", [&](const std::string& name, bool key) {
+    const auto i = find(name);
+    if (!i) refuse_file("the tree in its header names the array \"" + name.substr(0, 60) + "\", which is not there");
+    if (ArrayHeader& a = arrays[*i]; key && a.dtype != DType::Key) {
+      const auto shape = shape_without_words(a.shape);
+      if (a.dtype != DType::U32 || !shape) refuse_file("its keys \"" + name.substr(0, 60) + "\" are not u32[..., 2]");
+      a.dtype = DType::Key, a.shape = *shape;
+    }
+    return Value();
+  });
+}
+
+std::optional<std::size_t> SafetensorsFile::find(const std::string& name) const {
+  const auto it = by_name_.find(name);
+  return it == by_name_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void SafetensorsFile::read_summed(std::size_t i, const Block& block, PartialSum* sum) {
+  read_stored(file_, {begin_ + arrays[i].place, false, false, sum}, arrays[i], block);
+}
+
+std::uint32_t SafetensorsFile::sum_of(std::size_t i) {
+  const ArrayHeader& a = arrays[i];
+  auto left = static_cast<std::uint64_t>(runtime::checked_bytes(a.shape, runtime::size_of(a.dtype)));
+  std::string piece(static_cast<std::size_t>(std::min<std::uint64_t>(left, 1 << 20)), '\0');
+  std::uint32_t sum = 0;
+  for (std::uint64_t at = begin_ + a.place; left > 0; at += piece.size(), left -= piece.size()) {
+    piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(left, piece.size())));
+    file_.read(at, piece.data(), piece.size());
+    sum = crc32c(sum, piece);
+  }
+  return sum;
+}
+
+Value SafetensorsFile::tree(lang::Interpreter&, std::vector<Value> values) {
+  if (tree_)
+    return tree_from_json(*tree_, "the tree in its header",
+                          [&](const std::string& name, bool) { return values[*find(name)]; });
+  std::vector<std::pair<std::string, Value>> named;
+  for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(arrays[i].name, std::move(values[i]));
+  return Value::record(std::move(named));
+}
+
 Format safetensors_format() {
   return {"safetensors",
           {".safetensors", ""},
           "any tree",
           looks_like_safetensors,
-          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Safetensors>(file); },
-          [](lang::Interpreter& in, const Value& tree, Sink& file) { Writer(in).write(tree, file); }};
+          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<SafetensorsFile>(file); },
+          write_safetensors};
 }
 
 }  // namespace shard::stdlib

@@ -51,6 +51,16 @@ void check_may_write(lang::Interpreter& in, const std::string& path, grammar::Sp
     in.fail("io", span, "writing '" + path + "' is not allowed here");
 }
 
+lang::Value reading_from(lang::Interpreter& in, const std::string& path, grammar::Span span,
+                         const std::function<lang::Value()>& read) {
+  check_may_read(in, path, span);
+  try {
+    return read();
+  } catch (const runtime::RuntimeError& e) {
+    in.fail(e.code, span, "cannot read '" + path + "': " + e.what(), near_files(path));
+  }
+}
+
 std::string lower(std::string path) {
   std::transform(path.begin(), path.end(), path.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

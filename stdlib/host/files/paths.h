@@ -1,5 +1,6 @@
 // Paths that scripts name: whether the host allows them, what may be meant by one that does not exist, endings.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@ namespace shard::stdlib {
 void check_may_read(lang::Interpreter& in, const std::string& path,
                     grammar::Span span);  // an error where it may not be
 void check_may_write(lang::Interpreter& in, const std::string& path, grammar::Span span);  // the same
+// Does what reads a file, or several of a folder; what is wrong is told with the path.
+lang::Value reading_from(lang::Interpreter& in, const std::string& path, grammar::Span span,
+                         const std::function<lang::Value()>& read);
 std::vector<std::string> near_files(const std::string& path);      // notes where there is no such file
 std::vector<std::string> missing_folder(const std::string& path);  // notes where there is no folder to write into
 std::string folder_of(const std::string& path);                    // "." where the path names none

@@ -28,8 +28,9 @@ bool write_all(int fd, std::string_view bytes) {
 
 class FileSink : public Sink {
  public:
-  explicit FileSink(std::string path) : path_(std::move(path)), beside_(path_ + ".part" + std::to_string(getpid())) {
-    fd_ = open(beside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // Under the name `beside` until it is finished.
+  FileSink(std::string path, std::string beside, int flags) : path_(std::move(path)), beside_(std::move(beside)) {
+    fd_ = open(beside_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
     if (fd_ < 0) failed("");
   }
   ~FileSink() override {
@@ -53,8 +54,9 @@ class FileSink : public Sink {
     flush();
     if (fsync(fd_) != 0 && errno != EINVAL) failed("on its way to the disk: ");
     if (close(std::exchange(fd_, -1)) != 0) failed("on its way to the disk: ");
-    if (rename(beside_.c_str(), path_.c_str()) != 0) failed("");
+    if (beside_ != path_ && rename(beside_.c_str(), path_.c_str()) != 0) failed("");
     done_ = true;
+    if (beside_ == path_) return;
     const int folder = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return;
     fsync(folder);  // the new name is on the disk once its folder is
@@ -115,8 +117,20 @@ class GzipSink : public Sink {
 }  // namespace
 
 std::unique_ptr<Sink> open_sink(const std::string& path, bool packed) {
-  std::unique_ptr<Sink> file = std::make_unique<FileSink>(path);
+  std::unique_ptr<Sink> file = std::make_unique<FileSink>(path, path + ".part" + std::to_string(getpid()), O_TRUNC);
   return packed ? std::make_unique<GzipSink>(std::move(file)) : std::move(file);
+}
+
+std::unique_ptr<Sink> open_in_new_folder(const std::string& path) {
+  return std::make_unique<FileSink>(path, path, O_EXCL);
+}
+
+void folder_to_disk(const std::string& path) {
+  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool done = folder >= 0 && (fsync(folder) == 0 || errno == EINVAL);
+  const int why = errno;
+  if (folder >= 0) close(folder);
+  if (!done) refuse_file("on its way to the disk: " + std::string(std::strerror(why)));
 }
 
 void append_bytes(lang::Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span) {

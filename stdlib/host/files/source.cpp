@@ -32,7 +32,7 @@ class File : public Source {
   std::uint64_t most() const override { return size_; }
 
   std::size_t read_some(std::uint64_t offset, void* to, std::size_t n) override {
-    if (n >= kAhead) return direct(offset, static_cast<char*>(to), n);
+    if (n >= kDirect) return direct(offset, static_cast<char*>(to), n);
     std::size_t done = 0;
     while (done < n) {  // small pieces from what was read ahead
       if (offset < from_ || offset >= from_ + have_) {
@@ -50,7 +50,7 @@ class File : public Source {
   }
 
  private:
-  static constexpr std::size_t kAhead = 1 << 16;
+  static constexpr std::size_t kAhead = 1 << 16, kDirect = 1 << 12;
 
   std::size_t direct(std::uint64_t offset, char* to, std::size_t n) {
     std::size_t done = 0;
@@ -174,6 +174,15 @@ std::unique_ptr<Source> open_source(const std::string& path) {
     out = std::make_unique<Bytes>(drained(file.fd));  // what the system makes as it is read has no size
   if (out->text(0, 2) == "\x1f\x8b") return gunzipped(std::move(out));
   return out;
+}
+
+std::unique_ptr<Source> open_in_folder(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file.fd < 0) refuse_file(errno == ELOOP ? "it is a symbolic link" : std::strerror(errno));
+  struct stat info {};
+  if (fstat(file.fd, &info) != 0) refuse_file(std::strerror(errno));
+  if (!S_ISREG(info.st_mode)) refuse_file("it is no file");
+  return std::make_unique<File>(std::move(file), static_cast<std::uint64_t>(info.st_size));
 }
 
 std::unique_ptr<Source> part_of(Source& whole, std::uint64_t begin, std::uint64_t size) {

@@ -39,6 +39,8 @@ class Source {
 
 // The file, unpacked where it is gzipped (by content, not by name).
 std::unique_ptr<Source> open_source(const std::string& path);
+// A file of a folder, as it lies there: no link that leads elsewhere, nothing that is unpacked, no pipe.
+std::unique_ptr<Source> open_in_folder(const std::string& path);
 // `size` bytes of another source from `begin` on. It reads no further than the other one has.
 std::unique_ptr<Source> part_of(Source& whole, std::uint64_t begin, std::uint64_t size);
 // The same bytes unpacked: raw deflate of `unpacked` bytes, as members of zip files are.

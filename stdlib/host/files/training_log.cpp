@@ -3,13 +3,13 @@
 // whose checksums are masked CRC-32C.
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 #include <fstream>
 
+#include "stdlib/host/files/crc32c.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/sink.h"
 #include "stdlib/host/host.h"
@@ -62,18 +62,7 @@ void to_csv(Interpreter& in, const std::string& path, std::int64_t step, const S
 
 // ---- TensorBoard
 std::uint32_t masked_crc(std::string_view bytes) {
-  static const std::array<std::uint32_t, 256> kTable = [] {
-    std::array<std::uint32_t, 256> t{};
-    for (std::uint32_t i = 0; i < 256; ++i) {
-      std::uint32_t c = i;
-      for (int k = 0; k < 8; ++k) c = c & 1 ? (c >> 1) ^ 0x82f63b78u : c >> 1;  // Castagnoli's polynomial, reflected
-      t[i] = c;
-    }
-    return t;
-  }();
-  std::uint32_t c = 0xffffffffu;
-  for (const char b : bytes) c = kTable[(c ^ static_cast<unsigned char>(b)) & 255] ^ (c >> 8);
-  c = ~c;
+  const std::uint32_t c = crc32c(0, bytes);
   return ((c >> 15) | (c << 17)) + 0xa282ead8u;
 }
 

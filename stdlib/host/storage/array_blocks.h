@@ -1,0 +1,30 @@
+// Arrays as checkpoints see them: the blocks that devices hold, each once, with its place in the whole; and new arrays
+// whose blocks are filled one by one. Nothing here brings an array together.
+#pragma once
+#include <functional>
+
+#include "runtime/mesh/device_array.h"
+
+namespace shard::stdlib {
+
+struct DeviceBlock {
+  runtime::Shape origin;
+  runtime::View terms;  // the block; in front `pending` dimensions of terms that are summed (maximum, minimum)
+  int pending = 0;
+};
+// The distinct blocks that split the array, in row-major order of their places.
+std::vector<DeviceBlock> device_blocks(const runtime::DeviceArray& a);
+
+// Where an array shall lie. Without a mesh: one block.
+struct Placement {
+  runtime::Type type;
+  runtime::Sharding layout;
+};
+Placement placement_of(const runtime::DeviceArray& a);
+Placement placement_of(const runtime::Type& type);  // a type that is a value names all axes that split it
+// A new array so laid out. `fill` is called for each distinct block with a view of its elements; what else there is of
+// a pending sum is set here.
+runtime::ArrayRef new_placed(runtime::Pool& pool, const Placement& at,
+                             const std::function<void(const runtime::Shape& origin, const runtime::View& to)>& fill);
+
+}  // namespace shard::stdlib

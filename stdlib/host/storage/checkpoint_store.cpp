@@ -1,0 +1,221 @@
+// checkpoint_folder: the checkpoints of a training run, which `train.checkpoints` hands on. One folder a step; written by
+// a thread while training goes on, one at a time; found again, the newest that is whole first.
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <future>
+
+#include "interpreter/lang/values/native.h"
+#include "stdlib/host/files/paths.h"
+#include "stdlib/host/files/source.h"
+#include "stdlib/host/host.h"
+#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder_writer.h"
+#include "stdlib/host/storage/loading.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::BoundArgs;
+using lang::Interpreter;
+using lang::Value;
+
+constexpr std::string_view kStep = "step_";
+
+struct Kept {
+  std::string folder;
+  std::int64_t newest = 3;                // so many, and
+  std::optional<std::int64_t> multiples;  // those of these steps
+};
+
+std::string folder_of_step(const std::string& folder, std::int64_t step) {
+  return folder + "/" + std::string(kStep) + std::to_string(step);
+}
+
+std::vector<std::int64_t> steps_in(const std::string& folder) {  // newest first
+  std::vector<std::int64_t> out;
+  DIR* open = opendir(folder.c_str());
+  if (!open && errno != ENOENT) refuse_file(std::strerror(errno));
+  if (!open) return out;
+  while (const dirent* entry = readdir(open)) {
+    const std::string_view name = entry->d_name;
+    std::int64_t step = 0;
+    if (!name.starts_with(kStep)) continue;
+    const auto end = std::from_chars(name.data() + kStep.size(), name.data() + name.size(), step);
+    if (end.ec == std::errc() && end.ptr == name.data() + name.size() && std::to_string(step) == name.substr(5))
+      out.push_back(step);
+  }
+  closedir(open);
+  std::sort(out.rbegin(), out.rend());
+  return out;
+}
+
+// Older ones than `written` that need not be kept. Those of later steps are another run's, or damaged: they stay.
+void remove_old(const Kept& kept, std::int64_t written) {
+  std::int64_t seen = 0;
+  for (const std::int64_t step : steps_in(kept.folder)) {
+    if (step > written || ++seen <= kept.newest) continue;
+    if (kept.multiples && step % *kept.multiples == 0) continue;
+    remove_checkpoint(folder_of_step(kept.folder, step));
+  }
+}
+
+class CheckpointStore {
+ public:
+  CheckpointStore(Kept kept, std::int64_t every) : kept_(std::move(kept)), every_(every) {}
+  ~CheckpointStore() {
+    if (writing_.valid()) writing_.wait();
+  }
+
+  bool save(Interpreter& in, std::int64_t step, const Value& tree, grammar::Span span) {
+    if (step % every_ != 0) return false;
+    if (in.context().types_only()) return true;
+    wait(in, span, true);
+    const std::string path = folder_of_step(kept_.folder, step);
+    check_may_write(in, path, span);
+    for (const std::string& file : files_of_folder(path)) check_may_write(in, file, span);
+    try {
+      if (mkdir(kept_.folder.c_str(), 0777) != 0 && errno != EEXIST)
+        refuse_file(std::strerror(errno));
+      if (!cleaned_) remove_unfinished(kept_.folder);
+      cleaned_ = true;
+      step_ = step;
+      writing_ = std::async(std::launch::async, [&pool = in.context().pool(), kept = kept_, path, step,
+                                                 what = snapshot_of(in, tree)]() mutable {
+        write_folder(pool, path, what);
+        what = {};  // arrays may be donated again
+        remove_old(kept, step);
+      });
+    } catch (const runtime::RuntimeError& e) {
+      in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(kept_.folder));
+    }
+    return true;
+  }
+
+  // Until what was saved is on the disk. Its errors come here. `next`: another one waits for it.
+  void wait(Interpreter& in, grammar::Span span, bool next) {
+    if (!writing_.valid()) return;
+    const auto begun = std::chrono::steady_clock::now();
+    writing_.wait();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    if (next && seconds >= 0.1)
+      std::fprintf(stderr, "note: waited %.1f s until the checkpoint of step %lld was on the disk\n", seconds,
+                   static_cast<long long>(step_));
+    try {
+      std::exchange(writing_, {}).get();
+    } catch (const runtime::RuntimeError& e) {
+      in.fail(e.code, span, "cannot write '" + folder_of_step(kept_.folder, step_) + "': " + e.what(),
+              {"the checkpoint of step " + std::to_string(step_) + " was not saved; older ones are as they were"});
+    }
+  }
+
+  Value latest(Interpreter& in, grammar::Span span) {
+    Value found;
+    newest_good(in, span, [&](std::int64_t step, const std::string& path, const MayRead& may_read) {
+      check_folder(path, may_read);
+      found = Value(step);
+    });
+    return found;
+  }
+
+  Value restore(Interpreter& in, const Value& like, grammar::Span span) {
+    if (in.context().types_only()) return like.is_none() ? Value() : types_like(in, like);
+    Value found;
+    const std::vector<std::string> bad =
+        newest_good(in, span, [&](std::int64_t, const std::string& path, const MayRead& may_read) {
+          const std::unique_ptr<Contents> folder = open_folder(path, may_read);
+          found = filled(in, *folder,
+                         like.is_none() ? all_of(in, *folder) : fitted(in, *folder, like, {path, true, {}}, span));
+        });
+    if (bad.empty() || found_) return found;
+    in.fail("io", span, "none of the checkpoints in '" + kept_.folder + "' is good", bad);
+  }
+
+ private:
+  // Tries from the newest on; what is bad is told, named and passed over. Gives what was wrong with which.
+  template <class F>
+  std::vector<std::string> newest_good(Interpreter& in, grammar::Span span, F f) {
+    wait(in, span, false);
+    check_may_read(in, kept_.folder, span);
+    const MayRead may_read = [&](const std::string& file) { check_may_read(in, file, span); };
+    std::vector<std::string> bad;
+    found_ = false;
+    try {
+      for (const std::int64_t step : steps_in(kept_.folder)) {
+        const std::string path = folder_of_step(kept_.folder, step);
+        try {
+          f(step, path, may_read);
+          found_ = true;
+          return bad;
+        } catch (const runtime::RuntimeError& e) {
+          if (e.code == "memory") throw;
+          bad.push_back("'" + path + "': " + e.what());
+          std::fprintf(stderr, "warning: the checkpoint '%s' is passed over: %s\n", path.c_str(), e.what());
+        }
+      }
+    } catch (const runtime::RuntimeError& e) { in.fail(e.code, span, "cannot read '" + kept_.folder + "': " + e.what()); }
+    return bad;
+  }
+
+  Kept kept_;
+  std::int64_t every_, step_ = 0;
+  bool cleaned_ = false, found_ = false;
+  std::future<void> writing_;
+};
+
+Value checkpoint_folder(Interpreter& in, BoundArgs& a) {
+  Kept kept;
+  kept.folder = without_slashes(in.text(a[0], a.args[0].span, "the folder of a run"));
+  kept.newest = in.integer(a[1], a.args[1].span, "keep");
+  const std::int64_t every = in.integer(a[2], a.args[2].span, "every");
+  if (!a[3].is_none()) kept.multiples = in.integer(a[3], a.args[3].span, "keep_every");
+  if (kept.folder.empty()) in.fail("call", a.args[0].span, "the folder of a run has a name");
+  if (kept.newest < 1) in.fail("call", a.args[1].span, "keep: at least one checkpoint is kept");
+  if (every < 1) in.fail("call", a.args[2].span, "every: at least one step lies between checkpoints");
+  if (kept.multiples && *kept.multiples < 1) in.fail("call", a.args[3].span, "keep_every is a number of steps");
+  const auto store = std::make_shared<CheckpointStore>(std::move(kept), every);
+  in.at_end([weak = std::weak_ptr(store), &in, span = a.span] {
+    if (const auto there = weak.lock()) there->wait(in, span, false);
+  });
+  const auto function = [&](std::string name, std::string signature, std::string doc, auto call) {
+    return std::pair(name, Value(std::make_shared<const lang::Native>(
+                               lang::Native{name, std::move(signature), std::move(doc), std::move(call)})));
+  };
+  return Value::record(
+      {function("save", "save(step, tree)",
+                "Saves the tree of this step, where it is one of `every`, while the script goes on; returns once the "
+                "previous checkpoint is on the disk. Whether it saved.",
+                [store](Interpreter& at, BoundArgs& x) -> Value {
+                  const std::int64_t step = at.integer(x[0], x.args[0].span, "a step");
+                  if (step < 0) at.fail("call", x.args[0].span, "a step is not negative");
+                  return Value(store->save(at, step, x[1], x.span));
+                }),
+       function("latest", "latest()", "The step of the newest good checkpoint, or none.",
+                [store](Interpreter& at, BoundArgs& x) { return store->latest(at, x.span); }),
+       function("restore", "restore(like = none)",
+                "The tree of the newest good checkpoint in the layout of `like`, or none where there is none yet.",
+                [store](Interpreter& at, BoundArgs& x) { return store->restore(at, x[0], x.span); }),
+       function("wait", "wait()", "Returns once everything that was saved is on the disk.",
+                [store](Interpreter& at, BoundArgs& x) -> Value {
+                  store->wait(at, x.span, false);
+                  return {};
+                })});
+}
+
+}  // namespace
+
+void register_checkpoints(Interpreter& in) {
+  in.define({"checkpoint_folder", "checkpoint_folder(folder, keep = 3, every = 1, keep_every = none)",
+             "The checkpoints of a training run, as `train.checkpoints` gives them: a record {save, latest, restore, "
+             "wait}. One folder a step, step_100; `keep` newest stay, and those whose step is a multiple of "
+             "`keep_every`.",
+             checkpoint_folder});
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,263 @@
+#include "stdlib/host/storage/folder_reader.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "stdlib/host/files/format_safetensors.h"
+#include "stdlib/host/files/tree_json.h"
+#include "stdlib/host/storage/folder_writer.h"
+
+namespace shard::stdlib {
+namespace {
+
+using lang::Value;
+using runtime::DType;
+using runtime::Shape;
+
+constexpr std::uint64_t kLargestIndex = 256'000'000;
+
+std::string shortened(const std::string& name) { return "\"" + name.substr(0, 60) + "\""; }
+
+// What is wrong with one file of several is told with its name.
+template <class F>
+auto naming(const std::string& file, F f) {
+  try {
+    return f();
+  } catch (const runtime::RuntimeError& e) { throw runtime::RuntimeError(e.code, "'" + file + "': " + e.what()); }
+}
+
+struct DataFile {
+  std::unique_ptr<Source> source;
+  std::unique_ptr<SafetensorsFile> contents;
+  std::set<std::size_t> taken;  // tensors that a block lies in
+};
+
+struct FileBlock {
+  Shape origin, shape;  // of the array's own type: keys without their words
+  const std::string* file;
+  SafetensorsFile* data;
+  std::size_t tensor;
+  std::uint32_t crc;
+  std::uint64_t bytes;
+  std::uint64_t read = 0;    // so far
+  std::uint32_t summed = 0;  // of what was read, see PartialSum
+};
+
+bool overlap(const FileBlock& a, const FileBlock& b) {
+  for (std::size_t d = 0; d < a.origin.size(); ++d)
+    if (a.origin[d] >= b.origin[d] + b.shape[d] || b.origin[d] >= a.origin[d] + a.shape[d]) return false;
+  return runtime::numel(a.shape) > 0 && runtime::numel(b.shape) > 0;
+}
+
+class CheckpointFolder : public Contents {
+ public:
+  CheckpointFolder(std::string path, MayRead may_read)
+      : path_(without_slashes(std::move(path))), may_read_(std::move(may_read)) {
+    index_ = naming("shard.json", [&] { return read_index(); });
+    naming("shard.json", [&] { check_version(); });
+    const Json* listed = index_.find("arrays");
+    if (!listed || !listed->object()) refuse_file("'shard.json': it lists no arrays");
+    for (const auto& [name, j] : *listed->object()) {
+      by_name_.emplace(name, arrays.size());
+      take_array(name, j);
+    }
+    const Json* node = index_.find("tree");
+    if (!node) refuse_file("'shard.json': it has no tree");
+    tree_ = *node;
+    index_ = {};
+    std::set<std::string> used;
+    tree_from_json(tree_, "'shard.json': its tree", [&](const std::string& name, bool) {
+      if (!by_name_.contains(name))
+        refuse_file("'shard.json': its tree names the array " + shortened(name) + ", which is not listed");
+      if (!used.insert(name).second)
+        refuse_file("'shard.json': its tree names the array " + shortened(name) + " twice");
+      return Value();
+    });
+  }
+
+  void read(std::size_t i, const Block& block) override {
+    for (FileBlock& b : blocks_[i]) {
+      Block part = block;  // what of it lies in this one
+      std::int64_t first = 0;
+      for (std::size_t d = 0; d < b.origin.size(); ++d) {
+        const std::int64_t from = std::max(b.origin[d], block.origin[d]),
+                           to = std::min(b.origin[d] + b.shape[d], block.origin[d] + block.to.shape[d]);
+        part.origin[d] = from - b.origin[d];
+        part.to.shape[d] = std::max<std::int64_t>(0, to - from);
+        first += (from - block.origin[d]) * block.to.strides[d];
+      }
+      const auto bytes = static_cast<std::uint64_t>(runtime::numel(part.to.shape)) * runtime::size_of(block.to.dtype);
+      if (bytes == 0) continue;
+      part.to.data = static_cast<char*>(block.to.data) + first * static_cast<std::int64_t>(bytes / numel(part));
+      PartialSum sum;
+      naming(*b.file, [&] { b.data->read_summed(b.tensor, part, &sum); });
+      b.read += bytes;
+      b.summed ^= sum.finish(b.bytes);
+    }
+  }
+
+  void check_end() override {
+    for (const std::vector<FileBlock>& blocks : blocks_)
+      for (const FileBlock& b : blocks)
+        if (b.read == b.bytes && b.summed != PartialSum::whole(b.crc, b.bytes)) wrong_sum(b);
+    for (auto& [name, file] : files_) naming(name, [&] { file.contents->check_end(); });
+  }
+
+  void check_sums() {  // of everything, in the order of the files
+    for (const std::vector<FileBlock>& blocks : blocks_)
+      for (const FileBlock& b : blocks)
+        if (naming(*b.file, [&] { return b.data->sum_of(b.tensor); }) != b.crc) wrong_sum(b);
+  }
+
+  Value tree(lang::Interpreter&, std::vector<Value> values) override {
+    return tree_from_json(tree_, "'shard.json': its tree",
+                          [&](const std::string& name, bool) { return values[by_name_.at(name)]; });
+  }
+  bool flat() const override { return false; }
+
+ private:
+  [[noreturn]] static void wrong_sum(const FileBlock& b) {
+    refuse_file("'" + *b.file + "': the check sum of " + shortened(b.data->arrays[b.tensor].name) +
+                " does not fit: it is damaged");
+  }
+  static std::uint64_t numel(const Block& b) { return static_cast<std::uint64_t>(runtime::numel(b.to.shape)); }
+
+  Json read_index() {
+    const std::string file = path_ + "/shard.json";
+    may_read_(file);
+    const auto source = open_in_folder(file);
+    if (source->most() > kLargestIndex) refuse_file("it is larger than 256 MB");
+    return parse_json(source->rest(0), "its JSON");
+  }
+
+  void check_version() const {
+    const Json *format = index_.find("format"), *version = index_.find("version");
+    std::int64_t number = 0;
+    if (!format || !format->text() || *format->text() != "shard checkpoint")
+      refuse_file("it does not say \"format\": \"shard checkpoint\"");
+    if (!version || !version->integer(number)) refuse_file("it has no version");
+    if (number != 1) refuse_file("it has version " + std::to_string(number) + ", which is not read here");
+  }
+
+  void take_array(const std::string& name, const Json& j) {
+    const std::string who = "'shard.json': its array " + shortened(name);
+    const Json *type = j.find("dtype"), *listed = j.find("blocks"), *key = j.find("key");
+    const auto shape = shape_of_json(j.find("shape"));
+    const auto dtype = type && type->text() ? type_of_stored(*type->text()) : std::nullopt;
+    if (!dtype || !shape || !listed || !listed->list() || shape->size() > static_cast<std::size_t>(runtime::kMaxRank))
+      refuse_file(who + " is damaged");
+    ArrayHeader header{name, *dtype, *shape, 0};
+    const auto stored = naming("shard.json", [&] {
+      return static_cast<std::uint64_t>(runtime::checked_bytes(*shape, runtime::size_of(*dtype)));
+    });
+    const bool keys = key && std::get_if<bool>(&key->value) && std::get<bool>(key->value);
+    if (keys) {
+      const auto whole = shape_without_words(*shape);
+      if (!whole || *dtype != DType::U32) refuse_file(who + " says that it holds keys, and is not u32[..., 2]");
+      header.dtype = DType::Key, header.shape = *whole;
+    }
+    std::vector<FileBlock> blocks;
+    std::uint64_t bytes = 0;
+    for (const Json& b : *listed->list()) {
+      blocks.push_back(read_block(who, b, *dtype, *shape, keys));
+      bytes += blocks.back().bytes;
+    }
+    check_apart(who, blocks);
+    if (bytes != stored)
+      refuse_file(who + " takes " + std::to_string(stored) + " bytes, its blocks have " + std::to_string(bytes));
+    header.place = arrays.size();
+    arrays.push_back(std::move(header));
+    blocks_.push_back(std::move(blocks));
+  }
+
+  FileBlock read_block(const std::string& who, const Json& j, DType dtype, const Shape& whole, bool keys) {
+    const auto origin = shape_of_json(j.find("origin")), shape = shape_of_json(j.find("shape"));
+    const Json *file = j.find("file"), *tensor = j.find("tensor"), *crc = j.find("crc32c");
+    std::int64_t sum = 0;
+    if (!origin || !shape || origin->size() != whole.size() || shape->size() != whole.size() || !file ||
+        !file->text() || !tensor || !tensor->text() || !crc || !crc->integer(sum) || sum < 0 || sum > 0xffffffffLL)
+      refuse_file(who + " has a block that is damaged");
+    for (std::size_t d = 0; d < whole.size(); ++d)
+      if ((*shape)[d] > whole[d] || (*origin)[d] > whole[d] - (*shape)[d])
+        refuse_file(who + " has a block that reaches out of it");
+    auto& [name, data] = *data_file(who, *file->text());
+    const auto i = data.contents->find(*tensor->text());
+    if (!i) refuse_file("'" + name + "': it has no tensor " + shortened(*tensor->text()));
+    ArrayHeader& there = data.contents->arrays[*i];
+    if (!data.taken.insert(*i).second)
+      refuse_file("'shard.json': two blocks lie in the tensor " + shortened(*tensor->text()) + " of '" + name + "'");
+    if (there.dtype != dtype || there.shape != *shape)
+      refuse_file("'" + name + "': its tensor " + shortened(*tensor->text()) + " is " +
+                  std::string(runtime::name(there.dtype)) + runtime::to_string(there.shape) + ", 'shard.json' says " +
+                  std::string(runtime::name(dtype)) + runtime::to_string(*shape));
+    const auto bytes = static_cast<std::uint64_t>(runtime::checked_bytes(*shape, runtime::size_of(dtype)));
+    FileBlock out{*origin, *shape, &name, data.contents.get(), *i, static_cast<std::uint32_t>(sum), bytes};
+    if (keys) {
+      const auto without = shape_without_words(*shape);
+      if (!without || origin->back() != 0) refuse_file(who + " has a block that parts the words of a key");
+      out.shape = *without, out.origin.pop_back();
+      there.dtype = DType::Key, there.shape = *without;
+    }
+    return out;
+  }
+
+  std::map<std::string, DataFile>::iterator data_file(const std::string& who, const std::string& name) {
+    const auto known = files_.find(name);
+    if (known != files_.end()) return known;
+    if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || name == "." ||
+        name == "..")
+      refuse_file(who + " lies in " + shortened(name) + ", which is no file of the folder");
+    const std::string path = path_ + "/" + name;
+    may_read_(path);
+    DataFile file;
+    naming(name, [&] {
+      file.source = open_in_folder(path);
+      file.contents = std::make_unique<SafetensorsFile>(*file.source);
+    });
+    return files_.emplace(name, std::move(file)).first;
+  }
+
+  // Blocks of one array share no element. They are sorted, so that most pairs need not be looked at.
+  static void check_apart(const std::string& who, const std::vector<FileBlock>& blocks) {
+    if (blocks.empty() || blocks[0].origin.empty()) {
+      if (blocks.size() > 1) refuse_file(who + " has two blocks and one element");
+      return;
+    }
+    std::vector<const FileBlock*> order;
+    for (const FileBlock& b : blocks) order.push_back(&b);
+    std::sort(order.begin(), order.end(),
+              [](const FileBlock* a, const FileBlock* b) { return a->origin[0] < b->origin[0]; });
+    std::int64_t left = 50'000'000;
+    for (std::size_t i = 0; i < order.size(); ++i)
+      for (std::size_t k = i + 1; k < order.size() && order[k]->origin[0] < order[i]->origin[0] + order[i]->shape[0];
+           ++k) {
+        if (--left == 0) refuse_file(who + " has more blocks than can be held against each other");
+        if (overlap(*order[i], *order[k])) refuse_file(who + " has blocks that overlap");
+      }
+  }
+
+  std::string path_;
+  MayRead may_read_;
+  Json index_, tree_;
+  std::map<std::string, DataFile> files_;
+  std::vector<std::vector<FileBlock>> blocks_;  // of each array
+  std::map<std::string, std::size_t> by_name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Contents> open_folder(const std::string& path, const MayRead& may_read) {
+  return std::make_unique<CheckpointFolder>(path, may_read);
+}
+
+void check_folder(const std::string& path, const MayRead& may_read) { CheckpointFolder(path, may_read).check_sums(); }
+
+bool is_folder(const std::string& path) {
+  struct stat info {};
+  return (!path.empty() && path.back() == '/') || (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+}  // namespace shard::stdlib

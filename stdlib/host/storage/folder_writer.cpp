@@ -1,0 +1,210 @@
+#include "stdlib/host/storage/folder_writer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "interpreter/lang/report/report.h"
+#include "stdlib/host/files/format_safetensors.h"
+#include "stdlib/host/files/paths.h"
+#include "stdlib/host/files/tree_json.h"
+#include "stdlib/host/storage/array_blocks.h"
+
+namespace shard::stdlib {
+namespace {
+
+using runtime::DType;
+using runtime::Shape;
+
+constexpr std::string_view kIndex = "shard.json", kData = "data_0.safetensors";
+constexpr std::size_t kWritten = std::size_t{1} << 20;  // at once: summed up while it is in the cache
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> out;
+  DIR* open = opendir(folder.c_str());
+  if (!open) return out;
+  while (const dirent* entry = readdir(open))
+    if (std::string_view name = entry->d_name; name != "." && name != "..") out.emplace_back(name);
+  closedir(open);
+  return out;
+}
+
+bool of_a_checkpoint(std::string_view name) {
+  return name == kIndex || (name.starts_with("data_") && name.ends_with(".safetensors"));
+}
+
+void remove_files(const std::string& folder) {
+  for (const std::string& name : names_in(folder))
+    if (of_a_checkpoint(name)) unlink((folder + "/" + name).c_str());
+  rmdir(folder.c_str());
+}
+
+// The process that a temporary folder belongs to; nothing where the name is none of ours.
+std::optional<pid_t> writer_of(std::string_view name) {
+  const std::size_t at = name.rfind(".part");
+  if (at == std::string_view::npos) return std::nullopt;
+  pid_t pid = 0;
+  const auto end = std::from_chars(name.data() + at + 5, name.data() + name.size(), pid);
+  return end.ec == std::errc() && end.ptr == name.data() + name.size() && pid > 0 ? std::optional(pid) : std::nullopt;
+}
+
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const std::string& path) : path_(path), beside_(path + ".part" + std::to_string(getpid())) {
+    remove_files(beside_);
+    if (mkdir(beside_.c_str(), 0777) != 0) refuse_file(std::strerror(errno));
+  }
+  ~TemporaryFolder() { remove_files(beside_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  std::string at(std::string_view name) const { return beside_ + "/" + std::string(name); }
+
+  void take_name() {
+    folder_to_disk(beside_);
+    // An older checkpoint of that name changes places with this one, and is then removed as the temporary one is.
+    if (rename(beside_.c_str(), path_.c_str()) != 0 &&
+        !((errno == ENOTEMPTY || errno == EEXIST) &&
+          renameat2(AT_FDCWD, beside_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0))
+      refuse_file(std::strerror(errno));
+    folder_to_disk(folder_of(path_));
+  }
+
+ private:
+  std::string path_, beside_;
+};
+
+// A block's bytes: where they lie, or the sum of its terms.
+class BlockBytes {
+ public:
+  BlockBytes(runtime::Pool& pool, const runtime::DeviceArray& a, const DeviceBlock& block) {
+    Shape shape(block.terms.shape.begin() + block.pending, block.terms.shape.end());
+    const auto bytes = static_cast<std::size_t>(runtime::numel(shape)) * runtime::size_of(a.type.dtype);
+    const void* data = block.terms.data;
+    if (block.pending > 0) {
+      sum_ = pool.allocate(bytes);
+      data = sum_->data();
+      runtime::join_terms(a.layout.pending, block.terms, block.pending,
+                          runtime::contiguous(a.type.dtype, shape, sum_->data()));
+    }
+    bytes_ = {static_cast<const char*>(data), bytes};
+  }
+  std::string_view all() const { return bytes_; }
+
+ private:
+  runtime::BufferRef sum_;
+  std::string_view bytes_;
+};
+
+// A block in the file: keys are seen as their words.
+struct BlockEntry {
+  Shape origin, shape;
+  std::string tensor;
+};
+
+std::vector<BlockEntry> entries_of(const Snapshot::Array& a, const std::vector<DeviceBlock>& blocks) {
+  std::vector<BlockEntry> out;
+  for (const DeviceBlock& b : blocks) {
+    BlockEntry e{b.origin, Shape(b.terms.shape.begin() + b.pending, b.terms.shape.end()), a.name};
+    if (a.array->type.dtype == DType::Key) e.origin.push_back(0), e.shape.push_back(2);
+    if (blocks.size() > 1) e.tensor += "/" + std::to_string(out.size());
+    out.push_back(std::move(e));
+  }
+  return out;
+}
+
+// Writes one array's blocks and gives its entry in shard.json.
+std::string write_array(runtime::Pool& pool, const Snapshot::Array& a, Sink& file) {
+  const runtime::ArrayRef array = runtime::here(pool, a.array);
+  const std::vector<DeviceBlock> blocks = device_blocks(*array);
+  const std::vector<BlockEntry> entries = entries_of(a, blocks);
+  const bool key = array->type.dtype == DType::Key;
+  std::string json = lang::json_string(a.name) + ":{\"dtype\":\"" + std::string(type_as_stored(array->type.dtype)) +
+                     "\",\"shape\":" + json_sizes(shape_as_stored(array->type)) + (key ? ",\"key\":true" : "") +
+                     ",\"blocks\":[";
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const BlockBytes bytes(pool, *array, blocks[i]);
+    std::uint32_t crc = 0;
+    for (std::string_view rest = bytes.all(); !rest.empty();) {
+      const std::string_view piece = rest.substr(0, kWritten);
+      crc = crc32c(crc, piece);
+      file.write(piece);
+      rest.remove_prefix(piece.size());
+    }
+    json += std::string(i ? "," : "") + "{\"origin\":" + json_sizes(entries[i].origin) +
+            ",\"shape\":" + json_sizes(entries[i].shape) + ",\"file\":" + lang::json_string(kData) +
+            ",\"tensor\":" + lang::json_string(entries[i].tensor) + ",\"crc32c\":" + std::to_string(crc) + "}";
+  }
+  return json + "]}";
+}
+
+// What would be lost if `path` were replaced by a checkpoint.
+void check_replaceable(const std::string& path) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0) return;
+  if (!S_ISDIR(info.st_mode)) refuse_file("there is something of that name which is no folder");
+  for (const std::string& name : names_in(path))
+    if (!of_a_checkpoint(name))
+      refuse_file("the folder holds '" + name + "', which is no part of a checkpoint; save into another one");
+}
+
+}  // namespace
+
+Snapshot snapshot_of(lang::Interpreter& in, const lang::Value& tree) {
+  Snapshot out;
+  out.tree = tree_to_json(tree, [&](const std::string& name, const lang::Value& v) {
+    out.arrays.push_back({name, array_to_write(in, v)});
+    return "{\"array\":" + lang::json_string(name) + "}";
+  });
+  return out;
+}
+
+void write_folder(runtime::Pool& pool, const std::string& path, const Snapshot& what) {
+  const std::string name = without_slashes(path);
+  check_replaceable(name);
+  TemporaryFolder folder(name);
+  SafetensorsHeader header;
+  for (const Snapshot::Array& a : what.arrays)
+    for (const BlockEntry& e : entries_of(a, device_blocks(*a.array)))
+      header.add(e.tensor, a.array->type.dtype, e.shape);
+  const std::unique_ptr<Sink> data = open_in_new_folder(folder.at(kData));
+  data->write(header.text("\"format\":\"shard\""));
+  std::string json = "{\"format\":\"shard checkpoint\",\"version\":1,\"tree\":" + what.tree + ",\"arrays\":{";
+  for (std::size_t i = 0; i < what.arrays.size(); ++i)
+    json += (i ? ",\n" : "\n") + write_array(pool, what.arrays[i], *data);
+  data->finish();
+  const std::unique_ptr<Sink> index = open_in_new_folder(folder.at(kIndex));
+  index->write(json + "}}\n");
+  index->finish();
+  folder.take_name();
+}
+
+std::vector<std::string> files_of_folder(const std::string& path) {
+  const std::string name = without_slashes(path) + "/";
+  return {name + std::string(kIndex), name + std::string(kData)};
+}
+
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+void remove_unfinished(const std::string& folder) {
+  for (const std::string& name : names_in(folder))
+    if (const auto pid = writer_of(name); pid && *pid != getpid() && kill(*pid, 0) != 0 && errno == ESRCH)
+      remove_files(folder + "/" + name);
+}
+
+void remove_checkpoint(const std::string& path) {
+  for (const std::string& name : names_in(path))
+    if (!of_a_checkpoint(name)) return;  // somebody keeps more there
+  const std::string aside = path + ".part" + std::to_string(getpid());
+  if (rename(path.c_str(), aside.c_str()) == 0) remove_files(aside);  // never half removed under its name
+}
+
+}  // namespace shard::stdlib

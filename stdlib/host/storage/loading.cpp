@@ -1,0 +1,105 @@
+#include "stdlib/host/storage/loading.h"
+
+#include <algorithm>
+
+#include "interpreter/lang/layouts/shard_expr.h"
+#include "interpreter/lang/values/tree.h"
+
+namespace shard::stdlib {
+
+using lang::Interpreter;
+using lang::Value;
+using TypeRef = std::shared_ptr<const runtime::Type>;
+
+Wanted all_of(Interpreter& in, Contents& file) {
+  std::vector<Value> types;
+  std::vector<std::pair<const runtime::Type*, std::size_t>> which;
+  for (const ArrayHeader& a : file.arrays) {
+    auto type = std::make_shared<const runtime::Type>(runtime::Type::of(a.dtype, a.shape));
+    which.emplace_back(type.get(), which.size());
+    types.emplace_back(TypeRef(std::move(type)));
+  }
+  std::sort(which.begin(), which.end());
+  Wanted out;
+  const std::vector<Value> held = types;  // their addresses stay theirs
+  out.tree = file.tree(in, std::move(types));
+  for (Value& leaf : lang::leaves(out.tree)) {
+    Wanted::Leaf one;
+    if (const auto* type = leaf.get<TypeRef>()) {
+      const auto at = std::lower_bound(which.begin(), which.end(), std::pair(type->get(), std::size_t{0}));
+      one.array = at->second;
+      one.at = placement_of(**type);
+    }
+    one.value = std::move(leaf);
+    out.leaves.push_back(std::move(one));
+  }
+  return out;
+}
+
+namespace {
+
+// `specs` names fields of what was saved; what it leaves out stays as it is, without a layout.
+Value with_layouts(Interpreter& in, const Value& tree, const Value& specs, grammar::Span span) {
+  const lang::Record *fields = tree.fields(), *wanted = specs.fields();
+  if (specs.is_none()) return tree;
+  if (!fields || !wanted) return lang::shard_tree(in, tree, specs, nullptr, span);
+  for (const auto& [name, unused] : wanted->fields)
+    if (!fields->find(name))
+      in.fail("call", span, "the file has no field `" + name + "`", {"it holds " + lang::structure(tree)});
+  std::vector<std::pair<std::string, Value>> out;
+  for (const auto& [name, v] : fields->fields) {
+    const Value* spec = wanted->find(name);
+    out.emplace_back(name, spec ? with_layouts(in, v, *spec, span) : v);
+  }
+  return Value::record(std::move(out));
+}
+
+}  // namespace
+
+Wanted laid_out(Interpreter& in, Contents& file, const Value& specs, grammar::Span span) {
+  Wanted out = all_of(in, file);
+  const std::vector<Value> types = lang::leaves(with_layouts(in, out.tree, specs, span));
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (out.leaves[i].at) out.leaves[i].at = placement_of(**types[i].get<TypeRef>());
+  return out;
+}
+
+namespace {
+
+Block as_words(Block keys) {
+  keys.origin.push_back(0);
+  keys.to.dtype = runtime::DType::U32;
+  for (std::int64_t& stride : keys.to.strides) stride *= 2;
+  keys.to.shape.push_back(2);
+  keys.to.strides.push_back(1);
+  return keys;
+}
+
+}  // namespace
+
+Value filled(Interpreter& in, Contents& file, Wanted wanted) {
+  trace::Context& c = in.context();
+  std::vector<Wanted::Leaf*> order;
+  for (Wanted::Leaf& leaf : wanted.leaves)
+    if (leaf.at) order.push_back(&leaf);
+  std::stable_sort(order.begin(), order.end(), [&](const Wanted::Leaf* a, const Wanted::Leaf* b) {
+    return file.arrays[a->array].place < file.arrays[b->array].place;
+  });
+  for (Wanted::Leaf* leaf : order) {
+    if (c.types_only() && leaf->at->type.mesh) {  // a program that is checked needs the type alone
+      leaf->value = Value(c.unknown(leaf->at->type));
+      continue;
+    }
+    const bool words = file.arrays[leaf->array].dtype != leaf->at->type.dtype;  // of keys
+    leaf->value =
+        Value(trace::Tensor(new_placed(c.pool(), *leaf->at, [&](const runtime::Shape& origin, const runtime::View& to) {
+          file.read(leaf->array, words ? as_words({origin, to}) : Block{origin, to});
+        })));
+  }
+  file.check_end();
+  std::vector<Value> values;
+  for (Wanted::Leaf& leaf : wanted.leaves) values.push_back(std::move(leaf.value));
+  return lang::with_leaves(wanted.tree, std::move(values));
+}
+
+}  // namespace shard::stdlib

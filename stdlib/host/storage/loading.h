@@ -1,0 +1,39 @@
+// From what a file holds to values: each array goes to the blocks of its layout, which are read where they lie in the
+// file. Nothing brings an array together that is split.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stdlib/host/files/format.h"
+#include "stdlib/host/storage/array_blocks.h"
+
+namespace shard::stdlib {
+
+// A tree to be filled: a leaf is a value, or an array of the file with its layout.
+struct Wanted {
+  struct Leaf {
+    lang::Value value;
+    std::size_t array = 0;
+    std::optional<Placement> at;  // of an array; none: `value` it is
+  };
+  lang::Value tree;          // its structure
+  std::vector<Leaf> leaves;  // in order
+};
+Wanted all_of(lang::Interpreter& in, Contents& file);
+// Specs: one for the tree, a tree of them that is a prefix of it, or for some fields of a record.
+Wanted laid_out(lang::Interpreter& in, Contents& file, const lang::Value& specs, grammar::Span span);
+// As `like`, whose arrays and types say which array lies how. All that does not fit is one error.
+struct Fitting {
+  std::string path;  // for messages
+  bool strict = true;
+  lang::Value rename;  // a function of a name in the file, or none
+};
+Wanted fitted(lang::Interpreter& in, Contents& file, const lang::Value& like, const Fitting& how, grammar::Span span);
+
+// The same for a program that is only checked: arrays without elements, and no file is read.
+lang::Value types_like(lang::Interpreter& in, const lang::Value& like);
+
+lang::Value filled(lang::Interpreter& in, Contents& file, Wanted wanted);
+
+}  // namespace shard::stdlib
