@@ -26,7 +26,8 @@ void install(lang::Interpreter& in) {
   register_files(in);
   register_load_save(in);
   register_checkpoints(in);
-  register_batches(in);
+  register_loader(in);
+  register_progress(in);
   register_training_log(in);
   register_from_blocks(in);
   register_gradients_check(in);

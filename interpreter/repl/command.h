@@ -53,5 +53,6 @@ Command test_command();
 Command check_command();
 Command help_command();
 Command explain_command();
+Command convert_command();
 
 }  // namespace shard::repl

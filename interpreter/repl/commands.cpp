@@ -11,6 +11,7 @@ std::span<const Command> commands() {
       check_command(),
       help_command(),
       explain_command(),
+      convert_command(),
       {"fmt", "Comes with a later version", {}},
       {"launch", "Comes with a later version", {}},
       {"lsp", "Comes with a later version", {}},

@@ -13,12 +13,16 @@ namespace shard::runtime {
 
 struct DeviceArray;
 
-// Elements that lie where this process cannot see them: on the devices of a target that is not here.
+// Elements that do not lie in this process's memory: on the devices of a target that is not here, or in a file.
 class Elsewhere {
  public:
   virtual ~Elsewhere() = default;
   // The array's blocks in one buffer, as `DeviceArray::buffer` has them.
   virtual BufferRef fetch(Pool& pool, const DeviceArray& array) const = 0;
+  // Whether parts can be had without the whole; then `read` fills a view with the elements from `origin` on. Any
+  // thread.
+  virtual bool in_parts() const { return false; }
+  virtual void read(const Shape&, const View&) const {}
 };
 
 struct DeviceArray {

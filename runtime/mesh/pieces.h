@@ -22,6 +22,7 @@ class Pieces {
   std::vector<std::int64_t> at_;       // where the next piece begins
   std::int64_t left_;                  // elements
   BufferRef scratch_;                  // none where the elements lie in order already
+  bool far_ = false;                   // they are read from elsewhere, piece by piece
 };
 
 }  // namespace shard::runtime

@@ -18,7 +18,8 @@ void register_help(lang::Interpreter& in);             // help.cpp
 void register_files(lang::Interpreter& in);            // files.cpp: read_text read_csv exists chars
 void register_load_save(lang::Interpreter& in);        // load_save.cpp: load save
 void register_checkpoints(lang::Interpreter& in);      // checkpoint_store.cpp: checkpoint_folder
-void register_batches(lang::Interpreter& in);          // batches.cpp: loader position progress
+void register_loader(lang::Interpreter& in);           // loader.cpp: loader
+void register_progress(lang::Interpreter& in);         // progress.cpp: position resumed progress
 void register_training_log(lang::Interpreter& in);     // training_log.cpp: log_scalars
 void register_from_blocks(lang::Interpreter& in);      // from_blocks.cpp
 void register_random_orders(lang::Interpreter& in);    // random.cpp: permutation, choice of a number of things

@@ -8,12 +8,13 @@ Comments of a program, in the order of the output:
     # expect error: TEXT     the program ends with status 1 and the error contains TEXT (blanks and case aside)
     # expect type: TEXT      a type; blanks do not count
     # devices: N   # tolerance: T   # command: check   # set: name=value
+    # scratch: name          the top-level `let` of this name is a folder for files, empty and removed afterwards
 Numbers are compared as numbers; brackets, commas, quotes and line breaks are not compared, pictures are left out. A program without
 expectations must end with status 0 (it checks itself).
 """
-import concurrent.futures, math, os, re, subprocess, sys
+import concurrent.futures, math, os, re, subprocess, sys, tempfile
 
-HEAD = re.compile(r'#\s*(expect error|expect type|expect|devices|tolerance|command|set)\s*:\s?(.*)')
+HEAD = re.compile(r'#\s*(expect error|expect type|expect|devices|tolerance|command|scratch|set)\s*:\s?(.*)')
 TYPE = re.compile(r'~?(?:bool|key|[iuf]\d+|bf16)\[[^\[\]]*\](?:\{[^{}]*\})?')
 WORD = re.compile(r'[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf\b|nan\b)|[A-Za-z_]\w*|\S')
 PICTURE = re.compile('[\u2500-\u257f]')
@@ -23,7 +24,7 @@ IGNORED = set('[](),\'"')
 class Case:
     def __init__(self, path):
         self.path, self.expected, self.errors = path, [], []
-        self.options, self.tolerance, self.command = [], 2e-6, 'run'
+        self.options, self.tolerance, self.command, self.scratch = [], 2e-6, 'run', None
         with open(path, encoding='utf-8') as f:
             for line in f:
                 m = HEAD.search(line)
@@ -35,6 +36,7 @@ class Case:
                 elif key == 'set': self.options += ['--set', text]
                 elif key == 'tolerance': self.tolerance = float(text)
                 elif key == 'command': self.command = text
+                elif key == 'scratch': self.scratch = text
 
 
 def words(text):
@@ -68,6 +70,13 @@ def squeeze(text):
 def run(shard, path):
     """What is wrong with this case; None where it holds."""
     case = Case(path)
+    if not case.scratch: return held(shard, path, case)
+    with tempfile.TemporaryDirectory() as folder:
+        case.options += ['--set', f'{case.scratch}={folder}']
+        return held(shard, path, case)
+
+
+def held(shard, path, case):
     seconds = float(os.environ.get('GOLDEN_SECONDS', '120'))
     try:
         p = subprocess.run([shard, *case.command.split(), path] + case.options, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)

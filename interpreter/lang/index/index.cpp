@@ -4,6 +4,7 @@
 
 #include "interpreter/ir/core_ops.h"
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/index/far_part.h"
 #include "interpreter/lang/index/index_plan.h"
 
 namespace shard::lang {
@@ -74,7 +75,7 @@ Tensor read_basic(ArrayOps& ops, const IndexPlan& plan, Tensor x) {
 Tensor index_array(Interpreter& in, const Tensor& x, const std::vector<IndexItem>& items, Span span) {
   ArrayOps ops(in, span);
   IndexPlan plan = plan_index(ops, x, items, span);
-  Tensor out = read_basic(ops, plan, x);
+  Tensor out = read_basic(ops, plan, lies_far(x) ? far_part(ops, x, plan) : x);
   if (plan.arrays.empty()) return plan.has_new ? ops.reshape(out, plan.result) : out;
   if (plan.arrays.size() == 1) {
     const IndexArray& a = plan.arrays[0];

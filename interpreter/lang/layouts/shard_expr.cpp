@@ -60,7 +60,10 @@ class Layer {
 
  private:
   [[noreturn]] void misfit(const Value& v, const Value& specs) {
-    auto text = [](const Value& x) { return x.items() || x.fields() ? structure(x) : kind_name(x); };
+    auto text = [](const Value& x) {
+      if (auto* type = x.get<std::shared_ptr<const runtime::Type>>()) return runtime::to_string(**type);
+      return x.items() || x.fields() ? structure(x) : kind_name(x);
+    };
     m_.fail("spec", span_, "the specs do not fit the value: they must be a prefix of its tree",
             {"the specs are " + text(specs), "the value is " + text(v)});
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/kernels/spread.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/host.h"
 
@@ -70,6 +71,22 @@ void scatter(const Walk& w, Shape index, std::int64_t first, const char* from, s
   }
 }
 
+// A long run that lies in memory as in the file: pieces of it by several threads, since taking new memory and summing
+// up cost more than the file does.
+void read_long_run(Source& file, const Stored& stored, std::uint64_t place, char* to, std::uint64_t bytes,
+                   std::size_t item, DType dtype) {
+  std::vector<std::uint32_t> sums(static_cast<std::size_t>(bytes / kPiece + 1), 0);
+  runtime::spread(static_cast<std::int64_t>(bytes), kPiece, [&](std::int64_t from, std::int64_t end) {
+    const auto n = static_cast<std::size_t>(end - from);
+    if (file.read_apart(place + static_cast<std::uint64_t>(from), to + from, n) != n) refuse_file("it ends too early");
+    if (stored.sum) sums[static_cast<std::size_t>(from) / kPiece] = PartialSum::apart({to + from, n});
+    put_right(to + from, n, item, dtype, stored.big_endian);
+  });
+  for (std::uint64_t at = 0; stored.sum && at < bytes; at += kPiece)
+    stored.sum->run(place - stored.at + at, std::min<std::uint64_t>(kPiece, bytes - at),
+                    sums[static_cast<std::size_t>(at / kPiece)]);
+}
+
 }  // namespace
 
 void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, const Block& block) {
@@ -85,7 +102,11 @@ void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, 
     std::int64_t target = 0;
     for (std::size_t d = 0; d < w.run_from; ++d) from[d] += index[d], target += index[d] * w.strides[d];
     const std::uint64_t at = stored.at + static_cast<std::uint64_t>(w.place(from, w.whole)) * item;
-    for (std::int64_t done = 0; done < w.run;) {
+    const std::uint64_t bytes_of_run = static_cast<std::uint64_t>(w.run) * item;
+    const bool at_once = w.dense && bytes_of_run >= 4 * kPiece && file.anywhere();
+    if (at_once)
+      read_long_run(file, stored, at, to + target * static_cast<std::int64_t>(item), bytes_of_run, item, header.dtype);
+    for (std::int64_t done = at_once ? w.run : 0; done < w.run;) {
       const std::int64_t n = std::min(w.run - done, piece);
       const std::size_t bytes = static_cast<std::size_t>(n) * item;
       const std::uint64_t place = at + static_cast<std::uint64_t>(done) * item;

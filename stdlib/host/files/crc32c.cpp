@@ -111,6 +111,16 @@ void PartialSum::run(std::uint64_t offset, std::string_view bytes) {
   at_ = offset + bytes.size();
 }
 
+void PartialSum::run(std::uint64_t offset, std::uint64_t size, std::uint32_t sum) {
+  skip(offset - at_);
+  at_ = offset;
+  skip(size);
+  at_ += size;
+  state_ ^= sum;
+}
+
+std::uint32_t PartialSum::apart(std::string_view bytes) { return advance_register(0, bytes); }
+
 std::uint32_t PartialSum::finish(std::uint64_t size) {
   skip(size - at_);
   return state_;

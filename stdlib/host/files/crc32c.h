@@ -30,6 +30,9 @@ class ZeroBytes {
 class PartialSum {
  public:
   void run(std::uint64_t offset, std::string_view bytes);
+  // The same of a run that somebody else has summed up, by `apart`.
+  void run(std::uint64_t offset, std::uint64_t size, std::uint32_t sum);
+  static std::uint32_t apart(std::string_view bytes);
   std::uint32_t finish(std::uint64_t size);
   static std::uint32_t whole(std::uint32_t crc, std::uint64_t size);  // of `size` bytes with this check sum
 

@@ -42,6 +42,8 @@ class Contents {
   virtual lang::Value tree(lang::Interpreter& in, std::vector<lang::Value> arrays) = 0;
   // Whether the names are all that is known of a tree: a foreign file's "layers.0.w" stands for a path.
   virtual bool flat() const { return true; }
+  // Whether any block is read at the cost of its own bytes: then arrays may stay in the file (`map: true`).
+  virtual bool in_parts() const { return false; }
 };
 
 struct Format {
@@ -67,6 +69,7 @@ Format safetensors_format();
 Format csv_format();
 Format idx_format();
 Format text_format();
+std::unique_ptr<Contents> raw_contents(Source& file, runtime::DType dtype);  // numbers and nothing else: token files
 
 // ---- what rows share
 // A table whose first line names its columns, as a record of columns.

@@ -45,6 +45,7 @@ class Idx : public Contents {
   }
   void read(std::size_t, const Block& block) override { read_stored(file_, stored_, arrays[0], block); }
   void check_end() override { file_.check_end(); }
+  bool in_parts() const override { return file_.anywhere(); }
   lang::Value tree(lang::Interpreter&, std::vector<lang::Value> values) override { return std::move(values[0]); }
 
  private:

@@ -38,6 +38,7 @@ class SafetensorsFile : public Contents {
   void check_end() override { file_.check_end(); }
   lang::Value tree(lang::Interpreter& in, std::vector<lang::Value> values) override;
   bool flat() const override { return !tree_; }
+  bool in_parts() const override { return file_.anywhere(); }
   std::optional<std::size_t> find(const std::string& name) const;
 
  private:

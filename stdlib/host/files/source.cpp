@@ -30,9 +30,17 @@ class File : public Source {
   File(Descriptor file, std::uint64_t size) : file_(std::move(file)), size_(size) {}
   std::optional<std::uint64_t> size() const override { return size_; }
   std::uint64_t most() const override { return size_; }
+  bool anywhere() const override { return true; }
+  std::size_t read_apart(std::uint64_t offset, void* to, std::size_t n) const override {
+    return direct(offset, static_cast<char*>(to), n);
+  }
 
   std::size_t read_some(std::uint64_t offset, void* to, std::size_t n) override {
-    if (n >= kDirect) return direct(offset, static_cast<char*>(to), n);
+    // Ahead is read where small pieces follow each other; a row here and a row there are read as they are.
+    const bool follows = offset >= end_ && offset - end_ < kDirect;
+    end_ = offset + n;
+    if (n >= kDirect || (!follows && (offset < from_ || offset + n > from_ + have_)))
+      return direct(offset, static_cast<char*>(to), n);
     std::size_t done = 0;
     while (done < n) {  // small pieces from what was read ahead
       if (offset < from_ || offset >= from_ + have_) {
@@ -52,7 +60,7 @@ class File : public Source {
  private:
   static constexpr std::size_t kAhead = 1 << 16, kDirect = 1 << 12;
 
-  std::size_t direct(std::uint64_t offset, char* to, std::size_t n) {
+  std::size_t direct(std::uint64_t offset, char* to, std::size_t n) const {
     std::size_t done = 0;
     while (done < n) {
       const ssize_t got = pread(file_.fd, to + done, n - done, static_cast<off_t>(offset + done));
@@ -65,7 +73,7 @@ class File : public Source {
   }
 
   Descriptor file_;
-  std::uint64_t size_, from_ = 0;
+  std::uint64_t size_, from_ = 0, end_ = 0;  // what was read ahead, and where the last piece ended
   std::size_t have_ = 0;
   std::string ahead_;
 };

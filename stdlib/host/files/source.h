@@ -21,6 +21,9 @@ class Source {
   // How many bytes there are, where that is known without unpacking them.
   virtual std::optional<std::uint64_t> size() const = 0;
   virtual std::uint64_t most() const = 0;  // it cannot have more: before memory is taken for what a header promises
+  // Whether reading costs the same wherever; then several threads may read at once, by this one.
+  virtual bool anywhere() const { return false; }
+  virtual std::size_t read_apart(std::uint64_t, void*, std::size_t) const { return 0; }
 
   void read(std::uint64_t offset, void* to, std::size_t n);  // all of them, or an error
   std::string text(std::uint64_t offset, std::size_t n);     // as far as there are

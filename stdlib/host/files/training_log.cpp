@@ -43,6 +43,39 @@ void collect(Interpreter& in, const Value& v, const std::string& name, grammar::
 }
 
 // ---- csv
+std::optional<std::int64_t> step_of(std::string_view line) {
+  std::int64_t step = 0;
+  const auto end = std::from_chars(line.data(), line.data() + line.size(), step);
+  return end.ec == std::errc() ? std::optional(step) : std::nullopt;
+}
+
+// Whether rows of this step and later ones are there, or half a line: those of a process that died behind the
+// checkpoint that this one began from.
+bool holds_later(const std::string& path, std::int64_t step) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : 0;
+  if (size <= 0) return false;
+  std::string tail(static_cast<std::size_t>(std::min<std::streamoff>(size, 1 << 16)), '\0');
+  file.seekg(size - static_cast<std::streamoff>(tail.size()));
+  file.read(tail.data(), static_cast<std::streamsize>(tail.size()));
+  if (tail.back() != '\n') return true;
+  tail.pop_back();
+  const auto last = step_of(std::string_view(tail).substr(tail.rfind('\n') + 1));
+  return last && *last >= step;
+}
+
+// The file without them: an earlier step is logged again, so what stood behind it is written anew.
+void drop_later(Interpreter& in, const std::string& path, std::int64_t step, grammar::Span span) {
+  check_may_write(in, path, span);
+  try {
+    std::ifstream file(path, std::ios::binary);
+    const std::unique_ptr<Sink> kept = open_sink(path, false);
+    for (std::string line; std::getline(file, line) && !file.eof();)
+      if (const auto at = step_of(line); !at || *at < step) kept->write(line + "\n");
+    kept->finish();
+  } catch (const runtime::RuntimeError& e) { in.fail(e.code, span, "cannot write '" + path + "': " + e.what()); }
+}
+
 void to_csv(Interpreter& in, const std::string& path, std::int64_t step, const Scalars& scalars, grammar::Span span) {
   std::string names = "step", line = std::to_string(step);
   for (const auto& [name, x] : scalars) {
@@ -52,12 +85,11 @@ void to_csv(Interpreter& in, const std::string& path, std::int64_t step, const S
   }
   std::string first;
   std::ifstream there(path);
-  if (std::getline(there, first)) {
-    if (first != names) in.fail("io", span, "'" + path + "' has the columns " + first + ", these figures are " + names);
-    append_bytes(in, path, line + "\n", span);
-  } else {
-    append_bytes(in, path, names + "\n" + line + "\n", span);
-  }
+  const bool begun = std::getline(there, first) && !there.eof();  // its first line is whole
+  if (begun && first != names)
+    in.fail("io", span, "'" + path + "' has the columns " + first + ", these figures are " + names);
+  if (holds_later(path, step)) drop_later(in, path, step, span);
+  append_bytes(in, path, (begun ? "" : names + "\n") + line + "\n", span);
 }
 
 // ---- TensorBoard
@@ -124,7 +156,7 @@ Value log_scalars(Interpreter& in, BoundArgs& a) {
 void register_training_log(Interpreter& in) {
   in.define({"log_scalars", "log_scalars(path, step, figures)",
              "Adds a record of numbers to a log: a row where the path ends in .csv, else an event that TensorBoard "
-             "shows for the folder.",
+             "shows for the folder. Rows of this step and later ones, of a run that was resumed before them, go.",
              log_scalars});
 }
 

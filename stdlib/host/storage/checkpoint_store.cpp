@@ -1,5 +1,5 @@
-// checkpoint_folder: the checkpoints of a training run, which `train.checkpoints` hands on. One folder a step; written by
-// a thread while training goes on, one at a time; found again, the newest that is whole first.
+// checkpoint_folder: the checkpoints of a training run, which `train.checkpoints` hands on. One folder a step; written
+// by a thread while training goes on, one at a time; found again, the newest that is whole first.
 #include <dirent.h>
 #include <sys/stat.h>
 
@@ -69,8 +69,13 @@ void remove_old(const Kept& kept, std::int64_t written) {
 class CheckpointStore {
  public:
   CheckpointStore(Kept kept, std::int64_t every) : kept_(std::move(kept)), every_(every) {}
-  ~CheckpointStore() {
-    if (writing_.valid()) writing_.wait();
+  ~CheckpointStore() {  // where the script ended in an error: nobody else tells what went wrong
+    try {
+      if (writing_.valid()) writing_.get();
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "error: the checkpoint of step %lld was not written: %s\n", static_cast<long long>(step_),
+                   e.what());
+    }
   }
 
   bool save(Interpreter& in, std::int64_t step, const Value& tree, grammar::Span span) {
@@ -81,8 +86,7 @@ class CheckpointStore {
     check_may_write(in, path, span);
     for (const std::string& file : files_of_folder(path)) check_may_write(in, file, span);
     try {
-      if (mkdir(kept_.folder.c_str(), 0777) != 0 && errno != EEXIST)
-        refuse_file(std::strerror(errno));
+      if (mkdir(kept_.folder.c_str(), 0777) != 0 && errno != EEXIST) refuse_file(std::strerror(errno));
       if (!cleaned_) remove_unfinished(kept_.folder);
       cleaned_ = true;
       step_ = step;
@@ -159,7 +163,9 @@ class CheckpointStore {
           std::fprintf(stderr, "warning: the checkpoint '%s' is passed over: %s\n", path.c_str(), e.what());
         }
       }
-    } catch (const runtime::RuntimeError& e) { in.fail(e.code, span, "cannot read '" + kept_.folder + "': " + e.what()); }
+    } catch (const runtime::RuntimeError& e) {
+      in.fail(e.code, span, "cannot read '" + kept_.folder + "': " + e.what());
+    }
     return bad;
   }
 

@@ -17,7 +17,7 @@ using lang::Value;
 using runtime::DType;
 using runtime::Shape;
 
-constexpr std::uint64_t kLargestIndex = 256'000'000;
+constexpr std::uint64_t kLargestIndex = 100'000'000;
 
 std::string shortened(const std::string& name) { return "\"" + name.substr(0, 60) + "\""; }
 
@@ -26,7 +26,7 @@ template <class F>
 auto naming(const std::string& file, F f) {
   try {
     return f();
-  } catch (const runtime::RuntimeError& e) { throw runtime::RuntimeError(e.code, "'" + file + "': " + e.what()); }
+  } catch (const runtime::RuntimeError& e) { refuse_file("'" + file + "': " + e.what()); }
 }
 
 struct DataFile {
@@ -117,6 +117,7 @@ class CheckpointFolder : public Contents {
                           [&](const std::string& name, bool) { return values[by_name_.at(name)]; });
   }
   bool flat() const override { return false; }
+  bool in_parts() const override { return true; }
 
  private:
   [[noreturn]] static void wrong_sum(const FileBlock& b) {
@@ -127,9 +128,12 @@ class CheckpointFolder : public Contents {
 
   Json read_index() {
     const std::string file = path_ + "/shard.json";
+    struct stat info {};
+    if (stat(path_.c_str(), &info) == 0 && lstat(file.c_str(), &info) != 0)
+      refuse_file("there is none: the folder is no checkpoint");
     may_read_(file);
     const auto source = open_in_folder(file);
-    if (source->most() > kLargestIndex) refuse_file("it is larger than 256 MB");
+    if (source->most() > kLargestIndex) refuse_file("it is larger than 100 MB");
     return parse_json(source->rest(0), "its JSON");
   }
 

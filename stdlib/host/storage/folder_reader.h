@@ -16,6 +16,9 @@ using MayRead = std::function<void(const std::string& path)>;  // throws where a
 std::unique_ptr<Contents> open_folder(const std::string& path, const MayRead& may_read);
 // Reads everything once and throws where something is missing or does not fit its check sum.
 void check_folder(const std::string& path, const MayRead& may_read);
+// The sharded files that model hubs serve: a JSON index, "model.safetensors.index.json", of names to files beside it.
+std::unique_ptr<Contents> open_hub_index(const std::string& path, const MayRead& may_read);
+bool is_hub_index(const std::string& path);
 bool is_folder(const std::string& path);  // written with a "/" at the end, or one that is there
 
 }  // namespace shard::stdlib

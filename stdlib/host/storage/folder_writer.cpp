@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "interpreter/lang/report/report.h"
+#include "runtime/mesh/pieces.h"
 #include "stdlib/host/files/format_safetensors.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/tree_json.h"
@@ -79,26 +80,36 @@ class TemporaryFolder {
   std::string path_, beside_;
 };
 
-// A block's bytes: where they lie, or the sum of its terms.
+// A block's bytes, piece by piece: where they lie, the sum of its terms, or from another file.
 class BlockBytes {
  public:
-  BlockBytes(runtime::Pool& pool, const runtime::DeviceArray& a, const DeviceBlock& block) {
+  BlockBytes(runtime::Pool& pool, const runtime::ArrayRef& a, const DeviceBlock& block) {
+    if (!a->buffer) {
+      far_.emplace(pool, a);
+      return;
+    }
     Shape shape(block.terms.shape.begin() + block.pending, block.terms.shape.end());
-    const auto bytes = static_cast<std::size_t>(runtime::numel(shape)) * runtime::size_of(a.type.dtype);
+    const auto bytes = static_cast<std::size_t>(runtime::numel(shape)) * runtime::size_of(a->type.dtype);
     const void* data = block.terms.data;
     if (block.pending > 0) {
       sum_ = pool.allocate(bytes);
       data = sum_->data();
-      runtime::join_terms(a.layout.pending, block.terms, block.pending,
-                          runtime::contiguous(a.type.dtype, shape, sum_->data()));
+      runtime::join_terms(a->layout.pending, block.terms, block.pending,
+                          runtime::contiguous(a->type.dtype, shape, sum_->data()));
     }
-    bytes_ = {static_cast<const char*>(data), bytes};
+    rest_ = {static_cast<const char*>(data), bytes};
   }
-  std::string_view all() const { return bytes_; }
+  std::string_view next() {
+    if (far_) return far_->next();
+    const std::string_view piece = rest_.substr(0, kWritten);
+    rest_.remove_prefix(piece.size());
+    return piece;
+  }
 
  private:
+  std::optional<runtime::Pieces> far_;
   runtime::BufferRef sum_;
-  std::string_view bytes_;
+  std::string_view rest_;
 };
 
 // A block in the file: keys are seen as their words.
@@ -120,7 +131,8 @@ std::vector<BlockEntry> entries_of(const Snapshot::Array& a, const std::vector<D
 
 // Writes one array's blocks and gives its entry in shard.json.
 std::string write_array(runtime::Pool& pool, const Snapshot::Array& a, Sink& file) {
-  const runtime::ArrayRef array = runtime::here(pool, a.array);
+  const bool parts = a.array->elsewhere && a.array->elsewhere->in_parts() && a.array->distinct.empty();
+  const runtime::ArrayRef array = parts ? a.array : runtime::here(pool, a.array);
   const std::vector<DeviceBlock> blocks = device_blocks(*array);
   const std::vector<BlockEntry> entries = entries_of(a, blocks);
   const bool key = array->type.dtype == DType::Key;
@@ -128,13 +140,11 @@ std::string write_array(runtime::Pool& pool, const Snapshot::Array& a, Sink& fil
                      "\",\"shape\":" + json_sizes(shape_as_stored(array->type)) + (key ? ",\"key\":true" : "") +
                      ",\"blocks\":[";
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const BlockBytes bytes(pool, *array, blocks[i]);
+    BlockBytes bytes(pool, array, blocks[i]);
     std::uint32_t crc = 0;
-    for (std::string_view rest = bytes.all(); !rest.empty();) {
-      const std::string_view piece = rest.substr(0, kWritten);
+    for (std::string_view piece = bytes.next(); !piece.empty(); piece = bytes.next()) {
       crc = crc32c(crc, piece);
       file.write(piece);
-      rest.remove_prefix(piece.size());
     }
     json += std::string(i ? "," : "") + "{\"origin\":" + json_sizes(entries[i].origin) +
             ",\"shape\":" + json_sizes(entries[i].shape) + ",\"file\":" + lang::json_string(kData) +

@@ -7,6 +7,7 @@
 #include "stdlib/host/storage/folder_reader.h"
 #include "stdlib/host/storage/folder_writer.h"
 #include "stdlib/host/storage/loading.h"
+#include "stdlib/host/storage/writing.h"
 
 namespace shard::stdlib {
 namespace {
@@ -15,65 +16,43 @@ using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
 
-// What a path names, its headers read. The source outlives the contents.
-struct OpenTree {
-  std::unique_ptr<Source> source;
-  std::unique_ptr<Contents> contents;
-};
+enum LoadArgument : std::size_t { kPath, kAs, kLike, kStrict, kRename, kDType, kMap };
 
-OpenTree open_tree(Interpreter& in, const std::string& path, grammar::Span span) {
-  OpenTree out;
-  if (is_folder(path)) {
-    out.contents = open_folder(path, [&in, span](const std::string& file) { check_may_read(in, file, span); });
-    return out;
-  }
-  out.source = open_source(path);
-  const Format* format = format_of(*out.source, path);
-  if (!format) refuse_file("its content is none of " + format_names("and", true));
-  out.contents = format->reads(*out.source);
-  return out;
-}
-
-enum LoadArgument : std::size_t { kPath, kAs, kLike, kStrict, kRename };
-
-Value load(Interpreter& in, BoundArgs& a) {
-  const std::string path = in.text(a[kPath], a.args[kPath].span, "the path of a file or folder");
-  const Value &specs = a[kAs], &like = a[kLike];
-  if (!specs.is_none() && !like.is_none())
+void check_load(Interpreter& in, BoundArgs& a) {
+  if (!a[kAs].is_none() && !a[kLike].is_none())
     in.fail("call", a.args[kLike].span, "`as:` and `like:` both say the layout: one of them is enough");
-  if (like.is_none() && (a.given(kStrict) || a.given(kRename)))
+  if (a[kLike].is_none() && (a.given(kStrict) || a.given(kRename)))
     in.fail("call", a.span, "`strict:` and `rename:` go with `like:`, which says what is wanted");
   if (!a[kRename].is_none() && !a[kRename].callable())
     in.fail("type", a.args[kRename].span,
             "rename takes a function of a name: rename: fn(name) = ..., this is " + lang::kind_name(a[kRename]));
+  const auto* dtype = a[kDType].get<runtime::DType>();
+  if (!a[kDType].is_none() && (!dtype || *dtype == runtime::DType::Key))
+    in.fail("type", a.args[kDType].span,
+            "dtype takes a type of numbers: dtype: u16, this is " + lang::kind_name(a[kDType]));
+}
+
+Value load(Interpreter& in, BoundArgs& a) {
+  const std::string path = in.text(a[kPath], a.args[kPath].span, "the path of a file or folder");
+  check_load(in, a);
+  const Value &specs = a[kAs], &like = a[kLike];
   if (in.context().types_only() && !like.is_none()) return types_like(in, like);
   return reading_from(in, path, a.args[kPath].span, [&] {
-    const OpenTree tree = open_tree(in, path, a.args[kPath].span);
-    if (!like.is_none()) {
-      const Fitting how{path, in.truth(a[kStrict], a.args[kStrict].span), a[kRename]};
-      return filled(in, *tree.contents, fitted(in, *tree.contents, like, how, a.args[kLike].span));
-    }
-    return filled(in, *tree.contents,
-                  specs.is_none() ? all_of(in, *tree.contents) : laid_out(in, *tree.contents, specs, a.args[kAs].span));
+    const auto* dtype = a[kDType].get<runtime::DType>();
+    const std::shared_ptr<OpenTree> tree =
+        open_tree(in, path, a.args[kPath].span, dtype ? std::optional(*dtype) : std::nullopt);
+    const Fitting how{path, in.truth(a[kStrict], a.args[kStrict].span), a[kRename]};
+    Wanted wanted = !like.is_none()    ? fitted(in, *tree->contents, like, how, a.args[kLike].span)
+                    : !specs.is_none() ? laid_out(in, *tree->contents, specs, a.args[kAs].span)
+                                       : all_of(in, *tree->contents);
+    if (in.truth(a[kMap], a.args[kMap].span)) return mapped(tree, std::move(wanted));
+    return filled(in, *tree->contents, std::move(wanted));
   });
 }
 
 Value save(Interpreter& in, BoundArgs& a) {
   const std::string path = in.text(a[0], a.args[0].span, "the path of a file or folder");
-  if (in.context().types_only()) return {};  // a program that is checked writes nothing
-  check_may_write(in, path, a.span);
-  try {
-    if (is_folder(path)) {
-      for (const std::string& file : files_of_folder(path)) check_may_write(in, file, a.span);
-      write_folder(in.context().pool(), path, snapshot_of(in, a[1]));
-      return {};
-    }
-    const std::unique_ptr<Sink> file = open_sink(path, lower(path).ends_with(".gz"));
-    format_to_write(path).writes(in, a[1], *file);
-    file->finish();
-  } catch (const runtime::RuntimeError& e) {
-    in.fail(e.code, a.span, "cannot write '" + path + "': " + e.what(), missing_folder(without_slashes(path)));
-  }
+  if (!in.context().types_only()) write_tree(in, path, a[1], a.span);  // a program that is checked writes nothing
   return {};
 }
 
@@ -99,15 +78,33 @@ std::string endings_text() {
 
 }  // namespace
 
+void write_tree(Interpreter& in, const std::string& path, const Value& tree, grammar::Span span) {
+  check_may_write(in, path, span);
+  try {
+    if (is_folder(path)) {
+      for (const std::string& file : files_of_folder(path)) check_may_write(in, file, span);
+      write_folder(in.context().pool(), path, snapshot_of(in, tree));
+      return;
+    }
+    const std::unique_ptr<Sink> file = open_sink(path, lower(path).ends_with(".gz"));
+    format_to_write(path).writes(in, tree, *file);
+    file->finish();
+  } catch (const runtime::RuntimeError& e) {
+    in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(without_slashes(path)));
+  }
+}
+
 void register_load_save(Interpreter& in) {
   in.define({"load",
-             "load(path, as = none, like = none, strict = true, rename = none)",
+             "load(path, as = none, like = none, strict = true, rename = none, dtype = none, map = false)",
              "The content of a file: " + format_names("or", true) +
                  ", gzipped or not, or of a checkpoint folder. csv gives one array of rank 2. as: specs for the tree, "
                  "or for some fields of it, on the current mesh. like: a tree of arrays or types; arrays come in their "
                  "layout, and all that does not fit is told. Each device reads the bytes of its blocks. "
                  "strict: false leaves out what is left over and keeps what `like` has for what is missing; rename: "
-                 "a function of a name in the file, none where it is to be left out.",
+                 "a function of a name in the file, none where it is to be left out. dtype: the file holds numbers of "
+                 "this type and nothing else. map: true leaves arrays in the file (npy, idx, safetensors, folders, raw "
+                 "numbers) until they are looked at; indexing reads the rows that it names.",
              load,
              {{"input", "what a file holds is read by `load`, `read_text` or `read_csv`"},
               {"open", "what a file holds is read by `load`, `read_text` or `read_csv`"}}});

@@ -77,6 +77,19 @@ Block as_words(Block keys) {
 
 }  // namespace
 
+Value mapped(std::shared_ptr<OpenTree> file, Wanted wanted) {
+  if (!file->contents->in_parts())
+    refuse_file(
+        "`map: true` leaves npy, idx, safetensors, folders and raw numbers on the disk, not packed; this is none");
+  std::vector<Value> values;
+  for (Wanted::Leaf& leaf : wanted.leaves) {
+    if (leaf.at && file->contents->arrays[leaf.array].dtype != leaf.at->type.dtype)
+      refuse_file("keys that a foreign file holds as words are not left on the disk: load them without `map: true`");
+    values.push_back(leaf.at ? Value(trace::Tensor(mapped_array(file, leaf.array, *leaf.at))) : std::move(leaf.value));
+  }
+  return lang::with_leaves(wanted.tree, std::move(values));
+}
+
 Value filled(Interpreter& in, Contents& file, Wanted wanted) {
   trace::Context& c = in.context();
   std::vector<Wanted::Leaf*> order;

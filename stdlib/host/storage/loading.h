@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "stdlib/host/files/format.h"
-#include "stdlib/host/storage/array_blocks.h"
+#include "stdlib/host/storage/open_tree.h"
 
 namespace shard::stdlib {
 
@@ -35,5 +35,7 @@ Wanted fitted(lang::Interpreter& in, Contents& file, const lang::Value& like, co
 lang::Value types_like(lang::Interpreter& in, const lang::Value& like);
 
 lang::Value filled(lang::Interpreter& in, Contents& file, Wanted wanted);
+// The same with arrays that stay in the file until they are looked at. An error where the file cannot be read in parts.
+lang::Value mapped(std::shared_ptr<OpenTree> file, Wanted wanted);
 
 }  // namespace shard::stdlib

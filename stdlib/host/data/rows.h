@@ -1,0 +1,44 @@
+// The rows that a loader gives: of arrays in memory, of arrays that stay in files, of several files one after the
+// other, or runs of tokens. They are read side by side as bytes, by any thread: nobody changes them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "runtime/mesh/device_array.h"
+
+namespace shard::stdlib {
+
+class RowTable {
+ public:
+  struct RowType {
+    runtime::DType dtype;
+    runtime::Shape shape;  // of one row
+    std::size_t bytes() const;
+  };
+  // Arrays of one number of rows, one for each leaf of a tree: the rows of the next file, or all there are. Whole
+  // blocks on the host, or elsewhere in parts. What does not fit to what was added before throws RuntimeError("shape").
+  void add(std::vector<runtime::ArrayRef> arrays, const std::string& name);
+  // From now on a row is a run of `length` elements, one begins every `stride`; before anything is added.
+  void set_windows(std::int64_t length, std::int64_t stride) { window_ = length, stride_ = stride; }
+
+  std::int64_t count() const { return count_; }
+  bool far() const { return far_; }  // some lie in files
+  const std::vector<RowType>& types() const { return types_; }
+  // These rows of each leaf, one behind the other; zeros for what `batch` has more.
+  std::vector<std::string> gather(const std::vector<std::int64_t>& which, std::int64_t batch) const;
+
+ private:
+  struct Part {
+    std::int64_t first, count;
+    std::vector<runtime::ArrayRef> arrays;
+  };
+  const Part& part_of(std::int64_t row) const;
+  void copy_rows(const runtime::DeviceArray& from, std::int64_t row, std::int64_t n, const RowType& type,
+                 char* to) const;
+  std::vector<Part> parts_;
+  std::vector<RowType> types_;
+  std::int64_t count_ = 0, window_ = 0, stride_ = 1;
+  bool far_ = false;
+};
+
+}  // namespace shard::stdlib
