@@ -269,3 +269,66 @@ TEST_CASE("a folder that cannot be written is an error at its line; the older on
   CHECK_THAT(error("save(\"" + p.at("mine/") + "\", 1)"), Contains("holds 'notes.txt'"));
   CHECK(p.bytes("mine/notes.txt") == "x");
 }
+
+TEST_CASE("checkpoints of a run: which are kept, which is found, what is bad is passed over") {
+  Place p;
+  const std::string begin =
+      "import train\nlet ck = train.checkpoints(\"" + p.at("run") + "\", keep: 2, every: 2, keep_every: 8)\n";
+  const auto there = [&] {
+    std::vector<std::string> out;
+    for (const auto& entry : fs::directory_iterator(p.at("run"))) out.push_back(entry.path().filename().string());
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  CHECK(run(begin + "print(ck.latest(), ck.restore(like: {w: f32[2]}))") == "none none\n");
+  CHECK(run(begin +
+            "let saved = []\nfor i in 1..15 { if ck.save(i, {w: ones([2]) * i, n: i}) { saved = append(saved, i) } }\n"
+            "print(saved)\nck.wait()\nprint(ck.latest(), ck.restore(like: {w: f32[2], n: 0}))") ==
+        "[2, 4, 6, 8, 10, 12, 14]\n14 {w: [14. 14.], n: 14}\n");
+  CHECK(there() == std::vector<std::string>{"step_12", "step_14", "step_8"});
+  const std::string data = p.bytes("run/step_14/data_0.safetensors");
+  p.put("run/step_14/data_0.safetensors", data.substr(0, data.size() - 1) + "x");
+  CHECK(run(begin + "print(ck.latest(), ck.restore(like: {w: f32[2], n: 0}))") == "12 {w: [12. 12.], n: 12}\n");
+  fs::remove(p.at("run/step_12/shard.json"));
+  CHECK(run(begin + "print(ck.latest())") == "8\n");
+  // A run that goes on from there leaves what lies before it and removes nothing that it needs.
+  CHECK(run(begin + "ck.save(10, {w: ones([2]), n: 10})\nck.wait()\nprint(ck.latest())") == "10\n");
+  CHECK(there() == std::vector<std::string>{"step_10", "step_12", "step_14", "step_8"});
+  p.put("run/step_8/shard.json", "{}");
+  p.put("run/step_10/shard.json", "");
+  const std::string all = error(begin + "ck.restore(like: {w: f32[2], n: 0})");
+  CHECK_THAT(all, Contains("none of the checkpoints") && Contains("step_8'") && Contains("step_10'") &&
+                      Contains("step_12'") && Contains("step_14'"));
+  CHECK(run(begin + "print(ck.latest())") == "none\n");
+  CHECK_THAT(error(begin + "ck.save(16, {f: fn(x) = x})"), Contains("cannot be saved (at `f`)"));
+  CHECK_THAT(error("import train\ntrain.checkpoints(\"" + p.at("no/such") + "\").save(1, 1)"),
+             Contains("there is no folder"));
+}
+
+TEST_CASE("errors of the writer come at the next call, or at the end of the script") {
+  Place p;
+  const std::string begin =
+      "import train\nlet ck = train.checkpoints(\"" + p.at("run") + "\")\nck.save(1, {w: ones([4])})\nck.wait()\n";
+  rlimit old{}, small{};
+  getrlimit(RLIMIT_FSIZE, &old);
+  small = old;
+  small.rlim_cur = 100'000;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string next = error(begin + "ck.save(2, {w: ones([100000])})\nck.save(3, {w: ones([4])})");
+  const std::string last = error(begin + "ck.save(2, {w: ones([100000])})");
+  setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, handler);
+  CHECK_THAT(next, Contains("test.shard:6:1") && Contains("step_2") && Contains("File too large"));
+  CHECK_THAT(last, Contains("test.shard:2:10") && Contains("step_2") && Contains("File too large"));
+  CHECK(run("import train\nprint(train.checkpoints(\"" + p.at("run") + "\").latest())") == "1\n");
+}
+
+TEST_CASE("arrays in a checkpoint that is being written are not donated") {
+  Place p;
+  CHECK(run("import train\nlet ck = train.checkpoints(\"" + p.at("run") +
+            "\", keep: 100)\njit fn step(w) = w * 2 + 1\nlet w = "
+            "zeros([1000, 300])\nfor i in 1..20 {\n  w = step(w)\n  ck.save(i, w)\n}\nck.wait()\nfor i in 1..20 { "
+            "assert(all(load(\"" +
+            p.at("run") + "/step_{i}/\") == 2 ** i - 1)) }\nprint(ck.latest())") == "19\n");
+}

@@ -1,0 +1,104 @@
+"""NumPy and safetensors, from PyPI, read what Shard writes, and the other way round, every type.
+
+Usage: peers.py SHARD VENV. Where this Python lacks them they are installed into a virtual environment at VENV, once; skipped with a
+sentence where that cannot be done.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+TYPES = {'bool': 'BOOL', 'i8': 'I8', 'i16': 'I16', 'i32': 'I32', 'i64': 'I64', 'u8': 'U8', 'u16': 'U16', 'u32': 'U32', 'u64': 'U64',
+         'f16': 'F16', 'bf16': 'BF16', 'f32': 'F32', 'f64': 'F64'}
+
+
+def with_packages(venv):
+    """True where numpy and safetensors can be imported; else runs this file again with a Python that can, or says why not."""
+    try:
+        import numpy, safetensors  # noqa: F401
+        return True
+    except ImportError:
+        pass
+    python = os.path.join(venv, 'bin', 'python')
+    if os.environ.get('PEERS_INSTALLED'):
+        print('skipped: NumPy and safetensors were installed and cannot be imported')
+        return False
+    try:
+        if not os.path.exists(os.path.join(venv, 'complete')):
+            subprocess.run([sys.executable, '-m', 'venv', venv], check=True, capture_output=True, timeout=120)
+            subprocess.run([python, '-m', 'pip', 'install', '-q', 'numpy', 'safetensors'], check=True, capture_output=True, timeout=240)
+            open(os.path.join(venv, 'complete'), 'w').close()
+    except (OSError, subprocess.SubprocessError):
+        print('skipped: NumPy and safetensors are not here, and a virtual environment with them cannot be made')
+        return False
+    sys.exit(subprocess.run([python, *sys.argv], env=dict(os.environ, PEERS_INSTALLED='1')).returncode)
+
+
+def bits(numpy, name):
+    """[2, 3] of this type: 0, 1, 2, 3, 4, 5, truth values alternating, and its bytes as safetensors has them."""
+    x = numpy.arange(6).reshape(2, 3)
+    if name == 'bf16': return (x.astype('f4').view('u4') >> 16).astype('u2')
+    if name == 'bool': return x % 2 == 1
+    return x.astype({'f': 'f', 'i': 'i', 'u': 'u'}[name[0]] + str(int(name[1:]) // 8))
+
+
+def run(shard, folder, text):
+    done = subprocess.run([shard, 'run', '-'], cwd=folder, input=text, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def main():
+    import numpy
+    import safetensors
+    import safetensors.numpy
+    shard = os.path.abspath(sys.argv[1])
+    want = {name: bits(numpy, name) for name in TYPES}
+    values = {name: f'cast(arange(6).reshape([2, 3]) {"% 2" if name == "bool" else ""}, {name})' for name in TYPES}
+    tree = '{' + ', '.join(f't_{n}: {v}' for n, v in values.items()) + ', empty: zeros([0, 4]), one: array(2.5)}'
+    with tempfile.TemporaryDirectory() as folder:
+        at = lambda name: os.path.join(folder, name)  # noqa: E731
+        plain = [n for n in TYPES if n != 'bf16']          # NumPy has no bf16
+        run(shard, folder, f'let t = {tree}\nsave("a.safetensors", t)\nsave("run/", t)\n'
+            + ''.join(f'save("{n}.npy", t.t_{n})\n' for n in plain)
+            + 'save("all.npz", {' + ', '.join(f'{n}: t.t_{n}' for n in plain) + '})\n')
+        for name in ('a.safetensors', 'run/data_0.safetensors'):
+            got = dict(safetensors.deserialize(open(at(name), 'rb').read()))
+            assert len(got) == len(TYPES) + 2, got.keys()
+            for n, kind in TYPES.items():
+                entry = got['t_' + n]
+                assert entry['dtype'] == kind and entry['shape'] == [2, 3], (n, entry)
+                assert bytes(entry['data']) == want[n].tobytes(), n
+            assert got['empty']['shape'] == [0, 4] and got['one']['shape'] == []
+        assert set(TYPES) - {'bf16'} <= {n[2:] for n in safetensors.numpy.load(safetensors.numpy.save({'t_' + n: want[n] for n in plain}))}
+        with numpy.load(at('all.npz')) as npz:
+            for n in plain:
+                for got in (numpy.load(at(n + '.npy')), npz[n]):
+                    assert got.dtype == want[n].dtype and (got == want[n]).all(), n
+        # The other way round.
+        words = {'f': 'float', 'i': 'int', 'u': 'uint', 'b': 'bfloat'}
+        long = {n: n if n == 'bool' else words[n[0]] + ''.join(c for c in n if c.isdigit()) for n in TYPES}
+        if hasattr(safetensors, 'TensorSpec'):                 # from 0.6 on
+            entry = lambda n: safetensors.TensorSpec(dtype=long[n], shape=[2, 3], data_ptr=want[n].ctypes.data, data_len=want[n].nbytes)  # noqa: E731
+        else:
+            entry = lambda n: {'dtype': long[n], 'shape': [2, 3], 'data': want[n].tobytes()}  # noqa: E731
+        data = bytes(safetensors.serialize({'x.' + n: entry(n) for n in TYPES}, {'by': 'a test'}))
+        open(at('b.safetensors'), 'wb').write(data)
+        numpy.savez(at('b.npz'), **{n: want[n] for n in plain})
+        numpy.savez_compressed(at('c.npz'), **{n: want[n] for n in plain})
+        for n in plain:
+            numpy.save(at(f'b_{n}.npy'), want[n])
+            numpy.save(at(f'f_{n}.npy'), numpy.asfortranarray(want[n]))
+            numpy.save(at(f'g_{n}.npy'), want[n].astype(want[n].dtype.newbyteorder('>')))
+        checks = f'let t = {tree}\nlet b = load("b.safetensors", like: {{x: {{' + ', '.join(f'{n}: {n}[2, 3]' for n in TYPES) + '}})\n'
+        same = lambda x, n: f'assert(typeof({x}) == {n}[2, 3] and all({x} == t.t_{n}))\n'  # noqa: E731
+        checks += ''.join(same(f'b.x.{n}', n) for n in TYPES)
+        for n in plain:
+            for x in [f'load("{f}_{n}.npy")' for f in 'bfg'] + [f'load("b.npz").{n}', f'load("c.npz").{n}', f'load("b_{n}.npy", map: true)']:
+                checks += same(x, n)
+        run(shard, folder, checks)
+    print('peers: NumPy and safetensors read what Shard writes, and it what they write, every type')
+
+
+if __name__ == '__main__':
+    if with_packages(os.path.abspath(sys.argv[2])): main()
