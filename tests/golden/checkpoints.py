@@ -1,6 +1,6 @@
 """Checkpoint folders from outside: the reader of twenty lines that the format's page shows, run on what `save` writes.
 
-Usage: checkpoints.py SHARD. What it expects is NumPy's. Skipped with a sentence where NumPy is missing.
+Usage: checkpoints.py SHARD VENV. What it expects is NumPy's, which comes as peers.py says.
 """
 import os
 import re
@@ -8,11 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy
-except ImportError:
-    print('skipped: this Python has no NumPy, which the reader of the page needs')
-    sys.exit(0)
+from peers import with_packages
 
 SCRIPT = '''
 mesh m = (@data: 4, @model: 2)
@@ -34,6 +30,7 @@ def reader():
 
 
 def main():
+    import numpy
     shard, here = os.path.abspath(sys.argv[1]), reader()
     types = '\n'.join(f'tree = {{...tree, {t}: cast(arange(6).reshape([2, 3]), {t})}}' for t in TYPES)
     with tempfile.TemporaryDirectory() as folder:
@@ -63,4 +60,4 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    if with_packages(os.path.abspath(sys.argv[2])): main()

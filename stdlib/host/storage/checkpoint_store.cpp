@@ -89,7 +89,7 @@ class CheckpointStore {
       if (mkdir(kept_.folder.c_str(), 0777) != 0 && errno != EEXIST) refuse_file(std::strerror(errno));
       if (!cleaned_) remove_unfinished(kept_.folder);
       cleaned_ = true;
-      step_ = step;
+      step_ = step, saved_at_ = span;
       writing_ = std::async(std::launch::async, [&pool = in.context().pool(), kept = kept_, path, step,
                                                  what = snapshot_of(in, tree)]() mutable {
         write_folder(pool, path, what);
@@ -118,6 +118,8 @@ class CheckpointStore {
               {"the checkpoint of step " + std::to_string(step_) + " was not saved; older ones are as they were"});
     }
   }
+
+  void end(Interpreter& in) { wait(in, saved_at_, false); }  // an error is told where it was saved
 
   Value latest(Interpreter& in, grammar::Span span) {
     Value found;
@@ -158,7 +160,7 @@ class CheckpointStore {
           found_ = true;
           return bad;
         } catch (const runtime::RuntimeError& e) {
-          if (e.code == "memory") throw;
+          if (e.code != "io") throw;  // a stop, or no memory: that says nothing of the checkpoint
           bad.push_back("'" + path + "': " + e.what());
           std::fprintf(stderr, "warning: the checkpoint '%s' is passed over: %s\n", path.c_str(), e.what());
         }
@@ -172,6 +174,7 @@ class CheckpointStore {
   Kept kept_;
   std::int64_t every_, step_ = 0;
   bool cleaned_ = false, found_ = false;
+  grammar::Span saved_at_;
   std::future<void> writing_;
 };
 
@@ -186,8 +189,8 @@ Value checkpoint_folder(Interpreter& in, BoundArgs& a) {
   if (every < 1) in.fail("call", a.args[2].span, "every: at least one step lies between checkpoints");
   if (kept.multiples && *kept.multiples < 1) in.fail("call", a.args[3].span, "keep_every is a number of steps");
   const auto store = std::make_shared<CheckpointStore>(std::move(kept), every);
-  in.at_end([weak = std::weak_ptr(store), &in, span = a.span] {
-    if (const auto there = weak.lock()) there->wait(in, span, false);
+  in.at_end([weak = std::weak_ptr(store), &in] {
+    if (const auto there = weak.lock()) there->end(in);
   });
   const auto function = [&](std::string name, std::string signature, std::string doc, auto call) {
     return std::pair(name, Value(std::make_shared<const lang::Native>(
