@@ -145,7 +145,7 @@ void Source::read(std::uint64_t offset, void* to, std::size_t n) {
   const std::size_t got = read_some(offset, to, n);
   if (got == n) return;
   const std::uint64_t end = offset + got;
-  if (!what_.empty() && end >= begin_) wrong_size(std::to_string(end - begin_));
+  if (!what_.empty() && end >= begin_ && (got > 0 || !anywhere())) wrong_size(std::to_string(end - begin_));
   refuse_file("it ends too early");
 }
 
