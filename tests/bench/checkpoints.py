@@ -36,42 +36,46 @@ let state = shard {params: params, m: zero, v: zero} as P()
 let x = shard normal(key(1), [1024, 784]) as P(@data)
 let y = shard randint(key(2), [1024], 0, 10) as P(@data)
 let l = none
+let begun = clock()
 let ck = train.checkpoints("run", keep: 2, every: every)
 for i in 1..301 {
   (state, l) = step(state, x, y)
   ck.save(i, state)
 }
-print(l)
+print(clock() - begun, l)
 '''
 
 
 def timed(command, **more):
+    """Seconds, the memory that was resident at most, and what it printed."""
     began = time.monotonic()
-    p = subprocess.Popen(command, stdout=subprocess.DEVNULL, **more)
+    p = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **more)
+    said = p.stdout.read()
     _, status, use = os.wait4(p.pid, 0)
     assert status == 0, command
-    return time.monotonic() - began, use.ru_maxrss * 1024
+    return time.monotonic() - began, use.ru_maxrss * 1024, said
 
 
 def script(shard, folder, text, *more):
+    """What it printed first, seconds, and the memory that was resident."""
     with open(folder + '/a.shard', 'w') as f:
         f.write(text)
-    return timed([shard, 'run', 'a.shard', *more], cwd=folder)
+    _, resident, said = timed([shard, 'run', 'a.shard', *more], cwd=folder)
+    return float(said.split()[0]), resident
 
 
 def main():
     shard = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else '.') as folder:
         size = ARRAYS * ROWS * 8192 * 4
-        for turn in range(2):
-            made, _ = script(shard, folder, TREE)
-            saved, resident = script(shard, folder, TREE + 'save("big/", t)\n')
-            dd, _ = timed(['dd', 'if=/dev/zero', 'of=dd.bin', 'bs=1M', f'count={size >> 20}', 'conv=fsync', 'status=none'], cwd=folder)
-            write = saved - made
+        begin, end = 'let begun = clock()\n', '\nprint(clock() - begun)\n'
+        for _ in range(3):
+            write, resident = script(shard, folder, TREE + begin + 'save("big/", t)' + end)
+            dd, _, _ = timed(['dd', 'if=/dev/zero', 'of=dd.bin', 'bs=1M', f'count={size >> 20}', 'conv=fsync', 'status=none'], cwd=folder)
             print(f'save: {size / write / 1e9:.2f} GB/s, dd with fsync {size / dd / 1e9:.2f}: ratio {dd / write:.2f}; resident {resident / size:.2f} of the tree')
-            cat, _ = timed(['sh', '-c', 'cat big/data_0.safetensors > /dev/null'], cwd=folder)
-            read, resident = script(shard, folder, LIKE + 'let b = load("big/", like: t)\n')
-            print(f'load: {size / read / 1e9:.2f} GB/s, cat {size / cat / 1e9:.2f}: ratio {cat / read:.2f}; resident {resident / size:.2f} of the tree')
+            cat, _, _ = timed(['sh', '-c', 'cat big/data_0.safetensors > /dev/null'], cwd=folder)
+            read, resident = script(shard, folder, LIKE + begin + 'let b = load("big/", like: t)' + end)
+            print(f'load: {size / read / 1e9:.2f} GB/s, cat {size / cat / 1e9:.2f}: ratio {cat / read:.2f}; resident {resident / size:.2f} of the tree', flush=True)
         subprocess.run(['rm', '-rf', 'big', 'dd.bin'], cwd=folder)
         for every in (50, 10, 1):
             plain = min(script(shard, folder, TRAIN)[0] for _ in range(2))
