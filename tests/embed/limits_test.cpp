@@ -67,7 +67,7 @@ std::pair<double, std::string> interrupted(Engine& engine, const std::string& sc
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kMoment = 5;
 #else
-constexpr double kMoment = 1;  // 0.2 s where the machine has nothing else to do
+constexpr double kMoment = 1;         // 0.2 s where the machine has nothing else to do
 #endif
 
 }  // namespace
@@ -166,9 +166,9 @@ TEST_CASE("what nests deeply is let go and refused without harm on a small threa
 
 TEST_CASE("a thousand calls fit a thread of any size", "[limits]") {
 #ifdef __OPTIMIZE__
-  constexpr int kCalls = 990;
+  static constexpr int kCalls = 990;
 #else
-  constexpr int kCalls = 200;  // unoptimised and under sanitizers a call takes several times the stack
+  static constexpr int kCalls = 200;  // unoptimised and under sanitizers a call takes several times the stack
 #endif
   for (const std::size_t stack : {64u << 10, 2u << 20})
     in_thread(stack, [] {
