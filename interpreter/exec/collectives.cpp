@@ -90,22 +90,14 @@ Place Lowering::assemble(const Place& from, AxisSet distinct, const Strides& dev
   Place seen = from;
   seen.distinct = distinct;
   seen.device = device;
-  seen.shape.clear();
+  Place apart = seen;
+  const Shape shape = lay_apart(apart, dims);
+  seen.shape = shape;
   seen.strides.clear();
-  Place apart = seen;  // every dimension of memory by itself
   bool fits = true;
-  Shape shape;
   for (const auto& parts : dims) {
-    std::int64_t size = 1;
-    for (const Dim& d : parts) {
-      size *= d.size;
-      apart.shape.push_back(d.size);
-      apart.strides.push_back(d.stride);
-    }
-    shape.push_back(size);
-    auto one = merged(parts);
+    const auto one = merged(parts);
     fits &= one.has_value();
-    seen.shape.push_back(size);
     seen.strides.push_back(one ? one->stride : 0);
   }
   if (fits) return seen;

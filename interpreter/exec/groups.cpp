@@ -125,19 +125,8 @@ class GroupedCollective {
       if (!whole) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), std::vector<Dim>());
       dims[d].insert(dims[d].begin(), Dim{members_, got.strides[1]});
     }
-    Place apart = got;  // every dimension of memory by itself
-    apart.shape.clear();
-    apart.strides.clear();
-    Shape shape;
-    for (const auto& parts : dims) {
-      std::int64_t size = 1;
-      for (const Dim& d : parts) {
-        size *= d.size;
-        apart.shape.push_back(d.size);
-        apart.strides.push_back(d.stride);
-      }
-      shape.push_back(size);
-    }
+    Place apart = got;
+    const Shape shape = lay_apart(apart, dims);
     const ir::Var result = n_.outputs[0];
     AxisSet distinct = l_.axes(result) | rest_;
     for (AxisId a : list_)

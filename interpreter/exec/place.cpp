@@ -148,6 +148,22 @@ Place own_part(Place p, int dim, const std::vector<AxisId>& axes, AxisSet frozen
   return p;
 }
 
+Shape lay_apart(Place& p, const std::vector<std::vector<Dim>>& dims) {
+  p.shape.clear();
+  p.strides.clear();
+  Shape together;
+  for (const auto& parts : dims) {
+    std::int64_t size = 1;
+    for (const Dim& d : parts) {
+      size *= d.size;
+      p.shape.push_back(d.size);
+      p.strides.push_back(d.stride);
+    }
+    together.push_back(size);
+  }
+  return together;
+}
+
 std::optional<Dim> merged(const std::vector<Dim>& dims) {
   std::optional<Dim> out;
   std::int64_t total = 1;

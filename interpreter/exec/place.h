@@ -84,6 +84,9 @@ Place own_part(Place p, int dim, const std::vector<AxisId>& axes, AxisSet frozen
 
 // A dimension made of several, the major one first; nothing where strides do not allow it.
 std::optional<Dim> merged(const std::vector<Dim>& dims);
+// Every dimension of memory by itself: the shape and strides of `p` become those of all parts. Gives the shape that the
+// parts make together.
+Shape lay_apart(Place& p, const std::vector<std::vector<Dim>>& dims);
 
 // Adjacent leading dimensions become one where all views allow it. `batch` dimensions lead; returns how many are left.
 int coalesce(std::vector<View>& views, int batch);

@@ -41,6 +41,18 @@ void write_out(std::string_view text) {
   throw runtime::RuntimeError("io", sentence());
 }
 
+bool write_file(const std::string& path, std::string_view text) {
+  const std::string half = path + ".part";
+  std::FILE* file = std::fopen(half.c_str(), "wb");
+  bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file) good = std::fclose(file) == 0 && good;
+  good = good && std::rename(half.c_str(), path.c_str()) == 0;
+  if (good) return true;
+  std::fprintf(stderr, "error: cannot write '%s': %s\n", path.c_str(), std::strerror(errno));
+  std::remove(half.c_str());
+  return false;
+}
+
 int finish_out(int status) {
   flush_out();
   note(std::ferror(stdout) == 0);

@@ -203,16 +203,7 @@ bool Loop::edit(const std::string&) {
 bool Loop::save(const std::string& path) {
   std::string text;
   for (const std::string& entry : kept_) text += entry + "\n";
-  const std::string half = path + ".part";
-  std::ofstream out(half, std::ios::binary);
-  out << text;
-  out.close();
-  if (out && std::rename(half.c_str(), path.c_str()) == 0) {
-    write_out(std::to_string(kept_.size()) + " entries in " + path + "\n");
-  } else {
-    std::fprintf(stderr, "error: cannot write '%s': %s\n", path.c_str(), std::strerror(errno));
-    std::remove(half.c_str());
-  }
+  if (write_file(path, text)) write_out(std::to_string(kept_.size()) + " entries in " + path + "\n");
   flush_out();
   return true;
 }

@@ -1,9 +1,7 @@
 #include "interpreter/repl/test_report.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <map>
 
 namespace shard::repl {
@@ -93,15 +91,7 @@ bool TestReport::write_junit(const std::string& path) const {
            seconds_text(seconds, "%.6f") + "\">\n" + cases + "  </testsuite>\n";
   }
   out += "</testsuites>\n";
-  const std::string half = path + ".part";
-  std::FILE* file = std::fopen(half.c_str(), "wb");
-  bool good = file && std::fwrite(out.data(), 1, out.size(), file) == out.size();
-  if (file) good = std::fclose(file) == 0 && good;
-  good = good && std::rename(half.c_str(), path.c_str()) == 0;
-  if (good) return true;
-  std::fprintf(stderr, "error: cannot write '%s': %s\n", path.c_str(), std::strerror(errno));
-  std::remove(half.c_str());
-  return false;
+  return write_file(path, out);
 }
 
 }  // namespace shard::repl

@@ -7,6 +7,7 @@
 
 #include "stdlib/host/data/order.h"
 #include "stdlib/host/storage/convert.h"
+#include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
 
 using Catch::Contains;
@@ -17,14 +18,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class DataFolder {  // removed at the end of a case; "DIR" in a script stands for it
+class DataFolder : public test::Folder {  // "DIR" in a script stands for it
  public:
-  DataFolder() : path_(fs::temp_directory_path() / ("shard_data_" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~DataFolder() { fs::remove_all(path_); }
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
+  DataFolder() : Folder("data") {}
   std::string in(std::string script) const {
     for (std::size_t i = script.find("DIR"); i != std::string::npos; i = script.find("DIR"))
       script.replace(i, 3, path_.string());
@@ -32,16 +28,6 @@ class DataFolder {  // removed at the end of a case; "DIR" in a script stands fo
   }
   std::string runs(const std::string& script) const { return run(in(script)); }
   std::string fails(const std::string& script) const { return error(in(script)); }
-  void put(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-  }
-  std::string bytes(const std::string& name) const {
-    std::ifstream file(path_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
- private:
-  fs::path path_;
 };
 
 }  // namespace

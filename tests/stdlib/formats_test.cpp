@@ -12,6 +12,7 @@
 
 #include "runtime/mesh/pieces.h"
 #include "stdlib/host/files/format.h"
+#include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
 
 using Catch::Contains;
@@ -21,28 +22,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {  // removed at the end of a case
+class Folder : public test::Folder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("shard_formats_" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string put(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return at(name);
-  }
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-  std::string bytes(const std::string& name) const {
-    std::ifstream file(path_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
-  }
-
- private:
-  fs::path path_;
+  Folder() : test::Folder("formats") {}
 };
 
 std::string save(const std::string& path, const std::string& value) {
@@ -272,27 +254,22 @@ TEST_CASE("a write that fails is an error at its line, and leaves the old file a
   const std::string path = f.at("a.npy");
   test::run(save(path, "arange(4)"));
   const std::string before = f.bytes("a.npy");
-  rlimit old{}, small{};
-  getrlimit(RLIMIT_FSIZE, &old);
-  small = old;
-  small.rlim_cur = 100'000;
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  setrlimit(RLIMIT_FSIZE, &small);
   std::vector<std::string> said;
-  for (const char* name : {"a.npy", "a.npy.gz", "a.ckpt", "a.idx", "a.csv"}) {
-    const std::string value = "normal(key(1), [100000])";
-    said.push_back(test::error("\n" + save(f.at(name), value)));
+  {
+    const test::SmallFiles full(100'000);
+    for (const char* name : {"a.npy", "a.npy.gz", "a.ckpt", "a.idx", "a.csv"}) {
+      const std::string value = "normal(key(1), [100000])";
+      said.push_back(test::error("\n" + save(f.at(name), value)));
+    }
+    said.push_back(test::error(save(f.at("a.npz"), "{x: normal(key(1), [100000])}")));
   }
-  said.push_back(test::error(save(f.at("a.npz"), "{x: normal(key(1), [100000])}")));
-  setrlimit(RLIMIT_FSIZE, &old);
-  std::signal(SIGXFSZ, handler);
   for (const std::string& e : said) {
     CHECK_THAT(e, Contains("cannot write") && Contains("File too large"));
     CHECK_THAT(e, Contains("test.shard:"));
   }
   CHECK_THAT(said[0], Contains("test.shard:2:1"));
   CHECK(f.bytes("a.npy") == before);
-  CHECK(f.files() == 1);
+  CHECK(f.names().size() == 1);
 }
 
 TEST_CASE("a pipe is read as a file is") {

@@ -11,6 +11,7 @@
 #include "stdlib/host/files/crc32c.h"
 #include "stdlib/host/storage/folder_reader.h"
 #include "stdlib/host/storage/loading.h"
+#include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
 
 using Catch::Contains;
@@ -22,33 +23,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Place {  // a folder of its own, removed at the end of a case
+class Place : public test::Folder {
  public:
-  Place() : path_(fs::temp_directory_path() / ("shard_storage_" + std::to_string(::getpid()))) {
-    fs::remove_all(path_);
-    fs::create_directories(path_);
-  }
-  ~Place() { fs::remove_all(path_); }
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-  void put(const std::string& name, const std::string& bytes) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-  }
-  std::string bytes(const std::string& name) const {
-    std::ifstream file(path_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  std::vector<std::string> names() const {
-    std::vector<std::string> out;
-    for (const auto& entry : fs::directory_iterator(path_)) out.push_back(entry.path().filename().string());
-    std::sort(out.begin(), out.end());
-    return out;
-  }
+  Place() : Folder("storage") {}
   std::string save(const std::string& tree) const { return "save(\"" + at("run/") + "\", " + tree + ")\n"; }
   std::string load(const std::string& more = "") const { return "load(\"" + at("run/") + "\"" + more + ")"; }
-
- private:
-  fs::path path_;
 };
 
 std::string replaced(std::string s, const std::string& from, const std::string& to) {
@@ -250,15 +229,10 @@ TEST_CASE("a folder that cannot be written is an error at its line; the older on
   Place p;
   run(p.save("{w: arange(3)}"));
   const std::string before = p.bytes("run/shard.json");
-  rlimit old{}, small{};
-  getrlimit(RLIMIT_FSIZE, &old);
-  small = old;
-  small.rlim_cur = 100'000;
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  setrlimit(RLIMIT_FSIZE, &small);
-  const std::string said = error("\n" + p.save("{w: ones([100000])}"));
-  setrlimit(RLIMIT_FSIZE, &old);
-  std::signal(SIGXFSZ, handler);
+  const std::string said = [&] {
+    const test::SmallFiles full(100'000);
+    return error("\n" + p.save("{w: ones([100000])}"));
+  }();
   CHECK_THAT(said, Contains("test.shard:2:1") && Contains("cannot write") && Contains("File too large"));
   CHECK(p.bytes("run/shard.json") == before);
   CHECK(p.names() == std::vector<std::string>{"run"});
@@ -307,16 +281,12 @@ TEST_CASE("errors of the writer come at the next call, or at the end of the scri
   Place p;
   const std::string begin =
       "import train\nlet ck = train.checkpoints(\"" + p.at("run") + "\")\nck.save(1, {w: ones([4])})\nck.wait()\n";
-  rlimit old{}, small{};
-  getrlimit(RLIMIT_FSIZE, &old);
-  small = old;
-  small.rlim_cur = 100'000;
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  setrlimit(RLIMIT_FSIZE, &small);
-  const std::string next = error(begin + "ck.save(2, {w: ones([100000])})\nck.save(3, {w: ones([4])})");
-  const std::string last = error(begin + "ck.save(2, {w: ones([100000])})");
-  setrlimit(RLIMIT_FSIZE, &old);
-  std::signal(SIGXFSZ, handler);
+  std::string next, last;
+  {
+    const test::SmallFiles full(100'000);
+    next = error(begin + "ck.save(2, {w: ones([100000])})\nck.save(3, {w: ones([4])})");
+    last = error(begin + "ck.save(2, {w: ones([100000])})");
+  }
   CHECK_THAT(next, Contains("test.shard:6:1") && Contains("step_2") && Contains("File too large"));
   CHECK_THAT(last, Contains("test.shard:5:1") && Contains("step_2") && Contains("File too large"));
   CHECK(run("import train\nprint(train.checkpoints(\"" + p.at("run") + "\").latest())") == "1\n");

@@ -10,6 +10,7 @@
 namespace shard::runtime::dense {
 
 using Index = std::int64_t;
+inline std::size_t u(Index i) { return static_cast<std::size_t>(i); }  // as the containers count
 
 struct Block {  // a view: element (i, j) is data[i + j * step]
   double* data;

@@ -8,11 +8,6 @@
 #include "runtime/kernels/spread.h"
 
 namespace shard::runtime::dense {
-namespace {
-
-std::size_t u(Index i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
 
 std::vector<Index> deflate(const std::vector<double>& d, std::vector<double>& z, const std::vector<Index>& order,
                            double small_d, double small_z,

@@ -17,7 +17,6 @@ namespace shard::runtime::dense {
 namespace {
 
 constexpr Index kPanel = 32, kLeaf = 32;
-std::size_t u(Index i) { return static_cast<std::size_t>(i); }
 
 struct Tridiagonal {
   std::vector<double> diagonal, beside, tau;

@@ -54,26 +54,36 @@ void add_example(Entry& e, std::string_view name) {
   if (!x->layout.empty()) e.facts.layout = {x->layout};
 }
 
-Entry entry_of(Interpreter& in, const Value& v) {
-  const ir::OpTable& table = in.context().table();
-  Entry e;
+// The ways to call it, and its row where it has one.
+struct Ways {
   std::string name;
   const ir::OpDef* row = nullptr;
+  std::vector<std::pair<std::string, std::string>> calls;
+};
+
+Ways ways_of(Interpreter& in, const Value& v) {
+  const ir::OpTable& table = in.context().table();
+  Ways w;
   if (const auto* op = v.get<const ir::OpDef*>()) {
-    row = *op;
-    name = std::string(row->name);
+    w.row = *op;
+    w.name = std::string(w.row->name);
   } else if (const auto* native = v.get<std::shared_ptr<const lang::Native>>()) {
-    name = (*native)->name;
-    e.calls.emplace_back((*native)->signature, (*native)->doc);
+    w.name = (*native)->name;
+    w.calls.emplace_back((*native)->signature, (*native)->doc);
     // A function of the host that passes arrays on to an operation of the same name: both ways are told.
-    row = table.find(name);
-    if (row && row->internal) row = nullptr;
+    w.row = table.find(w.name);
+    if (w.row && w.row->internal) w.row = nullptr;
   }
-  if (row) {
-    e.calls.emplace_back(table.signature(*row).text, std::string(row->doc));
-    e.facts = facts_of(table, *row);
-  }
-  add_example(e, name);
+  if (w.row) w.calls.emplace_back(table.signature(*w.row).text, std::string(w.row->doc));
+  return w;
+}
+
+Entry entry_of(Interpreter& in, const Value& v) {
+  Ways w = ways_of(in, v);
+  Entry e;
+  e.calls = std::move(w.calls);
+  if (w.row) e.facts = facts_of(in.context().table(), *w.row);
+  add_example(e, w.name);
   return e;
 }
 
@@ -92,6 +102,13 @@ std::string indented(const std::string& text, const std::string& by) {
 }
 
 }  // namespace
+
+std::string sentences_of(Interpreter& in, const Value& builtin) {
+  std::string out;
+  for (const auto& [signature, doc] : ways_of(in, builtin).calls)
+    out += (out.empty() ? "" : "\n" + signature + "\n") + "  " + doc;
+  return out;
+}
 
 std::string help_of(Interpreter& in, const Value& v) {
   const auto entry = [](const std::string& head, const std::string& doc) {

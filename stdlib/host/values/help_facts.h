@@ -17,6 +17,8 @@ Facts facts_of(const ir::OpTable& table, const ir::OpDef& op);
 
 struct Example;
 const Example* example_of(std::string_view name);  // help.cpp; null where there is none
+// What a builtin does, in its own sentences; help.cpp.
+std::string sentences_of(lang::Interpreter& in, const lang::Value& builtin);
 // How a value is called and what it does; help.cpp.
 std::string help_of(lang::Interpreter& in, const lang::Value& v);
 

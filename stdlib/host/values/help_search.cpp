@@ -89,10 +89,7 @@ std::vector<Named> entries(Interpreter& in) {
     if (!e.what.empty()) out.push_back({e.name, e.what});
   for (const std::string& name : builtin_functions(in)) {
     if (std::any_of(out.begin(), out.end(), [&](const Named& e) { return e.name == name; })) continue;
-    const std::string text = help_of(in, *in.builtin(name));
-    const std::size_t line = text.find('\n');
-    std::size_t end = text.find("\n  shapes:");
-    out.push_back({name, text.substr(line + 1, end - line - 1)});
+    out.push_back({name, sentences_of(in, *in.builtin(name))});
   }
   for (const std::string& module : public_modules())
     if (const auto value = module_value(in, module); value && value->fields())

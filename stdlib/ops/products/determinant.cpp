@@ -9,22 +9,15 @@
 namespace shard::stdlib {
 namespace {
 
-// One number a matrix.
-FactorRule number_factors(const OpCall& call) {
-  need_square(call);
-  MatrixRule m(call);
-  m.r.rule.operands = {m.value(core_of(call.in[0]))};
-  m.r.rule.results.assign(call.op.name == "log_det" ? 2 : 1, m.batch);
-  return m.r.rule;
-}
-
-FactorRule matrix_factors(const OpCall& call) {
-  need_square(call);
-  MatrixRule m(call);
-  auto x = m.value(core_of(call.in[0]));
-  m.r.rule.operands = {x};
-  m.r.rule.results = {x};
-  return m.r.rule;
+// So many numbers for each matrix.
+auto number_factors(std::size_t results) {
+  return [results](const OpCall& call) {
+    need_square(call);
+    MatrixRule m(call);
+    m.r.rule.operands = {m.value(core_of(call.in[0]))};
+    m.r.rule.results.assign(results, m.batch);
+    return m.r.rule;
+  };
 }
 
 Expr sum_of(const Expr& matrix) { return {matrix.builder(), ir::reduce_sum(matrix.builder(), matrix, {-2, -1})}; }
@@ -36,7 +29,7 @@ std::vector<Sample> square() { return {{{f32({3, 3})}, {}}, {{f32({2, 4, 4})}, {
 
 void register_log_det(OpTable& t) {
   OpDef row = matrix_row("log_det", "log_det(a)", "The sign of the determinant and the logarithm of its size.", 2);
-  row.factors = number_factors;
+  row.factors = number_factors(2);
   row.derivative =
       ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                    if (!tangents[0].valid()) return {Var{}, Var{}};
@@ -52,7 +45,7 @@ void register_log_det(OpTable& t) {
 
 void register_determinant(OpTable& t) {
   OpDef adjoint = matrix_row("cofactors", "cofactors(a)", "The derivative of the determinant by each element.", 1);
-  adjoint.factors = matrix_factors;
+  adjoint.factors = square_factors;
   adjoint.derivative =
       ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {  // of regular matrices
                    if (!tangents[0].valid()) return {Var{}};
@@ -67,7 +60,7 @@ void register_determinant(OpTable& t) {
   t.add(std::move(adjoint));
 
   OpDef row = matrix_row("determinant", "determinant(a)", "The determinant of square matrices.", 1);
-  row.factors = number_factors;
+  row.factors = number_factors(1);
   row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                                 if (!tangents[0].valid()) return {Var{}};
                                 Expr c{b, b.call("cofactors", {n.in[0]})};
@@ -101,7 +94,7 @@ Expr expm_derivative(const NodeView& n, const Expr& a, const Expr& e) {
 void register_expm(OpTable& t) {
   OpDef row =
       matrix_row("expm_squared", "expm_squared(a, squarings: int = 16)", "The exponential of square matrices.", 1);
-  row.factors = matrix_factors;
+  row.factors = square_factors;
   row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                                 if (!tangents[0].valid()) return {Var{}};
                                 return {expm_derivative(n, {b, n.in[0]}, {b, tangents[0]})};

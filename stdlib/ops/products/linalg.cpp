@@ -128,14 +128,7 @@ void register_systems(OpTable& t) {
 
 void register_cholesky(OpTable& t) {
   OpDef row = matrix_row("cholesky_lower", "cholesky_lower(a)", "The lower triangular L of a = L Lᵀ.", 1);
-  row.factors = [](const OpCall& call) {
-    need_square(call);
-    MatrixRule m(call);
-    auto x = m.value(core_of(call.in[0]));
-    m.r.rule.operands = {x};
-    m.r.rule.results = {x};
-    return m.r.rule;
-  };
+  row.factors = square_factors;
   row.derivative = ir::Custom{
       [](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
         if (!tangents[0].valid()) return {Var{}};

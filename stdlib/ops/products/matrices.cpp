@@ -65,6 +65,15 @@ void need_square(const OpCall& call) {
     fail("shape", std::string(call.op.name) + " takes square matrices, got " + runtime::to_string(call.in[0]));
 }
 
+FactorRule square_factors(const OpCall& call) {
+  need_square(call);
+  MatrixRule m(call);
+  const auto x = m.value(core_of(call.in[0]));
+  m.r.rule.operands = {x};
+  m.r.rule.results = {x};
+  return m.r.rule;
+}
+
 std::optional<std::string> split_matrix(const OpCall& call, const Type& t, int dims) {
   for (int d = t.rank() - 2; d < t.rank() - 2 + dims; ++d)
     if (d >= 0 && is_split(t, d))

@@ -28,6 +28,7 @@ struct MatrixRule {
 };
 Shape core_of(const Type& t);
 void need_square(const OpCall& call);
+FactorRule square_factors(const OpCall& call);  // a square matrix for each
 std::optional<std::string> split_matrix(const OpCall& call, const Type& t, int dims);
 std::optional<std::string> matrix_refuses(const OpCall& call, const FactorRule& rule);
 OpDef matrix_row(std::string_view name, std::string_view signature, std::string_view doc, std::size_t results);
