@@ -66,13 +66,16 @@ std::vector<Type> infer_shard(const OpCall& call) {
   return {out};
 }
 
-// On auto axes the cotangent's layout is open; on explicit axes it has the layout that its type says.
+// On auto axes the cotangent's layout is open; on explicit axes it has the layout that its type says: where x is a
+// pending sum, each device takes the whole of it (`reduced`), and nothing is added up.
 Var shard_back(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
-  (void)n;
   std::optional<Layout> layout = wanted_layout(b, want, ct);
   if (!layout) return ct[0];
+  layout->sharding.unreduced = n.call.in[0].sharding.reduced;
+  layout->sharding.reduced = n.call.in[0].sharding.unreduced;
   const Type& now = b.type(ct[0]);
-  bool same = same_layout(now, want) && now.sharding.unreduced == layout->sharding.unreduced;
+  bool same = same_layout(now, want) && now.sharding.unreduced == layout->sharding.unreduced &&
+              now.sharding.reduced == layout->sharding.reduced;
   return same ? ct[0] : b.emit1(*b.core().shard, {ct[0]}, {{"layout", *layout}});
 }
 
