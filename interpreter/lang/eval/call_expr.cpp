@@ -142,6 +142,11 @@ bool leaves_arguments(const Value& f) {
   return !f.is<ClosureRef>() && !(wrapped && (*wrapped)->kind == Wrapped::Kind::Mode);
 }
 
+bool is_compiled(const Value& f) {
+  auto* wrapped = f.get<std::shared_ptr<const Wrapped>>();
+  return wrapped && (*wrapped)->kind == Wrapped::Kind::Jit;
+}
+
 // One call: first the callee, then the arguments, then it is made.
 class CallSite {
  public:
@@ -204,6 +209,13 @@ class CallSite {
     return std::exchange(variable, Value());
   }
 
+  // Which part of the result the statement assigns to the variable that this argument is.
+  std::optional<std::int32_t> part_for(const Expr& x) const {
+    const auto& becomes = m_.frame().unit->becomes;
+    const auto it = becomes.find(x.id);
+    return it == becomes.end() ? std::nullopt : std::optional(it->second);
+  }
+
   void put_back() {
     for (const Moved& moved : moved_) {
       if (args_[moved.arg].value.is_none()) continue;
@@ -231,6 +243,7 @@ class CallSite {
       const bool asserted = native && args_.empty() && !m_.checker && !std::holds_alternative<NameRef>(a.value->node);
       Value v = asserted ? asserted_.eval(m_, *a.value) : take(*a.value, movable);
       args_.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
+      if (is_compiled(function_)) args_.back().becomes = part_for(*a.value);
     }
   }
 
@@ -239,8 +252,7 @@ class CallSite {
   // memory; its errors are of its body.
   void keep_for_fixes() {
     auto* wrapped = function_.get<std::shared_ptr<const Wrapped>>();
-    const bool compiled = wrapped && (*wrapped)->kind == Wrapped::Kind::Jit;
-    if (!m_.fixer || compiled || (!wrapped && !function_.is<NativeRef>())) return;
+    if (!m_.fixer || is_compiled(function_) || (!wrapped && !function_.is<NativeRef>())) return;
     auto typed = [](const CallArg& a) {
       return a.value.is_tensor() && a.value.tensor().valid() && !a.value.tensor().type().sharding.used_axes().empty();
     };

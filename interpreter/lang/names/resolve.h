@@ -63,6 +63,8 @@ struct FunctionInfo {
   bool simple = false;                 // plain names as parameters; no defaults and no annotations
 };
 
+inline constexpr std::int32_t kWholeResult = -1;  // in place of a part's number
+
 enum NameFlag : std::uint8_t {
   kUnused = 1,     // nothing uses the value of this `if` or call
   kMove = 2,       // this argument's variable is assigned anew by the statement: its value may be moved out
@@ -83,7 +85,9 @@ struct Unit : std::enable_shared_from_this<Unit> {
     std::string name;
   };
   std::unordered_map<const void*, std::vector<Assigned>>
-      assigned;      // by IfExpr, WhileStmt, ForStmt: outer variables that they assign
+      assigned;  // by IfExpr, WhileStmt, ForStmt: outer variables that they assign
+  // By arguments of a call whose variable the statement assigns anew: which part of the call's result it gets.
+  std::unordered_map<std::int32_t, std::int32_t> becomes;
   FunctionInfo top;  // frame of the top level's inner blocks
 };
 

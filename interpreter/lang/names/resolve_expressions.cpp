@@ -35,7 +35,10 @@ void Resolver::expr(const Expr& e, bool used) {
                           for (auto& i : x.elements) expr(*i.value);
                         },
                         [&](const RecordLit& x) {
-                          for (auto& i : x.entries) expr(*i.value);
+                          for (auto& i : x.entries) {
+                            if (i.key) expr(*i.key);
+                            expr(*i.value);
+                          }
                         },
                         [&](const Block& x) { block(e, x, used); },
                         [&](const IfExpr& x) {

@@ -97,17 +97,24 @@ void Resolver::assign(const AssignStmt& x) {
     return;
   }
   std::set<Variable*> targets;
-  auto add_target = [&](const Expr& e) {
+  auto* call = std::get_if<Call>(&x.value->node);
+  auto add_target = [&](const Expr& e, std::int32_t part) {
     if (!std::holds_alternative<NameRef>(e.node)) return;
-    for (std::size_t i = end; i < uses_.size(); ++i)
-      if (uses_[i].id == e.id) targets.insert(uses_[i].variable);
+    for (std::size_t i = end; i < uses_.size(); ++i) {
+      if (uses_[i].id != e.id) continue;
+      targets.insert(uses_[i].variable);
+      if (call) note_places(*call, uses_[i].variable, part, first, end);
+    }
   };
-  if (auto* t = std::get_if<TupleLit>(&x.target->node)) {
-    for (auto& e : t->elements) add_target(*e.value);
-  } else if (auto* l = std::get_if<ListLit>(&x.target->node)) {
-    for (auto& e : l->elements) add_target(*e.value);
-  } else
-    add_target(*x.target);
+  const auto add_targets = [&](const std::vector<Element>& elements) {
+    for (std::size_t i = 0; i < elements.size(); ++i) add_target(*elements[i].value, static_cast<std::int32_t>(i));
+  };
+  if (auto* t = std::get_if<TupleLit>(&x.target->node))
+    add_targets(t->elements);
+  else if (auto* l = std::get_if<ListLit>(&x.target->node))
+    add_targets(l->elements);
+  else
+    add_target(*x.target, kWholeResult);
   for (Variable* v : targets) {
     std::int32_t id = -1;
     int count = 0;
@@ -119,6 +126,13 @@ void Resolver::assign(const AssignStmt& x) {
     if (count == 1 && id >= 0 && std::find(moves_.begin(), moves_.end(), id) != moves_.end()) moved_.push_back({id, v});
   }
   moves_.clear();
+}
+
+// The arguments that are the variable v, which gets this part of the call's result.
+void Resolver::note_places(const Call& call, const Variable* v, std::int32_t part, std::size_t first, std::size_t end) {
+  for (const Arg& a : call.args)
+    for (std::size_t i = first; i < end && !a.spread; ++i)
+      if (uses_[i].id == a.value->id && uses_[i].variable == v) unit_.becomes[a.value->id] = part;
 }
 
 // Arguments that are evaluated exactly once where the value is: only through calls and operators, not into blocks.

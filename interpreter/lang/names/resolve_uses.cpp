@@ -150,6 +150,8 @@ void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bo
     if (auto near = near_miss(name, scopes_.names())) notes.push_back("did you mean `" + *near + "`?");
     std::vector<Fix> fixes;
     if (set) fixes.push_back({"declare it", Span{span.source, span.begin, span.begin}, "let "});
+    if (!set && part_of_several_)
+      notes.push_back("declare it where it shall live, before the loop where there is one: `let " + name + " = none`");
     error("name", span,
           host_.builtin(name) >= 0 ? "`" + name + "` is a builtin and cannot be assigned"
                                    : "`" + name + "` is assigned but not declared",
@@ -167,14 +169,15 @@ void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bo
   }
 }
 
+void Resolver::targets(const std::vector<Element>& elements) {
+  const bool before = std::exchange(part_of_several_, true);
+  for (auto& x : elements) target(*x.value, false);
+  part_of_several_ = before;
+}
+
 void Resolver::target(const Expr& e, bool set) {
   std::visit(overloaded{[&](const NameRef& n) { assign_to(n.name, e.id, e.span, set); },
-                        [&](const TupleLit& t) {
-                          for (auto& x : t.elements) target(*x.value, set);
-                        },
-                        [&](const ListLit& t) {
-                          for (auto& x : t.elements) target(*x.value, set);
-                        },
+                        [&](const TupleLit& t) { targets(t.elements); }, [&](const ListLit& t) { targets(t.elements); },
                         [&](const Index& x) {
                           target(*x.object, false);
                           items(x);

@@ -66,6 +66,7 @@ class Resolver {
   void unknown(const std::string& name, grammar::Span span);
   void assign_to(const std::string& name, std::int32_t id, grammar::Span span, bool set);
   void target(const grammar::Expr& e, bool set);
+  void targets(const std::vector<grammar::Element>& elements);
 
   // Statements.
   void statement(const grammar::Stmt& s, bool used);
@@ -98,7 +99,9 @@ class Resolver {
   std::vector<std::pair<int, int>> builtin_methods_;
   std::vector<Collector> collectors_;
   std::unordered_map<const void*, std::vector<std::pair<Variable*, FunctionState*>>> assigned_;
+  bool part_of_several_ = false;     // the target is one of several, `(a, b) = ...`
   std::vector<std::int32_t> moves_;  // arguments of the statement that could be moved
+  void note_places(const grammar::Call& call, const Variable* v, std::int32_t part, std::size_t first, std::size_t end);
   std::vector<std::pair<std::int32_t, Variable*>> moved_;
   std::vector<PendingBlock> blocks_;
   std::vector<std::pair<std::size_t, FunctionState*>> functions_;

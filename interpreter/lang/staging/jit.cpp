@@ -48,14 +48,18 @@ std::string described(Interpreter& in, const Value& v) {
 }
 
 bool has_names(const std::vector<CallArg>& args) {
-  return std::any_of(args.begin(), args.end(), [](const CallArg& a) { return !a.name.empty(); });
+  return std::any_of(args.begin(), args.end(), [](const CallArg& a) { return !a.name.empty() || a.becomes; });
+}
+// What the key holds beside an argument: its name, and the part of the result that takes its place.
+Value name_in_key(const CallArg& a) {
+  return Value::string(a.becomes ? a.name + " = " + std::to_string(*a.becomes) : a.name);
 }
 
 // The arguments as one value: the key's first part.
 Value tree_of(const std::vector<CallArg>& args) {
   const bool named = has_names(args);
   std::vector<Value> values;
-  for (const CallArg& a : args) values.push_back(named ? Value::tuple({Value::string(a.name), a.value}) : a.value);
+  for (const CallArg& a : args) values.push_back(named ? Value::tuple({name_in_key(a), a.value}) : a.value);
   return Value::tuple(std::move(values));
 }
 
@@ -111,6 +115,36 @@ void give_back(const CompiledEntry& e, const std::vector<runtime::ArrayRef>& inp
   }
   std::size_t at = 0;
   args = with_values(args, e.arguments.filled(gathered, at));
+}
+
+bool says_result(const Value& f) {
+  auto* closure = f.get<std::shared_ptr<const Closure>>();
+  return closure && (*closure)->function->result;
+}
+
+// A value of the trace on the automatic axes of the array that it replaces; as it is where a `shard` made it.
+Tensor laid_as(Interpreter& in, const Tensor& x, const runtime::DeviceArray& old) {
+  const auto& ctx = in.context();
+  const runtime::MeshRef& mesh = old.type.mesh;
+  if (!x.traced() || x.known() || !mesh || !ctx.mesh() || *mesh != *ctx.mesh() || x.type().shape != old.type.shape ||
+      mesh->of_kind(runtime::AxisKind::Auto).count() != static_cast<int>(mesh->axes.size()))
+    return x;
+  const ir::OpDef* shard = ctx.table().core().shard;
+  const ir::Graph& g = x.frame()->builder.graph();
+  for (const ir::Node& n : g.nodes)
+    if (n.op == shard && n.outputs[0] == x.var()) return x;
+  return in.context().apply1(*shard, {x}, {{"layout", ir::Layout{mesh, old.layout}}});
+}
+Value laid_as(Interpreter& in, const Value& made, const Value& replaced, grammar::Span span) {
+  if (!same_structure(made, replaced)) return made;
+  in.context().set_span(span);
+  const std::vector<Value> old = leaves(replaced);
+  std::size_t i = 0;
+  return map_leaves(made, [&](const Value& leaf) {
+    const Value& was = old[i++];
+    if (!leaf.is_tensor() || !was.is_tensor() || !was.tensor().array()) return leaf;
+    return Value(laid_as(in, leaf.tensor(), *was.tensor().array()));
+  });
 }
 
 class JitFunction final : public Wrapped {
@@ -173,6 +207,24 @@ class JitFunction final : public Wrapped {
     return args;
   }
 
+  // What takes an argument's place is laid out as that is, unless the function says otherwise: a layout that only
+  // propagation chose would drift from call to call.
+  Value kept_in_place(Interpreter& in, Value result, const std::vector<CallArg>& args, grammar::Span span) const {
+    if (!out_specs_.is_none() || says_result(function)) return result;
+    for (const CallArg& a : args) {
+      if (!a.becomes) continue;
+      if (*a.becomes == kWholeResult) {
+        result = laid_as(in, result, a.value, span);
+      } else if (const auto* items = result.items(); items && static_cast<std::size_t>(*a.becomes) < items->size()) {
+        std::vector<Value> parts(items->begin(), items->end());
+        Value& part = parts[static_cast<std::size_t>(*a.becomes)];
+        part = laid_as(in, part, a.value, span);
+        result = result.is<std::shared_ptr<List>>() ? Value::list(std::move(parts)) : Value::tuple(std::move(parts));
+      }
+    }
+    return result;
+  }
+
   // The entry that fits, compiled where there is none yet; `leaves` are those of the arguments, then of the outside
   // variables.
   const CompiledEntry& find(Interpreter& in, const Value& tree, const std::vector<CallArg>& args, Gathered& leaves,
@@ -223,7 +275,7 @@ class JitFunction final : public Wrapped {
           Value replaced = Pattern::replace(tree, now, at);
           std::vector<CallArg> again = with_values(args, replaced);
           std::vector<Tensor> out;
-          e.result = take_leaves(body(in, again, span), Take::ArraysAndNumbers, out,
+          e.result = take_leaves(kept_in_place(in, body(in, again, span), args, span), Take::ArraysAndNumbers, out,
                                  [&](const Value& leaf) { return in.tensor(leaf, span); });
           return out;
         },

@@ -19,6 +19,8 @@ struct CallArg {
   std::string name;
   Value value;
   grammar::Span span;
+  // Of a compiled function: the part of its result that takes the argument's place (Unit::becomes).
+  std::optional<std::int32_t> becomes = std::nullopt;
 };  // name "" where positional
 struct CallArgs {
   std::vector<CallArg> items;
