@@ -128,7 +128,8 @@ struct ListLit {
 struct Entry {
   std::optional<Word> name;
   ExprPtr value;
-};  // without a name: `...value`
+  ExprPtr key;  // `[key]: value`, a name that is computed
+};              // without a name or a key: `...value`
 struct RecordLit {
   std::vector<Entry> entries;
 };

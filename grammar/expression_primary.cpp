@@ -53,9 +53,11 @@ struct Key {
   Span span;
 };
 constexpr auto as_key = maker<Key>([](State&, Span span, StringLit&& s) { return Key{std::move(s), span}; });
-const auto entry_def = (quiet("...") > expression[set(&Entry::value)]) |
-                       ((word(WordKind::Any, "a field's name")[set(&Entry::name)] | as_key[string][key_string]) >
-                        sym(":") > expression[set(&Entry::value)]);
+const auto entry_def =
+    (quiet("...") > expression[set(&Entry::value)]) |
+    (quiet("[") > expression[set(&Entry::key)] > sym("]") > sym(":") > expression[set(&Entry::value)]) |
+    ((word(WordKind::Any, "a field's name")[set(&Entry::name)] | as_key[string][key_string]) > sym(":") >
+     expression[set(&Entry::value)]);
 const auto record_def = quiet("{") >> record_ahead >> *newline > listed(entry[push(&RecordLit::entries)]) > *newline >
                         sym("}");
 

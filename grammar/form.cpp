@@ -163,7 +163,7 @@ class Walk {
     if (auto* t = std::get_if<TupleLit>(&e.node)) return targets(t->elements);
     if (auto* l = std::get_if<ListLit>(&e.node)) return targets(l->elements);
     if (std::holds_alternative<HoleLit>(e.node))
-      return error(e.span, "`_` is no variable", {"name what is assigned, or declare with `let (a, _) = ...`"});
+      return error(e.span, "`_` is no variable", {"a call stands alone: drop the `_ =`"});
     const std::string word = text(e.span);
     if (is_keyword(word)) return error(e.span, "`" + word + "` is a keyword and cannot be redefined");
     error(e.span, "this cannot be assigned to",
@@ -173,7 +173,7 @@ class Walk {
     for (const Element& x : elements) {
       if (x.spread)
         error(x.value->span, "`...` cannot be assigned to");
-      else
+      else if (!std::holds_alternative<HoleLit>(x.value->node))  // `_`: that part is let go
         target(*x.value);
     }
   }
@@ -339,6 +339,7 @@ class Walk {
     for (const Entry& x : r.entries) {
       if (x.name && !names.insert(x.name->text).second)
         error(x.name->span, "the field `" + x.name->text + "` stands here twice");
+      see(x.key);
       see(x.value);
     }
   }

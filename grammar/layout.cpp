@@ -292,6 +292,32 @@ class Walk {
 
 }  // namespace
 
+namespace {
+
+// Behind the string that begins at `at`, or at the end of the line where it is not closed.
+std::size_t behind_string(std::string_view rest, std::size_t at) {
+  for (++at; at < rest.size() && rest[at] != '"' && rest[at] != '\n'; ++at)
+    if (rest[at] == '\\') ++at;
+  return std::min(at + 1, rest.size());
+}
+
+// Behind the bracket that closes the one at `at`.
+std::size_t behind_brackets(std::string_view rest, std::size_t at) {
+  for (int open = 0; at < rest.size();) {
+    if (rest[at] == '"') {
+      at = behind_string(rest, at);
+      continue;
+    }
+    open += rest[at] == '[';
+    open -= rest[at] == ']';
+    ++at;
+    if (open == 0) break;
+  }
+  return at;
+}
+
+}  // namespace
+
 bool opens_record(std::string_view rest) {
   std::size_t at = skip_void(rest, 0);
   if (at >= rest.size()) return false;
@@ -299,11 +325,10 @@ bool opens_record(std::string_view rest) {
   if (is_word_start(rest[at])) {
     while (at < rest.size() && is_word_part(rest[at])) ++at;
   } else if (rest[at] == '"') {
-    for (++at; at < rest.size() && rest[at] != '"' && rest[at] != '\n'; ++at) {
-      if (rest[at] == '\\') ++at;
-    }
-    if (at >= rest.size() || rest[at] != '"') return false;
-    ++at;
+    at = behind_string(rest, at);
+    if (rest[at - 1] != '"') return false;
+  } else if (rest[at] == '[') {
+    at = behind_brackets(rest, at);
   } else {
     return false;
   }

@@ -272,7 +272,11 @@ void Printer::element(const Element& x) {
 }
 
 void Printer::entry(const Entry& x) {
-  if (!x.name) {
+  if (x.key) {
+    out += '[';
+    expr(x.key);
+    out += "]: ";
+  } else if (!x.name) {
     out += "...";
   } else if (is_word(x.name->text)) {
     out += x.name->text + ": ";

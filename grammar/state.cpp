@@ -35,7 +35,7 @@ class Height {
                      for (auto& e : t.elements) see(e.value);
                    },
                    [&](const RecordLit& r) {
-                     for (auto& e : r.entries) see(e.value);
+                     for (auto& e : r.entries) see(e.key, e.value);
                    },
                    [&](const Block& b) {
                      for (auto& s : b.body) see(*s);

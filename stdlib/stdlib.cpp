@@ -35,6 +35,7 @@ void install(lang::Interpreter& in) {
   register_clock(in);
   register_keys(in);
   register_counting(in);
+  register_texts(in);
   register_collectives(in);
   register_proofs(in);
   register_derivatives(in);

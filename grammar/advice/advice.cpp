@@ -13,24 +13,14 @@ namespace shard::grammar {
 std::optional<Diagnostic> advise(State& state) {
   NearText t(state, static_cast<std::size_t>(state.furthest - state.begin));
   if (t.at >= t.text.size()) return std::nullopt;
-  for (auto form : {c_style_for,    lambda,
-                    arrow_function, foreign_word,
-                    opening_word,   decorator,
-                    string_prefix,  print_statement,
-                    in_text,        logical,
-                    increment,      operator_and_more,
-                    colon_equals,   in_for,
-                    closed_range,   comprehension,
-                    ternary,        lone_else,
-                    in_parameters,  in_let,
-                    record_fields,  named_argument,
-                    axis_sign,      in_mesh,
-                    in_import,      result_annotation,
-                    in_parentheses, in_operator,
-                    spread,         compare,
-                    block_place,    leading_operator,
-                    unknown_sign,   lone_as,
-                    comment_behind, two_statements}) {
+  for (auto form :
+       {c_style_for,   lambda,          arrow_function,    foreign_word,   opening_word,   decorator,
+        string_prefix, print_statement, in_text,           logical,        increment,      operator_and_more,
+        colon_equals,  in_for,          closed_range,      comprehension,  ternary,        lone_else,
+        in_parameters, in_let,          several_targets,   record_fields,  named_argument, axis_sign,
+        in_mesh,       in_import,       result_annotation, in_parentheses, in_operator,    spread,
+        compare,       block_place,     leading_operator,  unknown_sign,   lone_as,        comment_behind,
+        two_statements}) {
     if (Advice d = form(t)) return d;
   }
   return std::nullopt;

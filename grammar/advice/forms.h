@@ -43,6 +43,7 @@ Advice in_parentheses(NearText& t);
 Advice opening_word(NearText& t);
 Advice decorator(NearText& t);
 Advice in_let(NearText& t);
+Advice several_targets(NearText& t);
 Advice colon_equals(NearText& t);
 Advice in_for(NearText& t);
 Advice closed_range(NearText& t);

@@ -146,6 +146,22 @@ Advice in_let(NearText& t) {
   return say(t.span(t.at, t.at + 1), "a `let` has no annotation: a variable takes its type from its value");
 }
 
+// `a, b = b, a`
+Advice several_targets(NearText& t) {
+  if (t.token != "," || t.open != npos) return {};
+  const std::size_t stop = t.end(t.statement, "\n;{}"), equals = t.end(t.statement, "=\n;{}");
+  if (equals >= stop || t.at > equals || t.text.substr(equals, 2) == "==") return {};
+  const auto bracketed = [&](std::size_t from, std::size_t to) {
+    const std::string part(trimmed(t.text.substr(from, to - from)));
+    const bool several = t.end(from, ",\n;") < to;
+    return several ? "(" + part + ")" : part;
+  };
+  const std::size_t to = t.back(stop);
+  const std::string text = bracketed(t.statement, equals) + " = " + bracketed(equals + 1, to);
+  return say(t.span(t.at, t.at + 1), "several variables stand in parentheses: " + quote(text),
+             {{"add the parentheses", t.span(t.statement, to), text}});
+}
+
 Advice colon_equals(NearText& t) {
   if (t.text.substr(t.at, 2) != ":=") return {};
   const Span span = t.span(t.at, t.at + 2);

@@ -26,6 +26,7 @@ void register_random_orders(lang::Interpreter& in);    // random.cpp: permutatio
 void register_gradients_check(lang::Interpreter& in);  // gradients_check.cpp: check_grads
 void register_clock(lang::Interpreter& in);            // clock.cpp: clock time
 void register_keys(lang::Interpreter& in);             // keys.cpp: key split
+void register_texts(lang::Interpreter& in);            // texts.cpp: join strip replace find upper lower matches
 void register_counting(lang::Interpreter& in);         // counting.cpp: unique bincount finfo iinfo
 void register_proofs(lang::Interpreter& in);           // prove.cpp: prove_equal
 void register_collectives(lang::Interpreter& in);      // collectives.cpp: psum all_gather ... of per-device code
@@ -44,6 +45,8 @@ trace::Tensor array_of(lang::Interpreter& in, const lang::Value& v, std::optiona
                        grammar::Span span);
 // Row-major host data as a new array.
 trace::Tensor new_array(lang::Interpreter& in, runtime::DType dtype, runtime::Shape shape, const void* data);
+// What stands in a text between others, or between blanks where `by` is none.
+lang::Value split_text(lang::Interpreter& in, const std::string& text, const lang::Value& by, grammar::Span span);
 // The layout of a concrete array as a spec.
 lang::Value spec_of(const runtime::DeviceArray& a);
 // Records an effect (print, assert, ...) in the open trace; it is carried out by run_effect when the program runs.

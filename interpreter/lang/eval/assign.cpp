@@ -204,7 +204,9 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
     if (op != AssignOp::Set) fail("form", target.span, "several variables are assigned by `=` only");
     std::vector<Value> parts = parts_of(*this, v, elements.size(), target.span);
     v = Value();
-    for (std::size_t i = 0; i < elements.size(); ++i) assign(*elements[i].value, op, std::move(parts[i]));
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      if (!std::holds_alternative<HoleLit>(elements[i].value->node))
+        assign(*elements[i].value, op, std::move(parts[i]));
     return;
   }
   std::vector<Step> path;

@@ -1,4 +1,4 @@
-// Fields of values: of records, arrays, types, meshes and devices.
+// Fields of values: of records, arrays, types, meshes, specs and devices.
 #include <algorithm>
 
 #include "interpreter/ir/core_ops.h"
@@ -48,6 +48,18 @@ std::optional<Value> mesh_field(const runtime::Mesh& mesh, const std::string& na
   return std::nullopt;
 }
 
+// The axes that split a dimension, in order, or over which something is pending or reduced.
+Value axes_of(const Spec& s) {
+  std::vector<Value> axes;
+  const auto add = [&](const std::vector<std::string>& names) {
+    for (const std::string& n : names)
+      axes.emplace_back(std::shared_ptr<const Axis>(std::make_shared<Axis>(Axis{{n}})));
+  };
+  for (const SpecEntry& entry : s.dims) add(entry.axes);
+  add(s.unreduced), add(s.reduced);
+  return Value::list(std::move(axes));
+}
+
 std::vector<std::string> field_names(const Value& v) {
   std::vector<std::string> out;
   if (auto* r = v.fields()) {
@@ -58,6 +70,8 @@ std::vector<std::string> field_names(const Value& v) {
     out = {"shape", "dtype", "ndim", "size"};
   } else if (v.is<std::shared_ptr<const MeshValue>>()) {
     out = {"axes", "shape", "devices"};
+  } else if (v.is<std::shared_ptr<const Spec>>()) {
+    out = {"axes"};
   } else if (v.is<Device>()) {
     out = {"id"};
   }
@@ -91,6 +105,7 @@ std::optional<Value> Impl::find_field(const Value& object, const std::string& na
   }
   if (auto* t = object.get<std::shared_ptr<const runtime::Type>>()) return type_field(**t, name);
   if (auto* m = object.get<std::shared_ptr<const MeshValue>>()) return mesh_field(*(*m)->mesh, name);
+  if (auto* s = object.get<std::shared_ptr<const Spec>>(); s && name == "axes") return axes_of(**s);
   if (auto* d = object.get<Device>(); d && name == "id") return Value(static_cast<std::int64_t>(d->id));
   return std::nullopt;
 }

@@ -74,6 +74,11 @@ Value eval_record(Impl& m, const RecordLit& r) {
       set(x.name->text, std::holds_alternative<HoleLit>(x.value->node) ? Value() : m.eval(*x.value));
       continue;
     }
+    if (x.key) {
+      const std::string name = m.in.text(m.eval(*x.key), x.key->span, "a field's name");
+      set(name, m.eval(*x.value));
+      continue;
+    }
     Value v = m.eval(*x.value);
     const Record* inner = v.fields();
     if (!inner) m.fail("type", x.value->span, "`...` in a record spreads a record, and this is " + kind_name(v));

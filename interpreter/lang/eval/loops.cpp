@@ -4,6 +4,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/index/index.h"
 #include "interpreter/lang/staging/traced_flow.h"
+#include "interpreter/lang/values/parts.h"
 #include "interpreter/lang/values/traced_range.h"
 #include "interpreter/lang/values/unknown.h"
 
@@ -115,6 +116,7 @@ std::optional<Value> sequence_of(Impl& m, const ForStmt& s, Span span) {
     if (const auto* r = dynamic_cast<const TracedRange*>(l->get());
         r && traced_for(m, s, r->begin, r->end, r->step, span))
       return std::nullopt;
+  if (auto parts = parts_of(sequence)) return Value::list(std::move(*parts));
   return sequence;
 }
 
@@ -133,11 +135,11 @@ Flow exec_for(Impl& m, const ForStmt& s, Span span) {
   else if (auto* loader = sequence->get<std::shared_ptr<Loader>>())
     turns.over(**loader);
   else
-    m.fail("type", s.sequence->span,
-           "`for` goes through ranges, lists, tuples, arrays and loaders, and this is " + kind_name(*sequence),
-           sequence->is<std::int64_t>() ? std::vector<std::string>{"did you mean `0..n`?"}
-           : sequence->fields()         ? std::vector<std::string>{"the values of a record are a list: tree_leaves(r)"}
-                                        : std::vector<std::string>{});
+    m.fail(
+        "type", s.sequence->span,
+        "`for` goes through ranges, lists, tuples, records, strings, arrays and loaders, and this is " +
+            kind_name(*sequence),
+        sequence->is<std::int64_t>() ? std::vector<std::string>{"did you mean `0..n`?"} : std::vector<std::string>{});
   return turns.flow;
 }
 

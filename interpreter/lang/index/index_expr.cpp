@@ -3,29 +3,13 @@
 
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/index/items.h"
+#include "interpreter/lang/values/parts.h"
 
 namespace shard::lang {
 
 using namespace grammar;
 using trace::Tensor;
 using Impl = Interpreter::Impl;
-
-namespace {
-
-// Code points of a UTF-8 string; broken bytes count one each.
-std::vector<std::string> characters(const std::string& s) {
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < s.size();) {
-    const auto c = static_cast<unsigned char>(s[i]);
-    std::size_t n = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 1;
-    if (i + n > s.size()) n = 1;
-    out.push_back(s.substr(i, n));
-    i += n;
-  }
-  return out;
-}
-
-}  // namespace
 
 namespace {
 
@@ -85,7 +69,7 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
     m.fail("type", e.span, "a record is indexed by the name of a field: p[\"w\"]");
   }
   if (object->is_string()) {
-    std::vector<std::string> text = characters(object->str());
+    std::vector<std::string> text = code_points(object->str());
     const auto size = static_cast<std::int64_t>(text.size());
     if (!item.slice)
       return Value::string(text[static_cast<std::size_t>(position(m, size, item.value, e.span, "string"))]);
@@ -93,6 +77,16 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
     const Picked p = picked_by(m.in, item, size, item.span);
     for (std::int64_t i = 0; i < p.count; ++i) out += text[static_cast<std::size_t>(p.start + i * p.step)];
     return Value::string(std::move(out));
+  }
+  if (auto* spec = object->get<std::shared_ptr<const Spec>>()) {
+    const std::vector<SpecEntry>& dims = (*spec)->dims;
+    const auto size = static_cast<std::int64_t>(dims.size());
+    if (!item.slice) return entry_of(dims[static_cast<std::size_t>(position(m, size, item.value, e.span, "spec"))]);
+    auto out = std::make_shared<Spec>();
+    const Picked p = picked_by(m.in, item, size, item.span);
+    for (std::int64_t i = 0; i < p.count; ++i)
+      out->dims.push_back(dims[static_cast<std::size_t>(p.start + i * p.step)]);
+    return Value(std::shared_ptr<const Spec>(std::move(out)));
   }
   if (auto* r = object->get<Range>(); r && !item.slice)
     return r->begin + position(m, std::max<std::int64_t>(r->end - r->begin, 0), item.value, e.span, "range");

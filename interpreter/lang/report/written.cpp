@@ -36,7 +36,7 @@ const Expr* element(const Expr* e, const std::string& field) {
   const Expr* found = nullptr;
   for (const Entry& entry : record->entries) {
     if (!entry.name)
-      found = nullptr;  // a spread may bring the field
+      found = nullptr;  // a spread or a computed name may bring the field
     else if (entry.name->text == field)
       found = entry.value.get();
   }

@@ -1,5 +1,7 @@
 #include "interpreter/lang/values/tree.h"
 
+#include <algorithm>
+#include <cctype>
 #include <stdexcept>
 
 namespace shard::lang {
@@ -79,7 +81,61 @@ bool same_at(const Value& a, const Value& b, int depth) {
   return true;
 }
 
+bool is_word(const std::string& name) {
+  const auto part = [](unsigned char c) { return std::isalnum(c) || c == '_' || c >= 0x80; };
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
+         std::all_of(name.begin(), name.end(), part);
+}
+
+void paths(const Value& v, const std::string& so_far, std::vector<std::string>& out, int depth) {
+  if (depth > kMaxNesting) too_deep();
+  if (auto* items = v.items()) {
+    for (std::size_t i = 0; i < items->size(); ++i)
+      paths((*items)[i], so_far + "[" + std::to_string(i) + "]", out, depth + 1);
+  } else if (auto* r = v.fields()) {
+    for (const auto& [name, x] : r->fields) {
+      const std::string step = is_word(name) ? (so_far.empty() ? "" : ".") + name : "[\"" + name + "\"]";
+      paths(x, so_far + step, out, depth + 1);
+    }
+  } else if (!v.is_none()) {
+    out.push_back(so_far);
+  }
+}
+
+bool parts(const Value& prefix, const Value& tree, std::vector<Value>& out, int depth) {
+  if (depth > kMaxNesting) too_deep();
+  if (!prefix.items() && !prefix.fields() && !prefix.is_none()) {
+    out.push_back(tree);
+    return true;
+  }
+  if (prefix.variant().index() != tree.variant().index()) return false;
+  if (auto* x = prefix.items()) {
+    auto& y = *tree.items();
+    if (x->size() != y.size()) return false;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (!parts((*x)[i], y[i], out, depth + 1)) return false;
+  } else if (auto* r = prefix.fields()) {
+    auto& y = tree.fields()->fields;
+    if (r->fields.size() != y.size()) return false;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (r->fields[i].first != y[i].first || !parts(r->fields[i].second, y[i].second, out, depth + 1)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::vector<std::string> leaf_paths(const Value& tree) {
+  std::vector<std::string> out;
+  paths(tree, "", out, 0);
+  return out;
+}
+
+std::optional<std::vector<Value>> parts_under(const Value& prefix, const Value& tree) {
+  std::vector<Value> out;
+  if (!parts(prefix, tree, out, 0)) return std::nullopt;
+  return out;
+}
 
 std::vector<Value> leaves(const Value& tree) {
   std::vector<Value> out;

@@ -2,6 +2,7 @@
 // value through a graph: take leaves out in order, keep what holds them, and put others in their places.
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@ namespace shard::lang {
 std::vector<Value> leaves(const Value& tree);
 Value with_leaves(const Value& tree, std::vector<Value> leaves);  // the same structure with new leaves
 bool same_structure(const Value& a, const Value& b);
+// How each leaf is reached, in order: "layers[0].w".
+std::vector<std::string> leaf_paths(const Value& tree);
+// What stands in `tree` where `prefix` has its leaves; nothing where `prefix` is not a prefix of it.
+std::optional<std::vector<Value>> parts_under(const Value& prefix, const Value& tree);
 std::string structure(const Value& tree);  // "{w: *, b: *}" for messages and keys
 
 template <class F>

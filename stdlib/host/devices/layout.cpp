@@ -109,6 +109,23 @@ Value devices(Interpreter& in, BoundArgs&) {
   return Value::list(std::move(out));
 }
 
+// A spec for each leaf, by its path and its type.
+Value specs_by(Interpreter& in, BoundArgs& a) {
+  if (a[0].callable() && !a[1].callable()) std::swap(a.args[0], a.args[1]);
+  if (!a[1].callable())
+    in.fail("type", a.span, "specs_by takes a tree and a function: specs_by(params, fn(path, type) = P(...))");
+  const std::vector<std::string> paths = lang::leaf_paths(a[0]);
+  std::vector<Value> leaves = lang::leaves(a[0]);
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    leaves[i] = in.call(a[1], {Value::string(paths[i]), type_of(in, leaves[i], a.span)}, a.span);
+    if (!leaves[i].is<std::shared_ptr<const lang::Spec>>())
+      in.fail("type", a.span,
+              "specs_by: the function gives a spec such as P(@X), and for " + paths[i] + " it gave " +
+                  lang::kind_name(leaves[i]));
+  }
+  return lang::with_leaves(a[0], std::move(leaves));
+}
+
 }  // namespace
 
 Value spec_of(const runtime::DeviceArray& a) { return make_spec(a.type.mesh, a.layout); }
@@ -123,6 +140,9 @@ void register_layout(Interpreter& in) {
              [](Interpreter& i, BoundArgs& a) { return type_of(i, a[0], a.span); },
              {{"type", "the type of a value is `typeof(x)`"},
               {"isinstance", "the type of an array is `typeof(x)`, its element type `x.dtype`"}}});
+  in.define({"specs_by", "specs_by(tree, f)",
+             "A tree of specs: f(path, type) of each leaf. `shard params as specs_by(params, rule)` lays out by rules.",
+             specs_by});
   in.define({"sharding", "sharding(x)",
              "The layout of an array as a spec. Inside jit on auto axes it is known when the program runs.",
              [](Interpreter& i, BoundArgs& a) { return sharding_of(i, a[0], a.span); }});

@@ -30,6 +30,7 @@ Value key(Interpreter& in, BoundArgs& a) {
 }
 
 Value split(Interpreter& in, BoundArgs& a) {
+  if (a[0].is_string()) return split_text(in, a[0].str(), a[1], a.args[1].span.known() ? a.args[1].span : a.span);
   Tensor x = in.tensor(a[0], a.span);
   auto named = [&](const char* name, const Value& v) { return lang::CallArg{name, v, a.span}; };
   Value n = a[1].is_none() ? Value(std::int64_t{2}) : a[1];
@@ -54,9 +55,9 @@ void register_keys(Interpreter& in) {
               {"seed", "random numbers are drawn with a key: `normal(key(0), [3])`"},
               {"manual_seed", "random numbers are drawn with a key: `normal(key(0), [3])`"}}});
   in.define({"split",
-             "split(x, n = 2, axis = 0)",
+             "split(x, n = none, axis = 0)",
              "New keys from a key: an array of n. Of any other array a list of n equal parts along a dimension (or, "
-             "for a list n, cut at those places).",
+             "for a list n, cut at those places); of a text a list of what stands between a text n, or between blanks.",
              split,
              {"split_keys"}});
 }

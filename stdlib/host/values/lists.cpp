@@ -4,6 +4,7 @@
 
 #include "interpreter/lang/index/index.h"
 #include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/parts.h"
 #include "interpreter/lang/values/traced_range.h"
 #include "stdlib/host/host.h"
 
@@ -17,10 +18,6 @@ using lang::Value;
 
 constexpr std::int64_t kLargestList = std::int64_t{1} << 27;
 
-std::int64_t characters(const std::string& s) {
-  return std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
-}
-
 std::int64_t range_length(const Range& r) { return r.end > r.begin ? r.end - r.begin : 0; }
 
 Value len(Interpreter& in, BoundArgs& a) {
@@ -28,8 +25,10 @@ Value len(Interpreter& in, BoundArgs& a) {
   if (const auto* items = v.items()) return Value(static_cast<std::int64_t>(items->size()));
   if (const auto* record = v.fields()) return Value(static_cast<std::int64_t>(record->fields.size()));
   if (v.is_string() || v.is<std::shared_ptr<const lang::DeferredString>>())
-    return Value(characters(in.text(v, a.span, "what len counts")));
+    return Value(static_cast<std::int64_t>(lang::code_points(in.text(v, a.span, "what len counts")).size()));
   if (const Range* r = v.get<Range>()) return Value(range_length(*r));
+  if (auto* spec = v.get<std::shared_ptr<const lang::Spec>>())
+    return Value(static_cast<std::int64_t>((*spec)->dims.size()));
   if (v.is_tensor()) {
     const auto& shape = v.tensor().type().shape;
     if (shape.empty()) in.fail("type", a.span, "an array of rank 0 has no length", {"it is " + lang::kind_name(v)});
@@ -145,6 +144,7 @@ Value range(Interpreter& in, BoundArgs& a) {
 
 std::vector<Value> items_of(Interpreter& in, const Value& v, grammar::Span span, std::string_view what) {
   if (const auto* items = v.items()) return *items;
+  if (auto parts = lang::parts_of(v)) return std::move(*parts);
   std::vector<Value> out;
   if (const Range* r = v.get<Range>()) {
     if (range_length(*r) > kLargestList)
@@ -162,7 +162,8 @@ std::vector<Value> items_of(Interpreter& in, const Value& v, grammar::Span span,
     return out;
   }
   in.fail("type", span,
-          std::string(what) + " takes a list, a range or an array with rows, this is " + lang::kind_name(v));
+          std::string(what) + " takes a list, a record, a string, a range or an array with rows, this is " +
+              lang::kind_name(v));
 }
 
 Value call_row(Interpreter& in, std::string_view name, std::vector<lang::CallArg> args, grammar::Span span) {

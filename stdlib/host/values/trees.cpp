@@ -10,27 +10,60 @@ using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
 
-Value tree_map(Interpreter& in, BoundArgs& a) {
+// f(leaf of the first tree, what stands there in the others), with the leaf's path before it where asked.
+Value mapped(Interpreter& in, BoundArgs& a, const std::string& name, bool with_path) {
   if (!a[0].callable() && !a.rest.empty() && a.rest[0].value.callable())
     std::swap(a[0], a.rest[0].value);  // after `.` or `|>`
-  if (!a[0].callable() || a.rest.empty())
-    in.fail("type", a.span, "tree_map takes a function and trees: tree_map(fn(x) = ..., params)");
-  std::vector<std::vector<Value>> leaves;
+  const std::string form = name + (with_path ? "(fn(path, x) = ..., params)" : "(fn(x) = ..., params)");
+  if (!a[0].callable() || a.rest.empty()) in.fail("type", a.span, name + " takes a function and trees: " + form);
+  std::vector<std::vector<Value>> parts;
+  const Value first = a.rest[0].value;
   for (const lang::CallArg& x : a.rest) {
-    if (!x.name.empty()) in.fail("call", x.span, "tree_map has no argument called `" + x.name + "`");
-    leaves.push_back(lang::leaves(x.value));
-    if (leaves.size() > 1 && !lang::same_structure(a.rest[0].value, x.value))
+    if (!x.name.empty()) in.fail("call", x.span, name + " has no argument called `" + x.name + "`");
+    auto here = lang::parts_under(first, x.value);
+    if (!here)
       in.fail("type", a.span, "the trees differ in structure",
-              {"the first is " + lang::structure(a.rest[0].value),
-               "number " + std::to_string(leaves.size()) + " is " + lang::structure(x.value)});
+              {"the first is " + lang::structure(first),
+               "number " + std::to_string(parts.size() + 1) + " is " + lang::structure(x.value)});
+    parts.push_back(std::move(*here));
   }
+  const std::vector<std::string> paths = with_path ? lang::leaf_paths(first) : std::vector<std::string>{};
   std::vector<Value> out;
-  for (std::size_t i = 0; i < leaves[0].size(); ++i) {
+  for (std::size_t i = 0; i < parts[0].size(); ++i) {
     std::vector<Value> args;
-    for (auto& l : leaves) args.push_back(l[i]);
+    if (with_path) args.push_back(Value::string(paths[i]));
+    for (auto& p : parts) args.push_back(p[i]);
     out.push_back(in.call(a[0], std::move(args), a.span));
   }
-  return lang::with_leaves(a.rest[0].value, std::move(out));
+  return lang::with_leaves(first, std::move(out));
+}
+
+Value tree_map(Interpreter& in, BoundArgs& a) { return mapped(in, a, "tree_map", false); }
+Value tree_map_with_path(Interpreter& in, BoundArgs& a) { return mapped(in, a, "tree_map_with_path", true); }
+
+Value tree_paths(Interpreter&, BoundArgs& a) {
+  std::vector<Value> out;
+  for (const std::string& path : lang::leaf_paths(a[0])) out.push_back(Value::string(path));
+  return Value::list(std::move(out));
+}
+
+// The structure is a tree of numbers: each leaf's place in the list.
+Value tree_flatten(Interpreter&, BoundArgs& a) {
+  const std::vector<Value> all = lang::leaves(a[0]);
+  std::vector<Value> places;
+  for (std::size_t i = 0; i < all.size(); ++i) places.emplace_back(static_cast<std::int64_t>(i));
+  return Value::tuple({Value::list(all), lang::with_leaves(a[0], std::move(places))});
+}
+
+Value tree_unflatten(Interpreter& in, BoundArgs& a) {
+  const auto* items = a[1].items();
+  const std::size_t wanted = lang::leaves(a[0]).size();
+  if (!items || items->size() != wanted)
+    in.fail("value", a.span,
+            "tree_unflatten puts a list of leaves into a tree: " + lang::structure(a[0]) + " has " +
+                std::to_string(wanted) + ", and this is " +
+                (items ? "a list of " + std::to_string(items->size()) : lang::kind_name(a[1])));
+  return lang::with_leaves(a[0], std::vector<Value>(items->begin(), items->end()));
 }
 
 Value tree_leaves(Interpreter&, BoundArgs& a) { return Value::list(lang::leaves(a[0])); }
@@ -55,12 +88,26 @@ Value tree_reduce(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_trees(Interpreter& in) {
-  in.define({"tree_map",
-             "tree_map(f, trees...)",
-             "The tree with f(leaf) in place of each leaf; several trees of one structure give f(leaf, leaf2).",
-             tree_map,
-             {{"keys", "the fields of a record are known where it is written: `p.w`; `tree_map` goes over all values"},
-              {"items", "`tree_map(f, r)` goes over all values of a record"}}});
+  in.define(
+      {"tree_map",
+       "tree_map(f, trees...)",
+       "The tree with f(leaf) in place of each leaf; further trees give f(leaf, leaf2): they have the same structure, "
+       "or go deeper where the first has leaves.",
+       tree_map,
+       {{"keys", "`for (name, v) in r` goes over the fields of a record, `tree_paths(r)` names all leaves"},
+        {"items", "`for (name, v) in r` goes over the fields of a record"}}});
+  in.define({"tree_map_with_path",
+             "tree_map_with_path(f, trees...)",
+             "As tree_map with f(path, leaf, ...), where the path is text such as \"layers[0].w\".",
+             tree_map_with_path,
+             {"named_tree_map"}});
+  in.define({"tree_paths", "tree_paths(tree)", "How each leaf of a tree is reached, in order, as a list of texts.",
+             tree_paths});
+  in.define({"tree_flatten", "tree_flatten(tree)",
+             "The leaves of a tree in a list, and its structure: the tree with a number in place of each leaf.",
+             tree_flatten});
+  in.define({"tree_unflatten", "tree_unflatten(structure, leaves)",
+             "A tree of this structure with the leaves of a list in their places.", tree_unflatten});
   in.define({"tree_leaves",
              "tree_leaves(tree)",
              "The leaves of a tree in order, as a list.",
