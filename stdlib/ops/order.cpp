@@ -192,7 +192,8 @@ void register_order(OpTable& t) {
   };
   add("sort", "sort(x, axis: int = -1, descending: bool = false)", "The elements along an axis in order, nan last.",
       sorter("sort", "sort_last"))
-      .aliases = {{"sorted", "an array is sorted by `sort(x)`"}, {"sort", "values never change in place"}};
+      .aliases = {{"sorted", "an array is sorted by `sort(x)`, a list by `sort_by(xs, fn(x) = x)`"},
+                  {"sort", "values never change in place"}};
   add("argsort", "argsort(x, axis: int = -1, descending: bool = false)",
       "The positions that put an axis in order; equal elements keep theirs.", sorter("argsort", "argsort_last"));
   add("cumsum", "cumsum(x, axis: int? = none, reverse: bool = false)",

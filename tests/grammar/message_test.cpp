@@ -75,7 +75,8 @@ TEST_CASE("what can be assigned") {
   says("a + b = 3", "this cannot be assigned to", "a + b");
   says("3 = a", "this cannot be assigned to", "3");
   says("(a, 1) = b", "this cannot be assigned to", "1");
-  says("(a, _) = b", "`_` is no variable", "_");
+  says("_ = b", "`_` is no variable", "_");
+  CHECK(tree("(a, _) = b") == "(= (tuple a _) b)");
   says("(a, b) += c", "only `=` assigns to several variables at once", "(a, b)");
   says("f(x).y = 3", "this cannot be assigned to", "f(x).y");
   says("a = b = c", "expected the end of the statement, found `=`", "=");

@@ -209,8 +209,10 @@ class CallSite {
     return std::exchange(variable, Value());
   }
 
-  // Which part of the result the statement assigns to the variable that this argument is.
+  // Which part of a compiled function's result the statement assigns to the variable that this argument is; nothing
+  // where no mesh lays anything out.
   std::optional<std::int32_t> part_for(const Expr& x) const {
+    if (!m_.in.context().mesh() || !is_compiled(function_)) return std::nullopt;
     const auto& becomes = m_.frame().unit->becomes;
     const auto it = becomes.find(x.id);
     return it == becomes.end() ? std::nullopt : std::optional(it->second);
@@ -243,7 +245,7 @@ class CallSite {
       const bool asserted = native && args_.empty() && !m_.checker && !std::holds_alternative<NameRef>(a.value->node);
       Value v = asserted ? asserted_.eval(m_, *a.value) : take(*a.value, movable);
       args_.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
-      if (is_compiled(function_)) args_.back().becomes = part_for(*a.value);
+      args_.back().becomes = part_for(*a.value);
     }
   }
 

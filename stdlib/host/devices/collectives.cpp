@@ -316,8 +316,10 @@ Value pcast(Interpreter& in, BoundArgs& a) {
   Along where = along_axes(in, a[1], "pcast", a.span);
   std::string to = in.text(a[2], a.span, "`to:`");
   if (where.over_mapped()) over_mapped(in, where, "pcast", Value(), a.span);
+  const bool tree = a[0].items() || a[0].fields();  // there, leaves that vary already pass
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     if (where.over_mapped()) return x;  // types say nothing of mapped dimensions
+    if (tree && to == "varying") return varying(in, x, where);
     for (auto id : where.axes)
       if (to == "varying" && x.type().varying.has(static_cast<AxisId>(id)))
         in.fail("varying", a.span,
@@ -451,10 +453,11 @@ void register_collectives(Interpreter& in) {
              "f as the program of one device, as `manual fn` is: `in:` and `out:` are specs (trees, prefixes), `axes:` "
              "the mesh axes that become manual.",
              shard_map});
-  in.define(
-      {"pcast", "pcast(x, along, to = \"varying\")",
-       "x typed as a value that may differ between devices; moves nothing. Its gradient is the sum over the devices.",
-       pcast});
+  in.define({"pcast", "pcast(x, along, to = \"varying\")",
+             "x typed as a value that may differ between devices; moves nothing. Of a tree, leaves that differ already "
+             "pass. Its gradient is "
+             "the sum over the devices.",
+             pcast});
 }
 
 }  // namespace shard::stdlib

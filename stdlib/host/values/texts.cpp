@@ -1,9 +1,10 @@
 // Functions on strings: split (text; keys.cpp has the rest of it), join, strip, replace, find, upper, lower, matches.
 #include <algorithm>
-#include <regex>
+#include <cmath>
 
 #include "interpreter/lang/values/parts.h"
 #include "stdlib/host/host.h"
+#include "stdlib/host/values/regular.h"
 
 namespace shard::stdlib {
 namespace {
@@ -69,29 +70,25 @@ Value lower(Interpreter& in, BoundArgs& a) {
 }
 
 Value matches(Interpreter& in, BoundArgs& a) {
-  constexpr std::size_t kLongest = 1 << 16;
+  constexpr std::size_t kMostWork = std::size_t{1} << 27;  // about a second
   const std::string &text = text_at(in, a, 0, "what matches looks at"), &pattern = text_at(in, a, 1, "a pattern");
-  if (text.size() > kLongest || pattern.size() > kLongest)
-    in.fail("value", a.span, "matches takes texts of at most 65536 bytes");
   try {
-    auto how = std::regex::ECMAScript;
-#ifdef __GLIBCXX__
-    how |= std::regex_constants::__polynomial;  // no pattern takes exponential time
-#endif
-    return Value(std::regex_search(text, std::regex(pattern, how)));
-  } catch (const std::regex_error&) {
-    in.fail("value", a.args[1].span, "\"" + pattern + "\" is no regular expression",
-            {"`.` is any character, `*` any number of what stands before, `^` and `$` the ends, `\\\\` takes a sign as "
-             "it is"});
+    const RegularExpression expression(pattern);
+    if (text.size() > kMostWork / std::max<std::size_t>(expression.size(), 1))
+      in.fail("value", a.span,
+              "matches: the text of " + std::to_string(text.size()) + " bytes is too long for this pattern");
+    return Value(expression.fits_part_of(text));
+  } catch (const BadPattern& why) {
+    in.fail("value", a.args[1].span, "\"" + pattern + "\" is no regular expression: " + why.what());
   }
 }
 
-Value record(Interpreter& in, BoundArgs& a) {
+Value dict(Interpreter& in, BoundArgs& a) {
   std::vector<std::pair<std::string, Value>> fields;
-  for (const Value& v : items_of(in, a[0], a.span, "record")) {
+  for (const Value& v : items_of(in, a[0], a.span, "dict")) {
     const auto* pair = v.items();
     if (!pair || pair->size() != 2)
-      in.fail("type", a.span, "record takes pairs (name, value), and this is " + lang::kind_name(v));
+      in.fail("type", a.span, "dict takes pairs (name, value), and this is " + lang::kind_name(v));
     const std::string& name = in.text((*pair)[0], a.span, "a field's name");
     const auto same = std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.first == name; });
     if (same != fields.end())
@@ -102,7 +99,7 @@ Value record(Interpreter& in, BoundArgs& a) {
   return Value::record(std::move(fields));
 }
 
-// By numbers, or by texts; equals keep their order.
+// By numbers, or by texts; equals keep their order, nan stands last.
 Value sort_by(Interpreter& in, BoundArgs& a) {
   if (a[0].callable() && !a[1].callable()) std::swap(a.args[0], a.args[1]);
   if (!a[1].callable()) in.fail("type", a.span, "sort_by takes a list and a function: sort_by(xs, fn(x) = ...)");
@@ -124,8 +121,10 @@ Value sort_by(Interpreter& in, BoundArgs& a) {
       k.number = in.number(key, a.span, "a key of sort_by");
     all.push_back(std::move(k));
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [&](const Keyed& x, const Keyed& y) { return texts ? x.text < y.text : x.number < y.number; });
+  std::stable_sort(all.begin(), all.end(), [&](const Keyed& x, const Keyed& y) {
+    if (texts) return x.text < y.text;
+    return std::isnan(y.number) ? !std::isnan(x.number) : x.number < y.number;
+  });
   std::vector<Value> out;
   for (Keyed& k : all) out.push_back(std::move(k.item));
   return Value::list(std::move(out));
@@ -165,16 +164,13 @@ void register_texts(Interpreter& in) {
              "Whether a regular expression fits a part of the text.",
              matches,
              {"re", "regex", "fnmatch"}});
-  in.define({"record",
-             "record(pairs)",
+  in.define({"dict",
+             "dict(pairs)",
              "A record with a field for each pair (name, value); of equal names the last.",
-             record,
-             {"dict"}});
-  in.define({"sort_by",
-             "sort_by(xs, f)",
-             "The list in the order of f(x), numbers or texts; equals keep their order.",
-             sort_by,
-             {"sorted"}});
+             dict,
+             {{"record", "a record of pairs (name, value) is `dict(pairs)`, one of known names `{a: 1}`"}}});
+  in.define({"sort_by", "sort_by(xs, f)",
+             "The list in the order of f(x), numbers or texts; equals keep their order, nan stands last.", sort_by});
 }
 
 }  // namespace shard::stdlib
