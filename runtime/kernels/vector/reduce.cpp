@@ -34,13 +34,14 @@ inline constexpr bool kFloating = static_cast<T>(0.5) != T{0};
 SHARD_LOOP double larger(double x, double y) { return x > y || x != x ? x : y; }
 SHARD_LOOP double smaller(double x, double y) { return x < y || x != x ? x : y; }
 
+// Sums and products of integers are of unsigned ones (number), so that they wrap.
 struct Sum {
   template <class T>
   SHARD_LOOP T apply(T x, T y) {
     if constexpr (kFloating<T>)
       return x + y;
     else
-      return static_cast<T>(static_cast<typename Unsigned<T>::type>(x) + static_cast<typename Unsigned<T>::type>(y));
+      return static_cast<T>(x + y);
   }
 };
 struct Prod {
@@ -49,8 +50,7 @@ struct Prod {
     if constexpr (kFloating<T>)
       return x * y;
     else
-      return static_cast<T>(std::uint64_t{1} * static_cast<typename Unsigned<T>::type>(x) *
-                            static_cast<typename Unsigned<T>::type>(y));
+      return static_cast<T>(1u * x * y);
   }
 };
 struct Max {
@@ -128,16 +128,18 @@ Pair both() {
   return {run_of<Op, T>, rows<Op, T>};
 }
 
+// Only what compares asks for the sign of an integer.
 template <class T>
 Pair number(Reduce op) {
+  using Bits = typename Unsigned<T>::type;
   switch (op) {
-    case Reduce::Sum: return both<Sum, T>();
-    case Reduce::Prod: return both<Prod, T>();
+    case Reduce::Sum: return both<Sum, Bits>();
+    case Reduce::Prod: return both<Prod, Bits>();
     case Reduce::Max: return both<Max, T>();
     case Reduce::Min: return both<Min, T>();
     default: break;
   }
-  if constexpr (!kFloating<T>) return op == Reduce::And ? both<And, T>() : both<Or, T>();
+  if constexpr (!kFloating<T>) return op == Reduce::And ? both<And, Bits>() : both<Or, Bits>();
   return {nullptr, nullptr};
 }
 
