@@ -48,18 +48,14 @@ std::string described(Interpreter& in, const Value& v) {
 }
 
 bool has_names(const std::vector<CallArg>& args) {
-  return std::any_of(args.begin(), args.end(), [](const CallArg& a) { return !a.name.empty() || a.becomes; });
-}
-// What the key holds beside an argument: its name, and the part of the result that takes its place.
-Value name_in_key(const CallArg& a) {
-  return Value::string(a.becomes ? a.name + " = " + std::to_string(*a.becomes) : a.name);
+  return std::any_of(args.begin(), args.end(), [](const CallArg& a) { return !a.name.empty(); });
 }
 
 // The arguments as one value: the key's first part.
 Value tree_of(const std::vector<CallArg>& args) {
   const bool named = has_names(args);
   std::vector<Value> values;
-  for (const CallArg& a : args) values.push_back(named ? Value::tuple({name_in_key(a), a.value}) : a.value);
+  for (const CallArg& a : args) values.push_back(named ? Value::tuple({Value::string(a.name), a.value}) : a.value);
   return Value::tuple(std::move(values));
 }
 
@@ -229,7 +225,7 @@ class JitFunction final : public Wrapped {
   // variables.
   const CompiledEntry& find(Interpreter& in, const Value& tree, const std::vector<CallArg>& args, Gathered& leaves,
                             grammar::Span span) const {
-    if (const CompiledEntry* e = cache_.find(in, tree, leaves)) return *e;
+    if (const CompiledEntry* e = cache_.find(in, tree, args, leaves)) return *e;
     CompiledEntry made = trace(in, tree, args, span);
     if (const auto& told = in.options().compiled) told(as_known(in, made, args));
     const CompiledEntry& e = cache_.add(tree, std::move(made));
@@ -254,6 +250,7 @@ class JitFunction final : public Wrapped {
     auto& ctx = in.context();
     CompiledEntry e;
     e.arguments = Pattern::of(tree);
+    for (const CallArg& a : args) e.becomes.push_back(a.becomes);
     e.mesh = ctx.mesh();
     e.rules = in.impl().surroundings.rules();
     Gathered leaves;

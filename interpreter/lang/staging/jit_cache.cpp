@@ -5,12 +5,15 @@
 namespace shard::lang {
 namespace {
 
-bool fits(Interpreter& in, const CompiledEntry& e, const Value& tree, Gathered& leaves) {
+bool fits(Interpreter& in, const CompiledEntry& e, const Value& tree, const std::vector<CallArg>& args,
+          Gathered& leaves) {
   leaves.arrays.clear();
   leaves.numbers.clear();
   if (e.target != &in.context().target()) return false;
   if (!same_mesh(e.mesh, in.context().mesh()) || !equal(e.rules, in.impl().surroundings.rules())) return false;
   if (!e.arguments.match(tree, leaves)) return false;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (args[i].becomes != e.becomes[i]) return false;
   for (const Outside& o : e.outside)
     if (!o.pattern.match(o.cell->value, leaves)) return false;
   for (const auto& [leaf, number] : e.guards)
@@ -20,12 +23,13 @@ bool fits(Interpreter& in, const CompiledEntry& e, const Value& tree, Gathered& 
 
 }  // namespace
 
-const CompiledEntry* JitCache::find(Interpreter& in, const Value& arguments, Gathered& leaves) {
-  if (last_ && fits(in, last_->entry, arguments, leaves)) return &last_->entry;
+const CompiledEntry* JitCache::find(Interpreter& in, const Value& arguments, const std::vector<CallArg>& args,
+                                    Gathered& leaves) {
+  if (last_ && fits(in, last_->entry, arguments, args, leaves)) return &last_->entry;
   const auto found = by_key_.find(Pattern::hash(arguments));
   if (found == by_key_.end()) return nullptr;
   for (auto it = found->second.rbegin(); it != found->second.rend(); ++it)
-    if (*it != last_ && fits(in, (*it)->entry, arguments, leaves)) {
+    if (*it != last_ && fits(in, (*it)->entry, arguments, args, leaves)) {
       last_ = *it;
       return &last_->entry;
     }

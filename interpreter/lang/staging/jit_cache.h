@@ -3,6 +3,7 @@
 #pragma once
 #include <list>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Source {
 struct CompiledEntry {
   const exec::Target* target = nullptr;
   Pattern arguments;
+  std::vector<std::optional<std::int32_t>> becomes;  // of each argument (CallArg)
   std::vector<Outside> outside;
   runtime::MeshRef mesh;
   Value rules;
@@ -33,8 +35,10 @@ struct CompiledEntry {
 
 class JitCache {
  public:
-  // The entry that fits, or null; `leaves` become those of the arguments, then of the outside variables.
-  const CompiledEntry* find(Interpreter& in, const Value& arguments, Gathered& leaves);
+  // The entry that fits the arguments, as one value and as they are passed, or null; `leaves` become those of the
+  // arguments, then of the outside variables.
+  const CompiledEntry* find(Interpreter& in, const Value& arguments, const std::vector<CallArg>& args,
+                            Gathered& leaves);
   const CompiledEntry& add(const Value& arguments, CompiledEntry entry);
 
  private:
