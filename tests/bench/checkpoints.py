@@ -64,18 +64,31 @@ def script(shard, folder, text, *more):
     return float(said.split()[0]), resident
 
 
+def leave_cache(path):
+    """What is on the disk leaves the system's memory."""
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+
+
 def main():
     shard = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else '.') as folder:
         size = ARRAYS * ROWS * 8192 * 4
         begin, end = 'let begun = clock()\n', '\nprint(clock() - begun)\n'
         for _ in range(3):
+            subprocess.run(['rm', '-rf', 'big', 'dd.bin'], cwd=folder)     # both write a new file
             write, resident = script(shard, folder, TREE + begin + 'save("big/", t)' + end)
             dd, _, _ = timed(['dd', 'if=/dev/zero', 'of=dd.bin', 'bs=1M', f'count={size >> 20}', 'conv=fsync', 'status=none'], cwd=folder)
             print(f'save: {size / write / 1e9:.2f} GB/s, dd with fsync {size / dd / 1e9:.2f}: ratio {dd / write:.2f}; resident {resident / size:.2f} of the tree')
-            cat, _, _ = timed(['sh', '-c', 'cat big/data_0.safetensors > /dev/null'], cwd=folder)
-            read, resident = script(shard, folder, LIKE + begin + 'let b = load("big/", like: t)' + end)
-            print(f'load: {size / read / 1e9:.2f} GB/s, cat {size / cat / 1e9:.2f}: ratio {cat / read:.2f}; resident {resident / size:.2f} of the tree', flush=True)
+            for where in ('disk', 'cache'):
+                if where == 'disk': leave_cache(folder + '/big/data_0.safetensors')
+                cat, _, _ = timed(['sh', '-c', 'cat big/data_0.safetensors > /dev/null'], cwd=folder)
+                if where == 'disk': leave_cache(folder + '/big/data_0.safetensors')
+                read, resident = script(shard, folder, LIKE + begin + 'let b = load("big/", like: t)' + end)
+                print(f'load from the {where}: {size / read / 1e9:.2f} GB/s, cat {size / cat / 1e9:.2f}: ratio {cat / read:.2f}; '
+                      f'resident {resident / size:.2f} of the tree', flush=True)
         subprocess.run(['rm', '-rf', 'big', 'dd.bin'], cwd=folder)
         for every in (50, 10, 1):
             plain = min(script(shard, folder, TRAIN)[0] for _ in range(2))

@@ -1,6 +1,7 @@
 // Arrays in files and in memory: reading any block of one that lies in a file as plain elements, and bringing one that
 // lies on devices to a file, both in pieces.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "runtime/kernels/spread.h"
@@ -14,7 +15,7 @@ using runtime::DType;
 using runtime::Shape;
 using runtime::Strides;
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kPiece = std::size_t{1} << 18;  // summed up while it is in the cache of its core
 
 // The order of bytes, and truth values that are 0 or 1.
 void put_right(char* data, std::size_t bytes, std::size_t item, DType dtype, bool swap) {
@@ -72,14 +73,17 @@ void scatter(const Walk& w, Shape index, std::int64_t first, const char* from, s
 }
 
 // A long run that lies in memory as in the file: pieces of it by several threads, since taking new memory and summing
-// up cost more than the file does.
+// up cost more than the file does. Whoever is free takes the next piece, so that the disk sees one run from front to
+// back.
 void read_long_run(Source& file, const Stored& stored, std::uint64_t place, char* to, std::uint64_t bytes,
                    std::size_t item, DType dtype) {
   std::vector<std::uint32_t> sums(static_cast<std::size_t>(bytes / kPiece + 1), 0);
-  runtime::spread(static_cast<std::int64_t>(bytes), kPiece, [&](std::int64_t from, std::int64_t end) {
-    const auto n = static_cast<std::size_t>(end - from);
-    if (file.read_apart(place + static_cast<std::uint64_t>(from), to + from, n) != n) refuse_file("it ends too early");
-    if (stored.sum) sums[static_cast<std::size_t>(from) / kPiece] = PartialSum::apart({to + from, n});
+  std::atomic<std::size_t> next{0};
+  runtime::spread(static_cast<std::int64_t>(bytes), kPiece, [&](std::int64_t, std::int64_t) {
+    const std::size_t i = next++, from = i * kPiece;
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, bytes - from));
+    if (file.read_apart(place + from, to + from, n) != n) refuse_file("it ends too early");
+    if (stored.sum) sums[i] = PartialSum::apart({to + from, n});
     put_right(to + from, n, item, dtype, stored.big_endian);
   });
   for (std::uint64_t at = 0; stored.sum && at < bytes; at += kPiece)
@@ -103,7 +107,7 @@ void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, 
     for (std::size_t d = 0; d < w.run_from; ++d) from[d] += index[d], target += index[d] * w.strides[d];
     const std::uint64_t at = stored.at + static_cast<std::uint64_t>(w.place(from, w.whole)) * item;
     const std::uint64_t bytes_of_run = static_cast<std::uint64_t>(w.run) * item;
-    const bool at_once = w.dense && bytes_of_run >= 4 * kPiece && file.anywhere();
+    const bool at_once = w.dense && bytes_of_run >= 16 * kPiece && file.anywhere();
     if (at_once)
       read_long_run(file, stored, at, to + target * static_cast<std::int64_t>(item), bytes_of_run, item, header.dtype);
     for (std::int64_t done = at_once ? w.run : 0; done < w.run;) {

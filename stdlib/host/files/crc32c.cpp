@@ -39,28 +39,6 @@ std::uint32_t advance_by_table(std::uint32_t state, const char* p, std::size_t n
   return state;
 }
 
-#if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t advance_by_machine(std::uint32_t state, const char* p, std::size_t n) {
-  std::uint64_t wide = state;
-  for (; n >= 8; n -= 8, p += 8) {
-    std::uint64_t x = 0;
-    std::memcpy(&x, p, 8);
-    wide = _mm_crc32_u64(wide, x);
-  }
-  state = static_cast<std::uint32_t>(wide);
-  for (; n > 0; --n) state = _mm_crc32_u8(state, static_cast<unsigned char>(*p++));
-  return state;
-}
-#endif
-
-std::uint32_t advance_register(std::uint32_t state, std::string_view bytes) {
-#if defined(__x86_64__)
-  static const bool kMachine = __builtin_cpu_supports("sse4.2");
-  if (kMachine) return advance_by_machine(state, bytes.data(), bytes.size());
-#endif
-  return advance_by_table(state, bytes.data(), bytes.size());
-}
-
 // Product of polynomials modulo Castagnoli's; the highest bit is the coefficient of 1.
 std::uint32_t times(std::uint32_t a, std::uint32_t b) {
   std::uint32_t product = 0;
@@ -80,8 +58,6 @@ std::uint32_t power_of_x(std::uint64_t bytes) {  // x^(8 bytes)
 
 }  // namespace
 
-std::uint32_t crc32c(std::uint32_t before, std::string_view bytes) { return ~advance_register(~before, bytes); }
-
 ZeroBytes::ZeroBytes(std::uint64_t count) {
   const std::uint32_t power = power_of_x(count);
   std::uint32_t column[32];
@@ -94,6 +70,50 @@ ZeroBytes::ZeroBytes(std::uint64_t count) {
       tables_[k][v] = sum;
     }
 }
+
+namespace {
+
+#if defined(__x86_64__)
+std::uint64_t word_at(const char* p) {
+  std::uint64_t x = 0;
+  std::memcpy(&x, p, 8);
+  return x;
+}
+
+// The instruction takes three cycles and one can begin in each: three streams side by side, which are then put
+// together.
+constexpr std::size_t kStream = 4096;
+
+__attribute__((target("sse4.2"))) std::uint32_t advance_by_machine(std::uint32_t state, const char* p, std::size_t n) {
+  static const ZeroBytes kOne(kStream), kTwo(2 * kStream);
+  for (; n >= 3 * kStream; n -= 3 * kStream, p += 3 * kStream) {
+    std::uint64_t a = state, b = 0, c = 0;
+    for (std::size_t i = 0; i < kStream; i += 8) {
+      a = _mm_crc32_u64(a, word_at(p + i));
+      b = _mm_crc32_u64(b, word_at(p + kStream + i));
+      c = _mm_crc32_u64(c, word_at(p + 2 * kStream + i));
+    }
+    state = kTwo(static_cast<std::uint32_t>(a)) ^ kOne(static_cast<std::uint32_t>(b)) ^ static_cast<std::uint32_t>(c);
+  }
+  std::uint64_t wide = state;
+  for (; n >= 8; n -= 8, p += 8) wide = _mm_crc32_u64(wide, word_at(p));
+  state = static_cast<std::uint32_t>(wide);
+  for (; n > 0; --n) state = _mm_crc32_u8(state, static_cast<unsigned char>(*p++));
+  return state;
+}
+#endif
+
+std::uint32_t advance_register(std::uint32_t state, std::string_view bytes) {
+#if defined(__x86_64__)
+  static const bool kMachine = __builtin_cpu_supports("sse4.2");
+  if (kMachine) return advance_by_machine(state, bytes.data(), bytes.size());
+#endif
+  return advance_by_table(state, bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::uint32_t crc32c(std::uint32_t before, std::string_view bytes) { return ~advance_register(~before, bytes); }
 
 void PartialSum::skip(std::uint64_t count) {
   if (count == 0 || state_ == 0) return;

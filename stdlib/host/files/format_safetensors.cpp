@@ -28,7 +28,7 @@ void write_safetensors(lang::Interpreter& in, const Value& tree, Sink& file) {
     arrays.push_back(array_to_write(in, v));
     const runtime::Type& type = arrays.back()->type;
     header.add(name, type.dtype, shape_as_stored(type));
-    return (type.dtype == DType::Key ? "{\"key\":" : "{\"array\":") + lang::json_string(name) + "}";
+    return "{\"array\":" + lang::json_string(name) + "}";
   });
   file.write(header.text("\"format\":\"shard\",\"shard_tree\":" + lang::json_string(node)));
   for (const runtime::ArrayRef& a : arrays) write_pieces(in, a, file);
@@ -39,20 +39,21 @@ struct StoredEntry : ArrayHeader {  // its place: where it begins behind the hea
   std::uint64_t end = 0;
 };
 
-StoredEntry read_entry(const std::string& name, const Json& j) {
-  StoredEntry e{{name, DType::F32, {}, 0}, 0};
-  const std::string who = "its entry \"" + name.substr(0, 60) + "\"";
-  const Json *type = j.find("dtype"), *offsets = j.find("data_offsets");
+StoredEntry read_entry(std::string_view name, const Json& j) {
+  StoredEntry e{{std::string(name), DType::F32, {}, 0}, 0};
+  const std::string who = "its entry \"" + e.name.substr(0, 60) + "\"";
+  const auto type = j.find("dtype"), offsets = j.find("data_offsets");
   const auto shape = shape_of_json(j.find("shape"));
-  if (!type || !type->text() || !shape || !offsets || !offsets->list() || offsets->list()->size() != 2)
+  if (!type || !type->text() || !shape || !offsets || !offsets->list() || offsets->list().size() != 2)
     refuse_file(who + " is damaged");
   const auto known = type_of_stored(*type->text());
-  if (!known) refuse_file(who + " has the element type " + type->text()->substr(0, 20) + ", which is not read here");
+  if (!known)
+    refuse_file(who + " has the element type " + std::string(type->text()->substr(0, 20)) + ", which is not read here");
   e.dtype = *known;
   e.shape = *shape;
   if (e.shape.size() > static_cast<std::size_t>(runtime::kMaxRank)) refuse_file(who + " has more than 16 dimensions");
   std::int64_t begin = 0, end = 0;
-  if (!(*offsets->list())[0].integer(begin) || !(*offsets->list())[1].integer(end) || begin < 0 || end < begin)
+  if (!offsets->list().first().integer(begin) || !offsets->list().second().integer(end) || begin < 0 || end < begin)
     refuse_file(who + " is damaged: its offsets are none");
   e.place = static_cast<std::uint64_t>(begin), e.end = static_cast<std::uint64_t>(end);
   const auto needed = static_cast<std::uint64_t>(runtime::checked_bytes(e.shape, runtime::size_of(e.dtype)));
@@ -113,10 +114,11 @@ std::string json_sizes(const runtime::Shape& shape) {
   return out + "]";
 }
 
-std::optional<runtime::Shape> shape_of_json(const Json* j) {
+std::optional<runtime::Shape> shape_of_json(std::optional<Json> j) {
   if (!j || !j->list()) return std::nullopt;
   runtime::Shape out;
-  for (const Json& n : *j->list()) {
+  for (const Json n : j->list()) {
+    if (out.size() > static_cast<std::size_t>(runtime::kMaxRank)) return std::nullopt;
     std::int64_t size = 0;
     if (!n.integer(size) || size < 0) return std::nullopt;
     out.push_back(size);
@@ -132,10 +134,12 @@ void SafetensorsHeader::add(const std::string& name, DType dtype, const runtime:
               "\",\"shape\":" + json_sizes(stored_shape) + ",\"data_offsets\":[" + std::to_string(at_) + "," +
               std::to_string(at_ + size) + "]}";
   at_ += size;
+  if (dtype == DType::Key) keys_ += (keys_.empty() ? "" : ",") + lang::json_string(name);
 }
 
 std::string SafetensorsHeader::text(const std::string& metadata) const {
-  std::string header = "{\"__metadata__\":{" + metadata + "}" + entries_ + "}", length;
+  const std::string keys = keys_.empty() ? "" : ",\"shard_keys\":" + lang::json_string("[" + keys_ + "]");
+  std::string header = "{\"__metadata__\":{" + metadata + keys + "}" + entries_ + "}", length;
   while (header.size() % 8) header += ' ';
   for (std::uint64_t n = header.size(), i = 0; i < 8; ++i, n >>= 8) length += static_cast<char>(n & 255);
   return length + header;
@@ -148,10 +152,11 @@ SafetensorsFile::SafetensorsFile(Source& file) : file_(file) {
   for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(prefix[i]);
   const std::string text = length > kLargestHeader ? "" : file.text(8, length);
   if (text.size() != length) refuse_file("its safetensors header is longer than the file");
-  const Json header = parse_json(text, "its JSON header");
+  const JsonDocument document = parse_json(text, "its JSON header");
+  const Json header = document.root();
   if (!header.object()) refuse_file("its safetensors header is damaged");
   std::vector<StoredEntry> entries;
-  for (const auto& [name, j] : *header.object())
+  for (const auto& [name, j] : header.object())
     if (name != "__metadata__") entries.push_back(read_entry(name, j));
   begin_ = 8 + length;
   file.expect(begin_, covered(entries), "its arrays take");
@@ -159,24 +164,40 @@ SafetensorsFile::SafetensorsFile(Source& file) : file_(file) {
     by_name_.emplace(e.name, arrays.size());
     arrays.push_back(std::move(e));
   }
-  if (const Json* metadata = header.find("__metadata__"))
-    if (const Json* tree = metadata->find("shard_tree"); tree && tree->text()) {
-      tree_ = parse_json(*tree->text(), "the tree in its header");
-      take_tree();
-    }
+  const auto metadata = header.find("__metadata__");
+  if (const auto keys = metadata ? metadata->find("shard_keys") : std::nullopt; keys && keys->text())
+    take_keys(*keys->text());
+  if (const auto tree = metadata ? metadata->find("shard_tree") : std::nullopt; tree && tree->text()) {
+    tree_ = parse_json(*tree->text(), "the tree in its header");
+    take_tree();
+  }
 }
 
 void SafetensorsFile::take_tree() {
-  tree_from_json(*tree_, "the tree in its header", [&](const std::string& name, bool key) {
-    const auto i = find(name);
-    if (!i) refuse_file("the tree in its header names the array \"" + name.substr(0, 60) + "\", which is not there");
-    if (ArrayHeader& a = arrays[*i]; key && a.dtype != DType::Key) {
-      const auto shape = shape_without_words(a.shape);
-      if (a.dtype != DType::U32 || !shape) refuse_file("its keys \"" + name.substr(0, 60) + "\" are not u32[..., 2]");
-      a.dtype = DType::Key, a.shape = *shape;
-    }
+  tree_from_json(tree_->root(), "the tree in its header", [&](const std::string& name, bool key) {
+    if (!find(name))
+      refuse_file("the tree in its header names the array \"" + name.substr(0, 60) + "\", which is not there");
+    if (key) mark_keys(name);
     return Value();
   });
+}
+
+void SafetensorsFile::take_keys(std::string_view names) {
+  const JsonDocument document = parse_json(names, "the list of keys in its header");
+  const auto list = document.root().list();
+  if (!list) refuse_file("the list of keys in its header is damaged");
+  for (const Json name : list) {
+    if (!name.text() || !find(std::string(*name.text()))) refuse_file("the list of keys in its header is damaged");
+    mark_keys(std::string(*name.text()));
+  }
+}
+
+void SafetensorsFile::mark_keys(const std::string& name) {
+  ArrayHeader& a = arrays[*find(name)];
+  if (a.dtype == DType::Key) return;
+  const auto shape = shape_without_words(a.shape);
+  if (a.dtype != DType::U32 || !shape) refuse_file("its keys \"" + name.substr(0, 60) + "\" are not u32[..., 2]");
+  a.dtype = DType::Key, a.shape = *shape;
 }
 
 std::optional<std::size_t> SafetensorsFile::find(const std::string& name) const {
@@ -203,7 +224,7 @@ std::uint32_t SafetensorsFile::sum_of(std::size_t i) {
 
 Value SafetensorsFile::tree(lang::Interpreter&, std::vector<Value> values) {
   if (tree_)
-    return tree_from_json(*tree_, "the tree in its header",
+    return tree_from_json(tree_->root(), "the tree in its header",
                           [&](const std::string& name, bool) { return values[*find(name)]; });
   std::vector<std::pair<std::string, Value>> named;
   for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(arrays[i].name, std::move(values[i]));

@@ -1,5 +1,6 @@
 // safetensors: eight bytes with the length of a JSON header, the header, then the arrays end to end. Source: the
 // format's description in the safetensors repository. Files of one tree, and the data files of checkpoint folders.
+// Which tensors are keys, other readers need not know: "shard_keys" of the metadata lists their names.
 #pragma once
 #include <set>
 #include <unordered_map>
@@ -14,7 +15,7 @@ runtime::Shape shape_as_stored(const runtime::Type& type);
 std::string_view type_as_stored(runtime::DType dtype);                     // "F32"
 std::optional<runtime::DType> type_of_stored(std::string_view name);       // nothing where it is none of ours
 std::string json_sizes(const runtime::Shape& shape);                       // "[2,3]"
-std::optional<runtime::Shape> shape_of_json(const Json* j);                // nothing where it is none
+std::optional<runtime::Shape> shape_of_json(std::optional<Json> j);        // nothing where it is none
 std::optional<runtime::Shape> shape_without_words(runtime::Shape stored);  // of keys, from that of their words
 
 class SafetensorsHeader {
@@ -24,7 +25,7 @@ class SafetensorsHeader {
   std::string text(const std::string& metadata) const;  // with the length in front; metadata: JSON fields
 
  private:
-  std::string entries_;
+  std::string entries_, keys_;
   std::set<std::string> names_;
   std::uint64_t at_ = 0;
 };
@@ -43,9 +44,11 @@ class SafetensorsFile : public Contents {
 
  private:
   void take_tree();  // that Shard wrote into the header
+  void take_keys(std::string_view names);
+  void mark_keys(const std::string& name);
   Source& file_;
   std::uint64_t begin_ = 0;
-  std::optional<Json> tree_;
+  std::optional<JsonDocument> tree_;
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 

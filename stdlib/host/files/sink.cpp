@@ -46,8 +46,8 @@ class FileSink : public Sink {
     flush();
     if (bytes.size() <= kTogether)
       small_.append(bytes);
-    else if (!write_all(fd_, bytes))
-      failed("");
+    else
+      put(bytes);
   }
 
   void finish() override {
@@ -65,14 +65,24 @@ class FileSink : public Sink {
 
  private:
   static constexpr std::size_t kTogether = 1 << 16;
+  static constexpr std::uint64_t kAhead = std::uint64_t{32} << 20;
 
   void flush() {
-    if (!write_all(fd_, small_)) failed("");
+    put(small_);
     small_.clear();
+  }
+  // Of a large file the disk gets what is there while more is written: then little is left for the end.
+  void put(std::string_view bytes) {
+    if (!write_all(fd_, bytes)) failed("");
+    written_ += bytes.size();
+    if (written_ - begun_ < kAhead) return;
+    sync_file_range(fd_, static_cast<off64_t>(begun_), static_cast<off64_t>(written_ - begun_), SYNC_FILE_RANGE_WRITE);
+    begun_ = written_;
   }
   [[noreturn]] void failed(const char* doing) { refuse_file(doing + std::string(std::strerror(errno))); }
 
   std::string path_, beside_, small_;
+  std::uint64_t written_ = 0, begun_ = 0;  // bytes; of them the disk was told
   int fd_ = -1;
   bool done_ = false;
 };

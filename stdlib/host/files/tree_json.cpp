@@ -65,19 +65,19 @@ class NodeReader {
 
   Value tree(const Json& j, int depth) const {
     if (depth > kDeepestTree) damaged();
-    if (auto* b = std::get_if<bool>(&j.value)) return Value(*b);  // an older version's; so is null
-    if (std::holds_alternative<std::nullptr_t>(j.value)) return {};
-    const Json::Object* o = j.object();
-    if (!o || o->size() != 1) damaged();
-    const auto& [kind, x] = o->front();
+    if (const auto b = j.truth()) return Value(*b);  // an older version's; so is null
+    if (j.null()) return {};
+    const auto o = j.object();
+    if (!o || o.size() != 1) damaged();
+    const auto [kind, x] = o.first();
     if (kind == "list" || kind == "tuple") return items(x, kind == "list", depth);
     if (kind == "record") return fields(x, depth);
     if (kind == "none") return {};
-    if (auto* b = std::get_if<bool>(&x.value); b && kind == "bool") return Value(*b);
+    if (const auto b = x.truth(); b && kind == "bool") return Value(*b);
     if (kind == "int") return whole(x);
     if (kind == "float") return real(x);
-    if (kind == "text" && x.text()) return Value::string(*x.text());
-    if ((kind == "array" || kind == "key") && x.text()) return array_(*x.text(), kind == "key");
+    if (kind == "text" && x.text()) return Value::string(std::string(*x.text()));
+    if ((kind == "array" || kind == "key") && x.text()) return array_(std::string(*x.text()), kind == "key");
     damaged();
   }
 
@@ -87,17 +87,18 @@ class NodeReader {
   Value items(const Json& x, bool list, int depth) const {
     if (!x.list()) damaged();
     std::vector<Value> out;
-    for (const Json& item : *x.list()) out.push_back(tree(item, depth + 1));
+    out.reserve(x.list().size());
+    for (const Json item : x.list()) out.push_back(tree(item, depth + 1));
     return list ? Value::list(std::move(out)) : Value::tuple(std::move(out));
   }
   Value fields(const Json& x, int depth) const {
     if (!x.list()) damaged();
     std::vector<std::pair<std::string, Value>> out;
     std::vector<std::string_view> names;
-    for (const Json& f : *x.list()) {
-      if (!f.list() || f.list()->size() != 2 || !(*f.list())[0].text()) damaged();
-      names.push_back(*(*f.list())[0].text());
-      out.emplace_back(names.back(), tree((*f.list())[1], depth + 1));
+    for (const Json f : x.list()) {
+      if (!f.list() || f.list().size() != 2 || !f.list().first().text()) damaged();
+      names.push_back(*f.list().first().text());
+      out.emplace_back(names.back(), tree(f.list().second(), depth + 1));
     }
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
@@ -108,7 +109,7 @@ class NodeReader {
   Value whole(const Json& x) const {
     std::int64_t i = 0;
     if (x.integer(i)) return Value(i);
-    const std::string* text = x.text();  // an older version's
+    const auto text = x.text();  // an older version's
     if (!text || std::from_chars(text->data(), text->data() + text->size(), i).ptr != text->data() + text->size())
       damaged();
     return Value(i);
@@ -116,7 +117,7 @@ class NodeReader {
   Value real(const Json& x) const {
     double d = 0;
     if (x.number(d)) return Value(d);
-    const std::string* text = x.text();
+    const auto text = x.text();
     if (!text) damaged();
     if (*text == "nan") return Value(std::numeric_limits<double>::quiet_NaN());
     if (*text == "inf") return Value(std::numeric_limits<double>::infinity());

@@ -149,7 +149,7 @@ class Fitter {
     }
     const std::string like = type_text(place->type.dtype, place->type.shape);
     if (text != like && !words_of_keys(header, place->type)) differ(text, like);
-    out.at = place;
+    out.at = std::make_shared<const Placement>(*place);
     return out;
   }
 

@@ -36,7 +36,7 @@ struct DataFile {
 };
 
 struct FileBlock {
-  Shape origin, shape;  // of the array's own type: keys without their words
+  Shape origin, shape;  // of keys without their words
   const std::string* file;
   SafetensorsFile* data;
   std::size_t tensor;
@@ -58,18 +58,16 @@ class CheckpointFolder : public Contents {
       : path_(without_slashes(std::move(path))), may_read_(std::move(may_read)) {
     index_ = naming("shard.json", [&] { return read_index(); });
     naming("shard.json", [&] { check_version(); });
-    const Json* listed = index_.find("arrays");
+    const auto listed = index_.root().find("arrays");
     if (!listed || !listed->object()) refuse_file("'shard.json': it lists no arrays");
-    for (const auto& [name, j] : *listed->object()) {
+    for (const auto& [name, j] : listed->object()) {
       by_name_.emplace(name, arrays.size());
-      take_array(name, j);
+      take_array(std::string(name), j);
     }
-    const Json* node = index_.find("tree");
+    const auto node = index_.root().find("tree");
     if (!node) refuse_file("'shard.json': it has no tree");
-    tree_ = *node;
-    index_ = {};
     std::set<std::string> used;
-    tree_from_json(tree_, "'shard.json': its tree", [&](const std::string& name, bool) {
+    tree_from_json(*node, "'shard.json': its tree", [&](const std::string& name, bool) {
       if (!by_name_.contains(name))
         refuse_file("'shard.json': its tree names the array " + shortened(name) + ", which is not listed");
       if (!used.insert(name).second)
@@ -113,7 +111,7 @@ class CheckpointFolder : public Contents {
   }
 
   Value tree(lang::Interpreter&, std::vector<Value> values) override {
-    return tree_from_json(tree_, "'shard.json': its tree",
+    return tree_from_json(*index_.root().find("tree"), "'shard.json': its tree",
                           [&](const std::string& name, bool) { return values[by_name_.at(name)]; });
   }
   bool flat() const override { return false; }
@@ -126,7 +124,7 @@ class CheckpointFolder : public Contents {
   }
   static std::uint64_t numel(const Block& b) { return static_cast<std::uint64_t>(runtime::numel(b.to.shape)); }
 
-  Json read_index() {
+  JsonDocument read_index() {
     const std::string file = path_ + "/shard.json";
     struct stat info {};
     if (stat(path_.c_str(), &info) == 0 && lstat(file.c_str(), &info) != 0)
@@ -138,7 +136,7 @@ class CheckpointFolder : public Contents {
   }
 
   void check_version() const {
-    const Json *format = index_.find("format"), *version = index_.find("version");
+    const auto format = index_.root().find("format"), version = index_.root().find("version");
     std::int64_t number = 0;
     if (!format || !format->text() || *format->text() != "shard checkpoint")
       refuse_file("it does not say \"format\": \"shard checkpoint\"");
@@ -148,38 +146,43 @@ class CheckpointFolder : public Contents {
 
   void take_array(const std::string& name, const Json& j) {
     const std::string who = "'shard.json': its array " + shortened(name);
-    const Json *type = j.find("dtype"), *listed = j.find("blocks"), *key = j.find("key");
+    const auto type = j.find("dtype"), listed = j.find("blocks");
     const auto shape = shape_of_json(j.find("shape"));
     const auto dtype = type && type->text() ? type_of_stored(*type->text()) : std::nullopt;
     if (!dtype || !shape || !listed || !listed->list() || shape->size() > static_cast<std::size_t>(runtime::kMaxRank))
       refuse_file(who + " is damaged");
-    ArrayHeader header{name, *dtype, *shape, 0};
     const auto stored = naming("shard.json", [&] {
       return static_cast<std::uint64_t>(runtime::checked_bytes(*shape, runtime::size_of(*dtype)));
     });
-    const bool keys = key && std::get_if<bool>(&key->value) && std::get<bool>(key->value);
-    if (keys) {
-      const auto whole = shape_without_words(*shape);
-      if (!whole || *dtype != DType::U32) refuse_file(who + " says that it holds keys, and is not u32[..., 2]");
-      header.dtype = DType::Key, header.shape = *whole;
-    }
     std::vector<FileBlock> blocks;
     std::uint64_t bytes = 0;
-    for (const Json& b : *listed->list()) {
-      blocks.push_back(read_block(who, b, *dtype, *shape, keys));
+    for (const Json b : listed->list()) {
+      blocks.push_back(read_block(who, b, *dtype, *shape));
       bytes += blocks.back().bytes;
     }
     check_apart(who, blocks);
     if (bytes != stored)
       refuse_file(who + " takes " + std::to_string(stored) + " bytes, its blocks have " + std::to_string(bytes));
-    header.place = arrays.size();
+    ArrayHeader header{name, *dtype, *shape, arrays.size()};
+    take_words(who, header, blocks);
     arrays.push_back(std::move(header));
     blocks_.push_back(std::move(blocks));
   }
 
-  FileBlock read_block(const std::string& who, const Json& j, DType dtype, const Shape& whole, bool keys) {
+  // Keys are stored as their words; the data files say which tensors are keys.
+  static void take_words(const std::string& who, ArrayHeader& header, std::vector<FileBlock>& blocks) {
+    const auto keys = [](const FileBlock& b) { return b.data->arrays[b.tensor].dtype == DType::Key; };
+    const auto count = static_cast<std::size_t>(std::count_if(blocks.begin(), blocks.end(), keys));
+    if (count == 0) return;
+    const auto whole = shape_without_words(header.shape);
+    if (count != blocks.size() || !whole) refuse_file(who + " has blocks that hold keys and others that do not");
+    header.dtype = DType::Key, header.shape = *whole;
+    for (FileBlock& b : blocks) b.origin.pop_back(), b.shape.pop_back();
+  }
+
+  FileBlock read_block(const std::string& who, const Json& j, DType dtype, const Shape& whole) {
     const auto origin = shape_of_json(j.find("origin")), shape = shape_of_json(j.find("shape"));
-    const Json *file = j.find("file"), *tensor = j.find("tensor"), *crc = j.find("crc32c");
+    const auto file = j.find("file"), tensor = j.find("tensor"), crc = j.find("crc32c");
     std::int64_t sum = 0;
     if (!origin || !shape || origin->size() != whole.size() || shape->size() != whole.size() || !file ||
         !file->text() || !tensor || !tensor->text() || !crc || !crc->integer(sum) || sum < 0 || sum > 0xffffffffLL)
@@ -187,25 +190,21 @@ class CheckpointFolder : public Contents {
     for (std::size_t d = 0; d < whole.size(); ++d)
       if ((*shape)[d] > whole[d] || (*origin)[d] > whole[d] - (*shape)[d])
         refuse_file(who + " has a block that reaches out of it");
-    auto& [name, data] = *data_file(who, *file->text());
-    const auto i = data.contents->find(*tensor->text());
-    if (!i) refuse_file("'" + name + "': it has no tensor " + shortened(*tensor->text()));
-    ArrayHeader& there = data.contents->arrays[*i];
+    auto& [name, data] = *data_file(who, std::string(*file->text()));
+    const std::string tensor_name(*tensor->text());
+    const auto i = data.contents->find(tensor_name);
+    if (!i) refuse_file("'" + name + "': it has no tensor " + shortened(tensor_name));
+    const ArrayHeader& there = data.contents->arrays[*i];
     if (!data.taken.insert(*i).second)
-      refuse_file("'shard.json': two blocks lie in the tensor " + shortened(*tensor->text()) + " of '" + name + "'");
-    if (there.dtype != dtype || there.shape != *shape)
-      refuse_file("'" + name + "': its tensor " + shortened(*tensor->text()) + " is " +
-                  std::string(runtime::name(there.dtype)) + runtime::to_string(there.shape) + ", 'shard.json' says " +
-                  std::string(runtime::name(dtype)) + runtime::to_string(*shape));
+      refuse_file("'shard.json': two blocks lie in the tensor " + shortened(tensor_name) + " of '" + name + "'");
+    const auto stored = there.dtype == DType::Key ? DType::U32 : there.dtype;
+    const Shape stored_shape = shape_as_stored(runtime::Type::of(there.dtype, there.shape));
+    if (stored != dtype || stored_shape != *shape)
+      refuse_file("'" + name + "': its tensor " + shortened(tensor_name) + " is " + std::string(runtime::name(stored)) +
+                  runtime::to_string(stored_shape) + ", 'shard.json' says " + std::string(runtime::name(dtype)) +
+                  runtime::to_string(*shape));
     const auto bytes = static_cast<std::uint64_t>(runtime::checked_bytes(*shape, runtime::size_of(dtype)));
-    FileBlock out{*origin, *shape, &name, data.contents.get(), *i, static_cast<std::uint32_t>(sum), bytes};
-    if (keys) {
-      const auto without = shape_without_words(*shape);
-      if (!without || origin->back() != 0) refuse_file(who + " has a block that parts the words of a key");
-      out.shape = *without, out.origin.pop_back();
-      there.dtype = DType::Key, there.shape = *without;
-    }
-    return out;
+    return {*origin, *shape, &name, data.contents.get(), *i, static_cast<std::uint32_t>(sum), bytes};
   }
 
   std::map<std::string, DataFile>::iterator data_file(const std::string& who, const std::string& name) {
@@ -245,7 +244,7 @@ class CheckpointFolder : public Contents {
 
   std::string path_;
   MayRead may_read_;
-  Json index_, tree_;
+  JsonDocument index_;
   std::map<std::string, DataFile> files_;
   std::vector<std::vector<FileBlock>> blocks_;  // of each array
   std::map<std::string, std::size_t> by_name_;

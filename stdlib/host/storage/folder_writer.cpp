@@ -135,10 +135,8 @@ std::string write_array(runtime::Pool& pool, const Snapshot::Array& a, Sink& fil
   const runtime::ArrayRef array = parts ? a.array : runtime::here(pool, a.array);
   const std::vector<DeviceBlock> blocks = device_blocks(*array);
   const std::vector<BlockEntry> entries = entries_of(a, blocks);
-  const bool key = array->type.dtype == DType::Key;
   std::string json = lang::json_string(a.name) + ":{\"dtype\":\"" + std::string(type_as_stored(array->type.dtype)) +
-                     "\",\"shape\":" + json_sizes(shape_as_stored(array->type)) + (key ? ",\"key\":true" : "") +
-                     ",\"blocks\":[";
+                     "\",\"shape\":" + json_sizes(shape_as_stored(array->type)) + ",\"blocks\":[";
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     BlockBytes bytes(pool, array, blocks[i]);
     std::uint32_t crc = 0;

@@ -23,12 +23,12 @@ class HubIndex : public Contents {
   HubIndex(const std::string& path, const MayRead& may_read) : folder_(folder_of(path)), may_read_(may_read) {
     const auto index = open_source(path);
     if (index->most() > 100'000'000) refuse_file("it is larger than 100 MB");
-    const Json json = parse_json(index->rest(0), "its JSON");
-    const Json* map = json.find("weight_map");
+    const JsonDocument json = parse_json(index->rest(0), "its JSON");
+    const auto map = json.root().find("weight_map");
     if (!map || !map->object()) refuse_file("it has no weight_map of names to files");
-    for (const auto& [name, file] : *map->object()) {
+    for (const auto& [name, file] : map->object()) {
       if (!file.text()) refuse_file("its weight_map is damaged");
-      take(name, *file.text());
+      take(std::string(name), std::string(*file.text()));
     }
   }
 

@@ -23,12 +23,14 @@ Wanted all_of(Interpreter& in, Contents& file) {
   Wanted out;
   const std::vector<Value> held = types;  // their addresses stay theirs
   out.tree = file.tree(in, std::move(types));
-  for (Value& leaf : lang::leaves(out.tree)) {
+  std::vector<Value> leaves = lang::leaves(out.tree);
+  out.leaves.reserve(leaves.size());
+  for (Value& leaf : leaves) {
     Wanted::Leaf one;
     if (const auto* type = leaf.get<TypeRef>()) {
       const auto at = std::lower_bound(which.begin(), which.end(), std::pair(type->get(), std::size_t{0}));
       one.array = at->second;
-      one.at = placement_of(**type);
+      one.at = std::make_shared<const Placement>(placement_of(**type));
     }
     one.value = std::move(leaf);
     out.leaves.push_back(std::move(one));
@@ -60,7 +62,7 @@ Wanted laid_out(Interpreter& in, Contents& file, const Value& specs, grammar::Sp
   Wanted out = all_of(in, file);
   const std::vector<Value> types = lang::leaves(with_layouts(in, out.tree, specs, span));
   for (std::size_t i = 0; i < types.size(); ++i)
-    if (out.leaves[i].at) out.leaves[i].at = placement_of(**types[i].get<TypeRef>());
+    if (out.leaves[i].at) out.leaves[i].at = std::make_shared<const Placement>(placement_of(**types[i].get<TypeRef>()));
   return out;
 }
 
@@ -111,6 +113,7 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
   }
   file.check_end();
   std::vector<Value> values;
+  values.reserve(wanted.leaves.size());
   for (Wanted::Leaf& leaf : wanted.leaves) values.push_back(std::move(leaf.value));
   return lang::with_leaves(wanted.tree, std::move(values));
 }
