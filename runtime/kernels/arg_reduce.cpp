@@ -11,21 +11,43 @@
 namespace shard::runtime {
 namespace {
 
-template <bool Largest, class C>
+// The smallest is the largest of the elements turned round: -x, or ~x of integers, where nothing overflows.
+template <class C>
+class Turn {
+ public:
+  explicit Turn(bool turned) {
+    if constexpr (std::is_floating_point_v<C>)
+      by_ = turned ? C{-1} : C{1};
+    else
+      by_ = turned ? static_cast<C>(~std::uint64_t{0}) : C{0};  // a truth value: true
+  }
+  C operator()(C x) const {
+    if constexpr (std::is_floating_point_v<C>)
+      return x * by_;
+    else
+      return static_cast<C>(x ^ by_);
+  }
+
+ private:
+  C by_;
+};
+
+template <class C>
 bool beats(C x, C best) {
   if constexpr (std::is_floating_point_v<C>)
-    if (best != best) return false;
-  return (Largest ? x > best : x < best) || x != x;
+    return (x > best || x != x) && best == best;
+  else
+    return x > best;
 }
 
 // One line.
-template <bool Largest, class T>
-std::int32_t best_of(const T* x, std::int64_t step, std::int64_t n) {
+template <class T>
+std::int32_t best_of(const T* x, std::int64_t step, std::int64_t n, Turn<Compute<T>> turn) {
   std::int64_t at = 0;
-  Compute<T> best = to_compute(x[0]);
+  Compute<T> best = turn(to_compute(x[0]));
   for (std::int64_t i = 1; i < n; ++i) {
-    const Compute<T> y = to_compute(x[i * step]);
-    if (beats<Largest>(y, best)) {
+    const Compute<T> y = turn(to_compute(x[i * step]));
+    if (beats(y, best)) {
       best = y;
       at = i;
     }
@@ -34,28 +56,30 @@ std::int32_t best_of(const T* x, std::int64_t step, std::int64_t n) {
 }
 
 // Neighbouring lines together, where they lie side by side.
-template <bool Largest, class T>
-void best_of_columns(const T* x, std::int64_t step, std::int64_t n, std::int64_t width, std::int32_t* out) {
+template <class T>
+void best_of_columns(const T* x, std::int64_t step, std::int64_t n, std::int64_t width, Turn<Compute<T>> turn,
+                     std::int32_t* out) {
   constexpr std::int64_t kTile = 128;
   Compute<T> best[kTile];
   for (std::int64_t from = 0; from < width; from += kTile) {
     const std::int64_t w = std::min(kTile, width - from);
     for (std::int64_t j = 0; j < w; ++j) {
-      best[j] = to_compute(x[from + j]);
+      best[j] = turn(to_compute(x[from + j]));
       out[from + j] = 0;
     }
     for (std::int64_t i = 1; i < n; ++i)
       for (std::int64_t j = 0; j < w; ++j) {
-        const Compute<T> y = to_compute(x[i * step + from + j]);
-        const bool better = beats<Largest>(y, best[j]);
+        const Compute<T> y = turn(to_compute(x[i * step + from + j]));
+        const bool better = beats(y, best[j]);
         best[j] = better ? y : best[j];
         out[from + j] = better ? static_cast<std::int32_t>(i) : out[from + j];
       }
   }
 }
 
-template <bool Largest, class T>
-void arg_reduce_typed(const View& in, std::size_t axis, std::int32_t* out) {
+template <class T>
+void arg_reduce_typed(const View& in, std::size_t axis, bool largest, std::int32_t* out) {
+  const Turn<Compute<T>> turn(!largest);
   const std::int64_t n = in.shape[axis], step = in.strides[axis];
   Nest<1> kept;
   for (std::size_t i = 0; i < in.shape.size(); ++i)
@@ -67,13 +91,13 @@ void arg_reduce_typed(const View& in, std::size_t axis, std::int32_t* out) {
     spread(kept.count(last), std::max<std::int64_t>(1, 16384 / (n * width)), [&](std::int64_t lo, std::int64_t hi) {
       Position<1> at(kept, last, lo);
       for (std::int64_t i = lo; i < hi; ++i, at.next())
-        best_of_columns<Largest>(data + at.offset[0], step, n, width, out + i * width);
+        best_of_columns(data + at.offset[0], step, n, width, turn, out + i * width);
     });
     return;
   }
   spread(kept.count(kept.rank), std::max<std::int64_t>(1, 16384 / n), [&](std::int64_t lo, std::int64_t hi) {
     Position<1> at(kept, kept.rank, lo);
-    for (std::int64_t i = lo; i < hi; ++i, at.next()) out[i] = best_of<Largest>(data + at.offset[0], step, n);
+    for (std::int64_t i = lo; i < hi; ++i, at.next()) out[i] = best_of(data + at.offset[0], step, n, turn);
   });
 }
 
@@ -85,11 +109,7 @@ void arg_reduce(bool largest, const View& in, int axis, const View& out) {
   if (in.shape[a] == 0)
     throw RuntimeError(
         "shape", "no element is the largest or smallest of none: dimension " + std::to_string(axis) + " has size 0");
-  visit(in.dtype, [&](auto t) {
-    using T = decltype(t);
-    largest ? arg_reduce_typed<true, T>(in, a, out.as<std::int32_t>())
-            : arg_reduce_typed<false, T>(in, a, out.as<std::int32_t>());
-  });
+  visit(in.dtype, [&](auto t) { arg_reduce_typed<decltype(t)>(in, a, largest, out.as<std::int32_t>()); });
 }
 
 }  // namespace shard::runtime

@@ -4,13 +4,22 @@
 
 #define SHARD_LOOP [[gnu::always_inline]] static inline
 
-namespace shard::runtime::SHARD_ISA {
+// Whose loops over f64, integers and truth values are taken: a wider set than avx2 makes them no faster.
+#ifndef SHARD_LOOPS
+#define SHARD_LOOPS SHARD_ISA
+#endif
+namespace shard::runtime::SHARD_LOOPS {
 
-Loop loop_f32(Code code);
 Loop loop_f64(Code code);
 Loop loop_integer(Code code, DType type);
 Loop loop_bool(Code code);
 Loop loop_select(DType type);
+
+}  // namespace shard::runtime::SHARD_LOOPS
+
+namespace shard::runtime::SHARD_ISA {
+
+Loop loop_f32(Code code);
 Loop convert(DType from, DType to);
 void round_f16(const void* a, const void*, const void*, void* out, std::int64_t n);
 void round_bf16(const void* a, const void*, const void*, void* out, std::int64_t n);

@@ -8,14 +8,14 @@ namespace shard::runtime::SHARD_ISA {
 namespace {
 
 Loop loop(Code code, DType type) {
-  if (code == Code::Select) return loop_select(type);
+  if (code == Code::Select) return SHARD_LOOPS::loop_select(type);
   switch (type) {
     case DType::F16:
     case DType::BF16:
     case DType::F32: return loop_f32(code);
-    case DType::F64: return loop_f64(code);
-    case DType::Bool: return loop_bool(code);
-    default: return loop_integer(code, type);
+    case DType::F64: return SHARD_LOOPS::loop_f64(code);
+    case DType::Bool: return SHARD_LOOPS::loop_bool(code);
+    default: return SHARD_LOOPS::loop_integer(code, type);
   }
 }
 
