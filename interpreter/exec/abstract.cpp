@@ -3,8 +3,6 @@
 // script, where sizes may be made up that nothing divides.
 #include "interpreter/exec/abstract.h"
 
-#include <optional>
-
 #include "interpreter/exec/lowering.h"
 #include "interpreter/exec/targets.h"
 
@@ -20,27 +18,14 @@ runtime::Sharding without_auto(runtime::Sharding layout, const runtime::Mesh& me
   return layout;
 }
 
-class NoElements final : public Executable {
+class NoElements final : public Measured {
  public:
-  NoElements(std::shared_ptr<const Program> program, std::span<const ArrayInfo> arguments, const ir::OpTable& table,
-             runtime::Pool& pool)
-      : Executable(std::move(program)), arguments_(arguments.begin(), arguments.end()), table_(table), pool_(pool) {}
-
+  using Measured::Measured;
   std::vector<ArrayRef> run(std::vector<ArrayRef>&, const std::vector<bool>&, const Hooks&) const override {
     std::vector<ArrayRef> out;
     for (const ArrayInfo& r : program().results) out.push_back(without_elements(r));
     return out;
   }
-  const MemoryUse& memory() const override {  // when it is asked for: planning takes longer than all else
-    if (!memory_) memory_ = memory_of(partitioned(), arguments_, table_, pool_);
-    return *memory_;
-  }
-
- private:
-  std::vector<ArrayInfo> arguments_;
-  const ir::OpTable& table_;
-  runtime::Pool& pool_;
-  mutable std::optional<MemoryUse> memory_;
 };
 
 class Abstract final : public Target {

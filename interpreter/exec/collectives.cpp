@@ -179,9 +179,21 @@ void Lowering::emit_collective(const Node& n) {
   const ir::Var out = n.outputs[0];
   if (c.place) return put(out, index_of_device(n));
   if (!c.communicates() && !c.split) return put(out, place(n.inputs[0]));
+  if (around_.measure) return put(out, held_apart(n, c));
   Place got = communicated(n, c, list);
   if (around_.exact) got = dense(got, got.distinct);
   put(out, std::move(got));
+}
+
+// On a device of its own nothing is a view of what other devices hold: what it gets has memory, that of what it gives
+// where a sum is as large.
+Place Lowering::held_apart(const Node& n, const ir::Collective& c) {
+  const ir::Type& t = type(n.outputs[0]);
+  const Place given = place(n.inputs[0]);
+  Place got = fresh(t.dtype, axes(n.outputs[0]), t.shape);
+  step({}, {given}, {got},
+       c.combine && !c.split ? std::vector<std::pair<int, int>>{{0, 0}} : std::vector<std::pair<int, int>>{});
+  return got;
 }
 
 Place Lowering::communicated(const Node& n, const ir::Collective& c, const std::vector<AxisId>& list) {

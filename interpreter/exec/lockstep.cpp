@@ -16,7 +16,7 @@ namespace {
 using runtime::BufferRef;
 using runtime::DeviceArray;
 
-class Compiled final : public Executable {
+class Compiled final : public Measured {
  public:
   using Executable::run;
   std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
@@ -86,18 +86,15 @@ class Compiled final : public Executable {
     }
     return out;
   }
-  const MemoryUse& memory() const override { return use; }
 
   struct Result {
     ResultRef from;
     DeviceArray like;         // without a buffer
     bool like_donor = false;  // the array of the donor (or of what it is the same as) is described alike
   };
-  Compiled(std::shared_ptr<const Program> program, runtime::Pool& p) : Executable(std::move(program)), pool(p) {}
-  runtime::Pool& pool;
+  using Measured::Measured;
   Plan plan;
   std::vector<Result> results;
-  MemoryUse use;
 
  private:
   static ArrayRef array(const Result& r, BufferRef buffer) {
@@ -137,18 +134,6 @@ void lower(Lowering& lowering, const Program& p, std::span<const ArrayInfo> args
   lowering.finish_results(differ, nullptr);
 }
 
-MemoryUse memory_of(const Program& p, std::span<const ArrayInfo> args, const Finished& done) {
-  auto one = [](const ArrayInfo& a) {
-    return runtime::bytes_of(a.mesh ? runtime::local_shape(*a.mesh, a.type.shape, a.layout) : a.type.shape,
-                             runtime::size_of(a.type.dtype));
-  };
-  MemoryUse use;
-  for (const ArrayInfo& a : args) use.arguments += one(a);
-  for (const ArrayInfo& r : p.results) use.results += one(r);
-  use.temporaries = done.peak_device_bytes;
-  return use;
-}
-
 class Lockstep final : public Target {
  public:
   Lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact) : table_(table), pool_(pool), exact_(exact) {}
@@ -156,13 +141,12 @@ class Lockstep final : public Target {
 
   std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,
                                             std::span<const ArrayInfo> args) const override {
-    auto out = std::make_shared<Compiled>(std::move(program), pool_);
+    auto out = std::make_shared<Compiled>(std::move(program), args, table_, pool_);
     const Program& p = out->program();
     Lowering lowering(p.local, {table_, p.mesh.get(), p.mesh, pool_, {}, false, exact_}, p.distinct);
     lower(lowering, p, args);
     std::vector<ResultRef> refs = lowering.draft().results;
     Finished done = finish(std::move(lowering.draft()), nullptr, refs);
-    out->use = memory_of(p, args, done);
     out->plan = std::move(done.plan);
     for (std::size_t i = 0; i < refs.size(); ++i) {
       Compiled::Result& r = out->results.emplace_back(Compiled::Result{refs[i], like(p.results[i])});
@@ -184,13 +168,21 @@ class Lockstep final : public Target {
 
 }  // namespace
 
-MemoryUse memory_of(const Program& program, std::span<const ArrayInfo> args, const ir::OpTable& table,
-                    runtime::Pool& pool) {
-  LoweringContext around{table, program.mesh.get(), program.mesh, pool, {}, true};
-  Lowering lowering(program.local, around, program.distinct);
-  lower(lowering, program, args);
+const MemoryUse& Measured::memory() const {
+  if (memory_) return *memory_;
+  const Program& p = partitioned();
+  Lowering lowering(p.local, {table_, p.mesh.get(), p.mesh, pool, {}, true}, p.distinct);
+  lower(lowering, p, arguments_);
   std::vector<ResultRef> refs = lowering.draft().results;
-  return memory_of(program, args, finish(std::move(lowering.draft()), nullptr, refs));
+  auto one = [](const ArrayInfo& a) {
+    return runtime::bytes_of(a.mesh ? runtime::local_shape(*a.mesh, a.type.shape, a.layout) : a.type.shape,
+                             runtime::size_of(a.type.dtype));
+  };
+  MemoryUse use;
+  for (const ArrayInfo& a : arguments_) use.arguments += one(a);
+  for (const ArrayInfo& r : p.results) use.results += one(r);
+  use.temporaries = finish(std::move(lowering.draft()), nullptr, refs).peak_device_bytes;
+  return memory_.emplace(use);
 }
 
 std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool) {

@@ -20,8 +20,9 @@ struct LoweringContext {  // the same for a graph and its regions
   const Mesh* mesh = nullptr;
   runtime::MeshRef mesh_ref;
   runtime::Pool& pool;
-  AxisSet frozen;        // axes whose coordinate is fixed while the region runs
-  bool measure = false;  // only what a device holds is asked for: no kernels are bound, arrays of any size
+  AxisSet frozen;  // axes whose coordinate is fixed while the region runs
+  // Only what a device holds is asked for, one that has memory of its own: no kernels are bound, arrays of any size.
+  bool measure = false;
   // What is done to one device's block hangs on that alone, not on what else this process holds: kernels take the
   // blocks one after another, dense; every sum over devices is in the order of runtime::reduce_blocks.
   bool exact = false;
@@ -40,9 +41,23 @@ struct BodyCall {
   std::vector<AxisSet> results = {};
   Donors wanted = {};
 };
-// What one device holds in a call of the program, without making anything that runs. (lockstep.cpp)
-MemoryUse memory_of(const Program& program, std::span<const ArrayInfo> arguments, const ir::OpTable& table,
-                    runtime::Pool& pool);
+// An executable that says what one device holds in a call of its program, without making anything that runs: when it is
+// asked for, as planning takes longer than all else. (lockstep.cpp)
+class Measured : public Executable {
+ public:
+  Measured(std::shared_ptr<const Program> program, std::span<const ArrayInfo> arguments, const ir::OpTable& table,
+           runtime::Pool& p)
+      : Executable(std::move(program)), pool(p), arguments_(arguments.begin(), arguments.end()), table_(table) {}
+  const MemoryUse& memory() const override;
+
+ protected:
+  runtime::Pool& pool;
+
+ private:
+  std::vector<ArrayInfo> arguments_;
+  const ir::OpTable& table_;
+  mutable std::optional<MemoryUse> memory_;
+};
 
 struct Body {  // a compiled region
   Plan plan;
@@ -110,6 +125,7 @@ class Lowering {
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
   // collectives.cpp
   void emit_collective(const ir::Node& n);
+  Place held_apart(const ir::Node& n, const ir::Collective& c);
   Place communicated(const ir::Node& n, const ir::Collective& c, const std::vector<AxisId>& list);
   Place reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over);
   Place scaled(const Place& p, std::int64_t by);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "interpreter/exec/draft.h"
 
@@ -123,7 +124,8 @@ class DonorChoice {
 // Where the temporaries lie: steps are walked in order, an interval of the arena is given back when nobody needs it.
 class Temporaries {
  public:
-  explicit Temporaries(const Draft& d) : d_(d), of_(d.storages.size()), shares_(d.storages.size(), 0) {
+  explicit Temporaries(const Draft& d)
+      : d_(d), of_(d.storages.size()), shares_(d.storages.size(), 0), held_(d.storages.size(), 0) {
     std::vector<std::vector<int>> dying(d.steps.size());
     for (std::size_t s = 0; s < d.storages.size(); ++s) {
       const Storage& st = d.storages[s];
@@ -163,11 +165,12 @@ class Temporaries {
       if (auto from = dies_into(step, now, o, passed_on)) {
         interval = of_[static_cast<std::size_t>(*from)];
         passed_on.insert(*from);
+        live_ -= std::exchange(held_[static_cast<std::size_t>(*from)], 0);
       } else {
         interval = Interval{arena_.take(aligned(d_.at(s).bytes)), s};
       }
       ++shares_[static_cast<std::size_t>(interval->owner)];
-      live_ += d_.at(s).device_bytes;
+      live_ += held_[static_cast<std::size_t>(s)] = d_.at(s).device_bytes;
     }
   }
   // The operand that result o is written over; empty arrays, which no step writes, lie nowhere.
@@ -183,7 +186,7 @@ class Temporaries {
   }
   void end(int s) {
     const auto owner = static_cast<std::size_t>(of_[static_cast<std::size_t>(s)]->owner);
-    live_ -= d_.at(s).device_bytes;
+    live_ -= held_[static_cast<std::size_t>(s)];
     if (--shares_[owner] == 0) arena_.give(of_[owner]->offset, aligned(d_.storages[owner].bytes));
   }
 
@@ -191,6 +194,7 @@ class Temporaries {
   Arena arena_;
   std::vector<std::optional<Interval>> of_;  // by storage
   std::vector<int> shares_;                  // by owner: how many storages its interval still serves
+  std::vector<std::int64_t> held_;           // by storage: what a device still holds of it
   std::vector<std::int64_t> scratch_;        // by step
   std::int64_t live_ = 0, peak_ = 0;
 };

@@ -75,6 +75,7 @@ Body compile_body(const BodyCall& call, const LoweringContext& around) {
 Place Lowering::arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row) {
   Shape shape = std::move(row);
   if (length) shape.insert(shape.begin(), *length);
+  if (around_.measure) return fresh(dtype, outer | inner, std::move(shape));  // of one device nothing is interleaved
   Anchors axes = anchored(outer, 0), within = anchored(inner, length ? 1 : 0);
   axes.insert(axes.end(), within.begin(), within.end());
   return fresh(dtype, axes, std::move(shape));

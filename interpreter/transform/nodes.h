@@ -11,6 +11,9 @@ inline std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }  // 
 inline std::size_t count(const ir::Node& n, const char* name) {
   return static_cast<std::size_t>(n.attrs.integer(name));
 }
+inline std::int64_t bytes(const ir::Type& t) {
+  return runtime::numel(t.shape) * static_cast<std::int64_t>(runtime::size_of(t.dtype));
+}
 inline ir::GraphRef share(ir::Graph g) { return std::make_shared<const ir::Graph>(std::move(g)); }
 inline bool is(const ir::Node& n, ir::Structure kind) {
   const ir::Structure* s = ir::structure_of(*n.op);

@@ -4,6 +4,7 @@
 
 #include "interpreter/ir/op.h"
 #include "interpreter/transform/communication.h"
+#include "interpreter/transform/early_shrinks.h"
 #include "interpreter/transform/early_sums.h"
 #include "interpreter/transform/loops.h"
 #include "interpreter/transform/prepare.h"
@@ -83,13 +84,14 @@ Program settle(const ir::OpTable& table, ir::Graph local, const runtime::MeshRef
 #endif
   };
   analyse();
-  if (options.passes.early_sums && mesh) {
-    if (auto rewritten = with_early_sums(table, out.local, out.distinct, *mesh)) {
-      out.local = std::move(*rewritten);
-      after("early sums", out.local, options);
-      analyse();
-    }
-  }
+  const auto becomes = [&](std::optional<ir::Graph> rewritten, std::string_view pass) {
+    if (!rewritten) return;
+    out.local = std::move(*rewritten);
+    after(pass, out.local, options);
+    analyse();
+  };
+  if (options.passes.early_sums && mesh) becomes(with_early_sums(table, out.local, out.distinct, *mesh), "early sums");
+  becomes(with_early_shrinks(out.local), "early shrinks");
   out.results = std::move(results);
   for (std::size_t i = 0; i < out.results.size(); ++i)
     settle_result(out.results[i], out.distinct.of[static_cast<std::size_t>(out.local.results[i].id)], mesh);

@@ -19,10 +19,6 @@ Marks marks_of(const Graph& g, std::span<const Var> vars) {
   return m;
 }
 
-std::int64_t bytes(const ir::Type& t) {
-  return runtime::numel(t.shape) * static_cast<std::int64_t>(runtime::size_of(t.dtype));
-}
-
 // Cheap to do again: elementwise codes of little work, rearrangements, values made of nothing.
 bool cheap(const Node& n) {
   if (n.outputs.size() != 1 || !n.regions.empty()) return false;
