@@ -108,19 +108,27 @@ void plain(const Product& p) {
 
 std::int64_t up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 
-constexpr std::int64_t kLong = std::int64_t{1} << 31;  // multiplications that take about a tenth of a second
+constexpr std::int64_t kLong = std::int64_t{1} << 30;  // multiplications that take about a twentieth of a second
 
-// A long block by parts of its rows, whose multiples of 64 have the same bits alone.
+// A long block by parts, between which the run may be stopped. The same bits: rows are cut at multiples of 64, columns,
+// where 64 rows take long already, at multiples of 48, which leave whole tiles of every kernel.
 template <class Kernel>
-void in_parts(Gemm g, std::int64_t item, Kernel kernel, const Stop& stop) {
-  const std::int64_t rows = g.m, part = std::max<std::int64_t>(64, kLong / (g.n * g.k) / 64 * 64);
-  for (std::int64_t i = 0; i < rows; i += part) {
-    stop.ask();
-    g.m = std::min(part, rows - i);
-    kernel(g);
-    g.a = static_cast<const unsigned char*>(g.a) + part * g.a_row * item;
-    g.c = static_cast<unsigned char*>(g.c) + part * g.c_row * item;
-  }
+void in_parts(const Gemm& whole, std::int64_t item, Kernel kernel, const Stop& stop) {
+  const std::int64_t rows = std::max<std::int64_t>(64, kLong / (whole.n * whole.k) / 64 * 64),
+                     columns = rows * whole.n * whole.k <= 2 * kLong
+                                   ? whole.n
+                                   : std::max<std::int64_t>(96, kLong / (rows * whole.k) / 48 * 48);
+  for (std::int64_t i = 0; i < whole.m; i += rows)
+    for (std::int64_t j = 0; j < whole.n; j += columns) {
+      stop.ask();
+      Gemm g = whole;
+      g.m = std::min(rows, whole.m - i);
+      g.n = std::min(columns, whole.n - j);
+      g.a = static_cast<const unsigned char*>(g.a) + i * g.a_row * item;
+      g.w = static_cast<const unsigned char*>(g.w) + j * g.w_col * item;
+      g.c = static_cast<unsigned char*>(g.c) + (i * g.c_row + j) * item;
+      kernel(g);
+    }
 }
 
 // Of f32 or f64; each operand has a stride of 1.
