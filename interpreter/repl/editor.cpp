@@ -1,8 +1,10 @@
-// libedit (BSD licence) behind Editor. Completion and interrupts use its native interface: the readline one hides both.
+// libedit (BSD licence) behind Editor. Completion, interrupts and the keys themselves use its native interface: the
+// readline one hides them. Colours, hints and pastes are ours (painting.h, keyboard.h): it asks us for each key, so we
+// know when it has drawn.
 #include "interpreter/repl/editor.h"
 
 #include <histedit.h>
-#include <poll.h>
+#include <langinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,20 +12,43 @@
 #include <cerrno>
 #include <clocale>
 #include <cstdio>
+#include <cstring>
+#include <initializer_list>
 #include <iostream>
+#include <utility>
 
 #include "interpreter/repl/history.h"
+#include "interpreter/repl/ink.h"
+#include "interpreter/repl/keyboard.h"
+#include "interpreter/repl/painting.h"
 #include "interpreter/repl/signals.h"
+#include "interpreter/repl/terminal.h"
 
 namespace shard::repl {
 namespace {
 
 constexpr int kEntries = 2000;  // of the history that are remembered
 
+// Words as rows of columns that fit the window.
+std::string columned(const std::vector<std::string>& words, int window) {
+  constexpr std::size_t kMost = 60;
+  std::size_t widest = 0;
+  for (std::size_t i = 0; i < words.size() && i < kMost; ++i) widest = std::max(widest, words[i].size() + 2);
+  const std::size_t columns =
+      std::max<std::size_t>(1, static_cast<std::size_t>(window - 1) / std::max<std::size_t>(1, widest));
+  std::string out;
+  for (std::size_t i = 0; i < words.size() && i < kMost; ++i) {
+    const bool last = (i + 1) % columns == 0 || i + 1 == words.size() || i + 1 == kMost;
+    out += words[i] + (last ? "\n" : std::string(widest - words[i].size(), ' '));
+  }
+  return out + (words.size() > kMost ? "...\n" : "");
+}
+
 class Terminal : public Editor {
  public:
-  explicit Terminal(Complete complete) : complete_(std::move(complete)) {
+  explicit Terminal(Complete complete) : complete_(std::move(complete)), moves_(!dumb()) {
     std::setlocale(LC_CTYPE, "");
+    if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
     edit_ = el_init("shard", stdin, stdout, stderr);
     history_ = history_init();
     HistEvent event;
@@ -36,8 +61,11 @@ class Terminal : public Editor {
     el_set(edit_, EL_EDITOR, "emacs");
     el_set(edit_, EL_HIST, history, history_);
     el_set(edit_, EL_SIGNAL, 0);  // Ctrl-C comes to us
-    el_set(edit_, EL_ADDFN, "shard-complete", "complete a name", complete_at);
-    el_set(edit_, EL_BIND, "^I", "shard-complete", nullptr);
+    el_set(edit_, EL_GETCFN, next_sign);
+    bind("shard-complete", "complete a name", complete_at, {"^I"});
+    bind("shard-forward", "a sign forward, or the hint", forward_at, {"^F", "^[[C", "^[OC"});
+    bind("shard-end", "to the end, or the hint", end_at, {"^E", "^[[F", "^[OF"});
+    bind("shard-paste", "take a bracketed paste", paste_at, {"^[[200~"});
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     el_source(edit_, nullptr);
   }
@@ -49,12 +77,20 @@ class Terminal : public Editor {
 
   std::optional<std::string> line(const std::string& prompt) override {
     prompt_ = prompt;
-    std::fflush(stdout);
+    if (auto pasted = keyboard_.take_line()) {
+      std::printf("%s%s\n", prompt.c_str(), colored(STDOUT_FILENO) ? inked(*pasted).c_str() : pasted->c_str());
+      return pasted;
+    }
+    el_resize(edit_);
+    say(moves_ ? "\x1b[?2004h" : "");  // pastes come in brackets
     int count = 0;
     errno = 0;
+    if (const std::string begun = keyboard_.take_pasted(); !begun.empty()) el_push(edit_, begun.c_str());
     const char* text = el_gets(edit_, &count);
+    say(moves_ ? "\x1b[?2004l" : "");
     if (interrupted()) {
       clear_interrupt();
+      keyboard_.forget();
       el_reset(edit_);
       throw Abandoned();
     }
@@ -72,18 +108,91 @@ class Terminal : public Editor {
   }
 
   bool interactive() const override { return true; }
-  bool has_more() const override {  // of a paste: the lines behind wait in the terminal
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    return poll(&input, 1, 0) > 0 && (input.revents & POLLIN);
-  }
+  std::optional<std::string> peek() override { return keyboard_.peek_line(); }
 
  private:
+  using Function = unsigned char (*)(EditLine*, int);
+  void bind(const char* name, const char* what, Function function, std::initializer_list<const char*> keys) {
+    el_set(edit_, EL_ADDFN, name, what, function);
+    for (const char* key : keys) el_set(edit_, EL_BIND, key, name, nullptr);
+  }
+
   static Terminal& self(EditLine* e) {
     void* p = nullptr;
     el_get(e, EL_CLIENTDATA, &p);
     return *static_cast<Terminal*>(p);
   }
   static char* prompt_of(EditLine* e) { return self(e).prompt_.data(); }
+  static void say(const std::string& text) {
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+  }
+
+  // libedit has drawn what it knows, and asks for a key.
+  static int next_sign(EditLine* e, wchar_t* out) {
+    Terminal& t = self(e);
+    const bool paint = t.moves_ && colored(STDOUT_FILENO) && !t.keyboard_.waiting();
+    const std::string text = t.text(), hint = paint ? t.hint() : "";
+    const LineInfo* info = el_line(e);
+    EditedLine line{t.prompt_, text, static_cast<std::size_t>(info->cursor - info->buffer), hint, 80, 24};
+    if (paint) {
+      el_get(e, EL_GETTC, "co", &line.columns, nullptr);
+      el_get(e, EL_GETTC, "li", &line.rows, nullptr);
+      say(painting(line));
+    }
+    const std::optional<wchar_t> sign = t.keyboard_.next();
+    if (paint) say(without_hint(line));
+    if (!sign) return interrupted() ? -1 : 0;
+    *out = *sign;
+    return 1;
+  }
+
+  std::string text() const {
+    const LineInfo* info = el_line(edit_);
+    return {info->buffer, info->lastchar};
+  }
+
+  // The end of the newest entry that begins as the line does, where the cursor stands behind it.
+  std::string hint() const {
+    const LineInfo* info = el_line(edit_);
+    const std::string begun = text();
+    if (info->cursor != info->lastchar || begun.find_first_not_of(' ') == std::string::npos) return "";
+    HistEvent event;
+    for (int found = history(history_, &event, H_FIRST); found >= 0; found = history(history_, &event, H_NEXT)) {
+      const std::string_view entry = event.str;
+      if (entry.size() > begun.size() && entry.starts_with(begun)) return std::string(entry.substr(begun.size()));
+    }
+    return "";
+  }
+
+  bool take_hint() {
+    const std::string more = colored(STDOUT_FILENO) ? hint() : "";  // none is seen without colours
+    return !more.empty() && el_insertstr(edit_, more.c_str()) == 0;
+  }
+  static unsigned char forward_at(EditLine* e, int) {
+    const LineInfo* info = el_line(e);
+    if (info->cursor == info->lastchar) return self(e).take_hint() ? CC_REFRESH : CC_ERROR;
+    el_cursor(e, 1);
+    return CC_REFRESH;
+  }
+  static unsigned char end_at(EditLine* e, int) {
+    const LineInfo* info = el_line(e);
+    if (info->cursor == info->lastchar) return self(e).take_hint() ? CC_REFRESH : CC_NORM;
+    el_cursor(e,
+              static_cast<int>(std::count_if(info->cursor, info->lastchar, [](char c) { return (c & 0xc0) != 0x80; })));
+    return CC_REFRESH;
+  }
+
+  // The first line of the paste goes into the one that is edited; the others are read without editing.
+  static unsigned char paste_at(EditLine* e, int) {
+    Keyboard& k = self(e).keyboard_;
+    k.take_paste();
+    const std::optional<std::string> first = k.take_line();
+    const std::string text = first ? *first : k.take_pasted();
+    if (!text.empty()) el_insertstr(e, text.c_str());
+    if (first) el_push(e, "\n");
+    return CC_REFRESH;
+  }
 
   static unsigned char complete_at(EditLine* e, int) {
     const LineInfo* info = el_line(e);
@@ -110,14 +219,14 @@ class Terminal : public Editor {
       return CC_REFRESH;
     }
     if (words.size() == 1) return CC_REFRESH;
-    std::fputc('\n', stdout);
-    for (std::size_t i = 0; i < words.size() && i < 60; ++i) std::fprintf(stdout, "%s  ", words[i].c_str());
-    std::fputs(words.size() > 60 ? "...\n" : "\n", stdout);
+    say("\n" + columned(words, window_width(STDOUT_FILENO)));
     return CC_REDISPLAY;
   }
 
   Complete complete_;
+  bool moves_;  // the terminal knows escapes
   HistoryFile file_;
+  Keyboard keyboard_;
   std::string prompt_;
   EditLine* edit_;
   History* history_;
@@ -126,14 +235,20 @@ class Terminal : public Editor {
 class Piped : public Editor {
  public:
   std::optional<std::string> line(const std::string&) override {
-    std::string s;
-    if (!std::getline(std::cin, s)) return std::nullopt;
-    if (!s.empty() && s.back() == '\r') s.pop_back();
-    return s;
+    peek();
+    return std::exchange(ahead_, std::nullopt);
   }
   void remember(const std::string&) override {}
   bool interactive() const override { return false; }
-  bool has_more() const override { return !std::cin.eof(); }
+  std::optional<std::string> peek() override {
+    std::string s;
+    if (ahead_ || !std::getline(std::cin, s)) return ahead_;
+    if (!s.empty() && s.back() == '\r') s.pop_back();
+    return ahead_ = s;
+  }
+
+ private:
+  std::optional<std::string> ahead_;
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ class Editor {
       const std::string& prompt) = 0;                   // without its newline; nothing at the end of input
   virtual void remember(const std::string& entry) = 0;  // into the history
   virtual bool interactive() const = 0;
-  virtual bool has_more() const = 0;  // the next line is there already: asking for it does not wait for anyone
+  // The next line where it is there already: of a paste, in a pipe. line() gives it again.
+  virtual std::optional<std::string> peek() = 0;
 };
 
 // `complete` gives the words that could stand where the last word of `before` (the line up to the cursor) is being

@@ -3,6 +3,7 @@
 
 #include "grammar/parse.h"
 #include "interpreter/repl/command.h"
+#include "interpreter/repl/terminal.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::repl {
@@ -30,7 +31,7 @@ int help(const Arguments& a) {
     const bool command = find_command(topic) != nullptr;
     std::string text = stdlib::help_named(in, topic);
     if (text.empty() && !command) text = stdlib::help_about(in, topic);
-    write_out(text);
+    write_out(fitted(text));
     if (command)
       write_out((text.empty() ? "" : "\n") + ("`" + topic + "` is a command of the program") +
                 (text.empty() ? "" : " too") + ": `shard " + topic + " --help` tells of it.\n");

@@ -9,6 +9,7 @@
 #include "grammar/diagnostic.h"
 #include "interpreter/repl/command.h"
 #include "interpreter/repl/signals.h"
+#include "interpreter/repl/terminal.h"
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "interpreter/repl/terminal.h"
 #include "runtime/array/shape.h"
 
 namespace shard::repl {
@@ -28,6 +29,7 @@ void flush_out() {
 }
 
 void write_out(std::string_view text) {
+  erase_status();
   using clock = std::chrono::steady_clock;
   static clock::time_point flushed = clock::now();
   errno = 0;
@@ -54,6 +56,7 @@ bool write_file(const std::string& path, std::string_view text) {
 }
 
 int finish_out(int status) {
+  erase_status();
   flush_out();
   note(std::ferror(stdout) == 0);
   if (failure == 0) return status;

@@ -1,5 +1,7 @@
 #include "interpreter/repl/repl.h"
 
+#include <algorithm>
+
 #include "grammar/parse.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/repl/completion.h"
@@ -72,14 +74,15 @@ int Loop::go() {
 }
 
 std::optional<std::string> Loop::line(const std::string& prompt) {
-  auto text = ahead_ ? std::exchange(ahead_, std::nullopt) : editor_->line(prompt);
-  if (text) ++lines_;
+  auto text = editor_->line(prompt);
+  if (text)
+    lines_ += 1 + static_cast<int>(std::count(text->begin(), text->end(), '\n'));  // one of the history may have many
   return text;
 }
 
 std::optional<std::string> Loop::read() {
+  first_line_ = lines_ + 1;
   auto first = line("shard> ");
-  first_line_ = lines_;
   if (!first) return std::nullopt;
   std::string entry = *first;
   const std::size_t start = entry.find_first_not_of(" \t");
@@ -94,10 +97,9 @@ std::optional<std::string> Loop::read() {
 
 // Where lines are there already (a pipe, a paste), one that begins with `.f()`, `|>` or `else` belongs to those above.
 bool Loop::goes_on(const std::string& entry) {
-  if (!editor_->has_more() || trimmed(entry).empty()) return false;
-  if (!ahead_) ahead_ = editor_->line("  ...> ");
-  if (!ahead_) return false;
-  const std::string next = trimmed(*ahead_);
+  const auto peeked = trimmed(entry).empty() ? std::nullopt : editor_->peek();
+  if (!peeked) return false;
+  const std::string next = trimmed(*peeked);
   return (next.size() > 1 && next[0] == '.' && next[1] != '.') || next.starts_with("|>") || next.starts_with("else ") ||
          next.starts_with("else{");
 }

@@ -58,9 +58,8 @@ class Loop {
   std::unique_ptr<embed::Machine> machine_;
   std::set<std::string> names_;
   std::unique_ptr<Editor> editor_;
-  std::optional<std::string> ahead_;  // a line that was read to see whether the entry goes on
-  int lines_ = 0, first_line_ = 1;    // lines read, and the first of the entry
-  std::vector<std::string> kept_;     // entries that went well
+  int lines_ = 0, first_line_ = 1;  // lines read, and the first of the entry
+  std::vector<std::string> kept_;   // entries that went well
   std::string last_entry_, loaded_;
 };
 

@@ -10,6 +10,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/repl/repl.h"
 #include "interpreter/repl/shown.h"
+#include "interpreter/repl/terminal.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::repl {
@@ -75,23 +76,27 @@ bool Loop::help(const std::string& topic) {
       }
       text = stdlib::help_named(in(), topic);
       if (text.empty()) text = stdlib::help_about(in(), topic);
-      write_out(text.empty() ? "nothing is called " + topic + " or speaks of it\n" : text);
+      write_out(text.empty() ? "nothing is called " + topic + " or speaks of it\n" : fitted(text));
     });
     return true;
   }
-  std::string text =
-      "An entry is a statement or an expression; it goes on over several lines while a bracket is open.\n";
+  const int window = in().screen().width();
+  std::string text = in_lines(
+      "An entry is a statement or an expression; it goes on over several lines while a bracket is open.", window, 0);
   const auto add = [&](std::string head, std::string_view what) {
-    head.resize(std::max<std::size_t>(head.size() + 1, 16), ' ');
-    text += "  " + head + std::string(what) + "\n";
+    constexpr std::size_t kHead = 18;
+    head = "  " + head;
+    std::string line = in_lines(std::string(kHead, ' ') + std::string(what), window, kHead);
+    text += line.replace(0, std::min(head.size() + 1, kHead), (head + " ").substr(0, kHead));
   };
   for (const Colon& c : colons())
     add(std::string(c.names[0]) + (c.operand.empty() ? "" : " ") + std::string(c.operand), c.what);
   add("_", "the last value");
-  write_out(
-      text +
-      "Arrays show their type and layout first; print(x) shows all numbers. Ctrl-C gives up the entry that is\n"
-      "being written, or stops the one that runs. Tab completes names, fields, axes, named arguments and files.\n");
+  write_out(text +
+            in_lines("Arrays show their type and layout first; print(x) shows all numbers. Ctrl-C gives up the entry "
+                     "that is being written, or stops the one that runs. Tab completes names, fields, axes, named "
+                     "arguments and files; the right arrow takes what stands dim behind the cursor.",
+                     window, 0));
   flush_out();
   return true;
 }

@@ -1,6 +1,5 @@
 #include "interpreter/repl/session.h"
 
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,25 +14,12 @@
 
 #include "interpreter/lang/report/report.h"
 #include "interpreter/repl/signals.h"
+#include "interpreter/repl/terminal.h"
 
 namespace shard::repl {
 namespace {
 
 constexpr std::uintmax_t kLargestScript = 64u << 20;
-
-std::string color_when;
-
-bool colored() {
-  if (!color_when.empty()) return color_when == "always";
-  const char *term = std::getenv("TERM"), *no = std::getenv("NO_COLOR");
-  return isatty(STDERR_FILENO) && !(no && *no) && term && std::strcmp(term, "dumb") != 0;
-}
-
-int width() {  // of the terminal; a line in a file may be long
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(size.ws_col, 40);
-  return 140;
-}
 
 }  // namespace
 
@@ -66,14 +52,16 @@ bool read_script(const std::string& path, std::string& text) {
   return true;
 }
 
-void set_color(std::string_view when) { color_when = when; }
-
 std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
-  return lang::report(d, sources, {colored(), width()});
+  lang::ReportStyle style{.color = colored(STDERR_FILENO)};
+  constexpr int kGutter = 16;  // "   1 | ... " and " ...", and the last column stays free
+  if (is_terminal(STDERR_FILENO)) style.width = window_width(STDERR_FILENO) - kGutter;  // a line in a file may be long
+  return lang::report(d, sources, style);
 }
 
 void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
   flush_out();
+  erase_status();
   const std::string text = report_text(d, sources);
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
@@ -85,6 +73,7 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
   options.set = settings.set;
   options.args = settings.args;
   if (!options.output) options.output = write_out;
+  if (!options.screen) options.screen = terminal_screen();
   return std::make_unique<embed::Machine>(std::move(options));
 }
 

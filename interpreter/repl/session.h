@@ -24,8 +24,6 @@ struct Settings {
 // The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
 bool read_script(const std::string& path, std::string& text);
 std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {});
-// `--color`: always, never, or empty: where standard error is a terminal, unless NO_COLOR is set.
-void set_color(std::string_view when);
 // What people read of an error: as wide as the terminal.
 std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& sources);
 void tell(const grammar::Diagnostic& d,

@@ -1,11 +1,16 @@
 #include "interpreter/repl/shown.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "interpreter/exec/executable.h"
 #include "interpreter/lang/staging/stand_ins.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/tree.h"
+#include "interpreter/repl/ink.h"
+#include "interpreter/repl/terminal.h"
+#include "runtime/array/format.h"
 
 namespace shard::repl {
 namespace {
@@ -58,11 +63,15 @@ std::string type_shown(lang::Interpreter& in, const Value& v) {
 }
 
 std::string shown(lang::Interpreter& in, const Value& v) {
+  const auto painted = [](const std::string& type) { return colored(STDOUT_FILENO) ? inked(type) : type; };
+  const int window = in.screen().width();
+  const runtime::LineLimit limit(window - 1);
   if (!holds_arrays(v)) return in.repr(v);
-  if (v.items() || v.fields()) return type_shown(in, v);
+  if (v.items() || v.fields()) return painted(type_shown(in, v));
   const std::string type = array_type(in, v.tensor()), numbers = abridged(in.repr(v));
-  const bool line = numbers.find('\n') == std::string::npos && type.size() + numbers.size() < 76;
-  return type + (line ? "  " : "\n") + numbers;
+  const bool line = numbers.find('\n') == std::string::npos &&
+                    static_cast<int>(type.size() + numbers.size()) < std::min(76, window - 2);
+  return painted(type) + (line ? "  " : "\n") + numbers;
 }
 
 }  // namespace shard::repl

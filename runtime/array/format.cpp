@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "runtime/array/digits.h"
 #include "runtime/array/half.h"
@@ -16,6 +17,7 @@ namespace {
 constexpr int kPrecision = 8;
 constexpr std::int64_t kThreshold = 1000, kEdge = 3;
 constexpr std::size_t kLine = 75;
+thread_local std::size_t line_limit = kLine;
 
 double float_at(const View& v, std::int64_t i) {
   switch (v.dtype) {
@@ -211,6 +213,10 @@ std::string scalar_text(double x, DType type) {  // as Python's str of a float o
 
 }  // namespace
 
+LineLimit::LineLimit(int characters)
+    : before_(std::exchange(line_limit, std::min(kLine, static_cast<std::size_t>(std::max(characters, 20))))) {}
+LineLimit::~LineLimit() { line_limit = before_; }
+
 std::string format_array(const View& v) {
   if (v.dtype == DType::Key) return format_array(as_words(v));
   if (v.shape.empty()) return format_element(v);
@@ -231,7 +237,7 @@ std::string format_array(const View& v) {
     for (const std::int64_t i : shown) width = std::max(width, integer_at(v, i).size());
     word = [&v, width](std::int64_t i) { return pad_left(integer_at(v, i), width); };
   }
-  return Layout(v, summary, std::move(word)).print(0, 0, " ", kLine);
+  return Layout(v, summary, std::move(word)).print(0, 0, " ", line_limit);
 }
 
 std::string format_element(const View& scalar) {

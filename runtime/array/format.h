@@ -7,6 +7,17 @@
 
 namespace shard::runtime {
 
+// While one lives, lines of arrays that this thread prints have at most so many characters, where that is less than 75.
+class LineLimit {
+ public:
+  explicit LineLimit(int characters);
+  ~LineLimit();
+  LineLimit(const LineLimit&) = delete;
+
+ private:
+  std::size_t before_;
+};
+
 std::string format_array(const View& v);  // v on the host, any strides
 std::string format_element(
     const View& scalar);              // rank 0: as NumPy's str of a scalar: 4.1 -> "4.1", f32 by shortest digits of f32

@@ -63,7 +63,9 @@ Impl::Impl(Interpreter& interpreter)
       surroundings(interpreter.context()) {}
 
 Interpreter::Interpreter(trace::Context& context, Options options)
-    : context_(context), options_(std::move(options)), impl_(std::make_unique<Impl>(*this)) {}
+    : context_(context), options_(std::move(options)), impl_(std::make_unique<Impl>(*this)) {
+  if (!options_.screen) options_.screen = std::make_shared<Screen>();
+}
 Interpreter::~Interpreter() = default;
 
 std::optional<Value> Interpreter::builtin(const std::string& name) {

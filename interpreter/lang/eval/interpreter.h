@@ -13,6 +13,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/lang/values/native.h"
+#include "interpreter/lang/values/screen.h"
 #include "interpreter/lang/values/tree.h"
 #include "interpreter/trace/context.h"
 
@@ -23,7 +24,8 @@ struct CompiledCall;  // jit.h: one call of a function, compiled
 struct Options {
   int devices = 8;
   bool exact = false;  // sums over devices that do not hang on the number of processes: see shard.h
-  std::function<void(std::string_view)> output;                                        // print; default: std::cout
+  std::function<void(std::string_view)> output;  // print; default: std::cout
+  std::shared_ptr<Screen> screen;                // what shows it; default: 80 columns without colours or progress
   std::vector<std::pair<std::string, std::string>> set;                                // --set name=value
   std::function<std::optional<std::string>(const std::string& name)> embedded_module;  // stdlib/*.shard by name
   std::function<std::optional<std::string>(const std::string& name)> host_module;      // the host's, asked first
@@ -62,6 +64,7 @@ class Interpreter {
   const Options& options() const { return options_; }
   grammar::SourceMap& sources() { return sources_; }
   void write(std::string_view text);  // to the output
+  Screen& screen() { return *options_.screen; }
 
   // ---- running. Errors are grammar::Error with the calls that led there. A run ends early where the pool's Stop says
   // so (runtime/array/stop.h): Error("interrupt"), or of the limit that was reached.

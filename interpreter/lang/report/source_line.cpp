@@ -28,17 +28,17 @@ std::uint32_t decode(std::string_view s, std::size_t& at) {
   return more < 0 ? 0xfffd : out;
 }
 
-namespace {
-
-constexpr int kTab = 4;
-
-int columns(std::uint32_t c) {
+int columns_of(std::uint32_t c) {
   if ((c >= 0x300 && c < 0x370) || (c >= 0x200b && c <= 0x200f) || (c >= 0xfe00 && c <= 0xfe0f)) return 0;
   const bool wide = (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) || (c >= 0xac00 && c <= 0xd7a3) ||
                     (c >= 0xf900 && c <= 0xfaff) || (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
                     (c >= 0x1f300 && c <= 0x1faff) || (c >= 0x20000 && c <= 0x3fffd);
   return wide ? 2 : 1;
 }
+
+namespace {
+
+constexpr int kTab = 4;
 
 // A line as cells: what is printed for each character, and its columns; `first` and `last` are the cells of the span.
 struct Cells {
@@ -66,7 +66,7 @@ Cells cells_of(std::string_view line, std::size_t begin, std::size_t end) {
       c.width.push_back(1);
     } else {
       c.text.emplace_back(line.substr(from, at - from));
-      c.width.push_back(columns(ch));
+      c.width.push_back(columns_of(ch));
     }
     column += c.width.back();
   }

@@ -22,6 +22,9 @@ inline std::string blanks(std::size_t n) { return std::string(n, ' '); }
 // The character at `at`, which moves behind it; bytes that are no UTF-8 give U+FFFD.
 std::uint32_t decode(std::string_view s, std::size_t& at);
 
+// Columns that it takes in a terminal: 0 for what is drawn over the one before, 2 for wide ones.
+int columns_of(std::uint32_t c);
+
 // `limit`: characters shown of a line; a longer one is cut around the span.
 void draw_source(std::string& out, const Paint& paint, const grammar::SourceMap& sources, const grammar::Span& span,
                  int limit);
