@@ -22,6 +22,8 @@ void install(lang::Interpreter& in) {
   register_convert(in);
   register_layout(in);
   register_visualize(in);
+  register_plots(in);
+  register_table(in);
   register_help(in);
   register_files(in);
   register_load_save(in);

@@ -38,7 +38,7 @@ ROOMS = {
         'fixes': ('names', 'values', 'report', 'eval', 'index', 'layouts', 'staging'),   # eval knows them only as
         'check': ('names', 'values', 'report', 'eval', 'index', 'layouts', 'staging'),   # interfaces (eval/hooks.h)
     },
-    'stdlib/host': {'': (), 'files': ('',), 'storage': ('', 'files'), 'data': ('', 'files', 'storage'), 'values': ('',), 'devices': ('',), 'transforms': ('', 'devices')},
+    'stdlib/host': {'': (), 'files': ('',), 'storage': ('', 'files'), 'data': ('', 'files', 'storage'), 'values': ('',), 'pictures': ('', 'files'), 'devices': ('',), 'transforms': ('', 'devices')},
     'stdlib/ops': {'': ('control', 'moving', 'products'), 'control': ('',), 'moving': ('',), 'products': ('', 'moving')},
     'grammar': {'': ('advice',), 'advice': ('',)},
 }

@@ -14,6 +14,8 @@ void register_trees(lang::Interpreter& in);            // trees.cpp: tree_map tr
 void register_convert(lang::Interpreter& in);          // convert.cpp: int float str bytes array, inf nan pi
 void register_layout(lang::Interpreter& in);           // layout.cpp: typeof sharding shards device_get devices ...
 void register_visualize(lang::Interpreter& in);        // visualize.cpp: the picture of a layout
+void register_plots(lang::Interpreter& in);            // plot.cpp: plot hist
+void register_table(lang::Interpreter& in);            // table.cpp
 void register_help(lang::Interpreter& in);             // help.cpp
 void register_files(lang::Interpreter& in);            // files.cpp: read_text read_csv exists chars
 void register_load_save(lang::Interpreter& in);        // load_save.cpp: load save
@@ -57,7 +59,7 @@ void run_effect(lang::Interpreter& in, const ir::Attrs& attrs, const std::vector
 // Throws the error of a failed comparison, or returns. Arrays are on any layout.
 void compare_close(lang::Interpreter& in, const runtime::ArrayRef& got, const runtime::ArrayRef& want, double rtol,
                    double atol, grammar::Span span, const std::string& where);
-std::string picture(const runtime::Shape& shape, const runtime::MeshRef& mesh,
-                    const runtime::Sharding& layout);  // visualize.cpp
+// visualize.cpp: the picture of a layout, to the output or, where `path` is not empty, to that file.
+void draw_layout(lang::Interpreter& in, const runtime::Type& type, const std::string& path, grammar::Span span);
 
 }  // namespace shard::stdlib

@@ -1,5 +1,4 @@
-// typeof, sharding, shards, pictures; print and assert at once and in programs. Pictures: the expected output of
-// jax.debug.visualize_array_sharding for the same arrays (JAX's tests), without colours.
+// typeof, sharding, shards; print and assert at once and in programs.
 #include <catch2/catch.hpp>
 
 #include "tests/stdlib/script.h"
@@ -46,28 +45,6 @@ TEST_CASE("comm tells what a call says") {
   CHECK(run("mesh m = (@X: 8)\nlet x = shard ones([8, 4]) as P(@X)\nlet c = comm(fn(x) = x.T @ x, x)\nprint(c, "
             "c.all_gather)") == "{psum: {count: 1, bytes: 64}} {count: 0, bytes: 0}\n");
   CHECK_THAT(error("jit fn f(x) { comm(fn(x) = x, x) }\nf(ones([2]))"), Contains("outside"));
-}
-
-TEST_CASE("pictures are those of JAX") {
-  CHECK(run("mesh m = (@x: 2, @y: 2)\nvisualize(shard zeros([8, 8]) as P(@x, @y))") ==
-        "┌──────────┬──────────┐\n"
-        "│          │          │\n"
-        "│  CPU 0   │  CPU 1   │\n"
-        "│          │          │\n"
-        "│          │          │\n"
-        "├──────────┼──────────┤\n"
-        "│          │          │\n"
-        "│  CPU 2   │  CPU 3   │\n"
-        "│          │          │\n"
-        "│          │          │\n"
-        "└──────────┴──────────┘\n");
-  CHECK(run("mesh m = (@x: 4)\nvisualize(shard zeros([8]) as P(@x))") ==
-        "┌───────┬───────┬───────┬───────┐\n"
-        "│ CPU 0 │ CPU 1 │ CPU 2 │ CPU 3 │\n"
-        "└───────┴───────┴───────┴───────┘\n");
-  CHECK_THAT(run("mesh m = (@x: 4, @y: 2)\nvisualize(shard zeros([8, 8]) as P(_, @y))"),
-             Contains("│CPU 0,2,4,6│CPU 1,3,5,7│"));
-  CHECK_THAT(error("visualize(zeros([2, 2, 2]))"), Contains("f32[2,2,2]"));
 }
 
 TEST_CASE("print joins with blanks, at once or when the program runs") {

@@ -1,11 +1,11 @@
 // progress: the same sequence with a line on the terminal; resumed: the sequence behind its first turns; position: how
 // far a loader is.
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdio>
+#include <cmath>
 
+#include "interpreter/lang/values/format.h"
 #include "stdlib/host/data/loader.h"
+#include "stdlib/host/data/progress_line.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -19,6 +19,8 @@ class Progress : public lang::Loader {
  public:
   std::shared_ptr<lang::Loader> inner;  // or:
   std::vector<Value> items;
+  Value show;  // a function of what stands beside, or none
+  grammar::Span span;
 
   std::optional<std::int64_t> length() const override {
     return inner ? inner->length() : static_cast<std::int64_t>(items.size());
@@ -26,7 +28,7 @@ class Progress : public lang::Loader {
   void restart() override {
     if (inner) inner->restart();
     at_ = 0;
-    begun_ = shown_ = clock::now();
+    begun_ = told_ = first_ = clock::now();
   }
   std::string describe() const override {
     return "progress of " + (inner ? inner->describe() : std::to_string(items.size()) + " items");
@@ -38,39 +40,61 @@ class Progress : public lang::Loader {
       v = inner->next(in);
     else if (at_ < static_cast<std::int64_t>(items.size()))
       v = items[static_cast<std::size_t>(at_)];
-    if (isatty(STDERR_FILENO) && !in.context().types_only()) draw(!v);
+    tell(in, !v);
     ++at_;
+    if (at_ == 2) first_ = clock::now();
     return v;
   }
 
  private:
   using clock = std::chrono::steady_clock;
 
-  void draw(bool last) {
+  void tell(Interpreter& in, bool last) {
+    if (in.context().types_only()) return;
+    const double every = in.screen().status_every();
     const auto now = clock::now();
-    if (!last && now - shown_ < std::chrono::milliseconds(100)) return;
-    shown_ = now;
-    const double seconds = std::chrono::duration<double>(now - begun_).count(),
-                 rate = seconds > 0 ? static_cast<double>(at_) / seconds : 0;
-    if (const auto n = length(); n && *n > 0) {
-      const int filled = static_cast<int>(20 * std::min(at_, *n) / *n);
-      std::fprintf(stderr, "\r[%s%s] %lld/%lld  %.1f/s  %.0f s ",
-                   std::string(static_cast<std::size_t>(filled), '#').c_str(),
-                   std::string(static_cast<std::size_t>(20 - filled), '.').c_str(), static_cast<long long>(at_),
-                   static_cast<long long>(*n), rate, seconds);
-    } else {
-      std::fprintf(stderr, "\r%lld  %.1f/s  %.0f s ", static_cast<long long>(at_), rate, seconds);
-    }
-    if (last) std::fputc('\n', stderr);
-    std::fflush(stderr);
+    if (std::isinf(every) || (!last && seconds_of(now - told_) < every)) return;
+    told_ = now;
+    const ProgressState s{at_, length(), seconds_of(now - begun_), at_ > 1 ? seconds_of(now - first_) : 0, last};
+    in.screen().status(progress_line(s, numbers(in), in.screen().status_width()), last);
+  }
+
+  static double seconds_of(clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+  static bool is_number(const Value& v) {
+    return v.is_host_number() ||
+           (v.is_tensor() && v.tensor().type().rank() == 0 && v.tensor().type().dtype != runtime::DType::Key);
+  }
+
+  // What the script shows beside: "loss 0.25".
+  std::string numbers(Interpreter& in) {
+    if (show.is_none()) return "";
+    const Value v = in.call(show, std::vector<Value>{}, span);
+    if (v.is_none()) return "";  // not yet
+    const lang::Record* r = v.fields();
+    if (is_number(v)) return lang::format_value(v, ".4g", in.context().pool());
+    if (!r)
+      in.fail("type", span, "`show:` gives a record of numbers, and this is " + lang::kind_name(v),
+              {"write `show: fn() = {loss: loss}`"});
+    std::string out;
+    for (const auto& [name, x] : r->fields)
+      if (is_number(x) || x.is<std::shared_ptr<const std::string>>())
+        out += (out.empty() ? "" : "  ") + name + " " +
+               (is_number(x) ? lang::format_value(x, ".4g", in.context().pool()) : in.show(x));
+    return out;
   }
 
   std::int64_t at_ = 0;
-  clock::time_point begun_ = clock::now(), shown_ = clock::now();
+  clock::time_point begun_ = clock::now(), told_ = begun_, first_ = begun_;  // first_: when the first turn was over
 };
 
 Value progress(Interpreter& in, BoundArgs& a) {
   auto out = std::make_shared<Progress>();
+  out->show = a[1];
+  out->span = a.span;
+  if (!a[1].is_none() && !a[1].callable())
+    in.fail("type", a.args[1].span, "`show:` takes a function that gives numbers, and this is " + lang::kind_name(a[1]),
+            {"write `show: fn() = {loss: loss}`"});
   if (auto* loader = a[0].get<std::shared_ptr<lang::Loader>>())
     out->inner = *loader;
   else
@@ -113,8 +137,13 @@ void register_progress(Interpreter& in) {
   in.define({"resumed", "resumed(xs, n)",
              "The sequence without its first n turns, where a run goes on: a loader begins there at once, whatever n.",
              resumed});
-  in.define({"progress", "progress(xs)", "The same sequence, with a line on the terminal that tells how far it is.",
-             progress});
+  in.define({"progress",
+             "progress(xs, show = none)",
+             "The same sequence, with a line on the terminal that tells how far it is, how fast, and the time left. "
+             "show: a function of no arguments that gives a record of numbers to stand beside, fn() = {loss: loss}; it "
+             "is called when the line is drawn. Where there is no terminal, a line every 30 s.",
+             progress,
+             {{"tqdm", "write `for x in progress(xs) { ... }`"}}});
 }
 
 }  // namespace shard::stdlib

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "interpreter/lang/values/format.h"
+#include "runtime/array/format.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -111,6 +112,7 @@ Value print(Interpreter& in, BoundArgs& a) {
     if (!x.name.empty())
       in.fail("call", x.span, "print has no argument called `" + x.name + "`",
               {"values to be printed have no names: print(a, b)"});
+  const runtime::LineLimit limit(in.screen().width() - 1);
   const DeferredString d = joined(in, a.rest);
   if (d.values.empty())
     in.write(d.texts.back() + "\n");
@@ -151,6 +153,7 @@ void record_effect(Interpreter& in, std::string what, const DeferredString& mess
 void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<runtime::ArrayRef>& operands,
                 const std::vector<std::string>& layouts, grammar::Span span) {
   const std::string& what = attrs.text("what");
+  const runtime::LineLimit limit(in.screen().width() - 1);
   const auto first = static_cast<std::size_t>(attrs.integer("before"));
   const runtime::MeshRef mesh = attrs.has("mesh") ? attrs.layout("mesh").mesh : nullptr;
   const auto at = [&](std::size_t i, std::int64_t position) {
@@ -170,11 +173,10 @@ void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<runti
     } else if (what == "assert_close") {
       compare_close(in, at(0, p), at(1, p), attrs.number("rtol"), attrs.number("atol"), span, who);
     } else if (what == "visualize") {
-      const runtime::MeshRef& where = operands[0]->type.mesh;
-      const ir::Ints& shape = attrs.ints("whole");
-      in.write(picture(
-          shape, where,
-          where ? layout_of(*where, layouts.at(0), shape.size()) : runtime::Sharding::replicated(shape.size())));
+      runtime::Type type = runtime::Type::of(operands[0]->type.dtype, attrs.ints("whole"));
+      type.mesh = operands[0]->type.mesh;
+      if (type.mesh) type.sharding = layout_of(*type.mesh, layouts.at(0), type.shape.size());
+      draw_layout(in, type, attrs.text("save"), span);
       return;
     }
   }

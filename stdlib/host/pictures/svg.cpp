@@ -1,0 +1,116 @@
+#include "stdlib/host/pictures/svg.h"
+
+#include <array>
+#include <cstdio>
+
+#include "interpreter/lang/values/format.h"
+#include "stdlib/host/files/paths.h"
+#include "stdlib/host/files/sink.h"
+
+namespace shard::stdlib {
+namespace {
+
+struct Color {
+  const char* web;
+  int terminal;  // near it, of the 256
+};
+constexpr std::array<Color, 10> kColors{{{"#6baed6", 74},
+                                         {"#fd8d3c", 209},
+                                         {"#74c476", 114},
+                                         {"#e377c2", 176},
+                                         {"#bcbd22", 143},
+                                         {"#9e9ac8", 140},
+                                         {"#e7969c", 174},
+                                         {"#17becf", 44},
+                                         {"#c49c94", 180},
+                                         {"#bdbdbd", 250}}};
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) >= 32)
+      out += c;
+  }
+  return out;
+}
+
+std::string number(double x) {  // to a tenth of a pixel
+  char out[32];
+  std::snprintf(out, sizeof out, "%.1f", x);
+  return out;
+}
+
+}  // namespace
+
+std::string color_of(std::size_t i) { return kColors[i % kColors.size()].web; }
+int terminal_color(std::size_t i) { return kColors[i % kColors.size()].terminal; }
+
+std::string painted(std::size_t i, const std::string& text) {
+  return "\x1b[38;5;" + std::to_string(terminal_color(i)) + "m" + text + "\x1b[0m";
+}
+
+std::string background(std::size_t i, const std::string& text) {
+  return "\x1b[30;48;5;" + std::to_string(terminal_color(i)) + "m" + text + "\x1b[0m";
+}
+
+std::string short_number(double x) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%.4g", x);
+  return out;
+}
+
+void Svg::rectangle(double x, double y, double width, double height, std::string_view fill) {
+  body_ += "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" + number(width) + "\" height=\"" +
+           number(height) + "\" fill=\"" + std::string(fill) + "\" stroke=\"#333\"/>\n";
+}
+
+void Svg::line(double x0, double y0, double x1, double y1) {
+  body_ += "<line x1=\"" + number(x0) + "\" y1=\"" + number(y0) + "\" x2=\"" + number(x1) + "\" y2=\"" + number(y1) +
+           "\" stroke=\"#333\"/>\n";
+}
+
+void Svg::path(const std::string& points, std::string_view stroke) {
+  body_ += "<polyline points=\"" + points + "\" fill=\"none\" stroke=\"" + std::string(stroke) +
+           "\" stroke-width=\"1.5\" stroke-linecap=\"round\"/>\n";
+}
+
+void Svg::text(double x, double y, std::string_view words, std::string_view anchor) {
+  body_ += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + std::string(anchor) + "\">" +
+           escaped(words) + "</text>\n";
+}
+
+std::string Svg::document(double width, double height) const {
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) + "\" height=\"" + number(height) +
+         "\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
+         body_ + "</svg>\n";
+}
+
+std::string svg_path(lang::Interpreter& in, const lang::BoundArg& save, std::string_view what) {
+  if (save.value.is_none()) return {};
+  const std::string path = in.text(save.value, save.span, "the path of a picture");
+  if (!lower(path).ends_with(".svg"))
+    in.fail("io", save.span, std::string(what) + " writes SVG, and '" + path + "' does not end in .svg",
+            {"write `save: \"" + path.substr(0, path.rfind('.')) + ".svg\"`"});
+  return path;
+}
+
+void save_svg(lang::Interpreter& in, const std::string& path, const std::string& document, grammar::Span span) {
+  check_may_write(in, path, span);
+  try {
+    const std::unique_ptr<Sink> file = open_sink(path, false);
+    file->write(document);
+    file->finish();
+  } catch (const runtime::RuntimeError& e) {
+    in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(path));
+  }
+}
+
+}  // namespace shard::stdlib
