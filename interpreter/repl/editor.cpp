@@ -82,12 +82,11 @@ class Terminal : public Editor {
       return pasted;
     }
     el_resize(edit_);
-    say(moves_ ? "\x1b[?2004h" : "");  // pastes come in brackets
     int count = 0;
     errno = 0;
     if (const std::string begun = keyboard_.take_pasted(); !begun.empty()) el_push(edit_, begun.c_str());
     const char* text = el_gets(edit_, &count);
-    say(moves_ ? "\x1b[?2004l" : "");
+    if (std::exchange(bracketed_, false)) say("\x1b[?2004l");
     if (interrupted()) {
       clear_interrupt();
       keyboard_.forget();
@@ -131,6 +130,7 @@ class Terminal : public Editor {
   // libedit has drawn what it knows, and asks for a key.
   static int next_sign(EditLine* e, wchar_t* out) {
     Terminal& t = self(e);
+    if (t.moves_ && !std::exchange(t.bracketed_, true)) say("\x1b[?2004h");  // pastes come in brackets from now on
     const bool paint = t.moves_ && colored(STDOUT_FILENO) && !t.keyboard_.waiting();
     const std::string text = t.text(), hint = paint ? t.hint() : "";
     const LineInfo* info = el_line(e);
@@ -224,7 +224,8 @@ class Terminal : public Editor {
   }
 
   Complete complete_;
-  bool moves_;  // the terminal knows escapes
+  bool moves_;              // the terminal knows escapes
+  bool bracketed_ = false;  // and was told to send pastes in brackets
   HistoryFile file_;
   Keyboard keyboard_;
   std::string prompt_;

@@ -97,7 +97,7 @@ void Keyboard::take_paste() {
 
 std::optional<std::string> Keyboard::peek_line() {
   if (const std::size_t end = pasted_.find('\n'); end != std::string::npos) return pasted_.substr(0, end);
-  if (!pasted_.empty()) return std::nullopt;  // its last line is still to be edited
+  if (!pasted_.empty()) return pasted_;  // its last line, which is still to be edited
   if (bytes_.empty() && (!there() || !fill())) return std::nullopt;
   const std::size_t end = bytes_.find_first_of("\r\n");
   const bool typed =

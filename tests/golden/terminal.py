@@ -86,6 +86,7 @@ class Session:
         at = dict(os.environ, HOME=self.home, XDG_STATE_HOME=self.home, TERM='xterm-256color', LC_ALL='C.UTF-8')
         for name in ('NO_COLOR', 'COLUMNS'): at.pop(name, None)
         at.update(environment)
+        self.dumb = at['TERM'] == 'dumb'
         self.child = pexpect.spawn(SHARD, list(words), env=at, encoding='utf-8', codec_errors='replace', timeout=60 * SLOW, dimensions=(24, columns))
         self.child.delaybeforesend = None
         if not words: self.prompt()
@@ -107,8 +108,8 @@ class Session:
         if isinstance(text, str): self.screen.feed(text)
 
     def prompt(self):
-        """A new one, where keys are read as they come."""
-        return self.wait('shard> ')
+        """A new one, and keys are read as they come: libedit tells the terminal so when the prompt stands there already."""
+        return self.wait('shard> ') + ('' if self.dumb else self.wait('\x1b[?2004h'))
     def keys(self, text): self.child.send(text)
 
     def enter(self, line, shows):
@@ -188,6 +189,21 @@ def ctrl_c_in_svd_gives_the_prompt_back():
     s.leave()
 
 
+@case
+def an_interrupt_is_heard_in_long_operations_and_never_lost():
+    """Whenever it comes, in the operation or behind it: the loop behind would never end."""
+    s = Session()
+    for work in ('svd(normal(key(0), [400, 400]))', 'eigh(normal(key(0), [400, 400]))', 'sort(normal(key(0), [400, 400]))', 'ones([4000, 4000]) @ ones([4000, 4000])',
+                 'ones([6000, 6000]) @ ones([6000, 6000])', 'ones([64, 10000]) @ ones([10000, 10000])', 'inv(normal(key(0), [2000, 2000]))', 'normal(key(0), [20000000]).sort()', 'cumsum(ones([30000000]))'):
+        s.keys(f'print("be" + "gins"); let y = {work}; while true {{ }}\n')
+        s.wait('begins')
+        s.child.sendintr()
+        s.wait('interrupted')
+        s.prompt()
+        s.enter('40 + 2', '42')
+    s.leave()
+
+
 PASTED = '''let xs = range(10)
 fn f(x) {
 \tif x > 5 {
@@ -218,6 +234,9 @@ def fifty_lines_are_pasted():
         s.prompt()
         s.keys(PASTE % '1 +\n  10' + '0\n')      # the last line of a paste can still be edited
         s.wait('101')
+        s.prompt()
+        s.keys(PASTE % '["a", "b"]\n  .len' + '() + 41\n')
+        s.wait('43')
         s.prompt()
         s.leave()
 
