@@ -54,5 +54,6 @@ Command check_command();
 Command help_command();
 Command explain_command();
 Command convert_command();
+Command fmt_command();
 
 }  // namespace shard::repl

@@ -9,10 +9,10 @@ std::span<const Command> commands() {
       repl_command(),
       test_command(),
       check_command(),
+      fmt_command(),
       help_command(),
       explain_command(),
       convert_command(),
-      {"fmt", "Comes with a later version", {}},
       {"launch", "Comes with a later version", {}},
       {"lsp", "Comes with a later version", {}},
   };

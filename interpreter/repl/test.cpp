@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "interpreter/repl/command.h"
+#include "interpreter/repl/scripts.h"
 #include "interpreter/repl/test_jobs.h"
 #include "interpreter/repl/test_report.h"
 
@@ -12,22 +13,6 @@ namespace shard::repl {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The scripts of a folder and of those within, but for hidden ones, in the order of their names.
-std::vector<std::string> scripts_in(const std::string& folder) {
-  std::vector<std::string> out;
-  std::error_code failed;
-  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, failed);
-  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
-    const std::string name = at->path().filename().string();
-    std::error_code unknown;
-    if (name.starts_with(".") && at->is_directory(unknown)) at.disable_recursion_pending();
-    if (!name.starts_with(".") && at->path().extension() == ".shard" && at->is_regular_file(unknown))
-      out.push_back(folder == "." ? at->path().lexically_relative(".").string() : at->path().string());
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
 
 // Scripts that are named, and those with tests in the folders that are. False where one cannot be read.
 bool find_scripts(const std::vector<std::string>& paths, std::vector<TestScript>& out) {
