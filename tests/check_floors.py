@@ -40,7 +40,7 @@ ROOMS = {
     },
     'stdlib/host': {'': (), 'files': ('',), 'storage': ('', 'files'), 'data': ('', 'files', 'storage'), 'values': ('',), 'pictures': ('', 'files'), 'devices': ('',), 'transforms': ('', 'devices')},
     'stdlib/ops': {'': ('control', 'moving', 'products'), 'control': ('',), 'moving': ('',), 'products': ('', 'moving')},
-    'grammar': {'': ('advice',), 'advice': ('',)},
+    'grammar': {'': ('advice',), 'advice': ('',), 'style': ('',)},
 }
 # Evaluating an expression may index, lay out or compile, and to do that these rooms evaluate: they stand on eval's
 # headers, and eval's sources (no header) call them through these doors.

@@ -71,7 +71,7 @@ std::optional<int> cost(std::span<const Piece> line, std::size_t i) {
     return 15;
   if (a.prefix || a.value || a.text == ".." || a.kind == Kind::Open) return std::nullopt;
   if (const BinaryRow* op = binary_at(a.text); op && op->token.size() == a.text.size() && a.inside != Bracket::Index)
-    return op->level <= Level::And ? 10 * static_cast<int>(op->level) : 40 + 5 * static_cast<int>(op->level);
+    return op->level <= Level::And ? 20 + 10 * static_cast<int>(op->level) : 60 + 5 * static_cast<int>(op->level);
   return std::nullopt;
 }
 
@@ -96,8 +96,8 @@ std::vector<std::size_t> breaks_of(std::span<const Piece> line, std::size_t inde
     depth += (a.kind == Kind::Open) - (a.kind == Kind::Close);
     const std::optional<int> c = cost(line, i);
     if (!c || (best != 0 && ends[i] > kColumns)) continue;
-    const bool fits = column - ends[i] + indent + 2 <= kColumns;     // what is behind it
-    if ((a.kind == Kind::Open || a.text == "=") && !fits) continue;  // nothing is won
+    const bool fits = column - ends[i] - blank_between(a, line[i]) + indent + 2 <= kColumns;  // what is behind it
+    if ((a.kind == Kind::Open || a.text == "=") && !fits) continue;                           // nothing is won
     const bool deep_value = a.text == "=" && depth > 0;
     const int worth = static_cast<int>(std::min(ends[i], kColumns)) - *c - (deep_value ? 40 : 0) -
                       kDepth * std::max(depth, 0) + (fits && depth <= 0 ? kFits : 0);

@@ -117,10 +117,19 @@ class Writer {
     return out;
   }
 
+  // The line's end says it.
+  static void drop_semicolon(Line& line) {
+    const bool trailing = line.pieces.back().kind == Kind::Comment;
+    if (line.pieces.size() < 2u + trailing) return;
+    const auto last = line.pieces.end() - 1 - trailing;
+    if (last->kind == Kind::Sign && last->text == ";") line.pieces.erase(last);
+  }
+
   // A comment behind code keeps its column where the code leaves it, so that those of neighbouring lines stay in line.
   void write(std::size_t indent) {
-    const Line line = std::move(lines_.back());
+    Line line = std::move(lines_.back());
     lines_.pop_back();
+    drop_semicolon(line);
     if (line.blank_before) out_ += '\n';
     const bool trailing = line.pieces.back().kind == Kind::Comment && line.pieces.size() > 1;
     const std::span<const Piece> code(line.pieces.data(), line.pieces.size() - trailing);

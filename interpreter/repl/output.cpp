@@ -1,5 +1,8 @@
 #include "interpreter/repl/output.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -46,7 +49,10 @@ void write_out(std::string_view text) {
 bool write_file(const std::string& path, std::string_view text) {
   const std::string half = path + ".part";
   std::FILE* file = std::fopen(half.c_str(), "wb");
+  struct stat old {};
+  if (file && stat(path.c_str(), &old) == 0) fchmod(fileno(file), old.st_mode & 07777);  // what may run may run on
   bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  good = good && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
   if (file) good = std::fclose(file) == 0 && good;
   good = good && std::rename(half.c_str(), path.c_str()) == 0;
   if (good) return true;

@@ -72,10 +72,10 @@ def missing_files_and_folders_are_told():
 def wrong_usage_is_status_2():
     path = script('print(1)\n')
     for args in (['run'], ['run', path, '--no-such-option'], ['run', path, '--devices', '0'], ['run', path, '--devices', 'x'], ['run', path, '--set', 'novalue'],
-                 ['fmt', path], ['launch'], ['explain'], ['lsp']):
+                 ['fmt'], ['launch'], ['explain'], ['lsp']):
         p = shard(*args)
         check(p.returncode == 2 and (p.stderr or p.stdout), ' '.join(args), p)
-    check('later version' in shard('fmt', path).stderr, 'fmt says that it comes later')
+    check('later version' in shard('lsp').stderr, 'lsp says that it comes later')
 
 
 @case

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "grammar/parse.h"
+#include "grammar/style/style.h"
 
 namespace shard::grammar::testing {
 
@@ -341,7 +342,7 @@ struct Parsed {
 };
 
 // The tree of a text. Every text that a test parses goes round the printer too: parse(print(t)) is t but for spans and
-// ids, and canonical text is printed as itself.
+// ids, and canonical text is printed as itself. It goes through the style as well: the same tree, and stable.
 inline std::string tree(const std::string& text) {
   const Parsed first(text);
   const std::string out = first.tree();
@@ -351,6 +352,9 @@ inline std::string tree(const std::string& text) {
   if (second.tree() != out) return "printed as\n" + printed + "which is\n" + second.tree() + "\nand not\n" + out;
   if (print(*second.result.module) != printed)
     return "printed as\n" + printed + "and then as\n" + print(*second.result.module);
+  const std::string styled = style::formatted(text);
+  if (Parsed(styled).tree() != out) return "formatted as\n" + styled + "which is\n" + Parsed(styled).tree();
+  if (style::formatted(styled) != styled) return "formatted as\n" + styled + "and then as\n" + style::formatted(styled);
   return out;
 }
 inline std::string message(const std::string& text) { return Parsed(text).message(); }
