@@ -82,6 +82,8 @@ class Terminal : public Editor {
       return pasted;
     }
     el_resize(edit_);
+    clear_resized();
+    const AtPrompt here;
     int count = 0;
     errno = 0;
     if (const std::string begun = keyboard_.take_pasted(); !begun.empty()) el_push(edit_, begun.c_str());
@@ -142,6 +144,13 @@ class Terminal : public Editor {
     }
     const std::optional<wchar_t> sign = t.keyboard_.next();
     if (paint) say(without_hint(line));
+    if (!sign && resized() && !interrupted()) {
+      clear_resized();
+      if (t.moves_) say("\r\x1b[J");
+      el_resize(e);
+      el_set(e, EL_REFRESH);
+      return next_sign(e, out);
+    }
     if (!sign) return interrupted() ? -1 : 0;
     *out = *sign;
     return 1;

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cwchar>
+#include <string_view>
+#include <utility>
 
 #include "interpreter/repl/signals.h"
 
@@ -26,11 +28,12 @@ bool wait_for_input() {
   sigemptyset(&stops);
   sigaddset(&stops, SIGINT);
   sigaddset(&stops, SIGTERM);
+  sigaddset(&stops, SIGWINCH);
   pthread_sigmask(SIG_BLOCK, &stops, &before);
   pollfd input{STDIN_FILENO, POLLIN, 0};
-  while (!interrupted() && ppoll(&input, 1, nullptr, &before) < 0 && errno == EINTR) {}
+  while (!interrupted() && !resized() && ppoll(&input, 1, nullptr, &before) < 0 && errno == EINTR) {}
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return !interrupted();
+  return !interrupted() && !resized();
 }
 
 // Lines that end in '\n', without tabs and other signs that a terminal takes for orders.

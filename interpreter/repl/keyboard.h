@@ -8,7 +8,7 @@ namespace shard::repl {
 
 class Keyboard {
  public:
-  // One sign; nothing at the end of input, and where a signal came (interrupted() tells).
+  // One sign; nothing at the end of input, and where a signal came (interrupted() and resized() tell).
   std::optional<wchar_t> next();
   bool waiting() const;  // something is there already
   // Called behind the beginning of a bracketed paste: takes it in, up to its end.

@@ -13,10 +13,13 @@ std::atomic<runtime::Stop*> listener{nullptr};
 
 volatile std::sig_atomic_t ending = 0;
 
+volatile std::sig_atomic_t at_prompt = 0;
+volatile std::sig_atomic_t other_size = 0;
+
 void on_signal(int signal) {
   runtime::Stop* stop = listener.load();
   // Asked twice: the script did not listen. Or nothing runs that would.
-  if (pending || (signal == SIGTERM && !stop)) _exit(128 + signal);
+  if (pending || (signal == SIGTERM && !stop && !at_prompt)) _exit(128 + signal);
   pending = 1;
   if (signal == SIGTERM) ending = 1;
   if (stop) stop->request();
@@ -31,6 +34,8 @@ void install_signals() {
   action.sa_flags = 0;  // no SA_RESTART: a waiting read ends, so that the prompt can be given up
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = [](int) { other_size = 1; };
+  sigaction(SIGWINCH, &action, nullptr);
   std::signal(SIGPIPE, SIG_DFL);  // some parents leave it ignored; the default ends the program without a word
 }
 
@@ -41,6 +46,12 @@ Listening::~Listening() {
   listener.store(before_);
   if (!before_) stop_.forget();  // it came when all was over
 }
+
+AtPrompt::AtPrompt() { at_prompt = 1; }
+AtPrompt::~AtPrompt() { at_prompt = 0; }
+
+bool resized() { return other_size != 0; }
+void clear_resized() { other_size = 0; }
 
 bool interrupted() { return pending != 0; }
 bool terminated() { return ending != 0; }

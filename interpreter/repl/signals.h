@@ -16,6 +16,16 @@ class Listening {  // while it lives, Ctrl-C stops what runs with this; one that
  private:
   runtime::Stop &stop_, *before_;
 };
+// While one lives a line is being read, and whoever reads it asks interrupted() and terminated(): SIGTERM lets the
+// terminal be set right first.
+struct AtPrompt {
+  AtPrompt();
+  ~AtPrompt();
+  AtPrompt(const AtPrompt&) = delete;
+};
+
+bool resized();  // the window, since clear_resized()
+void clear_resized();
 bool interrupted();  // Ctrl-C or SIGTERM since the last clear
 bool terminated();   // SIGTERM: the program is to end, with status 143
 void clear_interrupt();

@@ -342,6 +342,33 @@ def forty_columns_are_enough():
 
 
 @case
+def the_window_changes_while_an_entry_is_written():
+    s = Session(80)
+    s.keys('let long_name = [' + ', '.join(str(i) for i in range(10)))
+    s.wait('8, 9')
+    for columns in (40, 100, 60):
+        s.child.setwinsize(24, columns)
+        s.wait('shard> ')                                    # drawn anew
+        s.wait('8, 9')
+    s.keys('].len()\n')
+    s.prompt()
+    s.enter('long_name * 11', '110')
+    s.leave()
+
+
+@case
+def sigterm_sets_the_terminal_right():
+    s = Session()
+    s.keys('let half')
+    s.wait('half')
+    s.child.kill(signal.SIGTERM)
+    s.wait('\x1b[?2004l')
+    s.child.expect(pexpect.EOF)
+    s.child.close()
+    check(s.child.exitstatus == 143, f'status {s.child.exitstatus}')
+
+
+@case
 def errors_are_of_the_numbered_line():
     s = Session()
     s.enter('1 + 1', '2')

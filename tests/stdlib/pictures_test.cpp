@@ -195,6 +195,10 @@ TEST_CASE("progress shows what the script gives") {
             options) == "");
   CHECK_THAT(screen->told, Contains("0/3\n") && Contains("1/3") && Contains("loss 0.5  at here\n") && Contains("2/3") &&
                                Contains("loss 0.25") && Contains("loss 0.1667  at here$"));
+  screen->told.clear();
+  CHECK(run("import train\nlet r = train.loop(fn(s, x) = (s + x, {loss: s}), 0, [1, 2, 3])\nprint(r.state)", options) ==
+        "6\n");
+  CHECK_THAT(screen->told, Contains("0/3\n") && Contains("2/3") && Contains("loss 3$"));
   CHECK_THAT(error("for i in progress([1], show: fn() = [1]) { }", options), Contains("gives a record of numbers"));
   CHECK_THAT(error("for i in progress([1], show: 3) { }"), Contains("show: fn() = {loss: loss}"));
 }
