@@ -267,6 +267,11 @@ def ctrl_c_stops_a_script_with_130():
         check(p.returncode == 130 and 'interrupt' in err.lower(), f'status {p.returncode}: {err[:300]}')
 
 
+def processor_seconds(pid):
+    with open(f'/proc/{pid}/stat') as f: fields = f.read().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
 @case
 def ctrl_c_stops_long_operations_at_once_and_is_not_lost():
     for work in ('svd(normal(key(0), [1200, 1200]))', 'eigh(normal(key(0), [1500, 1500]))', 'normal(key(0), [30000000]).sort()', 'ones([6000, 6000]) @ ones([6000, 6000])',
@@ -276,13 +281,14 @@ def ctrl_c_stops_long_operations_at_once_and_is_not_lost():
         p.stdin.write(f'print("on")\nlet y = {work}\nprint("through")\nwhile true {{ }}\n')
         p.stdin.close()
         time.sleep(0.3 * SLOW)
-        asked = time.time()
+        before = processor_seconds(p.pid)
         p.send_signal(signal.SIGINT)
-        p.wait(timeout=60)
-        late, out, err = time.time() - asked, p.stdout.read(), p.stderr.read()
+        _, status, used = os.wait4(p.pid, 0)
+        p.returncode = os.waitstatus_to_exitcode(status)
+        late, out, err = used.ru_utime + used.ru_stime - before, p.stdout.read(), p.stderr.read()
         if os.environ.get('CLI_TELL'): print(f'{work}: {late:.3f} s after Ctrl-C', out.split())
         check(p.returncode == 130 and 'interrupted' in err, f'{work}: status {p.returncode}: {out} {err[:300]}')
-        check(late < 1.0 * SLOW, f'{work}: stopped after {late:.2f} s')   # 0.2 where nothing else runs
+        check(late < 0.4 * SLOW, f'{work}: stopped after {late:.2f} s of all processors together')   # so that it matters not what else runs
 
 
 @case
