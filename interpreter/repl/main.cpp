@@ -42,7 +42,8 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
     made->required(o.required);
   }
   if (!c.run) app->allow_extras();
-  app->add_option_function<std::string>("--color", shard::repl::set_color, "Colours of errors: always or never")
+  app->add_option_function<std::string>("--color", shard::repl::set_color,
+                                        "Colours of errors and pictures: always or never")
       ->check(CLI::IsMember({"always", "never"}));
   if (!c.settings) return;
   app->add_option("--devices", out.settings.devices, "How many devices are simulated")

@@ -24,19 +24,12 @@ class Window : public lang::Screen {
 
   void status(const std::string& line, bool last) override {
     std::fflush(stdout);
-    if (!is_terminal(STDERR_FILENO)) {  // a short run says nothing there
-      if (!last || told_) std::fprintf(stderr, "%s\n", line.c_str());
-      told_ = !last;
-      return;
-    }
+    const bool stays = last || !is_terminal(STDERR_FILENO);
     erase_status();
-    std::fprintf(stderr, "%s%s", line.c_str(), last ? "\n" : "");
+    std::fprintf(stderr, "%s%s", line.c_str(), stays ? "\n" : "");
     std::fflush(stderr);
-    status_columns = last ? 0 : window_width(STDERR_FILENO) - 1;
+    status_columns = stays ? 0 : window_width(STDERR_FILENO) - 1;
   }
-
- private:
-  bool told_ = false;
 };
 
 }  // namespace
@@ -46,9 +39,7 @@ bool is_terminal(int fd) { return isatty(fd) == 1; }
 int window_width(int fd) {
   winsize size{};
   if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<int>(size.ws_col, 20);
-  const char* said = std::getenv("COLUMNS");
-  const int columns = said ? std::atoi(said) : 0;
-  return columns >= 20 && columns <= 1000 ? columns : 80;
+  return 80;
 }
 
 void set_color(std::string_view when) { color_when = when; }

@@ -10,7 +10,7 @@
 namespace shard::repl {
 
 bool is_terminal(int fd);
-// Columns of the window; where there is none, those of $COLUMNS, or 80.
+// Columns of the window; 80 where there is none.
 int window_width(int fd);
 // `--color`: always, never, or empty: on terminals, unless NO_COLOR is set or the terminal is dumb.
 void set_color(std::string_view when);

@@ -102,8 +102,17 @@ def run_takes_code_and_words():
 def colours_can_be_asked_for():
     always, never = shard('--color=always', '-e', 'zeros('), shard('run', '--color', 'never', '-e', 'zeros(')
     check('\x1b[' in always.stderr and '\x1b[' not in never.stderr, 'colours', always)
+    picture = 'mesh m = (@d: 2)\nvisualize(shard zeros([4]) as P(@d))'
+    always, piped = shard('--color=always', '-e', picture), shard('-e', picture)
+    check('\x1b[' in always.stdout and '\x1b' not in piped.stdout and '0..2' in piped.stdout, 'pictures', always)
     p = shard('--color=sometimes', '-e', '1')
     check(p.returncode == 2, 'always or never', p)
+
+
+@case
+def progress_of_a_short_run_is_silent_in_a_pipe():
+    p = shard('-e', 'for i in progress(0..3, show: fn() = error("is not asked")) { print(i) }')
+    check(p.stdout == '0\n1\n2\n' and p.stderr == '', 'silent', p)
 
 
 @case

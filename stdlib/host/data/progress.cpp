@@ -29,6 +29,7 @@ class Progress : public lang::Loader {
     if (inner) inner->restart();
     at_ = 0;
     begun_ = told_ = first_ = clock::now();
+    drawn_ = false;
   }
   std::string describe() const override {
     return "progress of " + (inner ? inner->describe() : std::to_string(items.size()) + " items");
@@ -53,8 +54,10 @@ class Progress : public lang::Loader {
     if (in.context().types_only()) return;
     const double every = in.screen().status_every();
     const auto now = clock::now();
-    if (std::isinf(every) || (!last && seconds_of(now - told_) < every)) return;
+    constexpr double kSeldom = 1;  // lines that stay: a run that ended before the first says nothing
+    if (std::isinf(every) || (last ? every > kSeldom && !drawn_ : seconds_of(now - told_) < every)) return;
     told_ = now;
+    drawn_ = true;
     const ProgressState s{at_, length(), seconds_of(now - begun_), at_ > 1 ? seconds_of(now - first_) : 0, last};
     in.screen().status(progress_line(s, numbers(in), in.screen().status_width()), last);
   }
@@ -85,6 +88,7 @@ class Progress : public lang::Loader {
   }
 
   std::int64_t at_ = 0;
+  bool drawn_ = false;
   clock::time_point begun_ = clock::now(), told_ = begun_, first_ = begun_;  // first_: when the first turn was over
 };
 
