@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
+#include <utility>
 
 #include "interpreter/exec/lowering.h"
 #include "interpreter/transform/distinct.h"
@@ -106,8 +107,7 @@ Place Lowering::assemble(const Place& from, AxisSet distinct, const Strides& dev
   return *reshaped(out, shape);
 }
 
-Place Lowering::index_of_device(const Node& n) {
-  std::vector<AxisId> list = transform::axes_of(n, *mesh_, true);
+Place Lowering::index_of_device(const Node& n, const std::vector<AxisId>& list) {
   std::int64_t count = 1;
   for (AxisId a : list) count *= mesh_->size_of(a);
   DType dtype = type(n.outputs[0]).dtype;
@@ -121,7 +121,7 @@ Place Lowering::index_of_device(const Node& n) {
 }
 
 Place Lowering::permute_devices(const Node& n, const Place& p) {
-  std::vector<AxisId> list = transform::axes_of(n, *mesh_);
+  std::vector<AxisId> list = transform::axes_of(n, *around_.mesh_ref);
   AxisSet distinct = axes(n.outputs[0]);
   bool varies = false;
   for (AxisId a : list) varies |= p.distinct.has(a) || distinct.has(a);
@@ -172,16 +172,15 @@ Place Lowering::permute_devices(const Node& n, const Place& p) {
 
 void Lowering::emit_collective(const Node& n) {
   const ir::Collective& c = *n.op->comm;
-  const std::vector<AxisId> list = transform::axes_of(n, *mesh_, true);
+  const std::vector<AxisId> list = transform::axes_of(n, *around_.mesh_ref, true);
   for (AxisId a : list)
     if (around_.frozen.has(a) && c.communicates())
       throw std::logic_error("a collective in a region that runs block by block");
   const ir::Var out = n.outputs[0];
-  if (c.place) return put(out, index_of_device(n));
-  if (!c.communicates() && !c.split) return put(out, place(n.inputs[0]));
-  if (around_.measure) return put(out, held_apart(n, c));
+  if (!c.place && !c.communicates() && !c.split) return put(out, place(n.inputs[0]));
+  if (around_.measure && !c.place) return put(out, held_apart(n, c));
   Place got = communicated(n, c, list);
-  if (around_.exact) got = dense(got, got.distinct);
+  if (around_.exact && !c.place) got = dense(got, got.distinct);
   put(out, std::move(got));
 }
 
@@ -196,11 +195,26 @@ Place Lowering::held_apart(const Node& n, const ir::Collective& c) {
   return got;
 }
 
+// Where devices of other processes take part, their blocks come here, what is done with them is done as in one process,
+// and of the result this process goes on with its own.
 Place Lowering::communicated(const Node& n, const ir::Collective& c, const std::vector<AxisId>& list) {
-  Place p = place(n.inputs[0]);
+  Place p = c.place ? Place() : place(n.inputs[0]);
+  if (c.combine) p = combined(n, c, std::move(p), list);
+  if (c.combine && !c.split && !c.join) return p;
+  const AxisSet along = apart(list);
+  if (along.empty()) return c.place ? index_of_device(n, list) : moved(n, c, std::move(p), list);
+  const Mesh wide = widened(along, false);
+  if (c.join || c.pairs) p = brought(n, std::move(p), p.distinct & along, wide, false);
+  const Mesh* narrow = std::exchange(mesh_, &wide);
+  const Place before = c.join || c.pairs ? Place() : p;
+  Place got = c.place ? index_of_device(n, list) : moved(n, c, std::move(p), list);
+  mesh_ = narrow;
+  return own_of(std::move(got), before, along);
+}
+
+// What is left to do behind a sum: from device to device, split, joined.
+Place Lowering::moved(const Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list) {
   if (c.pairs) return permute_devices(n, p);
-  if (c.combine) p = reduce_devices(p, combining(c, p.dtype), list);
-  if (!c.split && !c.join) return p;
   const bool whole = ir::tiled(c, n.attrs);
   // What the devices were becomes a part of dimension `join`, the major one; they now see parts of dimension `split`.
   // After a sum these are views: it is as large as all its parts.

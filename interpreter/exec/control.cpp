@@ -104,12 +104,12 @@ void EffectCall::run(Run& r, void* const* in, void* const*, char*) const {
     auto a = std::make_shared<runtime::DeviceArray>(operands[i]);
     a->buffer = r.pool.allocate(static_cast<std::size_t>(bytes[i]));
     take(a->buffer->data(), in[i], bytes[i]);
-    arrays.push_back(std::move(a));
+    arrays.push_back(frozen.empty() ? runtime::whole(r.pool, std::move(a)) : std::move(a));
   }
   if (frozen.empty()) return r.hooks.effect(attrs, arrays, layouts, span);
   ir::Attrs here = attrs;
   ir::Ints at(mesh_axes, -1);
-  for (runtime::AxisId a : frozen.list()) at[a] = r.coordinates[a];
+  for (runtime::AxisId a : frozen.list()) at[a] = r.coordinates[a] + first[a];
   here.set("at", at);
   r.hooks.effect(here, arrays, layouts, span);
 }

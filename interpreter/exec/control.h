@@ -59,6 +59,7 @@ struct EffectCall : Control {
   std::vector<std::string> layouts;
   runtime::AxisSet frozen;
   std::size_t mesh_axes = 0;
+  std::vector<std::int64_t> first;  // by axis: where the devices of this process begin
   grammar::Span span;
   void run(Run& run, void* const* in, void* const* out, char* scratch) const override;
 };

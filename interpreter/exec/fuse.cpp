@@ -30,10 +30,12 @@ bool has_effect(const Node& n) {
 
 class Fusion {
  public:
-  Fusion(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh, bool with_sums)
+  Fusion(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh, bool with_sums,
+         AxisSet apart)
       : g_(g),
         distinct_(distinct),
         mesh_(mesh),
+        apart_(apart),
         producer_(g.types.size(), -1),
         users_(g.nodes.size()),
         is_result_(g.types.size(), false) {
@@ -176,7 +178,7 @@ class Fusion {
     if (!ir::sums_all(*sum.op) || sum.attrs.has("groups")) return;
     AxisSet axes;
     for (auto a : transform::axes_of(sum, *mesh_, true)) axes.add(a);
-    if ((axes & distinct_[at(n.outputs[0])]).empty()) return;
+    if ((axes & distinct_[at(n.outputs[0])]).empty() || !(axes & apart_).empty()) return;
     int home = group_[static_cast<std::size_t>(users[0])];
     merge(i, home);
     summed_[static_cast<std::size_t>(home)] = true;
@@ -193,6 +195,7 @@ class Fusion {
   const ir::Graph& g_;
   const std::vector<AxisSet>& distinct_;
   const runtime::Mesh* mesh_;
+  AxisSet apart_;
   std::vector<int> producer_;
   std::vector<std::vector<int>> users_;
   std::vector<bool> is_result_, summed_;
@@ -205,8 +208,8 @@ class Fusion {
 }  // namespace
 
 std::vector<Unit> units_of(const ir::Graph& g, const std::vector<AxisSet>& distinct, const runtime::Mesh* mesh,
-                           bool with_sums) {
-  return Fusion(g, distinct, mesh, with_sums).ordered();
+                           bool with_sums, AxisSet apart) {
+  return Fusion(g, distinct, mesh, with_sums, apart).ordered();
 }
 
 }  // namespace shard::exec

@@ -18,8 +18,9 @@ struct Unit {
 
 // In an order of execution; effects keep theirs. `with_sums`: a contraction and the sum of its terms over devices may
 // be one, in an order of their own (that of the contraction, its summed dimensions and the devices together); the same
-// for any number of threads, but not for any number of processes, as the order of runtime::reduce_blocks is.
+// for any number of threads, but not for any number of processes, as the order of runtime::reduce_blocks is. `apart`:
+// axes whose devices are in several processes, so that a sum over them is more than an instruction.
 std::vector<Unit> units_of(const ir::Graph& g, const std::vector<runtime::AxisSet>& distinct, const runtime::Mesh* mesh,
-                           bool with_sums = true);
+                           bool with_sums = true, runtime::AxisSet apart = {});
 
 }  // namespace shard::exec

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "interpreter/exec/lowering.h"
 #include "interpreter/transform/distinct.h"
@@ -31,8 +32,13 @@ struct GroupedMove {  // copies of one block each; offsets in bytes
 
 class GroupedCollective {
  public:
-  GroupedCollective(Lowering& lowering, const Node& n)
-      : l_(lowering), n_(n), c_(*n.op->comm), mesh_(*lowering.mesh_), list_(transform::axes_of(n, mesh_)) {
+  GroupedCollective(Lowering& lowering, const Node& n, Place operand)
+      : l_(lowering),
+        n_(n),
+        c_(*n.op->comm),
+        mesh_(*lowering.mesh_),
+        list_(transform::axes_of(n, mesh_)),
+        operand_(std::move(operand)) {
     for (AxisId a : list_)
       if (l_.around_.frozen.has(a)) throw std::logic_error("a collective in a region that runs block by block");
     if (!c_.combine && !c_.join) throw std::logic_error("groups are of reductions, gathers and exchanges");
@@ -43,14 +49,13 @@ class GroupedCollective {
     if (members_ < 1 || static_cast<std::int64_t>(order_.size()) != devices || devices % members_)
       throw runtime::RuntimeError("collective", "groups must name each of the " + std::to_string(devices) +
                                                     " positions once and be of one size");
-    rest_ = l_.place(n.inputs[0]).distinct;
+    rest_ = operand_.distinct;
     for (AxisId a : list_) rest_.remove(a);
     others_ = rest_.list();
   }
 
   void emit() {
-    const Place p = l_.place(n_.inputs[0]);
-    const Place t = side_by_side(p);
+    const Place t = side_by_side(operand_);
     hand_out(c_.combine ? combined(t) : t);
   }
 
@@ -150,12 +155,23 @@ class GroupedCollective {
   const ir::Collective& c_;
   const Mesh& mesh_;
   std::vector<AxisId> list_;
+  Place operand_;
   ir::Ints order_;  // positions along the axes, group after group
   std::int64_t members_ = 1;
   AxisSet rest_;  // further axes along which the operand differs
   std::vector<AxisId> others_;
 };
 
-void Lowering::emit_grouped(const Node& n) { GroupedCollective(*this, n).emit(); }
+void Lowering::emit_grouped(const Node& n) {
+  Place p = place(n.inputs[0]);
+  const AxisSet along = apart(transform::axes_of(n, *around_.mesh_ref));
+  if (along.empty()) return GroupedCollective(*this, n, std::move(p)).emit();
+  const Mesh wide = widened(along, false);
+  p = brought(n, std::move(p), p.distinct & along, wide, false);
+  const Mesh* narrow = std::exchange(mesh_, &wide);
+  GroupedCollective(*this, n, std::move(p)).emit();
+  mesh_ = narrow;
+  put(n.outputs[0], own_of(place(n.outputs[0]), {}, along));
+}
 
 }  // namespace shard::exec

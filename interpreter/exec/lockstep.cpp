@@ -119,11 +119,11 @@ AxisSet real(AxisSet axes, const Mesh* mesh) {
 }
 
 // Lowered, with results dense and distinct as the program says.
-void lower(Lowering& lowering, const Program& p, std::span<const ArrayInfo> args) {
-  const Mesh* mesh = p.mesh.get();
+// `mesh`: with the sizes here.
+void lower(Lowering& lowering, const Program& p, std::span<const ArrayInfo> args, const Mesh* mesh) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     const ir::Type& t = p.local.type(p.local.params[i]);
-    const AxisSet differs = real(args[i].distinct, mesh);
+    const AxisSet differs = real(args[i].distinct, p.mesh.get());
     Place place = dense_place(static_cast<int>(i), t.dtype, differs, t.shape, mesh);
     std::int64_t bytes = elements(differs, t.shape, mesh) * static_cast<std::int64_t>(runtime::size_of(t.dtype));
     lowering.bind(i, std::move(place), bytes);
@@ -143,8 +143,10 @@ class Lockstep final : public Target {
                                             std::span<const ArrayInfo> args) const override {
     auto out = std::make_shared<Compiled>(std::move(program), args, table_, pool_);
     const Program& p = out->program();
-    Lowering lowering(p.local, {table_, p.mesh.get(), p.mesh, pool_, {}, false, exact_}, p.distinct);
-    lower(lowering, p, args);
+    const runtime::MeshPart* part = p.mesh ? p.mesh->part.get() : nullptr;
+    const Mesh* mesh = part ? &part->here : p.mesh.get();
+    Lowering lowering(p.local, {table_, mesh, p.mesh, pool_, {}, false, exact_, part}, p.distinct);
+    lower(lowering, p, args, mesh);
     std::vector<ResultRef> refs = lowering.draft().results;
     Finished done = finish(std::move(lowering.draft()), nullptr, refs);
     out->plan = std::move(done.plan);
@@ -172,7 +174,7 @@ const MemoryUse& Measured::memory() const {
   if (memory_) return *memory_;
   const Program& p = partitioned();
   Lowering lowering(p.local, {table_, p.mesh.get(), p.mesh, pool, {}, true}, p.distinct);
-  lower(lowering, p, arguments_);
+  lower(lowering, p, arguments_, p.mesh.get());
   std::vector<ResultRef> refs = lowering.draft().results;
   auto one = [](const ArrayInfo& a) {
     return runtime::bytes_of(a.mesh ? runtime::local_shape(*a.mesh, a.type.shape, a.layout) : a.type.shape,

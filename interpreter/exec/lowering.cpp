@@ -56,7 +56,8 @@ void Lowering::bind(std::size_t i, Place place, std::int64_t whole) {
 }
 
 void Lowering::run() {
-  std::vector<Unit> units = units_of(g_, distinct_.of, mesh_, !around_.exact);
+  std::vector<Unit> units =
+      units_of(g_, distinct_.of, mesh_, !around_.exact, around_.part ? around_.part->apart : AxisSet());
   std::vector<const Unit*> unit_of(g_.types.size(), nullptr);  // none: a parameter
   for (const Unit& u : units)
     for (int i : u.nodes)
@@ -387,7 +388,7 @@ void Lowering::finish_results(const std::vector<AxisSet>& distinct, const Donors
     AxisSet axes = distinct[i];
     if (mesh_)
       for (AxisId a : distinct[i].list())
-        if (mesh_->size_of(a) == 1) axes.remove(a);
+        if (around_.mesh_ref->size_of(a) == 1) axes.remove(a);
     std::optional<std::size_t> shared;
     for (std::size_t j = i; j-- > 0;)
       if (made[j].storage == p.storage) shared = j;

@@ -12,6 +12,7 @@
 #include "interpreter/exec/fuse.h"
 #include "interpreter/ir/table.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/mesh/part.h"
 
 namespace shard::exec {
 
@@ -26,6 +27,8 @@ struct LoweringContext {  // the same for a graph and its regions
   // What is done to one device's block hangs on that alone, not on what else this process holds: kernels take the
   // blocks one after another, dense; every sum over devices is in the order of runtime::reduce_blocks.
   bool exact = false;
+  // What of the mesh is in this process, where that is not all; `mesh` then has the sizes here. `mesh_ref` is whole.
+  const runtime::MeshPart* part = nullptr;
 };
 
 // How a parameter comes: relative to the pointer in its slot.
@@ -127,12 +130,19 @@ class Lowering {
   void emit_collective(const ir::Node& n);
   Place held_apart(const ir::Node& n, const ir::Collective& c);
   Place communicated(const ir::Node& n, const ir::Collective& c, const std::vector<AxisId>& list);
+  Place moved(const ir::Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list);
   Place reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over);
   Place scaled(const Place& p, std::int64_t by);
   Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);
   Place permute_devices(const ir::Node& n, const Place& p);
-  Place index_of_device(const ir::Node& n);
+  Place index_of_device(const ir::Node& n, const std::vector<AxisId>& list);
   void emit_grouped(const ir::Node& n);  // groups.cpp
+  // processes.cpp: what devices of other processes take part in
+  AxisSet apart(const std::vector<AxisId>& list) const;  // those of the axes that lie in several processes
+  Mesh widened(AxisSet along, bool one_each) const;
+  Place brought(const ir::Node& n, Place p, AxisSet along, const Mesh& wide, bool one_each);
+  Place combined(const ir::Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list);
+  Place own_of(Place got, const Place& before, AxisSet along) const;
   // regions.cpp
   // A new storage [outer..., length, inner..., row...]: a place of distinct axes outer | inner, shape [length, row...].
   Place arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row);

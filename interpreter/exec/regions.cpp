@@ -286,6 +286,7 @@ void Lowering::emit_effect(const Node& n) {
   e->attrs = n.attrs;
   e->frozen = around_.frozen;
   e->mesh_axes = mesh_ ? mesh_->axes.size() : 0;
+  e->first = around_.part ? around_.part->first : std::vector<std::int64_t>(e->mesh_axes, 0);
   e->span = n.span;
   if (const ir::AttrValue* v = n.attrs.find("layouts"))
     if (auto* texts = std::get_if<std::vector<std::string>>(v)) e->layouts = *texts;

@@ -55,5 +55,6 @@ Command help_command();
 Command explain_command();
 Command convert_command();
 Command fmt_command();
+Command launch_command();
 
 }  // namespace shard::repl

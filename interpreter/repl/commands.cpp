@@ -13,7 +13,7 @@ std::span<const Command> commands() {
       help_command(),
       explain_command(),
       convert_command(),
-      {"launch", "Comes with a later version", {}},
+      launch_command(),
       {"lsp", "Comes with a later version", {}},
   };
   return kCommands;

@@ -72,6 +72,7 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
   options.exact = settings.exact;
   options.set = settings.set;
   options.args = settings.args;
+  options.processes = joined_processes(settings.devices);
   if (!options.output) options.output = write_out;
   if (!options.screen) options.screen = terminal_screen();
   return std::make_unique<embed::Machine>(std::move(options));

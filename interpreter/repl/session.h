@@ -23,6 +23,8 @@ struct Settings {
 
 // The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
 bool read_script(const std::string& path, std::string& text);
+// Of a process that `shard launch` started, it has joined the others. (join.cpp)
+std::shared_ptr<runtime::Processes> joined_processes(int devices);
 std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {});
 // What people read of an error: as wide as the terminal.
 std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& sources);

@@ -18,6 +18,10 @@
 #include "interpreter/trace/tensor.h"
 #include "runtime/array/buffer.h"
 
+namespace shard::runtime {
+class Processes;
+}
+
 namespace shard::trace {
 
 // The dimension that a transform maps over while a frame is open: the name that collectives call it by, and an
@@ -103,7 +107,10 @@ class Context {
   // ---- surroundings
   const ir::OpTable& table() const { return table_; }
   runtime::Pool& pool() { return pool_; }
-  int devices() const { return devices_; }
+  int devices() const { return devices_; }  // of all processes
+  // That run the same script; null where there is one.
+  const std::shared_ptr<runtime::Processes>& processes() const { return processes_; }
+  void set_processes(std::shared_ptr<runtime::Processes> processes) { processes_ = std::move(processes); }
   const runtime::MeshRef& mesh() const { return mesh_; }  // the current mesh; null where none was declared
   void set_mesh(runtime::MeshRef mesh) { mesh_ = std::move(mesh); }
   grammar::Span span() const { return span_; }
@@ -115,6 +122,7 @@ class Context {
   const ir::OpTable& table_;
   runtime::Pool& pool_;
   int devices_;
+  std::shared_ptr<runtime::Processes> processes_;
   FrameRef frame_;
   runtime::MeshRef mesh_;
   grammar::Span span_;

@@ -5,6 +5,7 @@
 
 #include "runtime/array/half.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/mesh/part.h"
 
 namespace shard::runtime {
 namespace {
@@ -48,7 +49,8 @@ Shape DeviceArray::local() const { return type.mesh ? local_shape(*type.mesh, ty
 
 Shape DeviceArray::physical() const {
   Shape out;
-  for (const AxisId a : distinct.list()) out.push_back(type.mesh->size_of(a));
+  for (const AxisId a : distinct.list())
+    out.push_back(type.mesh->part ? type.mesh->part->here.size_of(a) : type.mesh->size_of(a));
   const Shape block = local();
   out.insert(out.end(), block.begin(), block.end());
   return out;
@@ -75,6 +77,24 @@ ArrayRef here(Pool& pool, const ArrayRef& a) {
   return out;
 }
 
+ArrayRef whole(Pool& pool, const ArrayRef& array) {
+  const Mesh* mesh = array->type.mesh.get();
+  const AxisSet along = mesh && mesh->part ? array->distinct & mesh->part->apart : AxisSet();
+  if (along.empty()) return array;
+  const ArrayRef a = here(pool, array);
+  const std::int64_t block = checked_bytes(a->local(), size_of(a->type.dtype));
+  const GatherBlocks gather(*mesh, a->distinct.list(), along, block);
+  auto all = std::make_shared<Mesh>(*mesh);
+  all->part = nullptr;
+  auto out = std::make_shared<DeviceArray>(*a);
+  out->type.mesh = std::move(all);
+  out->buffer = pool.allocate(static_cast<std::size_t>(gather.all_bytes()));
+  const BufferRef scratch = pool.allocate(static_cast<std::size_t>(gather.scratch_bytes()));
+  const std::string what = "all blocks of " + to_string(Type::of(a->type.dtype, a->type.shape));
+  gather.run({what}, a->buffer->data(), out->buffer->data(), static_cast<char*>(scratch->data()));
+  return out;
+}
+
 ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool weak) {
   auto out = new_block(pool, dtype, std::move(shape), weak);
   if (out->buffer->bytes() > 0) std::memcpy(out->buffer->data(), data, out->buffer->bytes());
@@ -82,7 +102,7 @@ ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool 
 }
 
 ArrayRef to_host(Pool& pool, const ArrayRef& array) {
-  const ArrayRef a = here(pool, array);
+  const ArrayRef a = whole(pool, here(pool, array));
   if (a->distinct.empty()) return a;
   int pending = 0;
   const View blocks = global_order(*a, pending);
@@ -119,7 +139,7 @@ View global_view(const DeviceArray& a) {
 }
 
 ArrayRef block_of(Pool& pool, const ArrayRef& array, std::int64_t position) {
-  const ArrayRef a = here(pool, array);
+  const ArrayRef a = whole(pool, here(pool, array));
   const Shape local = a->local();
   auto out = new_block(pool, a->type.dtype, local, a->type.weak);
   std::int64_t block = 0;

@@ -35,7 +35,7 @@ struct DeviceArray {
   std::shared_ptr<const Elsewhere> elsewhere;
   bool has_elements() const { return buffer || elsewhere; }
   Shape local() const;     // shape of one block
-  Shape physical() const;  // [distinct axes..., local...]
+  Shape physical() const;  // [distinct axes..., local...]; of several processes the blocks of this one
   View view() const;       // over the physical shape, contiguous
 };
 using ArrayRef = std::shared_ptr<const DeviceArray>;
@@ -44,6 +44,8 @@ using ArrayRef = std::shared_ptr<const DeviceArray>;
 std::shared_ptr<DeviceArray> new_block(Pool& pool, DType dtype, Shape shape, bool weak = false);
 // The array with its blocks in this process: `a` itself where they are.
 ArrayRef here(Pool& pool, const ArrayRef& a);
+// With the blocks of all processes, which come here: all that have it call this. `a` itself where nothing is missing.
+ArrayRef whole(Pool& pool, const ArrayRef& a);
 // A new single-block array (never laid out) from host data in row-major order.
 ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool weak = false);
 // The whole value in row-major order on the host, as one block (pending sums are added up). Returns `a` itself where it
@@ -51,7 +53,7 @@ ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool 
 ArrayRef to_host(Pool& pool, const ArrayRef& a);
 // A view of the whole value on the blocks where they lie: for each dimension the axes that split it, major to minor,
 // then the size within a block, so that the view's elements in row-major order are the value's. Of an array without
-// pending sums.
+// pending sums, whole.
 View global_view(const DeviceArray& a);
 // The value whose terms lie along the first `pending` dimensions: their sum (maximum, minimum; of truth values: or).
 void join_terms(Pending kind, const View& terms, int pending, const View& to);

@@ -55,16 +55,19 @@ struct MeshAxis {
   bool operator==(const MeshAxis&) const = default;
 };
 
+struct MeshPart;  // part.h
+
 struct Mesh {
-  std::vector<MeshAxis> axes;  // first axis slowest
-  std::vector<int> devices;    // row-major over the axes; ids of the engine's devices
+  std::vector<MeshAxis> axes;                      // first axis slowest
+  std::vector<int> devices;                        // row-major over the axes; ids of the engine's devices
+  std::shared_ptr<const MeshPart> part = nullptr;  // what of it is in this process; null: all
   std::int64_t size() const { return static_cast<std::int64_t>(devices.size()); }
   std::optional<AxisId> find(std::string_view axis) const;
   std::int64_t size_of(AxisId a) const { return axes[a].size; }
   std::int64_t size_of(AxisSet s) const;
   AxisSet all() const;
   AxisSet of_kind(AxisKind k) const;
-  bool operator==(const Mesh&) const = default;
+  bool operator==(const Mesh& o) const { return axes == o.axes && devices == o.devices; }
 };
 using MeshRef = std::shared_ptr<const Mesh>;  // null: an array that was never laid out
 inline bool same_mesh(const MeshRef& a, const MeshRef& b) { return a == b || (a && b && *a == *b); }

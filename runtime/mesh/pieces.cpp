@@ -9,7 +9,7 @@ namespace shard::runtime {
 Pieces::Pieces(Pool& pool, ArrayRef array, std::size_t bytes) : array_(std::move(array)) {
   if (!array_->layout.unreduced.empty()) array_ = to_host(pool, array_);
   far_ = !array_->buffer && array_->elsewhere && array_->elsewhere->in_parts() && !array_->type.shape.empty();
-  if (!far_) array_ = here(pool, array_);
+  if (!far_) array_ = whole(pool, here(pool, array_));
   view_ = far_ ? array_->view() : global_view(*array_);
   item_ = size_of(view_.dtype);
   left_ = numel(view_.shape);

@@ -39,6 +39,7 @@ struct Options {
   // `test` blocks: told the block and a function that runs it in a scope of its own (it throws the block's
   // error). Absent: skipped.
   std::function<void(const grammar::TestStmt& test, grammar::Span span, const std::function<void()>& body)> test;
+  std::shared_ptr<runtime::Processes> processes;      // that run the same script, this one among them; null: one
   std::vector<std::string> args;                      // the words behind `--`, as the script sees them
   std::function<void(const CompiledCall&)> compiled;  // told of every call that a jit or manual function compiles
 };

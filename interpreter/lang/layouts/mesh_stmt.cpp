@@ -4,6 +4,7 @@
 #include <set>
 
 #include "interpreter/lang/eval/impl.h"
+#include "runtime/mesh/part.h"
 
 namespace shard::lang {
 
@@ -68,6 +69,7 @@ void exec_mesh(Impl& m, const MeshStmt& s, Span span) {
            {"make an axis smaller, or run with --devices " + std::to_string(product)});
   devices.resize(static_cast<std::size_t>(product));
   mesh->devices = std::move(devices);
+  mesh->part = runtime::part_of(*mesh, m.ctx.processes(), m.ctx.devices());
   m.ctx.set_mesh(mesh);
   m.declare(m.slot(s.id), Value(std::shared_ptr<const MeshValue>(std::make_shared<MeshValue>(MeshValue{mesh}))), false);
 }

@@ -1,6 +1,7 @@
 // Where values lie: typeof, sharding, shards, device_get, and the devices there are. One process in this version.
 #include "interpreter/lang/staging/stand_ins.h"
 #include "interpreter/lang/values/format.h"
+#include "runtime/channel/processes.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -73,7 +74,7 @@ runtime::ArrayRef concrete(Interpreter& in, const Value& v, grammar::Span span, 
 }
 
 Value shards(Interpreter& in, BoundArgs& a) {
-  const runtime::ArrayRef x = concrete(in, a[0], a.args[0].span, "shards");
+  const runtime::ArrayRef x = runtime::whole(in.context().pool(), concrete(in, a[0], a.args[0].span, "shards"));
   const std::int64_t n = x->type.mesh ? x->type.mesh->size() : 1;
   std::vector<Value> out;
   for (std::int64_t p = 0; p < n; ++p) {
@@ -106,6 +107,14 @@ Value device_get(Interpreter& in, BoundArgs& a) {
 Value devices(Interpreter& in, BoundArgs&) {
   std::vector<Value> out;
   for (int i = 0; i < in.context().devices(); ++i) out.emplace_back(lang::Device{i});
+  return Value::list(std::move(out));
+}
+
+Value local_devices(Interpreter& in, BoundArgs&) {
+  const auto& processes = in.context().processes();
+  const int each = in.context().devices() / (processes ? processes->count() : 1);
+  std::vector<Value> out;
+  for (int i = 0; i < each; ++i) out.emplace_back(lang::Device{(processes ? processes->index() : 0) * each + i});
   return Value::list(std::move(out));
 }
 
@@ -151,10 +160,11 @@ void register_layout(Interpreter& in) {
   in.define({"device_get", "device_get(x)", "The whole array (or tree of arrays) as one block without a layout.",
              device_get});
   in.define({"devices", "devices()", "The devices there are.", devices});
-  in.define({"local_devices", "local_devices()", "The devices of this process.", devices});
+  in.define({"local_devices", "local_devices()", "The devices of this process.", local_devices});
   number("device_count", "How many devices there are.", in.context().devices());
-  number("process_index", "Which process this is, from 0.", 0);
-  number("process_count", "How many processes run the program.", 1);
+  const auto& processes = in.context().processes();
+  number("process_index", "Which process this is, from 0.", processes ? processes->index() : 0);
+  number("process_count", "How many processes run the program.", processes ? processes->count() : 1);
 }
 
 }  // namespace shard::stdlib

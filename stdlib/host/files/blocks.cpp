@@ -132,7 +132,7 @@ void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, 
 }
 
 runtime::ArrayRef array_to_write(lang::Interpreter& in, const lang::Value& v) {
-  return in.context().concrete(v.tensor(), "save");
+  return runtime::whole(in.context().pool(), in.context().concrete(v.tensor(), "save"));
 }
 
 runtime::ArrayRef only_array(lang::Interpreter& in, const lang::Value& v, std::string_view file) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/kernels/kernels.h"
+#include "runtime/mesh/part.h"
 
 namespace shard::stdlib {
 
@@ -32,22 +33,26 @@ std::vector<DeviceBlock> device_blocks(const DeviceArray& a) {
   Shape grid;
   for (std::size_t d = 0; d < local.size(); ++d)
     grid.push_back(a.type.mesh ? runtime::parts(*a.type.mesh, a.layout.dims[d]) : 1);
+  const runtime::MeshPart* part = a.type.mesh ? a.type.mesh->part.get() : nullptr;
   std::vector<DeviceBlock> out;
   Shape at(local.size(), 0);
   for (std::int64_t left = runtime::numel(grid); left > 0; --left) {
     std::int64_t offset = 0;
+    bool here = true;
     for (std::size_t d = 0; d < at.size(); ++d) {
       block.origin[d] = at[d] * local[d];
-      std::int64_t part = at[d];  // its axes, the last one fastest
+      std::int64_t rest = at[d];  // its axes, the last one fastest
       for (auto axis = a.layout.dims[d].axes.rbegin(); axis != a.layout.dims[d].axes.rend(); ++axis) {
-        offset += part % a.type.mesh->size_of(*axis) * stride_of(*axis);
-        part /= a.type.mesh->size_of(*axis);
+        const std::int64_t place = rest % a.type.mesh->size_of(*axis) - (part ? part->first[*axis] : 0);
+        here = here && place >= 0 && (!part || place < part->here.size_of(*axis));
+        offset += place * stride_of(*axis);
+        rest /= a.type.mesh->size_of(*axis);
       }
     }
     block.terms.data =
         all.data ? static_cast<char*>(all.data) + offset * static_cast<std::int64_t>(runtime::size_of(all.dtype))
                  : nullptr;
-    out.push_back(block);
+    if (here) out.push_back(block);
     for (std::size_t d = at.size(); d-- > 0 && ++at[d] == grid[d];) at[d] = 0;
   }
   return out;

@@ -12,7 +12,7 @@ struct DeviceBlock {
   runtime::View terms;  // the block; in front `pending` dimensions of terms that are summed (maximum, minimum)
   int pending = 0;
 };
-// The distinct blocks that split the array, in row-major order of their places.
+// The distinct blocks that split the array, in row-major order of their places; of several processes those of this one.
 std::vector<DeviceBlock> device_blocks(const runtime::DeviceArray& a);
 
 // Where an array shall lie. Without a mesh: one block.

@@ -12,6 +12,7 @@
 #include <future>
 
 #include "interpreter/lang/values/native.h"
+#include "runtime/channel/processes.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/source.h"
 #include "stdlib/host/host.h"
@@ -86,16 +87,18 @@ class CheckpointStore {
     check_may_write(in, path, span);
     for (const std::string& file : files_of_folder(path)) check_may_write(in, file, span);
     try {
+      Snapshot what = snapshot_of(in, tree);  // of several processes all blocks come to each; the first one writes
+      if (const auto& processes = in.context().processes(); processes && processes->index() > 0) return true;
       if (mkdir(kept_.folder.c_str(), 0777) != 0 && errno != EEXIST) refuse_file(std::strerror(errno));
       if (!cleaned_) remove_unfinished(kept_.folder);
       cleaned_ = true;
       step_ = step, saved_at_ = span;
-      writing_ = std::async(std::launch::async, [&pool = in.context().pool(), kept = kept_, path, step,
-                                                 what = snapshot_of(in, tree)]() mutable {
-        write_folder(pool, path, what);
-        what = {};  // arrays may be donated again
-        remove_old(kept, step);
-      });
+      writing_ = std::async(std::launch::async,
+                            [&pool = in.context().pool(), kept = kept_, path, step, what = std::move(what)]() mutable {
+                              write_folder(pool, path, what);
+                              what = {};  // arrays may be donated again
+                              remove_old(kept, step);
+                            });
     } catch (const runtime::RuntimeError& e) {
       in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(kept_.folder));
     }
@@ -148,6 +151,7 @@ class CheckpointStore {
   template <class F>
   std::vector<std::string> newest_good(Interpreter& in, grammar::Span span, F f) {
     wait(in, span, false);
+    if (const auto& processes = in.context().processes()) processes->meet({"reading checkpoints"});
     check_may_read(in, kept_.folder, span);
     const MayRead may_read = [&](const std::string& file) { check_may_read(in, file, span); };
     std::vector<std::string> bad;

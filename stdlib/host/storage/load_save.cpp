@@ -1,6 +1,7 @@
 // load and save: trees of arrays to files and folders and back. What a file is, its content says, for text its ending;
 // the table of formats knows (files/format.h). A folder is a checkpoint (folder_writer.h).
 #include "interpreter/lang/values/format.h"
+#include "runtime/channel/processes.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/host.h"
@@ -80,15 +81,19 @@ std::string endings_text() {
 
 void write_tree(Interpreter& in, const std::string& path, const Value& tree, grammar::Span span) {
   check_may_write(in, path, span);
+  const auto& processes = in.context().processes();
+  const bool writes = !processes || processes->index() == 0;
   try {
     if (is_folder(path)) {
       for (const std::string& file : files_of_folder(path)) check_may_write(in, file, span);
-      write_folder(in.context().pool(), path, snapshot_of(in, tree));
-      return;
+      const Snapshot what = snapshot_of(in, tree);
+      if (writes) write_folder(in.context().pool(), path, what);
+    } else {  // every process, each beside: formats bring arrays together as they write them
+      const std::unique_ptr<Sink> file = open_sink(path, lower(path).ends_with(".gz"));
+      format_to_write(path).writes(in, tree, *file);
+      if (writes) file->finish();
     }
-    const std::unique_ptr<Sink> file = open_sink(path, lower(path).ends_with(".gz"));
-    format_to_write(path).writes(in, tree, *file);
-    file->finish();
+    if (processes) processes->meet({"save"});  // whoever goes on finds it
   } catch (const runtime::RuntimeError& e) {
     in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(without_slashes(path)));
   }

@@ -1,0 +1,63 @@
+// Messages between the processes of one job. A Channel carries bytes and knows nothing of arrays: every transport is
+// one, and what processes do together (processes.h) is written once above it. Errors are values: who calls decides what
+// they mean.
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shard::runtime {
+
+struct ChannelError {
+  enum class Kind : unsigned char {
+    Ended,   // the other side has gone
+    Late,    // it did not come in time
+    Broken,  // the system says what is wrong
+  };
+  Kind kind;
+  int peer;  // whose link it was
+  std::string why;
+};
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+struct Outgoing {
+  int to;
+  const void* data;
+  std::size_t bytes;
+};
+struct Incoming {
+  int from;
+  void* data;
+  std::size_t bytes;
+};
+
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  virtual int index() const = 0;  // of this process among
+  virtual int count() const = 0;
+  // All of it at once, in both directions: two processes that send each other more than the system holds do not wait
+  // for each other. Returns when everything has gone and come, or with what went wrong first; then the channel is
+  // closed, since nobody knows what part of a message is still under way. At most one outgoing and one incoming message
+  // a peer; none to itself.
+  virtual std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in,
+                                               Deadline deadline) = 0;
+  virtual void close() = 0;  // the others learn that this process has gone
+
+  std::optional<ChannelError> send(const Outgoing& message, Deadline deadline) {
+    return exchange({&message, 1}, {}, deadline);
+  }
+  std::optional<ChannelError> receive(const Incoming& message, Deadline deadline) {
+    return exchange({}, {&message, 1}, deadline);
+  }
+};
+
+// Over connected Unix sockets, one for each other process; it owns them. `sockets[index]` is not looked at.
+std::unique_ptr<Channel> socket_channel(int index, const std::vector<int>& sockets);
+
+}  // namespace shard::runtime

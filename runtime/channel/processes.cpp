@@ -1,0 +1,113 @@
+#include "runtime/channel/processes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "runtime/array/shape.h"
+
+namespace shard::runtime {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x31647261'68732001;  // of this version of the protocol
+
+std::string at_line(std::uint32_t line) { return line > 0 ? " in line " + std::to_string(line) : ""; }
+
+}  // namespace
+
+struct Processes::Announced {
+  std::uint64_t magic = kMagic;
+  std::uint64_t number = 0;  // how often these two have met before
+  std::uint64_t bytes = 0;
+  std::uint32_t line = 0;
+  char what[100] = {};  // ends in 0
+  std::string text() const { return "`" + std::string(what, strnlen(what, sizeof what)) + "`" + at_line(line); }
+};
+
+Processes::Processes(std::unique_ptr<Channel> channel, std::chrono::milliseconds limit)
+    : channel_(std::move(channel)), limit_(limit), met_(static_cast<std::size_t>(channel_->count()), 0) {}
+
+Processes::Announced Processes::announced(const Meeting& meeting, int peer, std::size_t bytes) const {
+  static_assert(std::is_trivially_copyable_v<Announced> && sizeof(Announced) == 128);
+  Announced a;
+  a.number = met_[static_cast<std::size_t>(peer)];
+  a.bytes = bytes;
+  a.line = meeting.line;
+  meeting.what.copy(a.what, sizeof a.what - 1);
+  return a;
+}
+
+void Processes::fail(const Meeting& meeting, const ChannelError& error) {
+  channel_->close();
+  const std::string here = "`" + std::string(meeting.what) + "`" + at_line(meeting.line),
+                    who = "process " + std::to_string(error.peer);
+  switch (error.kind) {
+    case ChannelError::Kind::Ended:
+      throw RuntimeError("process",
+                         who + " has ended, and process " + std::to_string(index()) + " waits for it at " + here);
+    case ChannelError::Kind::Late:
+      throw RuntimeError("process", who + " did not come to " + here + " within " +
+                                        std::to_string(limit_.count() / 1000) + " s: it stands, or is busy elsewhere");
+    case ChannelError::Kind::Broken: break;
+  }
+  throw RuntimeError("process", "the link to " + who + " broke at " + here + ": " + error.why);
+}
+
+void Processes::compare(const Announced& mine, const Announced& theirs, int peer) {
+  const std::string who = "process " + std::to_string(peer);
+  std::string why;
+  if (theirs.magic != kMagic)
+    why = who + " speaks another version of the protocol, or is none of Shard's";
+  else if (std::memcmp(mine.what, theirs.what, sizeof mine.what) != 0 || mine.line != theirs.line ||
+           mine.number != theirs.number)
+    why = "the processes do different things: process " + std::to_string(index()) + " is at " + mine.text() + ", " +
+          who + " at " + theirs.text();
+  else if (mine.bytes != theirs.bytes)
+    why = "the processes bring different sizes to " + mine.text() + ": process " + std::to_string(index()) + " " +
+          std::to_string(mine.bytes) + " bytes, " + who + " " + std::to_string(theirs.bytes);
+  if (why.empty()) return;
+  channel_->close();
+  throw RuntimeError("process", why);
+}
+
+void Processes::gather(const Meeting& asked, std::span<const int> members, const void* mine, std::size_t bytes,
+                       void* all) {
+  const Meeting meeting{asked.what, asked.line == 0 && line_ ? line_() : asked.line};
+  const Deadline deadline = std::chrono::steady_clock::now() + limit_;
+  const std::size_t count = members.size();
+  std::vector<Announced> said(count), heard(count);
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (members[i] == index()) continue;
+    said[i] = announced(meeting, members[i], bytes);
+    out.push_back({members[i], &said[i], sizeof(Announced)});
+    in.push_back({members[i], &heard[i], sizeof(Announced)});
+  }
+  if (const auto error = channel_->exchange(out, in, deadline)) fail(meeting, *error);
+  for (std::size_t i = 0; i < count; ++i)
+    if (members[i] != index()) compare(said[i], heard[i], members[i]);
+  out.clear(), in.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    char* to = static_cast<char*>(all) + i * bytes;
+    if (members[i] == index()) {
+      if (bytes > 0) std::memcpy(to, mine, bytes);
+      continue;
+    }
+    ++met_[static_cast<std::size_t>(members[i])];
+    if (bytes == 0) continue;
+    out.push_back({members[i], mine, bytes});
+    in.push_back({members[i], to, bytes});
+  }
+  if (out.empty()) return;
+  if (const auto error = channel_->exchange(out, in, std::chrono::steady_clock::now() + limit_)) fail(meeting, *error);
+}
+
+void Processes::meet(const Meeting& meeting) {
+  std::vector<int> everybody;
+  for (int i = 0; i < count(); ++i) everybody.push_back(i);
+  gather(meeting, everybody, nullptr, 0, nullptr);
+}
+
+}  // namespace shard::runtime

@@ -1,0 +1,46 @@
+// What the processes of a job do together, over any channel. Before data moves, each side says what it is about to do;
+// where two of them mean different things, or one does not come, that is an error of code "process" on both, which
+// names the processes and the lines where they stand.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "runtime/channel/channel.h"
+
+namespace shard::runtime {
+
+// What this process is about to do: "psum f32[4]". `line`: of the script, 0 where it is not known here.
+struct Meeting {
+  std::string_view what;
+  std::uint32_t line = 0;
+};
+
+class Processes {
+ public:
+  // `limit`: how long one that does not come is waited for.
+  Processes(std::unique_ptr<Channel> channel, std::chrono::milliseconds limit);
+  int index() const { return channel_->index(); }
+  int count() const { return channel_->count(); }
+  // Tells where the script stands, for meetings that do not say it.
+  void set_line(std::function<std::uint32_t()> line) { line_ = std::move(line); }
+
+  // Each of `members` (ascending, this process among them) brings `bytes`; `all` gets everybody's, in their order.
+  // Members call it in the same order. Throws RuntimeError("process").
+  void gather(const Meeting& meeting, std::span<const int> members, const void* mine, std::size_t bytes, void* all);
+  void meet(const Meeting& meeting);  // returns once all processes are there
+
+ private:
+  struct Announced;  // the message before the data
+  Announced announced(const Meeting& meeting, int peer, std::size_t bytes) const;
+  void compare(const Announced& mine, const Announced& theirs, int peer);
+  [[noreturn]] void fail(const Meeting& meeting, const ChannelError& error);
+
+  std::unique_ptr<Channel> channel_;
+  std::chrono::milliseconds limit_;
+  std::function<std::uint32_t()> line_;
+  std::vector<std::uint64_t> met_;  // how often, by process
+};
+
+}  // namespace shard::runtime

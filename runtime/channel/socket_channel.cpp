@@ -1,0 +1,90 @@
+// The transport of one machine: a Unix socket between every two processes, driven by Boost.Asio while an exchange runs.
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <utility>
+
+#include "runtime/channel/channel.h"
+
+namespace shard::runtime {
+namespace {
+
+namespace asio = boost::asio;
+
+class SocketChannel final : public Channel {
+ public:
+  SocketChannel(int index, const std::vector<int>& sockets) : index_(index) {
+    for (std::size_t peer = 0; peer < sockets.size(); ++peer) {
+      sockets_.emplace_back(io_);
+      if (static_cast<int>(peer) == index) continue;
+      boost::system::error_code failed;
+      sockets_.back().assign(asio::local::stream_protocol(), sockets[peer], failed);
+    }
+  }
+
+  int index() const override { return index_; }
+  int count() const override { return static_cast<int>(sockets_.size()); }
+
+  std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in,
+                                       Deadline deadline) override {
+    for (const Outgoing& m : out)
+      if (!open_to(m.to)) return ChannelError{ChannelError::Kind::Ended, m.to, "the channel is closed"};
+    for (const Incoming& m : in)
+      if (!open_to(m.from)) return ChannelError{ChannelError::Kind::Ended, m.from, "the channel is closed"};
+    std::size_t left = out.size() + in.size();
+    std::optional<ChannelError> error;
+    std::vector<char> waits(sockets_.size(), 0);
+    const auto done = [&](int peer) {
+      return [&, peer](const boost::system::error_code& failed, std::size_t) {
+        --left;
+        if (!failed) {
+          --waits[static_cast<std::size_t>(peer)];
+        } else if (!error) {
+          const bool gone = failed == asio::error::eof || failed == asio::error::broken_pipe ||
+                            failed == asio::error::connection_reset;
+          error = {gone ? ChannelError::Kind::Ended : ChannelError::Kind::Broken, peer, failed.message()};
+        }
+      };
+    };
+    for (const Outgoing& m : out) {
+      ++waits[static_cast<std::size_t>(m.to)];
+      asio::async_write(socket(m.to), asio::buffer(m.data, m.bytes), done(m.to));
+    }
+    for (const Incoming& m : in) {
+      ++waits[static_cast<std::size_t>(m.from)];
+      asio::async_read(socket(m.from), asio::buffer(m.data, m.bytes), done(m.from));
+    }
+    io_.restart();
+    while (left > 0 && !error)
+      if (io_.run_one_until(deadline) == 0) {
+        const auto late = std::find_if(waits.begin(), waits.end(), [](char n) { return n > 0; });
+        error = {ChannelError::Kind::Late, static_cast<int>(late - waits.begin()), "nothing came in time"};
+      }
+    if (!error) return std::nullopt;
+    close();
+    while (left > 0 && io_.run_one() > 0) {}  // handlers look at what stands on this stack
+    return error;
+  }
+
+  void close() override {
+    boost::system::error_code ignored;
+    for (auto& s : sockets_) s.close(ignored);
+  }
+
+ private:
+  asio::local::stream_protocol::socket& socket(int peer) { return sockets_[static_cast<std::size_t>(peer)]; }
+  bool open_to(int peer) { return peer >= 0 && peer < count() && socket(peer).is_open(); }
+
+  int index_;
+  asio::io_context io_{1};
+  std::vector<asio::local::stream_protocol::socket> sockets_;
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> socket_channel(int index, const std::vector<int>& sockets) {
+  return std::make_unique<SocketChannel>(index, sockets);
+}
+
+}  // namespace shard::runtime

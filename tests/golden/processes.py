@@ -1,0 +1,125 @@
+"""The same script alone and in several processes: the same words. And what ends a process: everybody is told, nobody is left.
+
+Usage: processes.py SHARD [SCRIPT ...]. Without scripts: a few programs and every way to fall out of step; with scripts: those, alone and
+under `launch -n 2` and `-n 4`, with --exact.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+# What a script of several processes meets: sums in and out of jit, layouts, loops, per-device code, keys, files.
+SAME = '''
+mesh m = (@data: 4, @model: 2)
+let x = shard cast(arange(64).reshape([8, 8]), f32) as P(@data, @model)
+print(sum(x), x[3], sharding(x))
+let w = shard normal(key(1), [8, 4]) as P(@model)
+let y = x @ w
+print(mean(y), max(y), sharding(y))
+jit fn step(w) = w - 0.01 * grad(fn(w) = mean((x @ w) ** 2))(w)
+for i in 0..3 { w = step(w) }
+print("{sum(w * w):.6f}")
+manual fn each(v: P(@data)) -> P(@data) = v * axis_index(@data) + psum(sum(v), @data)
+let v = shard arange(8) as P(@data)
+print(each(v))
+manual fn turned(v: P((@data, @model))) -> P((@data, @model)) = ppermute(v, (@data, @model), map(fn(i) = (i, (i + 3) % 8), 0..8))
+print(turned(shard arange(8) as P((@data, @model))))
+print(map(fn(s) = s.data, shards(v)), device_get(v))
+print(shard v as P())
+mesh odd = (@a: 3)
+print(sum(shard arange(6) as P(@a)))
+use m
+save("t/", {v: v, x: x})
+print(load("t/", like: {v: shard i32[8] as P(@model), x: f32[8, 8]}).v)
+log_scalars("log.csv", 1, {a: sum(v)})
+print(read_text("log.csv"))
+'''
+# Of two processes: what happens, and what every process that is left must be told.
+FALLS = {
+    'ends early': ('if process_index() == 1 { error("enough") }\nprint(sum(x))', 'process 1 has ended', 1),
+    'another operation': ('if process_index() == 1 { print(x) } else { print(max(x)) }', 'the processes do different things', 1),
+    'another size': ('let y = shard zeros([8 * (1 + process_index()), 4]) as P(@data)\nprint(y)', 'process', 1),
+    'busy elsewhere': ('if process_index() == 1 { while true { let i = 1 } }\nprint(sum(x))', 'process 1 did not come to', 1),
+    'raises': ('if process_index() == 1 { assert(false, "no") }\nprint(sum(x))', 'process 1 has ended', 1),
+}
+HEAD = 'mesh m = (@data: 8)\nlet x = shard cast(arange(32).reshape([8, 4]), f32) as P(@data)\n'
+SLOW = HEAD + 'for i in 0..100000000 { let y = sum(x) }\n'
+
+
+def run(command, folder, **more):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **more)
+    return done.returncode, done.stdout, done.stderr
+
+
+def same(shard, path, text=None):
+    told = []
+    for how in (['run'], ['launch', '-n', '2'], ['launch', '-n', '4']):
+        with tempfile.TemporaryDirectory() as folder:
+            if text is not None:
+                path = folder + '/a.shard'
+                with open(path, 'w') as f: f.write(text)
+            told.append(run([shard, *how, '--exact', path], folder if text is not None else None))   # a sum's bits
+    return told
+
+
+def children(pid):
+    out = subprocess.run(['ps', '-o', 'pid=', '--ppid', str(pid)], capture_output=True, text=True).stdout
+    return [int(p) for p in out.split()]
+
+
+def alive(pid):
+    try:
+        with open(f'/proc/{pid}/stat') as f: return f.read().rsplit(')', 1)[1].split()[0] != 'Z'
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def ended_by(shard, folder, end, limit):
+    """A job whose process 1, or the launcher, is sent a signal; what it told, its status, and who is left."""
+    with open(folder + '/a.shard', 'w') as f: f.write(SLOW)
+    p = subprocess.Popen([shard, 'launch', '-n', '2', '--timeout', '1s', 'a.shard'], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(children(p.pid)) < 2: time.sleep(0.02)
+    time.sleep(0.5)
+    pids = children(p.pid)
+    os.kill(p.pid if end == 'launcher' else pids[1], signal.SIGSTOP if end == 'stop' else signal.SIGKILL)
+    _, err = p.communicate(timeout=limit)
+    time.sleep(0.3)
+    return p.returncode, err, [q for q in pids if alive(q)]
+
+
+def main():
+    shard = os.path.abspath(sys.argv[1])
+    if len(sys.argv) > 2:
+        bad = 0
+        for path in sys.argv[2:]:
+            alone, two, four = same(shard, path)
+            for n, told in ((2, two), (4, four)):
+                if told[:2] != alone[:2]:
+                    bad += 1
+                    print(f'{path} differs in {n} processes: status {told[0]} for {alone[0]}\n{told[2][-600:]}', flush=True)
+        print(f'processes: {bad} of {2 * len(sys.argv[2:])} differ')
+        return 1 if bad else 0
+    alone, two, four = same(shard, None, SAME)
+    assert alone[0] == 0, alone
+    assert two == alone, (two, alone)
+    assert four == alone, (four, alone)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (text, told, status) in FALLS.items():
+            with open(folder + '/a.shard', 'w') as f: f.write(HEAD + text + '\n')
+            began = time.monotonic()
+            code, _, err = run([shard, 'launch', '-n', '2', '--timeout', '2s', 'a.shard'], folder)
+            assert told in err and code == status and time.monotonic() - began < 12, (name, code, err)
+        code, err, left = ended_by(shard, folder, 'kill', 20)
+        assert code == 128 + signal.SIGKILL and 'process 1 was ended by a signal: Killed' in err and 'process 1 has ended' in err and not left, (code, err, left)
+        code, err, left = ended_by(shard, folder, 'stop', 20)
+        assert code == 1 and re.search(r'process 1 did not come to .* within 1 s', err) and not left, (code, err, left)
+        code, err, left = ended_by(shard, folder, 'launcher', 20)
+        assert not left, left
+    print('processes: one, two and four say the same; whoever falls out of step is named, and nobody is left')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,160 @@
+// Channels and what processes do over them, in one process: a thread each, sockets between them, and peers that do not
+// play along.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "runtime/array/shape.h"
+#include "runtime/channel/processes.h"
+#include "runtime/mesh/part.h"
+
+using namespace shard::runtime;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::vector<std::vector<int>> links(int count) {
+  std::vector<std::vector<int>> out(static_cast<std::size_t>(count), std::vector<int>(static_cast<std::size_t>(count)));
+  for (std::size_t a = 0; a < out.size(); ++a)
+    for (std::size_t b = a + 1; b < out.size(); ++b) {
+      int pair[2];
+      REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+      out[a][b] = pair[0], out[b][a] = pair[1];
+    }
+  return out;
+}
+
+// What each of `count` processes is told by an error, "" where it was none.
+template <class F>
+std::vector<std::string> together(int count, std::chrono::milliseconds limit, F f) {
+  const auto ends = links(count);
+  std::vector<std::string> told(static_cast<std::size_t>(count));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&, i] {
+      Processes p(socket_channel(i, ends[static_cast<std::size_t>(i)]), limit);
+      try {
+        f(p);
+      } catch (const RuntimeError& e) { told[static_cast<std::size_t>(i)] = e.code + ": " + e.what(); }
+    });
+  for (std::thread& t : threads) t.join();
+  return told;
+}
+
+std::vector<int> up_to(int n) {
+  std::vector<int> out(static_cast<std::size_t>(n));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("processes bring blocks together, large ones in both directions at once") {
+  for (const std::size_t size : {std::size_t{1}, std::size_t{3} << 20}) {
+    const auto told = together(3, 10s, [&](Processes& p) {
+      const std::vector<char> mine(size, static_cast<char>('a' + p.index()));
+      std::vector<char> all(3 * size);
+      for (int turn = 0; turn < 3; ++turn) p.gather({"gather"}, up_to(3), mine.data(), size, all.data());
+      for (std::size_t i = 0; i < 3; ++i)
+        if (all[i * size] != static_cast<char>('a' + i) || all[i * size + size - 1] != all[i * size])
+          throw RuntimeError("test", "wrong bytes");
+      p.meet({"end"});
+    });
+    CHECK(told == std::vector<std::string>(3));
+  }
+}
+
+TEST_CASE("two that do different things are told what, on both sides; who waits for them learns that they have gone") {
+  const auto told = together(3, 10s, [](Processes& p) {
+    int x = 0, all[3];
+    p.gather({p.index() == 1 ? "psum of f32[4]" : "all_gather of f32[4]", p.index() == 1 ? 7u : 3u}, up_to(3), &x,
+             sizeof x, all);
+  });
+  CHECK(told[0] ==
+        "process: the processes do different things: process 0 is at `all_gather of f32[4]` in line 3, "
+        "process 1 at `psum of f32[4]` in line 7");
+  CHECK(told[1].find("process 1 is at `psum of f32[4]` in line 7, process 0 at `all_gather of f32[4]` in line 3") !=
+        std::string::npos);
+  CHECK(told[2].find("process: ") == 0);
+}
+
+TEST_CASE("other sizes of the same thing are an error, and no wrong number") {
+  const auto told = together(2, 10s, [](Processes& p) {
+    char mine[8] = {}, all[16];
+    p.gather({"psum"}, up_to(2), mine, p.index() == 0 ? 8 : 4, all);
+  });
+  CHECK(told[0] == "process: the processes bring different sizes to `psum`: process 0 8 bytes, process 1 4");
+  CHECK(told[1] == "process: the processes bring different sizes to `psum`: process 1 4 bytes, process 0 8");
+}
+
+TEST_CASE("one that has ended, and one that does not come, are named") {
+  auto told = together(3, 10s, [](Processes& p) {
+    if (p.index() != 2) p.meet({"the step", 5});
+  });
+  CHECK(told[0] == "process: process 2 has ended, and process 0 waits for it at `the step` in line 5");
+  CHECK(told[2].empty());
+  const auto ends = links(2);  // nobody reads the other end
+  Processes alone(socket_channel(0, ends[0]), 50ms);
+  CHECK_THROWS_WITH(alone.meet({"the step", 5}), Catch::Contains("process 1 did not come to `the step` in line 5"));
+  CHECK_THROWS_WITH(alone.meet({"another"}), Catch::Contains("process 1 has ended"));  // the channel is closed
+  close(ends[1][0]);
+}
+
+TEST_CASE("a peer that sends rubbish, or breaks off at any byte, is an error") {
+  for (const int length : {0, 1, 64, 127, 128, 130, 135}) {
+    const auto ends = links(2);
+    std::string message(static_cast<std::size_t>(length), 'x');
+    if (length >= 128) {  // what a well-behaved peer says, then less than it promised
+      const auto other = links(2);
+      std::thread peer([&] {
+        Processes p(socket_channel(1, other[1]), 10s);
+        char all[16];
+        try {
+          p.gather({"psum"}, up_to(2), "12345678", 8, all);
+        } catch (const RuntimeError&) {}
+      });
+      REQUIRE(recv(other[0][1], message.data(), 128, MSG_WAITALL) == 128);
+      close(other[0][1]);
+      peer.join();
+    }
+    REQUIRE(write(ends[1][0], message.data(), message.size()) == static_cast<ssize_t>(message.size()));
+    close(ends[1][0]);
+    Processes p(socket_channel(0, ends[0]), 10s);
+    char all[16];
+    CHECK_THROWS_WITH(p.gather({"psum"}, up_to(2), "12345678", 8, all), Catch::Contains("process 1"));
+  }
+  const auto ends = links(2);
+  const std::string rubbish(128, 'x');
+  REQUIRE(write(ends[1][0], rubbish.data(), rubbish.size()) == 128);
+  Processes p(socket_channel(0, ends[0]), 10s);
+  CHECK_THROWS_WITH(p.meet({"psum"}), Catch::Contains("process 1 speaks another version of the protocol"));
+  close(ends[1][0]);
+}
+
+TEST_CASE("a mesh is shared out as boxes, or not at all") {
+  const auto ends = links(2);
+  const auto p = std::make_shared<Processes>(socket_channel(1, ends[1]), 10s);
+  const auto shared = [&](std::vector<MeshAxis> axes, std::vector<int> devices) {
+    return part_of(Mesh{std::move(axes), std::move(devices)}, p, 8);
+  };
+  const AxisKind kind = AxisKind::Auto;
+  auto part = shared({{"X", 8, kind}}, up_to(8));
+  REQUIRE(part);
+  CHECK((part->here.size_of(0) == 4 && part->first[0] == 4 && part->apart.has(0)));
+  part = shared({{"X", 2, kind}, {"Y", 4, kind}}, up_to(8));
+  REQUIRE(part);
+  CHECK((part->here.size_of(0) == 1 && part->here.size_of(1) == 4 && part->first[0] == 1 && !part->apart.has(1)));
+  part = shared({{"X", 2, kind}, {"Y", 4, kind}}, {0, 1, 4, 5, 2, 3, 6, 7});  // the second axis is cut
+  REQUIRE(part);
+  CHECK((part->here.size_of(1) == 2 && part->first[1] == 2 && part->apart.has(1) && !part->apart.has(0)));
+  CHECK(part->here.devices == std::vector<int>{4, 5, 6, 7});
+  CHECK_FALSE(shared({{"X", 6, kind}}, {0, 1, 2, 3, 4, 5}));        // four of one, two of the other
+  CHECK_FALSE(shared({{"X", 4, kind}}, {0, 1, 2, 3}));              // all of process 0
+  CHECK_FALSE(shared({{"X", 8, kind}}, {0, 4, 1, 5, 2, 6, 3, 7}));  // no boxes
+  CHECK_FALSE(part_of(Mesh{{{"X", 8, kind}}, up_to(8)}, nullptr, 8));
+  close(ends[0][1]);
+}
