@@ -9,7 +9,6 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/channel/processes.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/source.h"
 
@@ -146,17 +145,12 @@ void folder_to_disk(const std::string& path) {
 
 void append_bytes(lang::Interpreter& in, const std::string& path, std::string_view bytes, grammar::Span span) {
   check_may_write(in, path, span);
-  const auto& processes = in.context().processes();
-  const std::string what = "writing '" + path + "'";
-  const runtime::Meeting written_once{what};
-  if (processes && processes->index() > 0) return processes->meet(written_once);
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   const bool written = fd >= 0 && write_all(fd, bytes);
   const int why = errno;
   const bool closed = fd >= 0 && close(fd) == 0;
   if (!written || !closed)
     in.fail("io", span, "cannot write '" + path + "': " + std::strerror(written ? errno : why), missing_folder(path));
-  if (processes) processes->meet(written_once);
 }
 
 }  // namespace shard::stdlib
