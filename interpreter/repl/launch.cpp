@@ -167,17 +167,18 @@ void tell_others(const std::vector<Child>& children) {
   }
 }
 
-// Takes note of who has ended; gives the first bad status.
-void reap(std::vector<Child>& children, std::optional<int>& first_bad) {
+// Takes note of who has ended; gives the first bad status. One that a signal ended, which was not the launcher's, comes
+// before those that end because of it and may be seen to end sooner.
+void reap(std::vector<Child>& children, std::optional<int>& first_bad, bool signalled) {
   for (std::size_t i = 0; i < children.size(); ++i) {
     Child& c = children[i];
     int status = 0;
     if (c.status || waitpid(c.pid, &status, WNOHANG) != c.pid) continue;
     c.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    if (*c.status == 0 || first_bad) continue;
-    first_bad = c.status;
-    if (WIFSIGNALED(status))
+    const bool by_signal = WIFSIGNALED(status) && !signalled;
+    if (by_signal)
       std::fprintf(stderr, "error: process %zu was ended by a signal: %s\n", i, strsignal(WTERMSIG(status)));
+    if (*c.status != 0 && (!first_bad || (by_signal && *first_bad < 128))) first_bad = c.status;
   }
 }
 
@@ -190,7 +191,7 @@ int attend(std::vector<Child> children) {
   };
   while (!all_ended(children)) {
     hear(children, 50);
-    reap(children, first_bad);
+    reap(children, first_bad, kill_at.has_value());
     const auto now = Clock::now();
     if (asked_to_end != 0 && !first_bad) first_bad = 128 + asked_to_end, term = now;
     if (first_bad && !term) term = now + kLastWords;
