@@ -4,7 +4,8 @@
 
 #define SHARD_LOOP [[gnu::always_inline]] static inline
 
-// Whose loops over f64, integers and truth values are taken: a wider set than avx2 makes them no faster.
+// Whose loops are taken where a wider set than avx2 makes them little or no faster: all but f32's, products, random
+// bits.
 #ifndef SHARD_LOOPS
 #define SHARD_LOOPS SHARD_ISA
 #endif
@@ -14,12 +15,6 @@ Loop loop_f64(Code code);
 Loop loop_integer(Code code, DType type);
 Loop loop_bool(Code code);
 Loop loop_select(DType type);
-
-}  // namespace shard::runtime::SHARD_LOOPS
-
-namespace shard::runtime::SHARD_ISA {
-
-Loop loop_f32(Code code);
 Loop convert(DType from, DType to);
 void round_f16(const void* a, const void*, const void*, void* out, std::int64_t n);
 void round_bf16(const void* a, const void*, const void*, void* out, std::int64_t n);
@@ -29,6 +24,12 @@ void store_f16(const void* a, const void*, const void*, void* out, std::int64_t 
 void store_bf16(const void* a, const void*, const void*, void* out, std::int64_t n);
 void (*run(Reduce op, DType type))(const void*, std::int64_t, void*);
 Loop accumulate(Reduce op, DType type);
+
+}  // namespace shard::runtime::SHARD_LOOPS
+
+namespace shard::runtime::SHARD_ISA {
+
+Loop loop_f32(Code code);
 void threefry(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::int64_t n, std::uint32_t* o0,
               std::uint32_t* o1);
 void gemm_f32(const Gemm& g);
