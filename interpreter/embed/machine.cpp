@@ -9,7 +9,10 @@ Machine::Machine(lang::Options options) {
   if (options.memory > 0) pool_.set_limit(options.memory);
   if (!options.embedded_module) options.embedded_module = stdlib::embedded_module;
   context_ = std::make_unique<trace::Context>(table_, pool_, options.devices);
-  if (options.exact) context_->set_target(context_->target("exact"));
+  if (options.debug_nans)
+    context_->set_target(context_->target("watch"));  // exact too
+  else if (options.exact)
+    context_->set_target(context_->target("exact"));
   interpreter_ = std::make_unique<lang::Interpreter>(*context_, std::move(options));
   stdlib::install(*interpreter_);
 }

@@ -21,5 +21,7 @@ struct Unit {
 // for any number of threads, but not for any number of processes, as the order of runtime::reduce_blocks is.
 std::vector<Unit> units_of(const ir::Graph& g, const std::vector<runtime::AxisSet>& distinct, const runtime::Mesh* mesh,
                            bool with_sums = true);
+// Every node by itself, in the order of the graph: for who looks at each value.
+std::vector<Unit> units_alone(const ir::Graph& g);
 
 }  // namespace shard::exec

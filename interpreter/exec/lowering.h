@@ -26,6 +26,7 @@ struct LoweringContext {  // the same for a graph and its regions
   // What is done to one device's block hangs on that alone, not on what else this process holds: kernels take the
   // blocks one after another, dense; every sum over devices is in the order of runtime::reduce_blocks.
   bool exact = false;
+  bool watch = false;  // every node is looked at: whether it made a nan or an infinity (watch.cpp)
 };
 
 // How a parameter comes: relative to the pointer in its slot.
@@ -125,6 +126,7 @@ class Lowering {
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
   // collectives.cpp
   void emit_collective(const ir::Node& n);
+  void watch(const ir::Node& n);
   Place held_apart(const ir::Node& n, const ir::Collective& c);
   Place communicated(const ir::Node& n, const ir::Collective& c, const std::vector<AxisId>& list);
   Place reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over);
