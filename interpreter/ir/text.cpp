@@ -53,9 +53,9 @@ class Writer {
       bool first = true;
       const auto comma = [&] { out_ += std::exchange(first, false) ? "" : ", "; };
       for (const std::string& v : inputs) comma(), out_ += v;
+      for (const auto& r : n.regions) comma(), function(*r, r->params.size(), indent);
       for (const auto& [key, value] : n.attrs)
         if (!std::holds_alternative<std::monostate>(value)) comma(), out_ += key + ": " + to_string(value);
-      for (const auto& r : n.regions) comma(), function(*r, r->params.size(), indent);
       out_ += ")";
     }
     out_ += (types.empty() ? "" : "   # " + types) + "\n";

@@ -65,7 +65,7 @@ def trace_prints_a_function_that_computes_the_same():
     again = shard('run', '-e', 'let (x, y) = (arange(3.0), ones([3]) / 7)\nlet g = ' + p.stdout + 'print(all(g(x, y) == sin(x) * y + x ** 2))\n')
     check(again.returncode == 0 and again.stdout == 'true\n', 'the text runs: ' + p.stdout, again)
     p = shard('run', '-e', 'fn f(x, w) = scan(fn(c, x) = (sum(c + x @ w), c), 0.0, x)\nlet u = ones([2])\ntrace(grad(fn(x) = f(x, ones([3, 4]))[0] * sum(u)), ones([2, 3]))\n')
-    check(p.returncode == 0 and '# from outside: b' in p.stdout and 'reverse: true, fn(' in p.stdout, 'regions are functions', p)
+    check(p.returncode == 0 and '# from outside: b' in p.stdout and 'fn(j: f32[3,4], k: f32[], l: f32[3]) {' in p.stdout and 'reverse: true)' in p.stdout, 'regions are functions', p)
     text = script('let f = ' + p.stdout)
     check(shard('fmt', text).returncode == 0, 'it is an expression of the language: ' + p.stdout)
 
