@@ -40,6 +40,7 @@ int Loop::go() {
       read_entry = read();
     } catch (const Abandoned&) {
       write_out("\n");
+      heard();
       continue;
     }
     if (!read_entry) break;
@@ -133,10 +134,16 @@ void Loop::note_pattern(const grammar::Pattern& p) {
     for (const auto& f : r->fields) note_pattern(*f.target);
 }
 
+// Ctrl-C was meant for this loop, not for the script that stands still around it.
+void Loop::heard() {
+  clear_interrupt();
+  if (!terminated()) in().context().pool().stop().forget();
+}
+
 bool Loop::guarded_run(const std::function<void()>& body) {
-  clear_interrupt();
+  heard();
   const int status = guarded(in(), body);
-  clear_interrupt();
+  heard();
   flush_out();
   return status == 0;
 }

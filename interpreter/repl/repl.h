@@ -37,6 +37,7 @@ class Loop {
   void note_pattern(const grammar::Pattern& p);
   std::vector<std::string> complete(const std::string& before);
   bool evaluate(const std::string& entry);  // and shows the value
+  void heard();
   bool guarded_run(const std::function<void()>& body);
   std::string call_of(const std::string& function, const std::string& expression);
 
