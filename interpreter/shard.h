@@ -164,6 +164,9 @@ struct Options {
   // Every sum over devices is the balanced tree by device index: the same mesh gives the same bits in any number of
   // processes. Otherwise a product and the sum of its terms may be one step, faster, in an order of their own.
   bool exact = false;
+  // The first operation that makes a nan or an infinity, of operands that hold none, is an Error of the code "nan" on
+  // its line, in compiled code and gradients too. Slow: operations run one by one.
+  bool debug_nans = false;
   std::int64_t memory = 0;                       // bytes of arrays that may live at once; besides, what the machine has
   std::int64_t steps = 0;                        // statements, calls and turns of loops in one run or call
   double seconds = 0;                            // of one run or call

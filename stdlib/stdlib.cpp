@@ -38,6 +38,7 @@ void install(lang::Interpreter& in) {
   register_keys(in);
   register_counting(in);
   register_texts(in);
+  register_breakpoint(in);
   register_collectives(in);
   register_proofs(in);
   register_derivatives(in);

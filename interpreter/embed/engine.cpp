@@ -116,6 +116,7 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
   lang::Options inside;
   inside.devices = given.devices;
   inside.exact = given.exact;
+  inside.debug_nans = given.debug_nans;
   inside.memory = given.memory;
   inside.steps = given.steps;
   inside.seconds = given.seconds;

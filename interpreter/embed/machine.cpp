@@ -11,7 +11,10 @@ Machine::Machine(lang::Options options) {
   if (!options.embedded_module) options.embedded_module = stdlib::embedded_module;
   context_ = std::make_unique<trace::Context>(table_, pool_, options.devices);
   context_->set_processes(options.processes);
-  if (options.exact) context_->set_target(context_->target("exact"));
+  if (options.debug_nans)
+    context_->set_target(context_->target("watch"));  // exact too
+  else if (options.exact)
+    context_->set_target(context_->target("exact"));
   const std::shared_ptr<runtime::Processes> processes = options.processes;
   interpreter_ = std::make_unique<lang::Interpreter>(*context_, std::move(options));
   if (processes)

@@ -212,4 +212,11 @@ std::vector<Unit> units_of(const ir::Graph& g, const std::vector<AxisSet>& disti
   return Fusion(g, distinct, mesh, with_sums, apart).ordered();
 }
 
+std::vector<Unit> units_alone(const ir::Graph& g) {
+  std::vector<Unit> out;
+  for (const Node& n : g.nodes)
+    out.push_back({{static_cast<int>(out.size())}, std::holds_alternative<runtime::Code>(n.op->kernel), false});
+  return out;
+}
+
 }  // namespace shard::exec

@@ -22,5 +22,7 @@ struct Unit {
 // axes whose devices are in several processes, so that a sum over them is more than an instruction.
 std::vector<Unit> units_of(const ir::Graph& g, const std::vector<runtime::AxisSet>& distinct, const runtime::Mesh* mesh,
                            bool with_sums = true, runtime::AxisSet apart = {});
+// Every node by itself, in the order of the graph: for who looks at each value.
+std::vector<Unit> units_alone(const ir::Graph& g);
 
 }  // namespace shard::exec

@@ -136,7 +136,8 @@ void lower(Lowering& lowering, const Program& p, std::span<const ArrayInfo> args
 
 class Lockstep final : public Target {
  public:
-  Lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact) : table_(table), pool_(pool), exact_(exact) {}
+  Lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact, bool watch)
+      : table_(table), pool_(pool), exact_(exact), watch_(watch) {}
   transform::Passes passes() const override { return {.early_sums = !exact_}; }
 
   std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,
@@ -145,7 +146,7 @@ class Lockstep final : public Target {
     const Program& p = out->program();
     const runtime::MeshPart* part = p.mesh ? p.mesh->part.get() : nullptr;
     const Mesh* mesh = part ? &part->here : p.mesh.get();
-    Lowering lowering(p.local, {table_, mesh, p.mesh, pool_, {}, false, exact_, part}, p.distinct);
+    Lowering lowering(p.local, {table_, mesh, p.mesh, pool_, {}, false, exact_, part, watch_}, p.distinct);
     lower(lowering, p, args, mesh);
     std::vector<ResultRef> refs = lowering.draft().results;
     Finished done = finish(std::move(lowering.draft()), nullptr, refs);
@@ -165,7 +166,7 @@ class Lockstep final : public Target {
  private:
   const ir::OpTable& table_;
   runtime::Pool& pool_;
-  bool exact_;
+  bool exact_, watch_;
 };
 
 }  // namespace
@@ -188,10 +189,13 @@ const MemoryUse& Measured::memory() const {
 }
 
 std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool) {
-  return std::make_unique<Lockstep>(table, pool, false);
+  return std::make_unique<Lockstep>(table, pool, false, false);
 }
 std::unique_ptr<const Target> make_exact(const ir::OpTable& table, runtime::Pool& pool) {
-  return std::make_unique<Lockstep>(table, pool, true);
+  return std::make_unique<Lockstep>(table, pool, true, false);
+}
+std::unique_ptr<const Target> make_watch(const ir::OpTable& table, runtime::Pool& pool) {
+  return std::make_unique<Lockstep>(table, pool, true, true);
 }
 
 }  // namespace shard::exec

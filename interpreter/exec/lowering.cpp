@@ -57,7 +57,8 @@ void Lowering::bind(std::size_t i, Place place, std::int64_t whole) {
 
 void Lowering::run() {
   std::vector<Unit> units =
-      units_of(g_, distinct_.of, mesh_, !around_.exact, around_.part ? around_.part->apart : AxisSet());
+      around_.watch ? units_alone(g_)
+                    : units_of(g_, distinct_.of, mesh_, !around_.exact, around_.part ? around_.part->apart : AxisSet());
   std::vector<const Unit*> unit_of(g_.types.size(), nullptr);  // none: a parameter
   for (const Unit& u : units)
     for (int i : u.nodes)
@@ -67,7 +68,10 @@ void Lowering::run() {
       for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].inputs)
         if (unit_of[at(v)] != &u) needed_[at(v)] = 1;
   for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
-  for (const Unit& u : units) emit(u);
+  for (const Unit& u : units) {
+    emit(u);
+    if (around_.watch) watch(g_.nodes[static_cast<std::size_t>(u.nodes.back())]);
+  }
 }
 
 Ref Lowering::ref(const Place& p) const {

@@ -29,6 +29,7 @@ struct LoweringContext {  // the same for a graph and its regions
   bool exact = false;
   // What of the mesh is in this process, where that is not all; `mesh` then has the sizes here. `mesh_ref` is whole.
   const runtime::MeshPart* part = nullptr;
+  bool watch = false;  // every node is looked at: whether it made a nan or an infinity (watch.cpp)
 };
 
 // How a parameter comes: relative to the pointer in its slot.
@@ -128,6 +129,7 @@ class Lowering {
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
   // collectives.cpp
   void emit_collective(const ir::Node& n);
+  void watch(const ir::Node& n);
   Place held_apart(const ir::Node& n, const ir::Collective& c);
   Place communicated(const ir::Node& n, const ir::Collective& c, const std::vector<AxisId>& list);
   Place moved(const ir::Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list);

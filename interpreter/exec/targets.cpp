@@ -9,6 +9,7 @@ std::span<const TargetRow> targets() {
   static constexpr TargetRow kTargets[] = {
       {"lockstep", "All devices in this process, one instruction after another for all of them.", make_lockstep},
       {"exact", "As lockstep, and every sum over devices in the one order of runtime::reduce_blocks.", make_exact},
+      {"watch", "As exact, operation by operation; the first that makes a nan or an infinity is an error.", make_watch},
       {"abstract", "Computes nothing: results are types with layouts.", make_abstract},
       {"types", "Computes nothing and lays nothing out: results are types.", make_types},
   };

@@ -258,7 +258,7 @@ class Piped : public Editor {
   }
 
  private:
-  std::optional<std::string> ahead_;
+  static inline std::optional<std::string> ahead_;  // of all loops, one in another at a breakpoint: they read one input
 };
 
 }  // namespace

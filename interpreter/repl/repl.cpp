@@ -26,14 +26,13 @@ std::optional<std::string> question(const std::string& entry) {
 
 }  // namespace
 
-Loop::Loop(const Settings& settings)
-    : machine_(make_machine(settings)),
+Loop::Loop(lang::Interpreter& in, std::string greeting)
+    : in_(in),
+      greeting_(std::move(greeting)),
       editor_(make_editor([this](const std::string& before) { return complete(before); })) {}
 
 int Loop::go() {
-  if (editor_->interactive())
-    write_out("Shard " SHARD_VERSION ", " + std::to_string(in().context().devices()) +
-              " devices. :help tells more, :quit or Ctrl-D leaves.\n");
+  if (editor_->interactive()) write_out(greeting_);
   bool failed = false;
   while (!terminated()) {
     std::optional<std::string> read_entry;
@@ -41,6 +40,7 @@ int Loop::go() {
       read_entry = read();
     } catch (const Abandoned&) {
       write_out("\n");
+      heard();
       continue;
     }
     if (!read_entry) break;
@@ -134,10 +134,16 @@ void Loop::note_pattern(const grammar::Pattern& p) {
     for (const auto& f : r->fields) note_pattern(*f.target);
 }
 
+// Ctrl-C was meant for this loop, not for the script that stands still around it.
+void Loop::heard() {
+  clear_interrupt();
+  if (!terminated()) in().context().pool().stop().forget();
+}
+
 bool Loop::guarded_run(const std::function<void()>& body) {
-  clear_interrupt();
+  heard();
   const int status = guarded(in(), body);
-  clear_interrupt();
+  heard();
   flush_out();
   return status == 0;
 }
@@ -162,8 +168,27 @@ std::vector<std::string> Loop::complete(const std::string& before) {
 
 Command repl_command() {
   return {"repl", "Read entries one by one and show their values", {}, true, [](const Arguments& a) {
-            return Loop(a.settings).go();
+            lang::Options options;
+            options.breakpoint = stand_still;
+            const auto machine = make_machine(a.settings, std::move(options));
+            lang::Interpreter& in = machine->interpreter();
+            return Loop(in, "Shard " SHARD_VERSION ", " + std::to_string(in.context().devices()) +
+                                " devices. :help tells more, :quit or Ctrl-D leaves.\n")
+                .go();
           }};
+}
+
+void stand_still(lang::Interpreter& in, const std::vector<std::pair<std::string, lang::Value>>& variables,
+                 grammar::Span span) {
+  std::string names;
+  for (const auto& [name, value] : variables) names += " " + name;
+  std::string place = "breakpoint";
+  if (in.sources().has(span.source)) {
+    const grammar::Source& source = in.sources().at(span.source);
+    place += " at " + source.name() + ":" + std::to_string(source.position(span.begin).line);
+  }
+  const lang::Interpreter::OwnScope scope(in, variables);
+  Loop(in, place + (names.empty() ? "" : "; variables:" + names) + ". :continue or Ctrl-D goes on.\n").go();
 }
 
 }  // namespace shard::repl

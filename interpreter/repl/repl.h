@@ -16,8 +16,8 @@ namespace shard::repl {
 
 class Loop {
  public:
-  explicit Loop(const Settings& settings);
-  int go();  // the exit status
+  Loop(lang::Interpreter& in, std::string greeting);  // said where a person reads
+  int go();                                           // the exit status
 
  private:
   // A command for the loop: its names, the first of which is told, what stands behind it, and what it does.
@@ -28,7 +28,7 @@ class Loop {
   };
   static const std::vector<Colon>& colons();
 
-  lang::Interpreter& in() { return machine_->interpreter(); }
+  lang::Interpreter& in() { return in_; }
   std::optional<std::string> line(const std::string& prompt);
   std::optional<std::string> read();
   bool goes_on(const std::string& entry);
@@ -37,6 +37,7 @@ class Loop {
   void note_pattern(const grammar::Pattern& p);
   std::vector<std::string> complete(const std::string& before);
   bool evaluate(const std::string& entry);  // and shows the value
+  void heard();
   bool guarded_run(const std::function<void()>& body);
   std::string call_of(const std::string& function, const std::string& expression);
 
@@ -55,12 +56,17 @@ class Loop {
   bool edit(const std::string&);
   bool save(const std::string& path);
 
-  std::unique_ptr<embed::Machine> machine_;
+  lang::Interpreter& in_;
+  std::string greeting_;
   std::set<std::string> names_;
   std::unique_ptr<Editor> editor_;
   int lines_ = 0, first_line_ = 1;  // lines read, and the first of the entry
   std::vector<std::string> kept_;   // entries that went well
   std::string last_entry_, loaded_;
 };
+
+// Of the scripts that `run` and `repl` run: a loop where one calls `breakpoint()`, which ends with its input.
+void stand_still(lang::Interpreter& in, const std::vector<std::pair<std::string, lang::Value>>& variables,
+                 grammar::Span span);
 
 }  // namespace shard::repl

@@ -40,6 +40,7 @@ const std::vector<Loop::Colon>& Loop::colons() {
       {{":reload"}, "", "run it again", &Loop::reload},
       {{":edit"}, "", "the last entry in $EDITOR, then run it", &Loop::edit},
       {{":save"}, "FILE", "write the entries that went well", &Loop::save},
+      {{":continue", ":c"}, "", "at a breakpoint: go on with the script (so does Ctrl-D)", &Loop::quit},
       {{":quit", ":q", ":exit"}, "", "leave (so does Ctrl-D)", &Loop::quit}};
   return kAll;
 }

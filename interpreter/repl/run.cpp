@@ -1,7 +1,7 @@
 // shard run: a script from its first line to its last, or the words of -e.
 #include <cstdio>
 
-#include "interpreter/repl/command.h"
+#include "interpreter/repl/repl.h"
 
 namespace shard::repl {
 namespace {
@@ -15,7 +15,9 @@ int run(const Arguments& a) {
   }
   std::string path = inline_code ? "-e" : a.words[0], text = a.value("-e");
   if (!inline_code && !read_script(path, text)) return 1;
-  const auto machine = make_machine(a.settings);
+  lang::Options options;
+  options.breakpoint = stand_still;
+  const auto machine = make_machine(a.settings, std::move(options));
   return guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
 }
 

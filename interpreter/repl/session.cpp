@@ -70,6 +70,7 @@ void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
 std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options) {
   options.devices = settings.devices;
   options.exact = settings.exact;
+  options.debug_nans = settings.debug_nans;
   options.set = settings.set;
   options.args = settings.args;
   options.processes = joined_processes(settings.devices);

@@ -16,7 +16,7 @@ namespace shard::repl {
 
 struct Settings {
   int devices = 8;
-  bool exact = false;
+  bool exact = false, debug_nans = false;
   std::vector<std::pair<std::string, std::string>> set;
   std::vector<std::string> args;  // the words behind `--`
 };

@@ -27,6 +27,7 @@ void register_from_blocks(lang::Interpreter& in);      // from_blocks.cpp
 void register_random_orders(lang::Interpreter& in);    // random.cpp: permutation, choice of a number of things
 void register_gradients_check(lang::Interpreter& in);  // gradients_check.cpp: check_grads
 void register_clock(lang::Interpreter& in);            // clock.cpp: clock time
+void register_breakpoint(lang::Interpreter& in);       // breakpoint.cpp
 void register_keys(lang::Interpreter& in);             // keys.cpp: key split
 void register_texts(lang::Interpreter& in);            // texts.cpp: join strip replace find upper lower matches
 void register_counting(lang::Interpreter& in);         // counting.cpp: unique bincount finfo iinfo

@@ -85,6 +85,19 @@ TEST_CASE("scripts call functions of the host", "[embed]") {
   } catch (const shard::Error& e) { CHECK(std::string(e.what()).find("out of paper") != std::string::npos); }
 }
 
+TEST_CASE("an engine that looks for nans names the line that made one", "[embed]") {
+  Engine engine({.devices = 2, .debug_nans = true});
+  try {
+    engine.run("jit fn f(x) {\n  let y = log(x)\n  sum(y)\n}\nf(array([1.0, -2.0]))", "model.shard");
+    FAIL("no error");
+  } catch (const shard::Error& e) {
+    CHECK(e.diagnostics[0].code == "nan");
+    CHECK(e.diagnostics[0].where.line == 2);
+    CHECK(e.diagnostics[0].message == "`log` made a nan");
+  }
+  CHECK(engine.run("breakpoint()\nsum(ones([3]))").as_number() == 3);  // nobody is asked: it goes on
+}
+
 TEST_CASE("errors are values with places", "[embed]") {
   std::vector<shard::Diagnostic> told;
   shard::Options options;

@@ -150,7 +150,7 @@ int main(void) {
   FAILS(shard_engine_create("{\"devices\": 0}", &engine), "options", "1 to 65,536");
   CHECK(engine == NULL);
   OK(shard_engine_create(
-      " { \"devices\": 4, \"memory\": 1e8, \"steps\": 100000, \"seconds\": 20, \"recursion\": 100, \"exact\": true, \"read\": true, \"write\": false } ",
+      " { \"devices\": 4, \"memory\": 1e8, \"steps\": 100000, \"seconds\": 20, \"recursion\": 100, \"exact\": true, \"debug_nans\": false, \"read\": true, \"write\": false } ",
       &engine));
   FAILS(shard_run(engine, NULL, NULL, &v), "argument", "NULL");
   FAILS(shard_run(NULL, "1", NULL, &v), "argument", "NULL");

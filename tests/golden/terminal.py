@@ -200,6 +200,30 @@ def an_interrupt_is_heard_in_long_operations_and_never_lost():
     s.leave()
 
 
+@case
+def a_breakpoint_is_a_loop_in_the_script_and_an_interrupt_there_is_its_own():
+    path = os.path.join(tempfile.mkdtemp(), 'case.shard')
+    with open(path, 'w') as f: f.write('fn f(x) {\n  let y = x * 2\n  breakpoint()\n  y + 1\n}\nprint(f(3))\nprint("the end")\n')
+    s = Session(words=('run', path))
+    s.wait('case.shard:3; variables: f x y')
+    s.prompt()
+    s.enter('y * 100', '600')
+    s.keys('(1 +')
+    s.child.sendintr()
+    s.prompt()
+    s.keys('print("be" + "gins"); while true {}\n')
+    s.wait('begins')
+    s.child.sendintr()
+    s.wait('interrupted')
+    s.prompt()
+    s.enter('x + 40', '43')
+    s.keys(':continue\n')
+    s.wait('the end')
+    s.child.expect(pexpect.EOF)
+    s.child.wait()
+    assert s.child.exitstatus == 0, s.child.exitstatus
+
+
 PASTED = '''let xs = range(10)
 fn f(x) {
 \tif x > 5 {

@@ -27,7 +27,8 @@ int Builtins::find(const std::string& name) {
 }
 
 ResolveHost Builtins::for_names() {
-  return {[this](const std::string& name) { return find(name); }, [this] { return names(); }, aliases_, reserved_};
+  return {[this](const std::string& name) { return find(name); }, [this] { return names(); }, aliases_, reserved_,
+          see_variables_};
 }
 
 std::vector<std::string> Builtins::names() const {

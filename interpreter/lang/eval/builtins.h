@@ -18,6 +18,7 @@ class Builtins {
   void define(std::string name, Value value);                            // again: in place of the one before
   void reserve(std::string name) { reserved_.insert(std::move(name)); }  // scripts cannot declare it anew
   const std::set<std::string>& reserved() const { return reserved_; }
+  void see_variables(std::string name) { see_variables_.insert(std::move(name)); }  // Native::sees_variables
   int find(const std::string& name);  // an index that stays; -1 where there is none
   const Value& operator[](std::int32_t index) const { return values_[static_cast<std::size_t>(index)]; }
   std::vector<std::string> names() const;
@@ -30,7 +31,7 @@ class Builtins {
   Aliases aliases_;
   std::vector<Value> values_;
   std::unordered_map<std::string, int> index_;
-  std::set<std::string> reserved_;
+  std::set<std::string> reserved_, see_variables_;
 };
 
 }  // namespace shard::lang

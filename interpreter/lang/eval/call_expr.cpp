@@ -164,6 +164,7 @@ class CallSite {
     function_ = *callee_;  // the variable may change while arguments are evaluated
     refuse_hidden();
     evaluate_arguments();
+    show_variables();
     keep_for_fixes();
     try {
       return m_.call(function_, args_, e_.span);
@@ -247,6 +248,25 @@ class CallSite {
       args_.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
       args_.back().becomes = part_for(*a.value);
     }
+  }
+
+  // Of a native that sees the variables of its call.
+  void show_variables() {
+    auto* native = function_.get<NativeRef>();
+    if (!native || !(*native)->sees_variables || !args_.empty()) return;
+    const Unit& unit = *m_.frame().unit;
+    const auto seen = unit.seen.find(c_.callee->id);
+    if (seen == unit.seen.end()) return;
+    const std::vector<Slot>& slots = unit.methods[seen->second.slots];
+    std::vector<std::pair<std::string, Value>> fields;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const CellRef cell = m_.cell_of(slots[i]);
+      if (!cell && slots[i].where == Where::Local)
+        fields.emplace_back(seen->second.names[i], m_.frame().locals[slots[i].index]);
+      else if (cell && cell->set)
+        fields.emplace_back(seen->second.names[i], cell->value);
+    }
+    args_.push_back({"", Value::record(std::move(fields)), e_.span});
   }
 
   // A native, and what wraps a function, may have taken its arguments apart when it fails: what fixes need is kept,

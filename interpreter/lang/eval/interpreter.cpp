@@ -76,6 +76,7 @@ std::optional<Value> Interpreter::builtin(const std::string& name) {
 void Interpreter::define(Native native) {
   std::string name = native.name;
   if (native.reserved) impl_->builtins.reserve(name);
+  if (native.sees_variables) impl_->builtins.see_variables(name);
   impl_->builtins.define(std::move(name),
                          Value(std::shared_ptr<const Native>(std::make_shared<Native>(std::move(native)))));
 }
@@ -152,6 +153,15 @@ void Interpreter::set_global(const std::string& name, Value v) {
   if (!cell) cell = impl_->cells.make();
   cell->value = std::move(v);
   cell->set = true;
+}
+
+Interpreter::OwnScope::OwnScope(Interpreter& in, const std::vector<std::pair<std::string, Value>>& variables)
+    : in_(in), main_(in.impl_->modules.main), lasting_(std::exchange(in.impl_->modules.lasting, nullptr)) {
+  for (const auto& [name, value] : variables) in.set_global(name, value);
+}
+Interpreter::OwnScope::~OwnScope() {
+  in_.impl_->modules.main = main_;
+  in_.impl_->modules.lasting = lasting_;
 }
 
 void Interpreter::forget_module(const std::string& name) { impl_->modules.loaded.erase(name); }

@@ -20,10 +20,13 @@
 namespace shard::lang {
 
 struct CompiledCall;  // jit.h: one call of a function, compiled
+class Interpreter;
+struct ModuleEnv;
 
 struct Options {
   int devices = 8;
-  bool exact = false;  // sums over devices that do not hang on the number of processes: see shard.h
+  bool exact = false;       // sums over devices that do not hang on the number of processes: see shard.h
+  bool debug_nans = false;  // the first operation that makes a nan or an infinity is an error
   std::function<void(std::string_view)> output;  // print; default: std::cout
   std::shared_ptr<Screen> screen;                // what shows it; default: 80 columns without colours or progress
   std::vector<std::pair<std::string, std::string>> set;                                // --set name=value
@@ -39,8 +42,11 @@ struct Options {
   // `test` blocks: told the block and a function that runs it in a scope of its own (it throws the block's
   // error). Absent: skipped.
   std::function<void(const grammar::TestStmt& test, grammar::Span span, const std::function<void()>& body)> test;
-  std::shared_ptr<runtime::Processes> processes;      // that run the same script, this one among them; null: one
-  std::vector<std::string> args;                      // the words behind `--`, as the script sees them
+  std::shared_ptr<runtime::Processes> processes;  // that run the same script, this one among them; null: one
+  std::vector<std::string> args;                  // the words behind `--`, as the script sees them
+  // Where a script calls `breakpoint()`: told the variables that it sees there. Absent: the script goes on.
+  std::function<void(Interpreter&, const std::vector<std::pair<std::string, Value>>& variables, grammar::Span)>
+      breakpoint;
   std::function<void(const CompiledCall&)> compiled;  // told of every call that a jit or manual function compiles
 };
 
@@ -79,7 +85,18 @@ class Interpreter {
   Value call(const Value& f, std::vector<Value> args, grammar::Span span = {});
   std::optional<Value> global(const std::string& name);  // of the last module run, or of the scope that stays
   void set_global(const std::string& name, Value v);     // in the scope that stays
-  void forget_module(const std::string& name);           // the next import reads it again
+  // While it lives, `enter`, `global` and `set_global` work in a scope of their own that holds these variables.
+  class OwnScope {
+   public:
+    OwnScope(Interpreter& in, const std::vector<std::pair<std::string, Value>>& variables);
+    ~OwnScope();
+    OwnScope(const OwnScope&) = delete;
+
+   private:
+    Interpreter& in_;
+    std::shared_ptr<ModuleEnv> main_, lasting_;
+  };
+  void forget_module(const std::string& name);  // the next import reads it again
 
   // ---- what host functions ask
   // Opens a trace (Context::trace) in which variables from outside may be read but not assigned.

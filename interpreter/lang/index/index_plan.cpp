@@ -103,9 +103,9 @@ class Entries {
 // The plan of entries, one after another.
 class Planner {
  public:
-  Planner(ArrayOps& ops, const runtime::Type& x, std::vector<Entry> entries, Span span)
+  Planner(ArrayOps& ops, const runtime::Type& x, std::vector<Entry> entries, Span span, bool updates)
       : ops_(ops), in_(ops.in()), x_(x), entries_(std::move(entries)), span_(span) {
-    for (const Entry& e : entries_) any_array_ = any_array_ || (e.array && !e.array->type().shape.empty());
+    for (const Entry& e : entries_) any_array_ = any_array_ || (e.array && (updates || !e.array->type().shape.empty()));
   }
 
   IndexPlan run() {
@@ -209,9 +209,9 @@ class Planner {
 
 }  // namespace
 
-IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, Span span) {
+IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, Span span, bool updates) {
   const runtime::Type type = x.type();  // a copy: types of a trace move when it grows
-  return Planner(ops, type, Entries(ops, type, span).of(items), span).run();
+  return Planner(ops, type, Entries(ops, type, span).of(items), span, updates).run();
 }
 
 Merged merge(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, bool drop) {

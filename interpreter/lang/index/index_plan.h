@@ -31,7 +31,9 @@ struct IndexPlan {
   bool has_new = false;            // `none`
 };
 
-IndexPlan plan_index(ArrayOps& ops, const trace::Tensor& x, const std::vector<IndexItem>& items, grammar::Span span);
+// `updates`: an integer beside an array of rank 0 is an index array too, so that one scatter places all of them.
+IndexPlan plan_index(ArrayOps& ops, const trace::Tensor& x, const std::vector<IndexItem>& items, grammar::Span span,
+                     bool updates = false);
 
 // Several index arrays as one: their dimensions are moved together (to the front where they are not adjacent) and
 // merged.

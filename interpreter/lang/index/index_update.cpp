@@ -89,7 +89,7 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
               Span span) {
   if (items.size() == 1 && is_mask(items[0]))
     if (auto out = by_mask(ops, x, items[0], op, v)) return *out;
-  IndexPlan plan = plan_index(ops, x, items, span);
+  IndexPlan plan = plan_index(ops, x, items, span, true);
   if (runtime::numel(plan.result) == 0) {
     ops.broadcast(v, plan.result);  // only looks whether it would fit
     return x;

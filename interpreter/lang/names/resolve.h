@@ -88,6 +88,12 @@ struct Unit : std::enable_shared_from_this<Unit> {
       assigned;  // by IfExpr, WhileStmt, ForStmt: outer variables that they assign
   // By arguments of a call whose variable the statement assigns anew: which part of the call's result it gets.
   std::unordered_map<std::int32_t, std::int32_t> becomes;
+  // By the callee of a call that sees variables: their names, and where `methods` has their slots.
+  struct Seen {
+    std::size_t slots;
+    std::vector<std::string> names;
+  };
+  std::unordered_map<std::int32_t, Seen> seen;
   FunctionInfo top;  // frame of the top level's inner blocks
 };
 
@@ -96,6 +102,7 @@ struct ResolveHost {                                        // what the pass ask
   std::function<std::vector<std::string>()> builtin_names;  // for suggestions
   const Aliases& aliases;                                   // the same
   const std::set<std::string>& reserved;                    // names that cannot be declared: collectives
+  const std::set<std::string>& see_variables;               // builtins whose calls see all variables: `breakpoint`
 };
 
 // Resolves `tree` in `module`, whose variables grow by what the tree's top level declares. Errors are appended to

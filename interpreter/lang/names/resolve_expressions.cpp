@@ -107,10 +107,24 @@ void Resolver::call(const Call& x, Span span) {
     if (auto* n = std::get_if<NameRef>(&x.callee->node)) {
       Variable* v = scopes_.find(n->name).variable;
       if (!v) v = scopes_.later(n->name);
+      if (!v && host_.see_variables.count(n->name)) see_variables(*x.callee);
       if (v && v != being_declared_) called_.try_emplace(v, CallSite{span, &scopes_.function()});
     }
   }
   arguments(x.args);
+}
+
+void Resolver::see_variables(const Expr& callee) {
+  Unit::Seen& seen = unit_.seen[callee.id];
+  seen.slots = unit_.methods.size();
+  unit_.methods.emplace_back();
+  for (const std::string& name : scopes_.names()) {
+    Variable* v = scopes_.find(name).variable;
+    if (!v || v->declared_at < 0 || std::find(seen.names.begin(), seen.names.end(), name) != seen.names.end()) continue;
+    scopes_.use(v);
+    uses_.push_back({v, &scopes_.function(), -1, static_cast<int>(seen.slots), false});
+    seen.names.push_back(name);
+  }
 }
 
 void Resolver::block(const Expr& e, const Block& b, bool used) {

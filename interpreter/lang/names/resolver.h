@@ -81,6 +81,7 @@ class Resolver {
   void items(const grammar::Index& x);
   void arguments(const std::vector<grammar::Arg>& args);
   void call(const grammar::Call& x, grammar::Span span);
+  void see_variables(const grammar::Expr& callee);
   void block(const grammar::Expr& e, const grammar::Block& b, bool used);
   void annotations(const grammar::Function& f);
   void spec_annotation(const grammar::Annot& a);

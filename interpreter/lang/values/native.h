@@ -49,8 +49,9 @@ struct Native {
   std::string signature;  // "grad(f, wrt = 0, aux = false)": names, `= literal` defaults, a last `xs...`
   std::string doc;
   std::function<Value(Interpreter&, BoundArgs&)> call;
-  std::vector<ir::Elsewhere> aliases = {};                     // what others call it (names/aliases.h)
-  bool reserved = false;                                       // no script declares a name like it
+  std::vector<ir::Elsewhere> aliases = {};  // what others call it (names/aliases.h)
+  bool reserved = false;                    // no script declares a name like it
+  bool sees_variables = false;  // a call without arguments gets a record of all variables that are known there
   mutable std::shared_ptr<const NativeSignature> parsed = {};  // filled at the first call
 };
 

@@ -1,11 +1,16 @@
 // jit, comm, explain and memory_stats: compiled functions, what a call of one says between the devices, and what it
 // holds on each.
+#include "interpreter/ir/text.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/staging/explain.h"
 #include "interpreter/lang/staging/jit.h"
+#include "interpreter/lang/staging/stand_ins.h"
 
 #include <map>
 
+#include "stdlib/host/host.h"
+#include "stdlib/host/transforms/call_arrays.h"
+#include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
@@ -91,6 +96,22 @@ Value explain(Interpreter& in, BoundArgs& a) {
   return Value();
 }
 
+// Of an array the row of that name: the sum of a diagonal.
+Value trace(Interpreter& in, BoundArgs& a) {
+  if (!a[0].callable()) {
+    std::vector<lang::CallArg> args{{"", a[0], a.args[0].span}};
+    for (lang::CallArg& x : a.rest) args.push_back(std::move(x));
+    return call_row(in, "trace", std::move(args), a.span);
+  }
+  const lang::StandIns given(in, a.rest);
+  const CallArrays arrays(given.args());
+  const TracedCall t =
+      trace_call(in, types_of(arrays.tensors), lang::Take::ArraysAndNumbers, a.span,
+                 [&](std::span<const trace::Tensor> now) { return in.call(a[0], arrays.with(now), a.span); });
+  in.write(ir::as_function(*t.traced.graph, arrays.tensors.size()) + "\n");
+  return Value();
+}
+
 Value memory_stats(Interpreter& in, BoundArgs& a) {
   if (a[0].is_none()) {
     if (in.context().types_only())
@@ -137,6 +158,13 @@ void register_compilation(Interpreter& in) {
        explain,
        {{"cost", "`cost` comes with a later version; `explain(f, x)` tells what a call moves, holds and computes"},
         {"plan", "`plan` comes with a later version; `explain(f, x)` tells what a call does"}}});
+  in.define(
+      {"trace",
+       "trace(f, xs...)",
+       "Prints what a call f(xs...) computes, as a function in Shard: one operation a line, with its type; nothing is "
+       "run, types may stand for arrays. Of an array (offset:, axis1:, axis2:) the sum of a diagonal.",
+       trace,
+       {{"make_jaxpr", "`trace(f, x)` prints what a call computes"}}});
   in.define({"memory_stats", "memory_stats(f = none, xs...)",
              "Bytes of arrays: in use, the most ever in use, and freed but kept for reuse. Of a call f(xs...): what "
              "one device holds, as "
