@@ -111,4 +111,10 @@ def every_script_keeps_its_comments_and_its_tree():
     shutil.rmtree(folder)
 
 
+@case
+def every_script_of_the_repository_is_formatted():
+    p = shard('fmt', '--check', 'scripts', 'stdlib', 'tests', cwd=ROOT)
+    check(p.stdout == '', 'formatted', p)
+
+
 if __name__ == '__main__': sys.exit(cli.main())
