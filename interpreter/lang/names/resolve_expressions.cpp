@@ -118,6 +118,7 @@ void Resolver::see_variables(const Expr& callee) {
   Unit::Seen& seen = unit_.seen[callee.id];
   seen.slots = unit_.methods.size();
   unit_.methods.emplace_back();
+  cyclic_ = true;  // among the variables is the function that looks
   for (const std::string& name : scopes_.names()) {
     Variable* v = scopes_.find(name).variable;
     if (!v || v->declared_at < 0 || std::find(seen.names.begin(), seen.names.end(), name) != seen.names.end()) continue;
