@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ struct Command {
   bool settings = false;                   // takes --devices, --exact, --debug-nans and --set
   int (*run)(const Arguments&) = nullptr;  // gives the exit status; null: comes with a later version
 };
+
+// The whole number that an option's value is; nothing where it is none, or not from `least` to `most`.
+std::optional<int> number_of(std::string_view text, int least, int most);
 
 std::span<const Command> commands();
 const Command* find_command(std::string_view name);

@@ -1,21 +1,20 @@
 #include "interpreter/repl/ink.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "grammar/layout.h"
 #include "grammar/parse.h"
 #include "runtime/array/dtype.h"
 
 namespace shard::repl {
 namespace {
 
-bool letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
+using grammar::is_word_part;
+bool digit(char c) { return is_word_part(c) && !grammar::is_word_start(c); }
 
 Ink ink_of_word(std::string_view word) {
-  const auto& keywords = grammar::all_keywords();
-  if (std::find(keywords.begin(), keywords.end(), word) != keywords.end()) return Ink::Keyword;
-  return runtime::dtype_named(word) ? Ink::Type : Ink::Plain;
+  if (runtime::dtype_named(word)) return Ink::Type;
+  return grammar::is_keyword(word) ? Ink::Keyword : Ink::Plain;
 }
 
 // Behind the string that begins at `at`.
@@ -30,7 +29,7 @@ std::size_t behind_number(std::string_view text, std::size_t at) {
     const bool exponent = (text[at] == 'e' || text[at] == 'E') && at + 1 < text.size() &&
                           (digit(text[at + 1]) || text[at + 1] == '-' || text[at + 1] == '+');
     const bool fraction = text[at] == '.' && at + 1 < text.size() && digit(text[at + 1]);
-    if (!letter(text[at]) && !fraction) break;
+    if (!is_word_part(text[at]) && !fraction) break;
     at += exponent ? 2 : 1;
   }
   return std::min(at, text.size());
@@ -52,8 +51,8 @@ std::vector<Ink> inks_of(std::string_view text) {
     } else if (digit(text[at])) {
       end = behind_number(text, at);
       ink = Ink::Number;
-    } else if (letter(text[at]) || (text[at] == '@' && at + 1 < text.size() && letter(text[at + 1]))) {
-      while (end < text.size() && letter(text[end])) ++end;
+    } else if (is_word_part(text[at]) || (text[at] == '@' && at + 1 < text.size() && is_word_part(text[at + 1]))) {
+      while (end < text.size() && is_word_part(text[end])) ++end;
       ink = text[at] == '@' ? Ink::Axis : ink_of_word(text.substr(at, end - at));
     }
     std::fill(out.begin() + static_cast<std::ptrdiff_t>(at), out.begin() + static_cast<std::ptrdiff_t>(end), ink);

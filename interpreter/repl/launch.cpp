@@ -227,14 +227,13 @@ int misused(const std::string& why) {
 int launch(const Arguments& a) {
   LaunchJob job;
   const std::string n = a.value("-n"), output = a.value("--output");
-  const auto end = std::from_chars(n.data(), n.data() + n.size(), job.count);
-  if (end.ec != std::errc() || end.ptr != n.data() + n.size() || job.count < 1 || job.count > 64)
-    return misused("-n takes how many processes there shall be, 1 to 64, not '" + n + "'");
+  const std::optional<int> count = number_of(n, 1, 64);
+  if (!count) return misused("-n takes how many processes there shall be, 1 to 64, not '" + n + "'");
+  job.count = *count;
   if (a.settings.devices % job.count != 0)
     return misused(std::to_string(a.settings.devices) + " devices cannot be shared out to " + n +
                    " processes: --devices takes a multiple of " + n);
-  const auto limit =
-      milliseconds_of(a.has("--timeout") || a.values.contains("--timeout") ? a.value("--timeout") : "10s");
+  const auto limit = milliseconds_of(a.values.contains("--timeout") ? a.value("--timeout") : "10s");
   if (!limit) return misused("--timeout takes a time such as 10s, 500ms or 2m, not '" + a.value("--timeout") + "'");
   if (!output.empty() && output != "all") return misused("--output takes `all`, not '" + output + "'");
   job.timeout_ms = std::to_string(*limit);

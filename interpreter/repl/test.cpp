@@ -1,6 +1,5 @@
 // shard test: scripts together with their `test` blocks, in order; a failure does not end it.
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 
@@ -32,14 +31,6 @@ bool find_scripts(const std::vector<std::string>& paths, std::vector<TestScript>
   return all;
 }
 
-// The number of --jobs, or 0 where it is none.
-int jobs_of(const std::string& text) {
-  if (text.empty()) return 1;
-  int n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return error == std::errc() && end == text.data() + text.size() && n >= 1 && n <= 1024 ? n : 0;
-}
-
 int no_tests(const TestFilter& filter, const std::string& words) {
   flush_out();
   if (filter.all())
@@ -61,9 +52,10 @@ int list(const std::vector<TestScript>& scripts, const TestFilter& filter, const
 }
 
 int test(const Arguments& a) {
-  const int jobs = jobs_of(a.value("--jobs"));
-  if (jobs == 0) {
-    std::fprintf(stderr, "error: --jobs takes a number from 1 to 1024, not '%s'\n", a.value("--jobs").c_str());
+  const std::string jobs_text = a.value("--jobs");
+  const std::optional<int> jobs = jobs_text.empty() ? 1 : number_of(jobs_text, 1, 1024);
+  if (!jobs) {
+    std::fprintf(stderr, "error: --jobs takes a number from 1 to 1024, not '%s'\n", jobs_text.c_str());
     return 2;
   }
   const std::string words = a.value("--filter");
@@ -79,8 +71,8 @@ int test(const Arguments& a) {
   TestReport report;
   const auto told = [&](TestResult r) { report.add(std::move(r)); };
   int stopped_with = 0;
-  if (jobs > 1)
-    stopped_with = run_test_jobs(std::move(scripts), jobs, a.settings, filter, told);
+  if (*jobs > 1)
+    stopped_with = run_test_jobs(std::move(scripts), *jobs, a.settings, filter, told);
   else
     for (TestScript& s : scripts)
       if (!stopped_with) stopped_with = run_tests(std::move(s), a.settings, filter, told);

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <map>
 
+#include "stdlib/host/files/xml.h"
+
 namespace shard::repl {
 namespace {
 
@@ -17,22 +19,7 @@ std::string title(const TestResult& r) {
   return r.file + ": " + (r.name.empty() ? "an error outside of its tests" : r.name);
 }
 
-std::string xml(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 32 || c == '\n' || c == '\t')  // the others have no form in XML
-      out += c;
-  }
-  return out;
-}
+std::string xml(std::string_view text) { return stdlib::xml_text(text, "\n\t"); }
 
 std::string junit_case(const TestResult& r) {
   std::string out = "    <testcase classname=\"" + xml(r.file) + "\" name=\"" +

@@ -1,28 +1,11 @@
 #!/usr/bin/env python3
 """What helps to find a mistake: --debug-nans, breakpoint, trace.   debugging.py SHARD   closes with "N passed, N failed" """
-import os, subprocess, sys, tempfile
+import sys
 
-SHARD = os.path.abspath(sys.argv[1])
-CASES = []
+import cli
+from cli import case, check, script, shard
 
-
-def case(f):
-    CASES.append(f)
-    return f
-
-
-def shard(*args, text=None, **more):
-    return subprocess.run([SHARD, *args], input=text, capture_output=True, text=True, timeout=60, **more)
-
-
-def script(text, name='case.shard'):
-    path = os.path.join(tempfile.mkdtemp(), name)
-    with open(path, 'w', encoding='utf-8') as f: f.write(text)
-    return path
-
-
-def check(condition, what, p=None):
-    if not condition: raise AssertionError(what + (f'\nstatus {p.returncode}\nstdout: {p.stdout[:400]}\nstderr: {p.stderr[:600]}' if p else ''))
+cli.CASES.clear()
 
 
 @case
@@ -70,18 +53,4 @@ def trace_prints_a_function_that_computes_the_same():
     check(shard('fmt', text).returncode == 0, 'it is an expression of the language: ' + p.stdout)
 
 
-def main():
-    failed = 0
-    wanted = sys.argv[2:]
-    cases = [f for f in CASES if not wanted or f.__name__ in wanted]
-    for f in cases:
-        try:
-            f()
-        except Exception as e:
-            failed += 1
-            print(f'FAIL {f.__name__}: {e}')
-    print(f'{len(cases) - failed} passed, {failed} failed')
-    return 1 if failed else 0
-
-
-if __name__ == '__main__': sys.exit(main())
+if __name__ == '__main__': sys.exit(cli.main())

@@ -42,7 +42,7 @@ constexpr Known kNames[] = {
 };
 
 constexpr Known kWays[] = {
-    {"launch", "`launch` comes with a later version: one process simulates all devices"},
+    {"launch", "processes are started from outside: `shard launch -n 4 FILE`"},
     {"np", "functions have no prefix: `zeros([3])`, `sum(x)`"},
     {"numpy", "functions have no prefix: `zeros([3])`, `sum(x)`"},
     {"jnp", "functions have no prefix: `zeros([3])`, `sum(x)`"},

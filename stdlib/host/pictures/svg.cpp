@@ -6,6 +6,7 @@
 #include "interpreter/lang/values/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/sink.h"
+#include "stdlib/host/files/xml.h"
 
 namespace shard::stdlib {
 namespace {
@@ -24,23 +25,6 @@ constexpr std::array<Color, 10> kColors{{{"#6baed6", 74},
                                          {"#17becf", 44},
                                          {"#c49c94", 180},
                                          {"#bdbdbd", 250}}};
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 32)
-      out += c;
-  }
-  return out;
-}
 
 std::string number(double x) {  // to a tenth of a pixel
   char out[32];
@@ -84,7 +68,7 @@ void Svg::path(const std::string& points, std::string_view stroke) {
 
 void Svg::text(double x, double y, std::string_view words, std::string_view anchor) {
   body_ += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + std::string(anchor) + "\">" +
-           escaped(words) + "</text>\n";
+           xml_text(words) + "</text>\n";
 }
 
 std::string Svg::document(double width, double height) const {
