@@ -15,6 +15,7 @@ struct Fix {           // the program is right when `span` is replaced by it
   std::string advice;  // "shard one operand first"
   Span span;
   std::string replacement;
+  bool safe = false;  // it is what was meant, whatever else the program does: `shard check --fix` writes it
 };
 
 struct Frame {
@@ -29,6 +30,7 @@ struct Diagnostic {
   std::vector<std::string> notes;  // facts: operand types, sizes, axes; and advice
   std::vector<Fix> fixes;
   std::vector<Frame> calls;
+  bool warning = false;  // the program runs, and does perhaps not what was meant: no error
 };
 
 class Error : public std::exception {

@@ -19,7 +19,8 @@ Overloaded(F...) -> Overloaded<F...>;
 
 class Walk {
  public:
-  Walk(const State& state, std::vector<Diagnostic>& errors) : state_(state), errors_(errors) {}
+  Walk(const State& state, std::vector<Diagnostic>& errors, bool whole)
+      : state_(state), errors_(errors), whole_(whole) {}
 
   void statement(const Stmt& s) {
     std::visit(Overloaded{
@@ -56,7 +57,7 @@ class Walk {
                    [&](const BreakStmt&) { in_loop(s, "break"); },
                    [&](const ContinueStmt&) { in_loop(s, "continue"); },
                    [&](const ReturnStmt& x) {
-                     if (!inside_.function) error(s.span, "`return` stands outside of any function");
+                     if (!inside_.function && whole_) error(s.span, "`return` stands outside of any function");
                      see(x.value);
                    },
                    [&](const AssignStmt& x) { assign(x); },
@@ -110,7 +111,7 @@ class Walk {
   }
 
   void in_loop(const Stmt& s, const std::string& word) {
-    if (inside_.loop) return;
+    if (inside_.loop || !whole_) return;
     error(s.span, "`" + word + "` stands outside of any loop");
     if (inside_.function) errors_.back().notes.push_back("a loop around a function is not the function's own");
   }
@@ -332,7 +333,8 @@ class Walk {
       written += (written.empty() ? "{" : ", ") + text(a->target->span) + ": " + text(a->value->span);
     }
     written += "}";
-    error(e.span, "a record names its fields with a colon: `" + written + "`", {}, {{"use a colon", e.span, written}});
+    error(e.span, "a record names its fields with a colon: `" + written + "`", {},
+          {{"use a colon", e.span, written, true}});
   }
   void record(const RecordLit& r) {
     std::set<std::string> names;
@@ -356,7 +358,7 @@ class Walk {
                             at,
                             "`" + name + "` is written `" + here + "` here",
                             {},
-                            {{"write `" + std::string(here) + "`", at, here}},
+                            {{"write `" + std::string(here) + "`", at, here, true}},
                             {}});
   }
   void spec(const SpecLit& s) {
@@ -367,10 +369,10 @@ class Walk {
       if (text && text->pieces.size() == 1 && !text->pieces[0].value) {
         const std::string axis = "@" + text->pieces[0].text;
         error(a.value->span, "an axis is written with `@`: `" + axis + "`", {},
-              {{"write the axis", a.value->span, axis}});
+              {{"write the axis", a.value->span, axis, true}});
       } else if (std::holds_alternative<NoneLit>(a.value->node) || (name && name->name == "None")) {
         error(a.value->span, "a dimension that is not split is written `_` in a spec", {},
-              {{"write `_`", a.value->span, "_"}});
+              {{"write `_`", a.value->span, "_", true}});
         continue;
       }
       see(a.value);
@@ -380,6 +382,7 @@ class Walk {
 
   const State& state_;
   std::vector<Diagnostic>& errors_;
+  bool whole_;
   Inside inside_;
   std::set<std::string> declared_;     // anywhere in the text
   std::vector<Diagnostic> constants_;  // `None` and the like, which are errors where the text declares no such name
@@ -387,9 +390,9 @@ class Walk {
 
 }  // namespace
 
-std::vector<Diagnostic> check_form(const Module& module, const State& state) {
+std::vector<Diagnostic> check_form(const Module& module, const State& state, bool whole) {
   std::vector<Diagnostic> errors;
-  Walk walk(state, errors);
+  Walk walk(state, errors, whole);
   walk.lines_that_go_on(module.body, true);
   for (const StmtPtr& s : module.body) walk.statement(*s);
   walk.finish();

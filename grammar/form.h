@@ -8,6 +8,7 @@
 
 namespace shard::grammar {
 
-std::vector<Diagnostic> check_form(const Module& module, const State& state);
+// `whole`: no statement was left out for an error; else what stands outside of its loop or function is not told.
+std::vector<Diagnostic> check_form(const Module& module, const State& state, bool whole);
 
 }  // namespace shard::grammar

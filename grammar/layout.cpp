@@ -58,6 +58,7 @@ class Walk {
 
   void run() {
     if (const std::size_t bad = not_utf8(source_); bad != std::string_view::npos) {
+      out_.without_rest = true;
       return fail(bad, bad + 1, "the text is not UTF-8 from here on");
     }
     if (source_.substr(0, 3) == "\xEF\xBB\xBF") {
@@ -66,9 +67,9 @@ class Walk {
     }
     while (at_ < out_.text.size() && out_.diagnostics.empty()) step();
     if (out_.diagnostics.empty() && !open_.empty()) {
-      const Open& o = open_.back();
+      const Open& o = early_.at != npos ? early_ : open_.back();
       out_.open_at_end = true;
-      fail(o.at, o.at + 1, quoted(o.sign) + opened(o) + " is never closed");
+      fail(o.at, o.at + 1, quoted(o.sign) + opened(o) + " is never closed", where_it_ends(o));
     }
   }
 
@@ -78,7 +79,39 @@ class Walk {
     bool newlines_count;
     bool in_string;
     std::size_t at;
+    std::size_t indent = 0;  // of its line
   };
+
+  static constexpr std::size_t npos = std::string_view::npos;
+
+  std::size_t line_begin(std::size_t at) const {
+    const std::size_t newline = at == 0 ? npos : source_.rfind('\n', at - 1);
+    return newline == npos ? 0 : newline + 1;
+  }
+  std::size_t indent_of(std::size_t at) const {  // of the line around it
+    std::size_t i = line_begin(at);
+    const std::size_t begin = i;
+    while (i < source_.size() && is_blank(source_[i])) ++i;
+    return i - begin;
+  }
+  std::string line_number(std::size_t at) const {
+    return std::to_string(1 + std::count(source_.begin(), source_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  }
+
+  // Where a block should have ended, as the indentation shows it.
+  std::vector<std::string> where_it_ends(const Open& o) const {
+    if (o.sign != '{' || o.in_string) return {};
+    const std::size_t own = indent_of(o.at);
+    for (std::size_t line = source_.find('\n', o.at); line != npos && line + 1 < source_.size();
+         line = source_.find('\n', line + 1)) {
+      const std::size_t first = line + 1 + indent_of(line + 1);
+      if (first >= source_.size() || source_[first] == '\n' || source_[first] == '#') continue;
+      if (indent_of(first) <= own)
+        return {"line " + line_number(first) + " stands as far left as line " + line_number(o.at) +
+                ": the `}` belongs before it"};
+    }
+    return {};
+  }
 
   char peek(std::size_t ahead = 0) const { return at_ + ahead < out_.text.size() ? out_.text[at_ + ahead] : '\0'; }
   static std::string quoted(char c) { return std::string("`") + c + "`"; }
@@ -88,6 +121,7 @@ class Walk {
   }
   void fail(std::size_t begin, std::size_t end, std::string message, std::vector<std::string> notes = {},
             std::vector<Fix> fixes = {}) {
+    out_.broken_at = begin;
     out_.diagnostics.push_back(
         {"syntax", span(begin, end), std::move(message), std::move(notes), std::move(fixes), {}});
   }
@@ -102,6 +136,7 @@ class Walk {
       ++at_;
       return;
     }
+    if (first_ == npos) first_ = at_;
     const bool in_hole = !open_.empty() && open_.back().in_string;
     if (c == '#' && !in_string()) return comment();
     if (c == '"') {
@@ -129,6 +164,8 @@ class Walk {
   // A newline that does not end a statement becomes a blank.
   void newline() {
     const std::size_t here = at_++;
+    line_ = at_;
+    first_ = npos;
     if (in_string()) {
       const Open& o = *std::find_if(open_.rbegin(), open_.rend(), [](const Open& x) { return x.in_string; });
       return fail(o.at, here, quoted(o.sign) + opened(o) + " is not closed on its line",
@@ -199,6 +236,9 @@ class Walk {
   }
 
   void single_quotes() {
+    const char before = at_ > 0 ? source_[at_ - 1] : ' ';
+    if (is_word_part(before) || before == ')' || before == ']')
+      return fail(at_, at_ + 1, "the transpose is a field: `x.T`", {}, {{"write `.T`", span(at_, at_ + 1), ".T"}});
     std::size_t end = source_.find_first_of("'\n", at_ + 1);
     if (end == std::string_view::npos || source_[end] == '\n') {
       return fail(at_, at_ + 1, "`'` has no meaning here", {"strings stand in double quotes: \"abc\""});
@@ -207,7 +247,7 @@ class Walk {
     for (std::size_t i = 0; (i = text.find('"', i)) != std::string::npos; i += 2) text.insert(i, "\\");
     text = '"' + text + '"';
     fail(at_, end + 1, "a string stands in double quotes: " + text, {},
-         {{"use double quotes", span(at_, end + 1), text}});
+         {{"use double quotes", span(at_, end + 1), text, true}});
   }
 
   void open(char c) {
@@ -221,6 +261,7 @@ class Walk {
       return fail(o.at, o.at + 1, "brackets nest more than " + std::to_string(bracket_limit) + " deep",
                   {"give the inner parts names with `let`"});
     }
+    o.indent = first_ == npos ? 0 : first_ - line_;
     open_.push_back(o);
     joins_ = false;
   }
@@ -232,8 +273,11 @@ class Walk {
     if (c != want) {
       fail(at_, at_ + 1,
            quoted(o.sign) + opened(o) + " is never closed: " + quoted(want) + " should come before this " + quoted(c));
+      out_.broken_at = o.at;
       return;
     }
+    // A `}` that stands further left than what it closes: another one is missing before it.
+    if (o.newlines_count && early_.at == npos && at_ == first_ && first_ - line_ < o.indent) early_ = o;
     open_.pop_back();
     ++at_;
     joins_ = false;
@@ -284,8 +328,10 @@ class Walk {
   Layout& out_;
   std::size_t at_ = 0;
   std::vector<Open> open_;
-  std::vector<std::size_t> strings_;  // the opening quotes of the strings around an interpolation
-  bool joins_ = false;                // the last token lets its statement go on in the next line
+  std::vector<std::size_t> strings_;     // the opening quotes of the strings around an interpolation
+  Open early_{'{', true, false, npos};   // a block that a `}` of another one closes, as the indentation shows
+  std::size_t line_ = 0, first_ = npos;  // where the line begins, and what it holds
+  bool joins_ = false;                   // the last token lets its statement go on in the next line
   std::size_t next_line_ = 0;
   bool next_line_joins_ = false;
 };

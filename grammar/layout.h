@@ -25,6 +25,8 @@ struct Layout {
   std::string text;           // one newline longer than the source, so that the last statement ends as the others do
   std::vector<DocLine> docs;  // in the order of the text
   std::vector<Diagnostic> diagnostics;  // where there is one, the text must not be parsed
+  bool without_rest = false;            // nothing behind it can be read either
+  std::size_t broken_at = 0;            // where what does not fit begins: the bracket, for one that is never closed
   bool open_at_end = false;             // the diagnostic is about a bracket that more text could close
   // The `##` lines directly above the line of `offset`, joined by newlines.
   std::string doc_above(std::uint32_t offset) const;

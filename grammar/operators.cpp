@@ -108,7 +108,8 @@ class Climber {
       state_.fail(link.span, "a range has two ends: `" + shortened(a + ".." + b) + "` cannot go on with `..`");
     std::string text = a + " " + std::string(first.binary->token) + " " + b;
     text += " and " + b + " " + std::string(link.binary->token) + " " + std::string(state_.text(rest));
-    state_.fail(all, "comparisons do not chain: write `" + shortened(text) + "`", {}, {{"compare twice", all, text}});
+    state_.fail(all, "comparisons do not chain: write `" + shortened(text) + "`", {},
+                {{"compare twice", all, text, true}});
   }
 
   static Span cover(Span from, const Link& last) {

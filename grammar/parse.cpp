@@ -1,5 +1,5 @@
-// The entry: layout, rules, then the checks of form; and from a parse that could not go on to the sentence that says
-// so.
+// The entry: layout, rules, then the checks of form; from a parse that could not go on to the sentence that says so,
+// and on to the next error: the statement is left out (recover.h) and the rest parsed again.
 #include "grammar/parse.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "grammar/advice/advice.h"
 #include "grammar/advice/near_text.h"
 #include "grammar/form.h"
+#include "grammar/recover.h"
 #include "grammar/rules.h"
 
 namespace shard::grammar {
@@ -57,21 +58,19 @@ Diagnostic unexpected(State& s) {
   return {"syntax", span, message, {}, {}, {}};
 }
 
-}  // namespace
+constexpr std::size_t kMostErrors = 20;
 
-ParseResult parse(const SourceMap& sources, std::uint32_t source) {
-  ParseResult result;
-  const std::string& text = sources.at(source).text();
-  if (text.size() >= std::uint32_t(-1) / 2) {
-    result.diagnostics.push_back({"syntax", {source, 0, 0}, "the text is longer than 2 GiB", {}, {}, {}});
-    return result;
-  }
-  const Layout layout = lay_out(text, source);
-  if (!layout.diagnostics.empty()) {
-    result.diagnostics = layout.diagnostics;
-    result.incomplete = layout.open_at_end;
-    return result;
-  }
+// One parse of a laid-out text: its tree, or the error where it stopped.
+struct Attempt {
+  std::shared_ptr<const Module> module;
+  std::vector<Diagnostic> diagnostics;
+  std::size_t stopped = 0;  // where, if it has no tree
+  bool incomplete = false;
+};
+
+// `whole`: nothing of the text was left out.
+Attempt attempt(const Layout& layout, std::uint32_t source, bool whole) {
+  Attempt out;
   State state(source, layout);
   const Context context(state);
   Block body;
@@ -83,19 +82,81 @@ ParseResult parse(const SourceMap& sources, std::uint32_t source) {
       module->source = source;
       module->body = std::move(body.body);
       module->ids = static_cast<std::int32_t>(state.heights.size());
-      result.diagnostics = check_form(*module, state);
-      if (result.diagnostics.empty()) result.module = std::move(module);
-      return result;
+      out.diagnostics = check_form(*module, state, whole);
+      out.module = std::move(module);
+      return out;
     }
   } catch (const x3::expectation_failure<Iterator>&) {
   } catch (const Error& e) {
     std::optional<Diagnostic> advice = advise_loop(state, e.diagnostic.span);
-    result.diagnostics.push_back(advice ? std::move(*advice) : e.diagnostic);
+    out.stopped = e.diagnostic.span.begin;
+    out.diagnostics.push_back(advice ? std::move(*advice) : e.diagnostic);
+    return out;
+  }
+  out.incomplete = state.furthest >= state.end;
+  out.stopped = static_cast<std::size_t>(state.furthest - state.begin);
+  std::optional<Diagnostic> advice = advise(state);
+  out.diagnostics.push_back(advice ? std::move(*advice) : unexpected(state));
+  return out;
+}
+
+// `let n = #xs`: what was to be a length is a comment.
+void tell_comment(Attempt& a, const Layout& layout, const std::string& text) {
+  std::size_t at = std::min(a.stopped, text.size());
+  while (at > 0 && text[at - 1] == '\n') --at;
+  const std::size_t newline = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+  for (std::size_t i = newline == std::string::npos ? 0 : newline + 1; i + 1 < text.size() && text[i] != '\n'; ++i) {
+    if (text[i] != '#' || layout.text[i] != ' ') continue;
+    if (text[i + 1] != '#' && text[i + 1] != ' ' && i < at)
+      a.diagnostics.back().notes.emplace_back("`#` begins a comment; the length of a list or a text is `len(xs)`");
+    return;
+  }
+}
+
+// The text laid out; where its brackets or strings do not fit, the error is told and the lines around it are left out.
+Layout lay_out_all(std::string text, std::uint32_t source, ParseResult& result) {
+  Layout layout = lay_out(text, source);
+  while (!layout.diagnostics.empty()) {
+    Diagnostic& d = layout.diagnostics.front();
+    if (result.diagnostics.empty()) result.incomplete = layout.open_at_end;
+    result.diagnostics.push_back(std::move(d));
+    if (layout.without_rest || result.diagnostics.size() >= kMostErrors || !leave_out_lines(text, layout.broken_at)) {
+      layout.text.clear();
+      return layout;
+    }
+    layout = lay_out(text, source);
+  }
+  return layout;
+}
+
+}  // namespace
+
+ParseResult parse(const SourceMap& sources, std::uint32_t source) {
+  ParseResult result;
+  const std::string& text = sources.at(source).text();
+  if (text.size() >= std::uint32_t(-1) / 2) {
+    result.diagnostics.push_back({"syntax", {source, 0, 0}, "the text is longer than 2 GiB", {}, {}, {}});
     return result;
   }
-  result.incomplete = state.furthest >= state.end;
-  std::optional<Diagnostic> advice = advise(state);
-  result.diagnostics.push_back(advice ? std::move(*advice) : unexpected(state));
+  Layout layout = lay_out_all(text, source, result);
+  const auto line_of = [&](const Diagnostic& d) { return sources.at(source).position(d.span.begin).line; };
+  for (std::size_t round = 0; round < 2 * kMostErrors && !layout.text.empty(); ++round) {
+    const bool whole = result.diagnostics.empty();
+    Attempt a = attempt(layout, source, whole);
+    const bool read = a.module != nullptr;
+    if (!read) tell_comment(a, layout, text);
+    if (whole) result.incomplete = a.incomplete;
+    const auto told = [&](const Diagnostic& d) {  // a second one of a line is likely to come from the first
+      return std::any_of(result.diagnostics.begin(), result.diagnostics.end(),
+                         [&](const Diagnostic& e) { return line_of(e) == line_of(d); });
+    };
+    if (!read && told(a.diagnostics.front())) a.diagnostics.clear();
+    result.diagnostics.insert(result.diagnostics.end(), a.diagnostics.begin(), a.diagnostics.end());
+    if (read && result.diagnostics.empty()) result.module = std::move(a.module);
+    if (read || result.diagnostics.size() >= kMostErrors || !leave_out_statement(layout.text, text, a.stopped)) break;
+  }
+  std::stable_sort(result.diagnostics.begin(), result.diagnostics.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
   return result;
 }
 

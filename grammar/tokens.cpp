@@ -67,7 +67,7 @@ void escape(State& s, Iterator& at, std::string& out) {
   }
   if (c == '{' || c == '}') {
     s.fail(s.span(from, at), std::string("a brace in a string is written twice: `") + c + c + "`", {},
-           {{"write the brace twice", s.span(from, at), std::string(2, c)}});
+           {{"write the brace twice", s.span(from, at), std::string(2, c), true}});
   }
   while (at < s.end && (static_cast<unsigned char>(*at) & 0xC0) == 0x80)
     ++at;  // a character of several bytes is shown whole
@@ -182,7 +182,7 @@ bool take_text(State& s, Iterator& at, std::string& out) {
       }
       if (*at == '{') break;
       s.fail(s.span(at, std::size_t{1}), "a `}` in a string is written `}}`", {},
-             {{"write the brace twice", s.span(at, std::size_t{1}), "}}"}});
+             {{"write the brace twice", s.span(at, std::size_t{1}), "}}", true}});
     }
     out += *at++;
   }

@@ -61,6 +61,7 @@ struct Diagnostic {
   std::vector<Frame> calls;  // innermost first
   std::string rendered;      // as the command line shows it, without colours
   std::string json;          // the object that `shard check --json` prints of it
+  bool warning = false;      // no error: of Options::warnings
 };
 class SHARD_API Error : public std::exception {
  public:
@@ -172,7 +173,12 @@ struct Options {
   double seconds = 0;                            // of one run or call
   int recursion = 1000;                          // calls of functions of the script that may be open
   std::function<void(std::string_view)> output;  // what print writes; default: standard output
-  std::function<void(const Diagnostic&)> errors;           // also told of every error that is thrown; default: nobody
+  std::function<void(const Diagnostic&)> errors;  // also told of every error that is thrown; default: nobody
+  // Told of what is no error and hardly what was meant (`shard help warnings`), but for these codes; or each is an
+  // error.
+  std::function<void(const Diagnostic&)> warnings;  // default: nobody
+  std::vector<std::string> allow;
+  bool deny_warnings = false;
   std::function<bool(const std::string& path)> may_read;   // files that scripts may read; default: none
   std::function<bool(const std::string& path)> may_write;  // files that scripts may make or change; default: none
 };

@@ -28,10 +28,11 @@ MAY_SEE = {
 # the room '' (which every room of stdlib and grammar may see).
 ROOMS = {
     'interpreter/lang': {
+        'warnings': (),                                      # which there are, and what becomes of one
         'names': (),                                         # before anything runs: trees and scopes
         'values': ('names',),                                # what a variable holds; a function knows its tree's tables
         'report': ('names', 'values'),                       # sentences, and the lines they stand on
-        'eval': ('names', 'values', 'report'),               # the walk; its sources also use the DOORS below
+        'eval': ('warnings', 'names', 'values', 'report'),               # the walk; its sources also use the DOORS below
         'index': ('names', 'values', 'report', 'eval'),
         'layouts': ('names', 'values', 'report', 'eval'),
         'staging': ('names', 'values', 'report', 'eval', 'layouts'),

@@ -13,14 +13,17 @@ namespace shard::grammar {
 std::optional<Diagnostic> advise(State& state) {
   NearText t(state, static_cast<std::size_t>(state.furthest - state.begin));
   if (t.at >= t.text.size()) return std::nullopt;
-  for (auto form :
-       {c_style_for,   lambda,          arrow_function,    foreign_word,   opening_word,   decorator,
-        string_prefix, print_statement, in_text,           logical,        increment,      operator_and_more,
-        colon_equals,  in_for,          closed_range,      comprehension,  ternary,        lone_else,
-        in_parameters, in_let,          several_targets,   record_fields,  named_argument, axis_sign,
-        in_mesh,       in_import,       result_annotation, in_parentheses, in_operator,    spread,
-        compare,       block_place,     leading_operator,  unknown_sign,   lone_as,        comment_behind,
-        two_statements}) {
+  for (auto form : {c_style_for,    lambda,           arrow_function, foreign_word,
+                    shard_call,     mesh_call,        ranged_for,     dotted,
+                    opening_word,   decorator,        string_prefix,  print_statement,
+                    in_text,        logical,          increment,      operator_and_more,
+                    colon_equals,   in_for,           closed_range,   comprehension,
+                    ternary,        blanks_in_list,   lone_else,      in_parameters,
+                    in_let,         several_targets,  record_fields,  named_argument,
+                    axis_sign,      in_mesh,          in_import,      result_annotation,
+                    in_parentheses, in_operator,      spread,         compare,
+                    block_place,    leading_operator, unknown_sign,   lone_as,
+                    comment_behind, two_statements}) {
     if (Advice d = form(t)) return d;
   }
   return std::nullopt;
@@ -37,7 +40,7 @@ void check_digit_after_dot(State& state, const char* begin, const char* end) {
   if (next == '.' || is_word_start(next)) return;
   const std::string text = std::string(begin, end) + ".0";
   state.fail(state.span(begin, end + 1), "a float has a digit on both sides of the dot: `" + text + "`", {},
-             {{"add the digit", state.span(begin, end + 1), text}});
+             {{"add the digit", state.span(begin, end + 1), text, true}});
 }
 
 void fail_number_runs_on(State& state, const char* begin, const char* end) {
@@ -55,7 +58,7 @@ void fail_number_runs_on(State& state, const char* begin, const char* end) {
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
     if (digits)
       state.fail(state.span(begin, end), std::string("numbers are written in tens or in hexadecimal: `") + text + "`",
-                 {}, {{"write it in hexadecimal", state.span(begin, end), text}});
+                 {}, {{"write it in hexadecimal", state.span(begin, end), text, true}});
   }
   state.fail(state.span(begin, end),
              quote(std::string_view(begin, static_cast<std::size_t>(end - begin))) + " is neither a number nor a name");
@@ -72,7 +75,7 @@ void check_after_shard(State& state, const Shard& shard, const char* at) {
   const Span span = state.span(state.begin + from, at);
   const std::string fixed = "(" + std::string(state.text(span)) + ")";
   state.fail(span, "only `|>` may follow `shard ... as ...`: put it in parentheses: " + quote(fixed), {},
-             {{"put it in parentheses", span, fixed}});
+             {{"put it in parentheses", span, fixed, true}});
 }
 
 void check_lambda(State& state, const Function& function) {

@@ -13,7 +13,9 @@ using Advice = std::optional<Diagnostic>;
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> words);
 std::string quote(std::string_view text);  // between back quotes, shortened
+// One fix is what was meant, and safe; but for those of perhaps().
 Diagnostic say(Span span, std::string message, std::vector<Fix> fixes = {});
+Diagnostic perhaps(Diagnostic d);
 
 // words and operators: forms_words.cpp
 Advice foreign_word(NearText& t);
@@ -38,6 +40,13 @@ Advice record_fields(NearText& t);
 Advice named_argument(NearText& t);
 Advice axis_sign(NearText& t);
 Advice in_parentheses(NearText& t);
+
+// arrays, ranges, layouts, meshes: forms_arrays.cpp
+Advice mesh_call(NearText& t);
+Advice shard_call(NearText& t);
+Advice ranged_for(NearText& t);
+Advice blanks_in_list(NearText& t);
+Advice dotted(NearText& t);
 
 // statements, parameters, text: forms_statements.cpp
 Advice opening_word(NearText& t);

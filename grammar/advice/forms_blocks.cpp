@@ -95,7 +95,11 @@ Advice block_place(NearText& t) {
     while (next < t.text.size() &&
            (t.text[next] == '\n' || t.text[next] == ' ' || t.text[next] == '\t' || t.text[next] == '\r'))
       ++next;
-    if (next >= t.text.size() || t.text[next] != '{') return {};
+    if (next >= t.text.size() || t.text[next] != '{') {
+      const Span end = t.span(t.back(t.at), t.back(t.at));
+      return perhaps(say(end, "a block begins with `{` on the line of its header, and ends with `}`",
+                         {{"open the block", end, " {"}}));
+    }
     return say(t.span(next, next + 1), "a block's `{` stands on the line of its header",
                {{"put it on the header's line", t.span(t.back(t.at), next + 1), " {"}});
   }
@@ -151,8 +155,8 @@ Advice record_fields(NearText& t) {
   if (words)
     return say(all, "a record names each of its fields: " + quote("{" + fields + "}"),
                {{"name the fields", all, "{" + fields + "}"}});
-  return say(all, "braces hold a record or a block; a list is " + quote("[" + items + "]"),
-             {{"write a list", all, "[" + items + "]"}});
+  return perhaps(say(all, "braces hold a record or a block; a list is " + quote("[" + items + "]"),
+                     {{"write a list", all, "[" + items + "]"}}));
 }
 
 // ---- calls, meshes, specs -------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ namespace {
 struct Opening {
   std::string_view word, say;
 };
-constexpr std::array<Opening, 24> openings = {{
+constexpr std::array<Opening, 25> openings = {{
     {"from", "a module comes in whole: `import nn`, then `nn.linear`"},
     {"class", "there are no classes: a record holds fields, `{w: 1, b: 2}`, and `p.f()` is `f(p)`"},
     {"struct", "a record needs no declaration: `{w: 1, b: 2}`"},
@@ -32,6 +32,7 @@ constexpr std::array<Opening, 24> openings = {{
     {"await", "there are no tasks: a program runs in order"},
     {"do", "a loop that runs at least once is `while true { ...; if done { break } }`"},
     {"loop", "a loop without end is `while true { ... }`"},
+    {"repeat", "a loop runs while its condition holds: `while not done { ... }`"},
     {"until", "a loop runs while its condition holds: `while not done { ... }`"},
     {"unless", "a condition is turned round with `not`: `if not c { ... }`"},
     {"global", "a function may assign the variables around it as they are"},
@@ -75,9 +76,6 @@ Advice opening_word(NearText& t) {
   if (before == "rules" && t.token != "=")
     return say(t.span(t.at, t.at + t.token.size()),
                "`rules` takes a record: `rules { batch: @data, hidden: @model, embed: _ }`");
-  if (before == "mesh" && t.token == "(")
-    return say(t.span(t.at, t.at + 1), "a mesh has a name: `mesh m = (@X: 8)`",
-               {{"name it", t.span(t.at, t.at), "m = "}});
   if (before == "echo" || before == "puts") {
     const std::string text = "print(" + after_word(t, before) + ")";
     return say(span, quote(before) + " is a call here: " + quote(text),
@@ -137,8 +135,8 @@ Advice in_let(NearText& t) {
                {{"drop it", t.span(t.begin_of(t.word_before(t.at)), t.at), ""}});
   if (t.token == "(") return say(word, "a function is declared with `fn`", {{"write `fn`", word, "fn"}});
   if (t.token == "." || t.token == "[")
-    return say(word, "an element or a field of a variable is assigned without `let`",
-               {{"drop the `let`", t.span(t.statement, first), ""}});
+    return perhaps(say(word, "an element or a field of a variable is assigned without `let`",
+                       {{"drop the `let`", t.span(t.statement, first), ""}}));
   if (t.token == "==")
     return say(t.span(t.at, t.at + 2), "`let` gives a value with one `=`",
                {{"write `=`", t.span(t.at, t.at + 2), "="}});
@@ -349,8 +347,8 @@ Advice two_statements(NearText& t) {
   if (!is_word_part(t.token[0]) && t.token[0] != '"') return {};
   const char last = t.text[end - 1];
   if (last != '}' && last != ')' && last != ']' && last != '"' && !(last >= '0' && last <= '9')) return {};
-  return say(t.span(t.at, t.at + t.token.size()), "a newline or `;` stands between two statements",
-             {{"part them", t.span(end, t.at), "; "}});
+  return perhaps(say(t.span(t.at, t.at + t.token.size()), "a newline or `;` stands between two statements",
+                     {{"part them", t.span(end, t.at), "; "}}));
 }
 
 // `ones([8]) as P(@X)`

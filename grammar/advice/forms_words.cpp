@@ -17,7 +17,13 @@ bool one_of(std::string_view word, std::initializer_list<std::string_view> words
 std::string quote(std::string_view text) { return "`" + shortened(text) + "`"; }
 
 Diagnostic say(Span span, std::string message, std::vector<Fix> fixes) {
+  if (fixes.size() == 1) fixes[0].safe = true;
   return {"syntax", span, std::move(message), {}, std::move(fixes), {}};
+}
+
+Diagnostic perhaps(Diagnostic d) {
+  for (Fix& f : d.fixes) f.safe = false;
+  return d;
 }
 
 // ---- words of other languages ---------------------------------------------------------------------------------------
@@ -120,9 +126,13 @@ Advice logical(NearText& t) {
                quote(std::string(2, c)) + " is written " + quote(word) + "; on arrays, " + quote(std::string(1, c)),
                {{"write " + quote(word), span, word}});
   }
+  if (t.text.substr(t.at, 2) == "~=") {
+    const Span span = t.span(t.at, t.at + 2);
+    return say(span, "`~=` is written `!=`", {{"write `!=`", span, "!="}});
+  }
   if (c == '!' && t.text.substr(t.at, 2) != "!=") {
     const Span span = t.span(t.at, t.at + 1);
-    return say(span, "`!` is written `not`; on arrays, `~`", {{"write `not`", span, "not "}});
+    return perhaps(say(span, "`!` is written `not`; on arrays, `~`", {{"write `not`", span, "not "}}));
   }
   return {};
 }
@@ -209,13 +219,17 @@ Advice unknown_sign(NearText& t) {
                                  : quote(t.token) + " is written " + quote(s.here),
                    {{s.here == " " ? "write a blank" : "write " + quote(s.here), span, std::string(s.here)}});
     if (shows_nothing(t.token))
-      return say(span, "the character " + code_point(t.token) + " has no meaning here", {{"drop it", span, ""}});
+      return perhaps(
+          say(span, "the character " + code_point(t.token) + " has no meaning here", {{"drop it", span, ""}}));
     const bool in_name = t.at > 0 && is_word_part(t.text[t.at - 1]);
     if (in_name || static_cast<unsigned char>(t.token[0]) < 0xE2)
       return say(span, quote(t.token) + " cannot be part of a name: names are made of `A-Z a-z 0-9 _`");
     return say(span, quote(t.token) + " (" + code_point(t.token) + ") has no meaning here");
   }
-  if (t.token == "^") return say(t.span(t.at, t.at + 1), "`^` is no operator: a power is `x ** y`");
+  if (t.token == "^") {
+    const Span span = t.span(t.at, t.at + 1);
+    return perhaps(say(span, "`^` is no operator: a power is `x ** y`", {{"write `**`", span, "**"}}));
+  }
   if (t.text.substr(t.at, 2) == "//" || t.text.substr(t.at, 2) == "/*")
     return say(
         t.span(t.at, t.at + 2), "a comment starts with `#`",
@@ -250,7 +264,7 @@ Advice leading_operator(NearText& t) {
 Advice compare(NearText& t) {  // if a = b { }
   if (t.token != "=" || !t.expects("{") || one_of(t.word_before(t.at), {"fn"})) return {};
   const Span span = t.span(t.at, t.at + 1);
-  return say(span, "a condition compares with `==`", {{"write `==`", span, "=="}});
+  return perhaps(say(span, "a condition compares with `==`", {{"write `==`", span, "=="}}));
 }
 
 Advice spread(NearText& t) {  // f(*xs)

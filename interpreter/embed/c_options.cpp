@@ -84,6 +84,7 @@ class OptionsText {
         {"recursion", [&](const std::string& k) { whole(k, out.recursion); }},
         {"exact", [&](const std::string& k) { out.exact = truth(k); }},
         {"debug_nans", [&](const std::string& k) { out.debug_nans = truth(k); }},
+        {"deny_warnings", [&](const std::string& k) { out.deny_warnings = truth(k); }},
         {"read", [&](const std::string& k) { out.may_read = [yes = truth(k)](const std::string&) { return yes; }; }},
         {"write", [&](const std::string& k) { out.may_write = [yes = truth(k)](const std::string&) { return yes; }; }}};
     const std::string key = name();

@@ -10,6 +10,7 @@
 #include "interpreter/embed/inner.h"
 #include "interpreter/lang/eval/run_stack.h"
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/warnings/warnings.h"
 #include "stdlib/stdlib.h"
 
 namespace shard {
@@ -29,7 +30,8 @@ Diagnostic converted(const grammar::Diagnostic& found, const grammar::SourceMap&
   const grammar::Diagnostic d = lang::for_user(found, sources);
   std::string json = lang::report_json({d}, sources);  // a list of one
   json = json.substr(json.find('{'), json.rfind('}') + 1 - json.find('{'));
-  Diagnostic out{d.code, d.message, location(sources, d.span), d.notes, {}, {}, lang::report(d, sources), json};
+  Diagnostic out{d.code, d.message, location(sources, d.span), d.notes, {}, {}, lang::report(d, sources),
+                 json,   d.warning};
   for (const grammar::Fix& f : d.fixes) out.fixes.push_back({f.advice, location(sources, f.span), f.replacement});
   for (const grammar::Frame& f : d.calls) out.calls.push_back({f.function, location(sources, f.call)});
   return out;
@@ -121,6 +123,12 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
   inside.steps = given.steps;
   inside.seconds = given.seconds;
   inside.recursion = given.recursion;
+  inside.allow = given.allow;
+  inside.deny_warnings = given.deny_warnings;
+  if (given.warnings)
+    inside.warning = [impl = impl_.get()](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
+      guarded_callback("warnings", impl->options.warnings)(converted(d, sources));
+    };
   inside.output =
       guarded_callback("output", std::function<void(std::string_view)>([impl = impl_.get()](std::string_view text) {
                          if (impl->options.output)
@@ -136,6 +144,8 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
     return it == impl->modules.end() ? std::nullopt : std::optional(it->second);
   };
   const auto refuse = [](const char* what) { throw Error({plain("options", what)}); };
+  for (const std::string& code : given.allow)
+    if (!lang::find_warning(code)) refuse(("there is no warning " + code).c_str());
   if (given.devices < 1 || given.devices > 65536) refuse("an engine has 1 to 65,536 devices");
   if (given.memory < 0 || given.steps < 0 || !(given.seconds >= 0) || given.recursion < 1)
     refuse("limits are not negative, and at least one call may be open");
@@ -214,6 +224,7 @@ void Engine::define(std::string function_name, std::string signature, std::funct
     } catch (...) { in.fail("host", args.span, function_name + ": an exception that says nothing"); }
   };
   lang::Native native{function_name, std::move(signature), "A function of the embedding program.", std::move(call)};
+  native.acts = true;  // what the host does with it, nobody knows
   try {
     lang::check_signature(native);
   } catch (const std::invalid_argument& e) { refuse("signature", e.what()); }

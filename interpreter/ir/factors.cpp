@@ -6,14 +6,29 @@ namespace shard::ir {
 using runtime::RuntimeError;
 using runtime::Shape;
 
+namespace {
+
+// "3 against 4 in the last place": where two shapes, aligned at their ends, do not fit.
+std::string mismatch(const Shape& a, const Shape& b) {
+  for (std::size_t back = 1; back <= std::min(a.size(), b.size()); ++back) {
+    const std::int64_t x = a[a.size() - back], y = b[b.size() - back];
+    if (x == y || x == 1 || y == 1) continue;
+    return ": " + std::to_string(x) + " against " + std::to_string(y) +
+           (back == 1 ? " in the last place" : " in place -" + std::to_string(back));
+  }
+  return "";
+}
+
+}  // namespace
+
 FactorRule broadcast_rule(std::span<const Shape> operands) {
   FactorRule rule;
   Shape whole;
   for (const auto& s : operands) {
     auto joined = runtime::broadcast(whole, s);
     if (!joined)
-      throw RuntimeError("shape",
-                         "shapes " + runtime::to_string(whole) + " and " + runtime::to_string(s) + " do not broadcast");
+      throw RuntimeError("shape", "shapes " + runtime::to_string(whole) + " and " + runtime::to_string(s) +
+                                      " do not broadcast" + mismatch(whole, s));
     whole = *joined;
   }
   std::size_t rank = whole.size();

@@ -10,6 +10,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/repl/command.h"
+#include "interpreter/repl/fix.h"
 #include "interpreter/repl/signals.h"
 
 namespace shard::repl {
@@ -47,35 +48,45 @@ class Moved {
 
 class Checker {
  public:
-  Checker(const Settings& settings, bool names_only) : settings_(settings), names_only_(names_only) {}
+  Checker(const Settings& settings, bool names_only)
+      : settings_(settings), names_only_(names_only), deny_(std::exchange(settings_.deny_warnings, false)) {}
 
   void check(const std::string& path, const std::string& text) {
     lang::Options options;
     options.output = [](std::string_view) {};  // print prints nothing
     options.test = [](const grammar::TestStmt&, Span, const std::function<void()>& body) { body(); };
+    std::vector<Diagnostic> warnings;  // denied or not, none ends the check
+    options.warning = [&](const Diagnostic& d, const SourceMap&) { warnings.push_back(d); };
     const auto machine = make_machine(settings_, std::move(options));
+    lang::Interpreter& in = machine->interpreter();
     if (names_only_)
-      names(machine->interpreter(), path, text);
+      names(in, path, text);
     else
-      types(machine->interpreter(), path, text);
+      types(in, path, text, warnings);
   }
 
   SourceMap sources;
-  std::vector<Diagnostic> errors, notes;
+  std::vector<Diagnostic> found, notes;  // found: errors and warnings
   std::vector<lang::Check::Let> lets;
 
  private:
   void names(lang::Interpreter& in, const std::string& path, const std::string& text) {
     const grammar::ParseResult parsed = grammar::parse(sources, sources.add(path, text));
-    errors.insert(errors.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
+    found.insert(found.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
+    if (!parsed.module) return;
     lang::ModuleNames module;
-    if (parsed.module) lang::resolve_names(parsed.module, module, in.impl().builtins.for_names(), errors);
+    lang::NamesFound names;
+    lang::resolve_names(parsed.module, module, in.impl().builtins.for_names(), names);
+    found.insert(found.end(), names.errors.begin(), names.errors.end());
+    for (Diagnostic& d : names.warnings)
+      if (in.impl().warnings.wanted(d, sources)) add_warning(std::move(d));
   }
 
-  void types(lang::Interpreter& in, const std::string& path, const std::string& text) {
-    lang::Check found(in);
+  void types(lang::Interpreter& in, const std::string& path, const std::string& text,
+             const std::vector<Diagnostic>& warnings) {
+    lang::Check check(in);
     in.context().set_target(in.context().target("types"));
-    const auto add = [&](const Diagnostic& d) { found.errors.push_back(d); };
+    const auto add = [&](const Diagnostic& d) { check.errors.push_back(d); };
     const Listening listening(in.context().pool().stop());
     try {
       in.run(path, text);
@@ -87,17 +98,24 @@ class Checker {
       if (e.code != "unknown") add({e.code, in.context().span(), e.what(), {}, {}, {}});
     }
     Moved moved(in.sources(), sources);
-    for (const Diagnostic& d : found.errors) errors.push_back(moved(d));
-    for (const Diagnostic& d : found.notes) notes.push_back(moved(d));
-    for (lang::Check::Let& l : found.lets) {
+    for (const Diagnostic& d : check.errors) found.push_back(moved(d));
+    for (const Diagnostic& d : check.notes) notes.push_back(moved(d));
+    for (const Diagnostic& d : warnings)  // which axes are used, a script shows that comes to its end
+      if (d.code != "unused-axis" || check.errors.empty()) add_warning(moved(d));
+    for (lang::Check::Let& l : check.lets) {
       if (!in.sources().has(l.span.source) || in.sources().at(l.span.source).name() != path) continue;  // of a module
       moved.move(l.span);
       lets.push_back(std::move(l));
     }
   }
 
-  const Settings& settings_;
-  bool names_only_;
+  void add_warning(Diagnostic d) {
+    d.warning = !deny_;
+    found.push_back(std::move(d));
+  }
+
+  Settings settings_;
+  bool names_only_, deny_;
 };
 
 std::string joined(const std::vector<std::string>& types) {
@@ -148,6 +166,32 @@ std::string types_json(const std::vector<lang::Check::Let>& lets, const SourceMa
   return out + (lets.empty() ? "]" : "\n]");
 }
 
+// The safe fixes of one script, until a check finds no more of them, are written into its file. False where it cannot
+// be written.
+bool fix(const Settings& settings, bool names_only, const std::string& path, std::string& text) {
+  constexpr int kRounds = 10;  // a fix may uncover another error
+  std::vector<std::string> lines;
+  for (int round = 0; round < kRounds; ++round) {
+    Checker checker(settings, names_only);
+    checker.check(path, text);
+    const auto in_file = [&](const grammar::Fix& f) {
+      return f.safe && checker.sources.has(f.span.source) && checker.sources.at(f.span.source).name() == path;
+    };
+    const grammar::Fix* first = nullptr;
+    for (const Diagnostic& d : checker.found)
+      for (const grammar::Fix& f : d.fixes)
+        if (!first && in_file(f)) first = &f;
+    if (!first) break;
+    Fixed fixed = with_safe_fixes(checker.sources, first->span.source, checker.found);
+    text = std::move(fixed.text);
+    lines.insert(lines.end(), fixed.lines.begin(), fixed.lines.end());
+  }
+  if (lines.empty()) return true;
+  if (!replace_file(path, text)) return false;
+  for (const std::string& line : lines) std::fprintf(stderr, "%s\n", line.c_str());
+  return true;
+}
+
 void print(const std::string& text) {
   write_out(text);
   flush_out();
@@ -157,24 +201,28 @@ int check(const Arguments& a) {
   const bool json = a.has("--json"), types = a.has("--types");
   Checker checker(a.settings, a.has("--names"));
   int status = 0;
+  if (a.has("--fix") && std::count(a.words.begin(), a.words.end(), "-")) {
+    std::fputs("error: --fix writes into files, and standard input is none\n", stderr);
+    return 2;
+  }
   for (const std::string& path : a.words) {
     std::string text;
-    if (read_script(path, text))
-      checker.check(path, text);
-    else
+    if (!read_script(path, text) || (a.has("--fix") && !fix(a.settings, a.has("--names"), path, text)))
       status = 1;
+    else
+      checker.check(path, text);
   }
   const auto by_place = [](const Diagnostic& x, const Diagnostic& y) {
     return std::pair(x.span.source, x.span.begin) < std::pair(y.span.source, y.span.begin);
   };
-  std::stable_sort(checker.errors.begin(), checker.errors.end(), by_place);
+  std::stable_sort(checker.found.begin(), checker.found.end(), by_place);
   if (json) {
-    const std::string found = lang::report_json(checker.errors, checker.sources);
+    const std::string told = lang::report_json(checker.found, checker.sources);
     const std::string lets = types_json(checker.lets, checker.sources);
-    print(types ? "{\"errors\": " + found + ", \"types\": " + lets + "}\n" : found);
+    print(types ? "{\"errors\": " + told + ", \"types\": " + lets + "}\n" : told);
   } else {
     if (types) print(types_text(checker.lets, checker.sources, a.words.size() > 1));
-    for (const Diagnostic& d : checker.errors) tell(d, checker.sources);
+    for (const Diagnostic& d : checker.found) tell(d, checker.sources);
   }
   for (const Diagnostic& d : checker.notes) {
     std::string place;
@@ -184,16 +232,18 @@ int check(const Arguments& a) {
     }
     std::fprintf(stderr, "%s%s; what comes from it is not checked\n", place.c_str(), d.message.c_str());
   }
-  return checker.errors.empty() ? status : 1;
+  const auto is_error = [](const Diagnostic& d) { return !d.warning; };
+  return std::any_of(checker.found.begin(), checker.found.end(), is_error) ? 1 : status;
 }
 
 }  // namespace
 
 Command check_command() {
   return {"check",
-          "Look for errors without running: syntax, names, types, shapes and layouts",
+          "Look for errors and warnings without running: syntax, names, types, shapes and layouts",
           {{"files", "Scripts", Option::Words, true},
-           {"--json", "Diagnostics as a JSON array on standard output"},
+           {"--json", "Errors and warnings as a JSON array on standard output"},
+           {"--fix", "First write the fixes that are certainly what was meant into the files"},
            {"--names", "Syntax and names only"},
            {"--types", "Print the type of each `let` beside its line"}},
           true,

@@ -40,7 +40,7 @@ struct Arguments {  // what was written
 struct Command {
   std::string_view name, what;
   std::vector<Option> options;
-  bool settings = false;                   // takes --devices, --exact, --debug-nans and --set
+  bool settings = false;                   // takes --devices, --exact, --debug-nans, --allow, --deny-warnings and --set
   int (*run)(const Arguments&) = nullptr;  // gives the exit status; null: comes with a later version
 };
 

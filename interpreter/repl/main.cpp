@@ -53,6 +53,11 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
                 "Add the terms of all devices in one order, the same for any number of processes");
   app->add_flag("--debug-nans", out.settings.debug_nans,
                 "Stop at the first line that makes a nan or an infinity, in compiled code too; slow");
+  app->add_option("--allow", out.settings.allow, "A warning that is not told; `shard help warnings` lists them")
+      ->check([](const std::string& code) { return shard::repl::unknown_warning(code); })
+      ->expected(1)
+      ->take_all();
+  app->add_flag("--deny-warnings", out.settings.deny_warnings, "Every warning is an error");
   app->add_option("--set", sets, "name=value: the initial value of a top-level `let` instead of the script's")
       ->expected(1)
       ->take_all();
@@ -75,7 +80,8 @@ bool split_sets(const std::vector<std::string>& sets, Settings& settings) {
 bool begins_run(const std::string& word) {
   if (word.empty()) return false;
   if (word[0] != '-' || word == "-") return true;
-  for (const char* option : {"--devices", "--set", "--exact", "--debug-nans", "--color", "-e"})
+  for (const char* option :
+       {"--devices", "--set", "--exact", "--debug-nans", "--color", "--allow", "--deny-warnings", "-e"})
     if (word.starts_with(option)) return true;
   return false;
 }

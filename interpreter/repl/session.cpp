@@ -13,6 +13,7 @@
 #include <new>
 
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/warnings/warnings.h"
 #include "interpreter/repl/signals.h"
 #include "interpreter/repl/terminal.h"
 
@@ -52,6 +53,14 @@ bool read_script(const std::string& path, std::string& text) {
   return true;
 }
 
+std::string unknown_warning(const std::string& code) {
+  std::vector<std::string> codes;
+  for (const lang::Warning& w : lang::all_warnings()) codes.emplace_back(w.code);
+  if (lang::find_warning(code)) return "";
+  const auto near = grammar::near_miss(code, codes);
+  return "there is no warning '" + code + "'" + (near ? ", did you mean `" + *near + "`?" : "");
+}
+
 std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
   lang::ReportStyle style{.color = colored(STDERR_FILENO)};
   constexpr int kGutter = 16;  // "   1 | ... " and " ...", and the last column stays free
@@ -74,8 +83,11 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
   options.set = settings.set;
   options.args = settings.args;
   options.processes = joined_processes(settings.devices);
+  options.allow = settings.allow;
+  options.deny_warnings = settings.deny_warnings;
   if (!options.output) options.output = write_out;
   if (!options.screen) options.screen = terminal_screen();
+  if (!options.warning) options.warning = tell;
   return std::make_unique<embed::Machine>(std::move(options));
 }
 

@@ -18,7 +18,9 @@ struct Settings {
   int devices = 8;
   bool exact = false, debug_nans = false;
   std::vector<std::pair<std::string, std::string>> set;
-  std::vector<std::string> args;  // the words behind `--`
+  std::vector<std::string> args;   // the words behind `--`
+  std::vector<std::string> allow;  // codes of warnings that are not told
+  bool deny_warnings = false;      // each is an error
 };
 
 // The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
@@ -26,6 +28,8 @@ bool read_script(const std::string& path, std::string& text);
 // Of a process that `shard launch` started, it has joined the others. (join.cpp)
 std::shared_ptr<runtime::Processes> joined_processes(int devices);
 std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {});
+// What is wrong with a word behind `--allow`: empty where it is the code of a warning.
+std::string unknown_warning(const std::string& code);
 // What people read of an error: as wide as the terminal.
 std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& sources);
 void tell(const grammar::Diagnostic& d,

@@ -354,6 +354,33 @@ TEST_CASE("fixes and calls are values as well", "[embed]") {
   }
 }
 
+TEST_CASE("warnings are told, left out, or errors", "[embed]") {
+  const std::string text = "fn f(x) {\n  let y = x\n  x\n}\nlet x = ones([2])\nx.reshape([2, 1])\nf(x)";
+  std::vector<shard::Diagnostic> told;
+  const auto tell = [&](const shard::Diagnostic& d) { told.push_back(d); };
+  Engine engine({.warnings = tell});
+  engine.run(text, "model.shard");
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].code == "unused-variable");
+  CHECK(told[0].warning);
+  CHECK(told[0].where.line == 2);
+  CHECK(told[0].json.find("\"severity\": \"warning\"") != std::string::npos);
+  CHECK(told[1].code == "unused-result");
+  told.clear();
+  Engine silent({.warnings = tell, .allow = {"unused-variable", "unused-result"}});
+  silent.run(text);
+  CHECK(told.empty());
+  Engine strict({.deny_warnings = true});
+  try {
+    strict.run(text);
+    FAIL("a warning is an error");
+  } catch (const shard::Error& e) {
+    CHECK(e.diagnostics[0].code == "unused-variable");
+    CHECK_FALSE(e.diagnostics[0].warning);
+  }
+  CHECK_THROWS_AS(Engine({.allow = {"no-such"}}), shard::Error);
+}
+
 TEST_CASE("callbacks of the options may throw", "[embed]") {
   shard::Options options;
   options.output = [](std::string_view) { throw std::runtime_error("no paper"); };

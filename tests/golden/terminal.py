@@ -221,7 +221,7 @@ def a_breakpoint_is_a_loop_in_the_script_and_an_interrupt_there_is_its_own():
     s.wait('the end')
     s.child.expect(pexpect.EOF)
     s.child.wait()
-    assert s.child.exitstatus == 0, s.child.exitstatus
+    check(s.child.exitstatus == 0, f'status {s.child.exitstatus}, and at the end: {s.child.before}')
 
 
 PASTED = '''let xs = range(10)

@@ -28,7 +28,7 @@ TEST_CASE("expected sets are in the user's words, at the place where the parse c
   says("let a\nb", "expected `=`, but the line ends here", "");
   says("let 3 = a", "expected a name, found `3`", "3");
   says("f(a b)", "expected `,` or `)`, found `b`", "b");
-  says("[1 2]", "expected `,` or `]`, found `2`", "2");
+  says("[1 2]", "commas stand between the elements of a list: `[1, 2]`", "2");
   says("x[]", "expected an expression, found `]`", "]");
   says("x[1 2]", "expected `,` or `]`, found `2`", "2");
   says("let p = {a: 1 b: 2}", "expected `,` or `}`, found `b`", "b");

@@ -170,7 +170,7 @@ Flow exec_assign(Impl& m, const AssignStmt& s) {
   try {
     m.assign(*s.target, s.op, std::move(v));
   } catch (Error& error) {
-    if (m.fixer && !kept.is_none()) m.fixer->assign(error, s, kept);
+    if (m.fixer) m.fixer->assign(error, s, kept);
     throw;
   }
   return Flow::Next;

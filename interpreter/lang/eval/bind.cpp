@@ -32,10 +32,14 @@ std::string takes(const Parameters& p, std::size_t given) {
 }
 
 [[noreturn]] void unknown_name(const Parameters& p, const CallArg& a, Span span) {
-  std::vector<std::string> names, notes{p.signature()};
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < p.size(); ++i) names.emplace_back(p.name(i));
-  if (auto near = parameter_near(a.name, names)) notes.push_back("did you mean `" + *near + ":`?");
-  throw Error("call", span, p.callee() + " has no parameter `" + a.name + "`", std::move(notes));
+  grammar::Diagnostic d{"call", span, p.callee() + " has no parameter `" + a.name + "`", {p.signature()}, {}, {}};
+  if (auto near = parameter_near(a.name, names)) {
+    d.notes.push_back("did you mean `" + *near + ":`?");
+    if (a.name_span.known()) d.fixes.push_back({"it is called `" + *near + "` here", a.name_span, *near});
+  }
+  throw Error(std::move(d));
 }
 
 // What was not given and has no default.
@@ -62,7 +66,7 @@ Bound bind_arguments(const Parameters& p, std::span<const CallArg> args, Span ca
   std::size_t next = 0;
   for (std::size_t k = 0; k < args.size(); ++k) {
     const CallArg& a = args[k];
-    const Span span = a.span.known() ? a.span : call;
+    const Span span = a.name_span.known() ? a.name_span : a.span.known() ? a.span : call;
     std::size_t i = next;
     if (!a.name.empty()) {
       i = 0;

@@ -154,10 +154,12 @@ Value Impl::call_native(const std::shared_ptr<const Native>& native, std::vector
   }
   for (std::int32_t k : places.further) {
     CallArg& a = given(k);
-    bound.rest.push_back({a.name, std::exchange(a.value, Value()), span_of(a)});
+    bound.rest.push_back({a.name, std::exchange(a.value, Value()), span_of(a), std::nullopt, a.name_span});
   }
   try {
-    return at(span, [&] { return f.call(in, bound); });
+    Value out = at(span, [&] { return f.call(in, bound); });
+    if (f.acts || out.is_none()) ++watch.effects;
+    return out;
   } catch (...) {
     for (std::size_t i = 0; i < places.argument.size(); ++i)
       if (places.argument[i] >= 0) given(places.argument[i]).value = std::move(bound.args[i].value);

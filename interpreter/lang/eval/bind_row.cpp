@@ -1,4 +1,6 @@
 // Calls of operations: arguments bound by the row's signature, operands made arrays, everything else made attributes.
+#include <algorithm>
+
 #include "interpreter/lang/eval/bind.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/index/index.h"
@@ -61,6 +63,25 @@ class RowCall {
       else
         attribute(p, *a);
     }
+  }
+
+  // The argument that names a dimension which the first operand does not have; unknown where none does.
+  Span bad_axis() const {
+    if (operands.empty()) return {};
+    const std::int64_t rank = operands[0].type().rank();
+    const auto outside = [&](const Value& v) {
+      const auto* d = v.get<std::int64_t>();
+      return d && (*d < -rank || *d >= rank);
+    };
+    const Bound bound = bind_arguments(RowParameters(op_, signature_), args_, span_);
+    for (std::size_t i = 0; i < signature_.params.size(); ++i) {
+      const std::string& what = signature_.params[i].name;
+      if ((what != "axis" && what != "axes") || bound.argument[i] < 0) continue;
+      const CallArg& a = args_[static_cast<std::size_t>(bound.argument[i])];
+      const auto* items = a.value.items();
+      if (outside(a.value) || (items && std::any_of(items->begin(), items->end(), outside))) return span_of(a);
+    }
+    return {};
   }
 
   std::vector<Tensor> operands;
@@ -234,7 +255,14 @@ Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span)
     RowCall b(*this, op, args, span);
     ctx.set_span(recorded_at(span));
     const auto asked = constraint(b.attrs);
-    std::vector<Tensor> out = ctx.apply(op, b.operands, std::move(b.attrs));
+    std::vector<Tensor> out;
+    try {
+      out = ctx.apply(op, b.operands, std::move(b.attrs));
+    } catch (grammar::Error& e) {
+      if (const Span axis = e.diagnostic.code == "shape" ? b.bad_axis() : Span{}; axis.known())
+        e.diagnostic.span = axis;
+      throw;
+    }
     for (Tensor& t : out) {
       if (!asked) break;
       ir::Layout layout = *asked;

@@ -27,7 +27,18 @@ int Builtins::find(const std::string& name) {
 }
 
 ResolveHost Builtins::for_names() {
-  return {[this](const std::string& name) { return find(name); }, [this] { return names(); }, aliases_, reserved_,
+  const auto is_function = [this](int b) { return (*this)[b].callable(); };
+  const auto communicates = [this](int b) {  // a function of the host that passes on to the row of its name
+    const auto* native = (*this)[b].get<std::shared_ptr<const Native>>();
+    const ir::OpDef* op = native ? table_.find((*native)->name) : nullptr;
+    return op && op->comm && reserved_.contains((*native)->name);
+  };
+  return {[this](const std::string& name) { return find(name); },
+          [this] { return names(); },
+          is_function,
+          communicates,
+          aliases_,
+          reserved_,
           see_variables_};
 }
 

@@ -47,10 +47,13 @@ class Depth {
     const bool no_stack = m_.calls.stack.low();
     if (++m_.calls.depth > m_.in.options().recursion || no_stack) {
       --m_.calls.depth;
-      m_.fail("recursion", span,
-              no_stack ? "calls and brackets nest too deeply for this thread's stack"
-                       : "calls nest deeper than " + in_thousands(m_.in.options().recursion),
-              {"a function calls itself without end, or too often: use a loop"});
+      m_.fail(
+          "recursion", span,
+          no_stack ? "calls and brackets nest too deeply for this thread's stack"
+                   : "calls nest deeper than " + in_thousands(m_.in.options().recursion),
+          {m_.ctx.tracing() ? "a traced condition traces both of its branches, so that a recursion in one has no end: "
+                              "use a loop, or keep the condition's number on the host"
+                            : "a function calls itself without end, or too often: use a loop"});
     }
   }
   ~Depth() { --m_.calls.depth; }

@@ -159,7 +159,10 @@ class CallSite {
       callee_ = m_.peek(*c_.callee);
       if (!callee_) scratch_ = m_.eval(*c_.callee), callee_ = &scratch_;
       auto* closure = callee_->get<ClosureRef>();
-      if (closure && is_simple(**closure, c_)) return call_simply(m_, *closure, c_, e_.span);
+      if (closure && is_simple(**closure, c_)) {
+        if (m_.flags(e_.id) & kUnused) function_ = *callee_;
+        return call_simply(m_, *closure, c_, e_.span);
+      }
     }
     function_ = *callee_;  // the variable may change while arguments are evaluated
     refuse_hidden();
@@ -177,6 +180,21 @@ class CallSite {
       put_back();
       throw;
     }
+  }
+
+  // The same, where the call is a statement: a warning where it did nothing beside making a value.
+  Value run_as_statement() {
+    const std::int64_t before = m_.watch.effects;
+    Value out = run();
+    const Closure* written = written_function(function_);
+    const Function* f = written ? written->function.get() : nullptr;
+    if (m_.watch.effects != before || out.is_none()) {
+      if (f) m_.watch.acted.insert(f);
+    } else if (!(f && m_.watch.acted.contains(f)) && !m_.calls.user.known() && !(m_.checker && is_nothing(out))) {
+      m_.in.warn("unused-result", e_.span, "nothing uses the result of this call, and it does nothing else",
+                 {"values never change in place: assign the result, or drop the call"});
+    }
+    return out;
   }
 
  private:
@@ -246,6 +264,7 @@ class CallSite {
       const bool asserted = native && args_.empty() && !m_.checker && !std::holds_alternative<NameRef>(a.value->node);
       Value v = asserted ? asserted_.eval(m_, *a.value) : take(*a.value, movable);
       args_.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
+      if (a.name) args_.back().name_span = a.name->span;
       args_.back().becomes = part_for(*a.value);
     }
   }
@@ -306,7 +325,10 @@ class CallSite {
 
 }  // namespace
 
-Value eval_call(Impl& m, const Expr& e, const Call& c) { return CallSite(m, e, c).run(); }
+Value eval_call(Impl& m, const Expr& e, const Call& c) {
+  CallSite call(m, e, c);
+  return m.flags(e.id) & kUnused ? call.run_as_statement() : call.run();
+}
 
 Value eval_pipe(Impl& m, const Expr& e, const Pipe& p) {
   std::vector<CallArg> args;
@@ -321,7 +343,8 @@ Value eval_pipe(Impl& m, const Expr& e, const Pipe& p) {
       if (a.spread)
         spread(m, v, a.value->span, false, args);
       else
-        args.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
+        args.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span, std::nullopt,
+                        a.name ? a.name->span : Span{}});
     }
   }
   try {

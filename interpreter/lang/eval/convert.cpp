@@ -137,7 +137,11 @@ std::int64_t Interpreter::integer(const Value& v, Span span, std::string_view wh
     return impl_->at(
         span, [&] { return runtime::element_int(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0); });
   }
-  fail("type", span, std::string(what) + " must be an integer, and this is " + kind_name(v));
+  const auto* real = v.get<double>();
+  fail("type", span,
+       std::string(what) + " must be an integer, and this is " + (real ? "the float " + repr(v) : kind_name(v)),
+       real ? std::vector<std::string>{"`/` always gives a float; `//` divides to an integer, `int(x)` cuts off"}
+            : std::vector<std::string>{});
 }
 
 double Interpreter::number(const Value& v, Span span, std::string_view what) {

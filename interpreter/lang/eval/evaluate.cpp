@@ -147,6 +147,7 @@ CellRef Impl::cell_of(Slot s) const {
 
 Value& Impl::assignable(Slot s, Span span) {
   if (s.where == Where::Local) return frame().locals[s.index];
+  ++watch.effects;
   CellRef c = cell_of(s);
   if (checker && s.where == Where::Unknown) only_in_a_run(span);
   if (!c || !c->set) fail("name", span, "a variable is assigned before its declaration");

@@ -133,6 +133,13 @@ Value Impl::field(const Value& object, const std::string& name, Span span) {
     notes.push_back("it is called `" + std::string(here) + "` here");
   else if (auto say = builtins.aliases().way_here(name); !say.empty())
     notes.emplace_back(say);
+  if (const auto* items = object.items())  // `p = opt.step(...)`, where a pair comes out
+    for (std::size_t i = 0; i < items->size(); ++i)
+      if (const Record* r = (*items)[i].fields(); r && r->find(name)) {
+        notes.push_back("element " + std::to_string(i) + " has it: take the " +
+                        (object.is<std::shared_ptr<List>>() ? "list" : "tuple") + " apart, `(a, b) = ...`");
+        break;
+      }
   fail("field", span, (object.fields() ? "the record" : kind_name(object)) + " has no field `" + name + "`",
        std::move(notes));
 }

@@ -14,6 +14,8 @@
 #include "interpreter/lang/eval/interpreter.h"
 #include "interpreter/lang/eval/modules.h"
 #include "interpreter/lang/eval/surroundings.h"
+#include "interpreter/lang/eval/watch.h"
+#include "interpreter/lang/warnings/warnings.h"
 
 namespace shard::lang {
 
@@ -29,6 +31,8 @@ struct Interpreter::Impl {
   Cells cells;
   Frames frames;
   Calls calls;
+  Warnings warnings;
+  Watch watch;
   Checker* checker = nullptr;    // set while a script is checked in place of being run
   std::unique_ptr<Fixer> fixer;  // null: errors go without fixes
   Modules modules;               // last: its cells go first

@@ -44,6 +44,16 @@ Value entered(Impl& m, F body) {
   return out;
 }
 
+// At the end of a script: axes that no text of it speaks of.
+void warn_of_axes(Impl& m) {
+  const AxisNames& axes = m.watch.axes;
+  if (axes.listed) return;
+  for (const grammar::Word& w : axes.declared)
+    if (!axes.named.contains(w.text))
+      m.in.warn("unused-axis", w.span, "no array is split over @" + w.text + ": the devices along it all do the same",
+                {"name it in a spec, such as `shard x as P(@" + w.text + ")`, or leave it out of the mesh"});
+}
+
 // The scope that stays: of the REPL's entries, and of the scripts that a host runs one after the other.
 ModuleEnv& lasting_scope(Modules& modules) {
   if (!modules.lasting) {
@@ -60,7 +70,8 @@ Impl::Impl(Interpreter& interpreter)
     : in(interpreter),
       ctx(interpreter.context()),
       builtins(interpreter.context().table()),
-      surroundings(interpreter.context()) {}
+      surroundings(interpreter.context()),
+      warnings(interpreter.options().warning, interpreter.options().allow, interpreter.options().deny_warnings) {}
 
 Interpreter::Interpreter(trace::Context& context, Options options)
     : context_(context), options_(std::move(options)), impl_(std::make_unique<Impl>(*this)) {
@@ -86,10 +97,20 @@ void Interpreter::define(std::string name, Value constant) {
 }
 
 void Interpreter::write(std::string_view text) {
+  ++impl_->watch.effects;
   if (options_.output)
     options_.output(text);
   else
     std::cout << text;
+}
+
+void Interpreter::warn(std::string_view code, Span span, std::string message, std::vector<std::string> notes,
+                       std::vector<grammar::Fix> fixes) {
+  if (impl_->calls.user.known()) span = impl_->calls.user, fixes.clear();
+  std::vector<grammar::Diagnostic> found(1);
+  found[0] = {std::string(code), span, std::move(message), std::move(notes), std::move(fixes), {}, true};
+  if (auto denied = impl_->warnings.add(std::move(found), sources_); !denied.empty())
+    throw grammar::Error(std::move(denied[0]));
 }
 
 Value Interpreter::run(std::string name, std::string text) {
@@ -98,6 +119,7 @@ Value Interpreter::run(std::string name, std::string text) {
     Value out = run_module(*impl_, impl_->modules.main, sources_.add(name, std::move(text)), true);
     impl_->poll({});  // who asked while the last statement ran is heard
     for (const auto& last : std::exchange(last_, {})) last();
+    warn_of_axes(*impl_);
     return out;
   });
 }

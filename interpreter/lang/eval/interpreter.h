@@ -47,6 +47,11 @@ struct Options {
   // Where a script calls `breakpoint()`: told the variables that it sees there. Absent: the script goes on.
   std::function<void(Interpreter&, const std::vector<std::pair<std::string, Value>>& variables, grammar::Span)>
       breakpoint;
+  // Warnings (lang/warnings): told as they are found, but for those with these codes; or each is an error.
+  std::function<void(const grammar::Diagnostic&, const grammar::SourceMap&)> warning;  // default: nobody
+  std::vector<std::string> allow;
+  bool deny_warnings = false;
+  std::function<void(const std::string& path)> not_written;  // told of what is not written; absent: files are written
   std::function<void(const CompiledCall&)> compiled;  // told of every call that a jit or manual function compiles
 };
 
@@ -72,6 +77,9 @@ class Interpreter {
   grammar::SourceMap& sources() { return sources_; }
   void write(std::string_view text);  // to the output
   Screen& screen() { return *options_.screen; }
+  // Tells a warning; one that stands inside of the library is of the script's call that led there.
+  void warn(std::string_view code, grammar::Span span, std::string message, std::vector<std::string> notes = {},
+            std::vector<grammar::Fix> fixes = {});
 
   // ---- running. Errors are grammar::Error with the calls that led there. A run ends early where the pool's Stop says
   // so (runtime/array/stop.h): Error("interrupt"), or of the limit that was reached.

@@ -6,6 +6,7 @@
 
 #include "grammar/advice/advice.h"
 #include "grammar/parse.h"
+#include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/report/report.h"
@@ -76,24 +77,6 @@ void refuse_unknown_settings(Impl& m, const Module& tree) {
   }
 }
 
-// The tables of a tree that runs in `env`. Errors of names are thrown, and nothing is declared then; a check is told of
-// them and goes on.
-std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module>& tree, ModuleEnv& env) {
-  const std::size_t before = env.variables.size();
-  std::vector<Diagnostic> errors;
-  auto unit = resolve_names(tree, env, m.builtins.for_names(), errors);
-  if (m.checker) {
-    m.checker->found(std::move(errors));
-  } else if (!errors.empty()) {
-    env.variables.resize(before);
-    raise(std::move(errors));
-  }
-  env.cells.resize(env.variables.size());
-  return unit;
-}
-
-Value execute(Impl& m, const std::shared_ptr<ModuleEnv>& env, const std::shared_ptr<const Unit>& unit, bool main);
-
 // While it lives nobody looks at statements in place of running them.
 class NotChecked {
  public:
@@ -105,6 +88,56 @@ class NotChecked {
   Impl& m_;
   Checker* checker_;
 };
+
+// Unknown names that a module of the library has, by this name or by one of another library: LayerNorm.
+void look_in_library(Impl& m, std::vector<Diagnostic>& errors) {
+  const std::vector<std::string> modules{"nn", "optim", "train"};
+  for (Diagnostic& d : errors) {
+    if (d.code != "name" || !d.notes.empty() || !d.message.starts_with("unknown name") || m.ctx.tracing()) continue;
+    const std::string name(m.in.sources().text(d.span));
+    for (const std::string& module : modules) {
+      ImportStmt import;
+      import.module = module;
+      Value all;
+      try {
+        const NotChecked as_in_a_run(m);
+        all = import_module(m, import, {});
+      } catch (const Error&) { continue; }  // an engine without the library
+      const Record* r = all.fields();
+      const std::string_view elsewhere = member_here(r, name);
+      if (!r || (elsewhere.empty() && !r->find(name))) continue;
+      const std::string here = module + "." + (elsewhere.empty() ? name : std::string(elsewhere));
+      d.notes.push_back("it is `" + here + "`, of the module " + module + ": `import " + module + "`");
+      d.fixes.push_back({"name the module", d.span, here});
+      break;
+    }
+  }
+}
+
+// The tables of a tree that runs in `env`. Errors of names are thrown, and nothing is declared then; a check is told of
+// them and goes on.
+std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module>& tree, ModuleEnv& env) {
+  const std::size_t before = env.variables.size();
+  NamesFound found;
+  auto unit = resolve_names(tree, env, m.builtins.for_names(), found);
+  const SourceMap& sources = m.in.sources();
+  if (sources.at(tree->source).name().starts_with(kLibrary))
+    found.warnings.clear();  // nobody but us can mend it
+  else
+    look_in_library(m, found.errors), m.watch.see(unit->axes);
+  std::vector<Diagnostic> denied = m.warnings.add(std::move(found.warnings), sources);
+  found.errors.insert(found.errors.end(), denied.begin(), denied.end());
+  if (m.checker) {
+    m.checker->found(std::move(found.errors));
+  } else if (!found.errors.empty()) {
+    env.variables.resize(before);
+    raise(std::move(found.errors));
+  }
+  env.cells.resize(env.variables.size());
+  return unit;
+}
+
+Value execute(Impl& m, const std::shared_ptr<ModuleEnv>& env, const std::shared_ptr<const Unit>& unit, bool main);
 
 // The value of `--set name=text`, read as an expression of its own.
 Value set_value(Impl& m, const std::string& name, const std::string& text) {

@@ -4,6 +4,7 @@
 
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/fix.h"
+#include "interpreter/lang/fixes/plain_fix.h"
 #include "interpreter/lang/fixes/spec_fix.h"
 #include "interpreter/lang/fixes/suggest.h"
 #include "interpreter/lang/values/format.h"
@@ -91,6 +92,7 @@ void fix_out(Impl& m, Error& error, const Value& function, const std::vector<Cal
 void Fixes::call(Error& error, const Expr& e, const Value& function, const std::vector<CallArg>& args,
                  const std::vector<const Expr*>& written) {
   const std::string& code = error.diagnostic.code;
+  fix_division(m_, error, written);
   if (!error.diagnostic.fixes.empty() || args.size() != written.size()) return;
   if (code == "layout" || code == "spec") fix_out(m_, error, function, args, written, e.span);
   // A builtin that calls functions (vmap, scan, grad) may be given other arguments where nothing is wrong with the

@@ -2,6 +2,7 @@
 
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/operators.h"
+#include "interpreter/lang/fixes/plain_fix.h"
 #include "interpreter/lang/fixes/suggest.h"
 #include "interpreter/lang/index/items.h"
 #include "interpreter/lang/index/masks.h"
@@ -16,8 +17,11 @@ using trace::Tensor;
 void install_fixes(Interpreter& in) { in.impl().fixer = std::make_unique<Fixes>(in); }
 
 void Fixes::binary(Error& error, const Expr& e, const Value& left, const Value& right) {
-  if (!is_fixable(error, e)) return;
   const Binary& b = std::get<Binary>(e.node);
+  explain_none(m_, error, *b.left, left);
+  explain_none(m_, error, *b.right, right);
+  fix_broadcast(m_, error, b, left, right);
+  if (!is_fixable(error, e)) return;
   if (row_of(b.op).empty()) return;  // a range is no operation on arrays
   Attempt attempt{[&](std::vector<Value> v) { return m_.binary(b.op, v[0], v[1], e.span); }};
   if (const ir::OpDef& op = m_.ctx.table().at(row_of(b.op)); takes_out(m_, op) && !op.internal) {
@@ -35,7 +39,9 @@ void Fixes::binary(Error& error, const Expr& e, const Value& left, const Value& 
 }
 
 void Fixes::assign(Error& error, const AssignStmt& s, const Value& value) {
-  if (error.diagnostic.code != "layout" || !error.diagnostic.fixes.empty()) return;
+  if (s.op != AssignOp::Set && std::holds_alternative<NameRef>(s.target->node))
+    if (const Value* before = m_.peek(*s.target)) explain_none(m_, error, *s.target, *before);
+  if (error.diagnostic.code != "layout" || !error.diagnostic.fixes.empty() || value.is_none()) return;
   auto* element = std::get_if<Index>(&s.target->node);
   const Expr& target = element ? *element->object : *s.target;
   if (!std::holds_alternative<NameRef>(target.node) || (!element && s.op == AssignOp::Set)) return;

@@ -14,7 +14,16 @@ using trace::Tensor;
 Value AnnotationCheck::check(const Annot& a, Value v) {
   if (path_.empty()) whole_ = v;
   if (auto* t = std::get_if<TypeAnnot>(&a.node)) return type(std::get<TypeLit>(t->type->node), a.span, std::move(v));
-  if (std::holds_alternative<SpecAnnot>(a.node)) return stands_for(f_.annotations.at(next_++), a.span, std::move(v));
+  if (auto* s = std::get_if<SpecAnnot>(&a.node)) {
+    try {
+      return stands_for(f_.annotations.at(next_++), a.span, std::move(v));
+    } catch (SpecError& e) {  // an axis that the mesh has not is the annotation's fault, a size is the argument's
+      const bool literal = std::holds_alternative<SpecLit>(s->spec->node);
+      if (literal && e.diagnostic.span == span_ && (!e.axis.empty() || written_ != span_))
+        e.diagnostic.span = entry_place(e, *s->spec);
+      throw;
+    }
+  }
   if (auto* r = std::get_if<RecordAnnot>(&a.node)) {
     const Record* fields = v.fields();
     if (!fields) misfit(a.span, v);
@@ -92,7 +101,12 @@ Value AnnotationCheck::stands_for(const Value& annotation, Span where, Value v) 
       if (!out.find(name)) misfit(where, v);
     return Value::record(std::move(out.fields));
   }
-  m_.fail("type", where, "an annotation is a type, a spec or a tree of them, and this is " + kind_name(annotation));
+  Diagnostic d{"type", where, "an annotation is a type, a spec or a tree of them, and this is " + kind_name(annotation),
+               {},     {},    {}};
+  const std::string_view word = m_.in.sources().text(where);
+  for (const auto& [host, type] : {std::pair("float", "f32[]"), {"int", "i32[]"}, {"array", "f32[...]"}})
+    if (word == host) d.fixes.push_back({"the type of such a value", where, type, true});
+  throw Error(std::move(d));
 }
 
 Value AnnotationCheck::layout(const Spec& spec, Value v) {

@@ -136,6 +136,10 @@ Value eval_shard(Impl& m, const Expr& e, const grammar::Shard& s) {
            {"`P()` fits every value"});
   try {
     return shard_tree(m.in, v, spec, mesh, e.span);
+  } catch (SpecError& error) {
+    if (error.diagnostic.span == e.span) error.diagnostic.span = entry_place(error, *s.spec);
+    if (m.fixer) m.fixer->shard(error, e, v, spec, mesh);
+    throw;
   } catch (Error& error) {
     if (m.fixer) m.fixer->shard(error, e, v, spec, mesh);
     throw;

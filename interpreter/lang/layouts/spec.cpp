@@ -40,7 +40,36 @@ std::string rules_text(const Value& rules) {
   return names.empty() ? "there are no rules" : "the rules know " + joined(names);
 }
 
+using grammar::Expr;
+
+// The axis of this name in an expression that gives a spec, or a tree of specs.
+std::optional<Span> axis_in(const Expr& e, const std::string& axis) {
+  const auto of = [&](const auto& parts) {
+    for (const auto& x : parts)
+      if (auto found = axis_in(*x.value, axis)) return found;
+    return std::optional<Span>();
+  };
+  if (auto* a = std::get_if<grammar::AxisLit>(&e.node)) {
+    for (const grammar::Word& w : a->names)
+      if (w.text == axis) return a->grouped ? w.span : e.span;
+    return std::nullopt;
+  }
+  if (auto* s = std::get_if<grammar::SpecLit>(&e.node)) return of(s->args);
+  if (auto* t = std::get_if<grammar::TupleLit>(&e.node)) return of(t->elements);
+  if (auto* l = std::get_if<grammar::ListLit>(&e.node)) return of(l->elements);
+  if (auto* r = std::get_if<grammar::RecordLit>(&e.node)) return of(r->entries);
+  return std::nullopt;
+}
+
 }  // namespace
+
+Span entry_place(const SpecError& error, const Expr& spec) {
+  if (auto found = error.axis.empty() ? std::nullopt : axis_in(spec, error.axis)) return *found;
+  const auto* literal = std::get_if<grammar::SpecLit>(&spec.node);
+  if (literal && error.dimension >= 0 && static_cast<std::size_t>(error.dimension) < literal->args.size())
+    return literal->args[static_cast<std::size_t>(error.dimension)].value->span;
+  return spec.span;
+}
 
 std::vector<AxisId> axes_named(Impl& m, const std::vector<std::string>& names, const runtime::Mesh& mesh, Span span,
                                const std::string& what) {
@@ -59,16 +88,16 @@ std::vector<AxisId> axes_named(Impl& m, const std::vector<std::string>& names, c
         for (const auto& f : rules->fields) candidates.push_back(f.first);
       notes.push_back("the mesh has " + sizes_text(mesh) + "; " + rules_text(m.surroundings.rules()));
       if (auto near = grammar::near_miss(name, candidates)) notes.push_back("did you mean `@" + *near + "`?");
-      m.fail("spec", span,
-             "`@" + name + "`" + (what.empty() ? "" : " in " + what) +
-                 " is neither an axis of the mesh nor a name in the rules",
-             std::move(notes));
+      throw SpecError(span,
+                      "`@" + name + "`" + (what.empty() ? "" : " in " + what) +
+                          " is neither an axis of the mesh nor a name in the rules",
+                      std::move(notes), name);
     }
     for (const std::string& axis : rule_axes(m, *rule, name, span)) {
       auto id = mesh.find(axis);
       if (!id)
-        m.fail("spec", span, "the rules lay `@" + name + "` on `@" + axis + "`, which is no axis of the mesh",
-               {"the mesh has " + sizes_text(mesh)});
+        throw SpecError(span, "the rules lay `@" + name + "` on `@" + axis + "`, which is no axis of the mesh",
+                        {"the mesh has " + sizes_text(mesh)}, name);
       out.push_back(*id);
     }
   }
@@ -103,10 +132,10 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
     std::size_t entries = spec.dims.size();
     while (entries > 0 && spec.dims[entries - 1] == SpecEntry{}) --entries;
     if (static_cast<int>(entries) > rank)
-      m.fail("spec", span,
-             text + " has " + std::to_string(entries) + (entries == 1 ? " entry" : " entries") +
-                 " for an array of rank " + std::to_string(rank),
-             {rank == 0 ? "a number is laid out as P()" : "leave out the last entries"});
+      throw SpecError(span,
+                      text + " has " + std::to_string(entries) + (entries == 1 ? " entry" : " entries") +
+                          " for an array of rank " + std::to_string(rank),
+                      {rank == 0 ? "a number is laid out as P()" : "leave out the last entries"}, "", rank);
   }
   ir::Layout out;
   out.mesh = mesh;
@@ -121,8 +150,8 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
   AxisSet used;
   auto once = [&](AxisId a) {
     if (used.has(a))
-      m.fail("spec", span, "`@" + mesh->axes[a].name + "` appears twice in " + text,
-             {"an axis can split one dimension only"});
+      throw SpecError(span, "`@" + mesh->axes[a].name + "` appears twice in " + text,
+                      {"an axis can split one dimension only"}, mesh->axes[a].name);
     used.add(a);
   };
   for (std::size_t d = 0; d < spec.dims.size() && d < static_cast<std::size_t>(rank); ++d) {
@@ -170,13 +199,13 @@ void check_divides(const ir::Layout& layout, const runtime::Shape& shape, Span s
     if (parts <= 1 || shape[d] % parts == 0) continue;
     std::string axes;
     for (AxisId a : dim.axes) axes += (axes.empty() ? "@" : ", @") + layout.mesh->axes[a].name;
-    throw grammar::Error(
-        "spec", span,
-        "dimension " + std::to_string(d) + " has size " + std::to_string(shape[d]) + ", which " + axes + " of size " +
-            std::to_string(parts) + " does not divide",
-        {"array of shape " + runtime::to_string(shape) + ", layout " +
-             runtime::to_string(*layout.mesh, layout.sharding),
-         "pad the dimension to a multiple of " + std::to_string(parts) + ", or lay it out on another axis"});
+    throw SpecError(span,
+                    "dimension " + std::to_string(d) + " has size " + std::to_string(shape[d]) + ", which " + axes +
+                        " of size " + std::to_string(parts) + " does not divide",
+                    {"array of shape " + runtime::to_string(shape) + ", layout " +
+                         runtime::to_string(*layout.mesh, layout.sharding),
+                     "pad the dimension to a multiple of " + std::to_string(parts) + ", or lay it out on another axis"},
+                    "", static_cast<int>(d));
   }
 }
 

@@ -2,9 +2,22 @@
 // that a spec can have is found here, but for what needs the array's shape (check_divides). Called by
 // Interpreter::resolve, `shard`, annotations and the binding of operations.
 #pragma once
+#include "grammar/ast.h"
 #include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::lang {
+
+// An error about one axis, or one dimension, of a spec: who knows where the spec is written points there.
+struct SpecError : grammar::Error {
+  SpecError(grammar::Span span, std::string message, std::vector<std::string> notes, std::string of_axis,
+            int of_dimension = -1)
+      : Error("spec", span, std::move(message), std::move(notes)), axis(std::move(of_axis)), dimension(of_dimension) {}
+  std::string axis;
+  int dimension;
+};
+// Where in `spec`, an expression that gives the spec or a tree of them, the entry is written; the whole of it where the
+// text does not show it.
+grammar::Span entry_place(const SpecError& error, const grammar::Expr& spec);
 
 // Mesh axes that a list of names stands for, in order; rules are followed. `what` for messages: the spec as it is
 // written.

@@ -7,8 +7,8 @@ namespace shard::lang {
 
 using namespace grammar;
 
-Resolver::Resolver(ModuleNames& module, const ResolveHost& host, std::vector<Diagnostic>& errors, Unit& unit)
-    : module_(module), host_(host), errors_(errors), unit_(unit), scopes_(top_) {
+Resolver::Resolver(ModuleNames& module, const ResolveHost& host, NamesFound& found, Unit& unit)
+    : module_(module), host_(host), found_(found), errors_(found.errors), unit_(unit), scopes_(top_) {
   top_.is_function = false;
   const auto n = static_cast<std::size_t>(unit.tree->ids);
   unit_.slots.resize(n);
@@ -65,6 +65,7 @@ void Resolver::run() {
 
 void Resolver::finish() {
   tell_calls();
+  if (errors_.empty()) found_.warnings = lint_.finish();
   auto number = [](FunctionState& f, FunctionInfo& info) {
     for (Variable* v : f.variables) v->index = v->captured ? info.cells++ : info.locals++;
   };
@@ -105,13 +106,13 @@ void Resolver::finish() {
 }
 
 std::shared_ptr<const Unit> resolve_names(std::shared_ptr<const Module> tree, ModuleNames& module,
-                                          const ResolveHost& host, std::vector<Diagnostic>& errors) {
+                                          const ResolveHost& host, NamesFound& found) {
   auto unit = std::make_shared<Unit>();
   unit->tree = std::move(tree);
-  const std::size_t before = errors.size();
-  Resolver(module, host, errors, *unit).run();
-  std::sort(errors.begin() + static_cast<std::ptrdiff_t>(before), errors.end(),
-            [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+  Resolver(module, host, found, *unit).run();
+  for (auto* list : {&found.errors, &found.warnings})
+    std::stable_sort(list->begin(), list->end(),
+                     [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
   return unit;
 }
 

@@ -71,6 +71,13 @@ enum NameFlag : std::uint8_t {
   kBindsSize = 4,  // a name in a type annotation of a parameter: binds on first use
 };
 
+// Which axes of meshes a text declares, and which it speaks of elsewhere.
+struct AxisNames {
+  std::vector<grammar::Word> declared;  // by `mesh` statements; those of the size 1 are not asked for
+  std::set<std::string> named;
+  bool listed = false;  // `m.axes`: any may be meant
+};
+
 // What the pass found out about one tree; tables by id of the tree (Expr::id, Pattern::id, ...).
 struct Unit : std::enable_shared_from_this<Unit> {
   std::shared_ptr<const grammar::Module> tree;
@@ -95,19 +102,26 @@ struct Unit : std::enable_shared_from_this<Unit> {
   };
   std::unordered_map<std::int32_t, Seen> seen;
   FunctionInfo top;  // frame of the top level's inner blocks
+  AxisNames axes;
 };
 
 struct ResolveHost {                                        // what the pass asks the interpreter
   std::function<int(const std::string&)> builtin;           // index, or -1
   std::function<std::vector<std::string>()> builtin_names;  // for suggestions
+  std::function<bool(int builtin)> is_function;             // whether a builtin is one
+  std::function<bool(int builtin)> communicates;            // whether it is a collective
   const Aliases& aliases;                                   // the same
   const std::set<std::string>& reserved;                    // names that cannot be declared: collectives
   const std::set<std::string>& see_variables;               // builtins whose calls see all variables: `breakpoint`
 };
 
-// Resolves `tree` in `module`, whose variables grow by what the tree's top level declares. Errors are appended to
-// `errors`, all of them; where there is one only a check goes on with the unit.
+struct NamesFound {
+  std::vector<grammar::Diagnostic> errors;    // where there is one only a check goes on with the unit
+  std::vector<grammar::Diagnostic> warnings;  // none where there are errors
+};
+
+// Resolves `tree` in `module`, whose variables grow by what the tree's top level declares.
 std::shared_ptr<const Unit> resolve_names(std::shared_ptr<const grammar::Module> tree, ModuleNames& module,
-                                          const ResolveHost& host, std::vector<grammar::Diagnostic>& errors);
+                                          const ResolveHost& host, NamesFound& found);
 
 }  // namespace shard::lang

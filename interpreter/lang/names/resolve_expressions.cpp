@@ -17,14 +17,26 @@ void Resolver::arguments(const std::vector<Arg>& args) {
   for (auto& a : args) expr(*a.value);
 }
 
+void Resolver::entries(const SpecLit& spec) {
+  for (auto& a : spec.args) {
+    in_spec_ = std::holds_alternative<NameRef>(a.value->node) && !a.spread;
+    expr(*a.value);
+    in_spec_ = false;
+  }
+}
+
 void Resolver::expr(const Expr& e, bool used) {
   std::visit(overloaded{[&](const NameRef& n) { reference(n.name, e.id, e.span); },
                         [&](const StringLit& x) {
                           for (auto& p : x.pieces)
                             if (p.value) expr(*p.value);
                         },
-                        [&](const SpecLit& x) { arguments(x.args); },
+                        [&](const SpecLit& x) { entries(x); },
+                        [&](const AxisLit& x) {
+                          for (auto& w : x.names) unit_.axes.named.insert(w.text);
+                        },
                         [&](const TypeLit& x) {
+                          axis_names(x);
                           for (auto& d : x.dims)
                             if (d.size) expr(*d.size);
                         },
@@ -76,7 +88,10 @@ void Resolver::expr(const Expr& e, bool used) {
                           expr(*x.object);
                           items(x);
                         },
-                        [&](const Field& x) { expr(*x.object); },
+                        [&](const Field& x) {
+                          if (x.name.text == "axes") unit_.axes.listed = true;
+                          expr(*x.object);
+                        },
                         [&](const Pipe& x) {
                           expr(*x.value);
                           expr(*x.target);
@@ -100,6 +115,7 @@ void Resolver::call(const Call& x, Span span) {
       if (v->declared_at < 0 || being_declared_ == v) cyclic_ = true;
       scopes_.use(v);
       uses_.push_back({v, &scopes_.function(), -1, m, false});
+      lint_.read(v, &scopes_.function(), f->name.span);
     }
     if (int b = host_.builtin(f->name.text); b >= 0) builtin_methods_.push_back({m, b});
   } else {
@@ -108,6 +124,11 @@ void Resolver::call(const Call& x, Span span) {
       Variable* v = scopes_.find(n->name).variable;
       if (!v) v = scopes_.later(n->name);
       if (!v && host_.see_variables.count(n->name)) see_variables(*x.callee);
+      if (v) lint_.calls(v, span);
+      if (const int b = v ? -1 : host_.builtin(n->name); b >= 0) {
+        lint_.calls_builtin(n->name, scopes_.inner().id);
+        if (host_.communicates(b)) lint_.collective(n->name, x, span);
+      }
       if (v && v != being_declared_) called_.try_emplace(v, CallSite{span, &scopes_.function()});
     }
   }
@@ -123,6 +144,7 @@ void Resolver::see_variables(const Expr& callee) {
     Variable* v = scopes_.find(name).variable;
     if (!v || v->declared_at < 0 || std::find(seen.names.begin(), seen.names.end(), name) != seen.names.end()) continue;
     scopes_.use(v);
+    lint_.read(v, &scopes_.function(), callee.span);
     uses_.push_back({v, &scopes_.function(), -1, static_cast<int>(seen.slots), false});
     seen.names.push_back(name);
   }
@@ -132,6 +154,7 @@ void Resolver::block(const Expr& e, const Block& b, bool used) {
   FunctionState& f = scopes_.function();
   scopes_.enter(f, false);
   announce(b.body);
+  lint_.block(b.body);
   const std::size_t index = unit_.blocks.size();
   unit_.blocks.emplace_back();
   extra(e.id) = static_cast<std::int32_t>(index);
@@ -183,6 +206,7 @@ void Resolver::type_annotation(const Annot& a) {
                             expr(*x.type);
                             return;
                           }
+                          axis_names(*type);
                           for (auto& d : type->dims)
                             if (d.size) size_name(*d.size);
                         },
@@ -197,6 +221,13 @@ void Resolver::type_annotation(const Annot& a) {
                           for (auto& e : x.fields) type_annotation(*e.annot);
                         }},
              a.node);
+}
+
+void Resolver::axis_names(const TypeLit& type) {
+  for (auto& d : type.dims)
+    for (auto& w : d.axes) unit_.axes.named.insert(w.text);
+  for (auto& g : type.groups)
+    for (auto& w : g.axes) unit_.axes.named.insert(w.text);
 }
 
 void Resolver::size_name(const Expr& size) {
@@ -230,21 +261,26 @@ void Resolver::function(const Function& f, Variable* self) {
   scopes_.enter(state, false);
   Variable* outer_self = being_declared_;
   if (self) being_declared_ = self;
+  auto outer_loops = lint_.enter_function();
   auto outer_sizes = std::move(sizes_);
   sizes_.clear();
   bool simple = !f.result;
   for (auto& p : f.params) {
     if (p.default_value) expr(*p.default_value);
     if (p.annot) type_annotation(*p.annot);
-    declare_pattern(*p.pattern, false);
+    declare_pattern(*p.pattern, false, true);
     simple = simple && std::holds_alternative<NamePattern>(p.pattern->node) && !p.annot && !p.default_value;
   }
   scopes_.enter(state, false);
   expr(*f.body);
+  if (auto* b = std::get_if<Block>(&f.body->node))
+    if (!b->body.empty() && std::holds_alternative<LetStmt>(b->body.back()->node))
+      lint_.ends_in_let(f, b->body.back()->span);
   scopes_.leave();
   if (f.result) type_annotation(*f.result);
   scopes_.leave();
   being_declared_ = outer_self;
+  lint_.leave_function(std::move(outer_loops));
   sizes_ = std::move(outer_sizes);
   unit_.functions[index].simple = simple;
   functions_.push_back({index, &state});

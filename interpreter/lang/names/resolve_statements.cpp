@@ -17,26 +17,36 @@ std::uint32_t let_begin(const LetStmt& x) {  // `let` stands before the pattern
 }  // namespace
 
 template <class F>
-void Resolver::loop(F body) {
+void Resolver::loop(Span span, F body) {
   scopes_.enter(scopes_.function(), true);
   ++scopes_.function().loops;
+  lint_.enter_loop(span);
   body();
+  lint_.leave_loop();
   --scopes_.function().loops;
   scopes_.leave();
 }
 
 void Resolver::statement(const Stmt& s, bool used) {
-  std::visit(overloaded{[&](const LetStmt& x) { let(x); },
+  const Span outer = std::exchange(statement_, s.span);
+  std::visit(overloaded{[&](const LetStmt& x) { let(x, s.span); },
                         [&](const FnStmt& x) {
                           annotations(*x.function);
                           Variable* v = declare(x.function->name, x.function->id);
                           function(*x.function, v);
+                          lint_.function(v, x.function->name_span);
                         },
                         [&](const MeshStmt& x) {
                           for (auto& a : x.axes)
                             if (a.size) expr(*a.size);
                           if (x.devices) expr(*x.devices);
                           declare(x.name.text, x.id);
+                          lint_.mesh(x);
+                          for (auto& a : x.axes) {
+                            const auto* size = a.size ? std::get_if<IntLit>(&a.size->node) : nullptr;
+                            if (a.kind == AxisKind::Auto && (!size || size->value != 1))
+                              unit_.axes.declared.push_back(a.name);
+                          }
                         },
                         [&](const UseStmt& x) { expr(*x.mesh); }, [&](const RulesStmt& x) { expr(*x.rules); },
                         [&](const TestStmt& x) { expr(*x.body, false); },
@@ -44,7 +54,7 @@ void Resolver::statement(const Stmt& s, bool used) {
                         [&](const ForStmt& x) {
                           expr(*x.sequence);
                           collectors_.push_back({&x, &scopes_.function(), scopes_.now()});
-                          loop([&] {
+                          loop(s.span, [&] {
                             declare_pattern(*x.pattern, false);
                             expr(*x.body, false);
                           });
@@ -52,7 +62,7 @@ void Resolver::statement(const Stmt& s, bool used) {
                         },
                         [&](const WhileStmt& x) {
                           collectors_.push_back({&x, &scopes_.function(), scopes_.now()});
-                          loop([&] {
+                          loop(s.span, [&] {
                             expr(*x.condition);
                             expr(*x.body, false);
                           });
@@ -64,26 +74,49 @@ void Resolver::statement(const Stmt& s, bool used) {
                         },
                         [&](const AssignStmt& x) { assign(x); }, [&](const ExprStmt& x) { expr(*x.value, used); }},
              s.node);
+  statement_ = outer;
 }
 
-void Resolver::let(const LetStmt& x) {
+// What a `let` of these names, in a loop, hides of the same function outside of the loop.
+std::vector<Variable*> Resolver::hidden_outside(const Names& names) {
+  std::vector<Variable*> out(names.size());
+  const FunctionState& here = scopes_.function();
+  if (here.loops == 0) return out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Scopes::Found found = scopes_.find(names[i].first);
+    const Variable* v = found.variable;
+    if (v && found.outside_loop && !v->is_function && (v->owner ? v->owner == &here : !here.is_function))
+      out[i] = found.variable;
+  }
+  return out;
+}
+
+void Resolver::let(const LetStmt& x, Span span) {
   const std::size_t first = uses_.size();
   expr(*x.value);
+  Names names;
+  pattern_names(*x.pattern, names);
   if (scopes_.function().loops) {
-    Names names;
-    pattern_names(*x.pattern, names);
-    for (const auto& [name, span] : names)
+    for (const auto& [name, place] : names)
       for (std::size_t i = first; i < uses_.size(); ++i) {
         const Use& u = uses_[i];
         if (u.variable->name != name || !u.outside_loop || u.method >= 0) continue;
         error("loop", x.pattern->span,
               "`let " + name + "` in a loop makes a new `" + name + "` in each turn, from the one outside",
               {"drop the `let` to assign the variable outside the loop"},
-              {{"drop the `let`", Span{x.pattern->span.source, let_begin(x), x.pattern->span.begin}, ""}});
+              {{"drop the `let`", Span{x.pattern->span.source, let_begin(x), x.pattern->span.begin}, "", true}});
         break;
       }
   }
+  const std::vector<Variable*> outside = hidden_outside(names);
   declare_pattern(*x.pattern, true);
+  std::vector<Variable*> declared;
+  for (const auto& [name, place] : names) {
+    declared.push_back(scopes_.find(name).variable);
+    if (const int b = host_.builtin(name); b >= 0 && host_.is_function(b))
+      lint_.hides_builtin(declared.back(), scopes_.inner().id);
+  }
+  if (!declared.empty()) lint_.let(x, span, declared, outside);
 }
 
 void Resolver::assign(const AssignStmt& x) {

@@ -50,19 +50,20 @@ Variable* Resolver::declare(const std::string& name, std::int32_t id) {
   return v;
 }
 
-void Resolver::declare_pattern(const Pattern& p, bool announced) {
+void Resolver::declare_pattern(const Pattern& p, bool announced, bool parameter) {
   std::visit(overloaded{[&](const NamePattern& n) {
                           if (!announced) add(n.name, p.span, false);
-                          declare(n.name, p.id);
+                          Variable* v = declare(n.name, p.id);
+                          if (parameter) lint_.parameter(v);
                         },
                         [&](const TuplePattern& t) {
-                          for (auto& e : t.elements) declare_pattern(*e, announced);
+                          for (auto& e : t.elements) declare_pattern(*e, announced, parameter);
                         },
                         [&](const ListPattern& t) {
-                          for (auto& e : t.elements) declare_pattern(*e, announced);
+                          for (auto& e : t.elements) declare_pattern(*e, announced, parameter);
                         },
                         [&](const RecordPattern& r) {
-                          for (auto& f : r.fields) declare_pattern(*f.target, announced);
+                          for (auto& f : r.fields) declare_pattern(*f.target, announced, parameter);
                         }},
              p.node);
 }
@@ -100,6 +101,7 @@ bool Resolver::reference(const std::string& name, std::int32_t id, Span span) {
     if (found.variable->declared_at < 0 || being_declared_ == found.variable) cyclic_ = true;
     scopes_.use(found.variable);
     record(found.variable, id, found.outside_loop);
+    lint_.read(found.variable, &scopes_.function(), span);
     return true;
   }
   if (scopes_.same_function_later(name)) {
@@ -127,8 +129,11 @@ void Resolver::unknown(const std::string& name, Span span) {
         {"name the axis as an argument of its own", Span{span.source, product_op_.begin, span.end}, ", @" + name});
   } else if (auto here = host_.aliases.name_here(name); !here.empty()) {
     notes.push_back("it is called `" + std::string(here) + "` here");
-    fixes.push_back({"write `" + std::string(here) + "`", span, std::string(here)});
-  } else if (auto say = host_.aliases.way_here(name); !say.empty()) {
+    fixes.push_back({"write `" + std::string(here) + "`", span, std::string(here), true});
+  } else if (in_spec_) {
+    notes.push_back("an axis of a mesh is written with `@`: `@" + name + "`");
+    fixes.push_back({"name the axis", span, "@" + name});
+  } else if (auto say = host_.aliases.way_here(name); !say.empty() && name.size() > 1) {
     notes.emplace_back(say);
   } else if (auto near = near_miss(name, names)) {
     notes.push_back("did you mean `" + *near + "`?");
@@ -140,7 +145,7 @@ void Resolver::unknown(const std::string& name, Span span) {
   error("name", span, std::move(message), std::move(notes), std::move(fixes));
 }
 
-void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bool set) {
+void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bool set, bool part) {
   auto found = scopes_.find(name);
   if (!found.variable) found.variable = scopes_.later(name);
   if (!found.variable && host_.reserved.count(name))
@@ -160,6 +165,7 @@ void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bo
   }
   scopes_.use(found.variable);
   record(found.variable, id, found.outside_loop);
+  lint_.assigned(found.variable, &scopes_.function(), span, statement_, part);
   for (const Collector& c : collectors_) {
     if (c.function != &scopes_.function()) continue;
     if (found.variable->owner == c.function && found.variable->declared_at >= c.since) continue;
@@ -175,14 +181,14 @@ void Resolver::targets(const std::vector<Element>& elements) {
   part_of_several_ = before;
 }
 
-void Resolver::target(const Expr& e, bool set) {
-  std::visit(overloaded{[&](const NameRef& n) { assign_to(n.name, e.id, e.span, set); },
+void Resolver::target(const Expr& e, bool set, bool part) {
+  std::visit(overloaded{[&](const NameRef& n) { assign_to(n.name, e.id, e.span, set, part); },
                         [&](const TupleLit& t) { targets(t.elements); }, [&](const ListLit& t) { targets(t.elements); },
                         [&](const Index& x) {
-                          target(*x.object, false);
+                          target(*x.object, false, true);
                           items(x);
                         },
-                        [&](const Field& f) { target(*f.object, false); }, [](const auto&) {}},
+                        [&](const Field& f) { target(*f.object, false, true); }, [](const auto&) {}},
              e.node);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpreter/lang/names/lint.h"
 #include "interpreter/lang/names/resolve.h"
 #include "interpreter/lang/names/scopes.h"
 
@@ -22,7 +23,7 @@ overloaded(F...) -> overloaded<F...>;
 
 class Resolver {
  public:
-  Resolver(ModuleNames& module, const ResolveHost& host, std::vector<grammar::Diagnostic>& errors, Unit& unit);
+  Resolver(ModuleNames& module, const ResolveHost& host, NamesFound& found, Unit& unit);
   void run();
 
  private:
@@ -59,25 +60,27 @@ class Resolver {
   void announce_pattern(const grammar::Pattern& p);
   Variable* add(const std::string& name, grammar::Span span, bool is_function);  // refuses reserved names
   Variable* declare(const std::string& name, std::int32_t id);
-  void declare_pattern(const grammar::Pattern& p, bool announced);
+  void declare_pattern(const grammar::Pattern& p, bool announced, bool parameter = false);
   static void pattern_names(const grammar::Pattern& p, Names& out);
   void record(Variable* v, std::int32_t id, bool outside_loop = false);
   bool reference(const std::string& name, std::int32_t id, grammar::Span span);
   void unknown(const std::string& name, grammar::Span span);
-  void assign_to(const std::string& name, std::int32_t id, grammar::Span span, bool set);
-  void target(const grammar::Expr& e, bool set);
+  void assign_to(const std::string& name, std::int32_t id, grammar::Span span, bool set, bool part);
+  void target(const grammar::Expr& e, bool set, bool part = false);
   void targets(const std::vector<grammar::Element>& elements);
 
   // Statements.
   void statement(const grammar::Stmt& s, bool used);
   template <class F>
-  void loop(F body);
-  void let(const grammar::LetStmt& x);
+  void loop(grammar::Span span, F body);
+  void let(const grammar::LetStmt& x, grammar::Span span);
+  std::vector<Variable*> hidden_outside(const Names& names);
   void assign(const grammar::AssignStmt& x);
   void collect_moves(const grammar::Expr& e);
 
   // Expressions and functions.
   void expr(const grammar::Expr& e, bool used = true);
+  void entries(const grammar::SpecLit& spec);
   void items(const grammar::Index& x);
   void arguments(const std::vector<grammar::Arg>& args);
   void call(const grammar::Call& x, grammar::Span span);
@@ -86,12 +89,16 @@ class Resolver {
   void annotations(const grammar::Function& f);
   void spec_annotation(const grammar::Annot& a);
   void type_annotation(const grammar::Annot& a);
+  void axis_names(const grammar::TypeLit& type);
   void size_name(const grammar::Expr& size);
   void function(const grammar::Function& f, Variable* self);
 
   ModuleNames& module_;
   const ResolveHost& host_;
+  NamesFound& found_;
   std::vector<grammar::Diagnostic>& errors_;
+  Lint lint_;
+  grammar::Span statement_;  // that is walked
   Unit& unit_;
   FunctionState top_;
   std::deque<FunctionState> states_;
@@ -115,6 +122,7 @@ class Resolver {
   std::vector<Variable*> sizes_;        // names that annotations of the function at hand bind
   Variable* being_declared_ = nullptr;  // the `fn` whose body is walked
   bool cyclic_ = false;
+  bool in_spec_ = false;  // an entry of a spec is walked
   const grammar::Span* product_with_ = nullptr;
   grammar::Span product_op_;
 };

@@ -38,6 +38,7 @@ struct Scope {
   FunctionState* function;
   bool loop = false;  // the body of a loop
   bool module = false;
+  int id = 0;                        // of this scope alone
   std::vector<Variable*> variables;  // in order; those not reached yet have declared_at < 0
 };
 
@@ -47,7 +48,7 @@ class Scopes {
     enter(top, false);
     scopes_.back().module = true;
   }
-  void enter(FunctionState& f, bool loop) { scopes_.push_back({&f, loop, false, {}}); }
+  void enter(FunctionState& f, bool loop) { scopes_.push_back({&f, loop, false, entered_++, {}}); }
   void leave() { scopes_.pop_back(); }
   Scope& inner() { return scopes_.back(); }
   FunctionState& function() { return *scopes_.back().function; }
@@ -74,7 +75,7 @@ class Scopes {
  private:
   std::deque<Scope> scopes_;
   std::deque<Variable> variables_;
-  int clock_ = 0;
+  int clock_ = 0, entered_ = 0;
 };
 
 }  // namespace shard::lang

@@ -64,6 +64,9 @@ std::string indented(const std::string& text, std::size_t n) {  // further lines
 }  // namespace
 
 Diagnostic for_user(Diagnostic d, const SourceMap& sources) {
+  for (std::size_t i = 0; i < d.notes.size(); ++i)  // what two places on the way out have said alike
+    d.notes.erase(std::remove(d.notes.begin() + static_cast<std::ptrdiff_t>(i) + 1, d.notes.end(), d.notes[i]),
+                  d.notes.end());
   const auto in_library = [&](const Span& s) {
     return sources.has(s.source) && sources.at(s.source).name().starts_with(kLibrary);
   };
@@ -90,10 +93,16 @@ std::string report(const Diagnostic& found, const SourceMap& sources, const Repo
   std::string out;
   const std::string where = place(sources, d.span);
   if (!where.empty()) out += paint("1", where + ":") + " ";
-  out += paint("1;31", "error:") + " " + paint("1", d.message) + "\n";
+  out += d.warning ? paint("1;33", "warning:") : paint("1;31", "error:");
+  out += " " + paint("1", d.message) + (d.warning ? paint("2", " [" + d.code + "]") : "") + "\n";
   draw_source(out, paint, sources, d.span, std::max(style.width, 20));
   for (const std::string& note : d.notes) out += paint("36", "note:") + " " + indented(note, 6) + "\n";
   for (const grammar::Fix& fix : d.fixes) {
+    const auto says = [&](const std::string& note) {
+      return note.find("`" + fix.replacement + "`") != std::string::npos ||
+             note.find("`" + fix.replacement + ":`") != std::string::npos;
+    };
+    if (!fix.replacement.empty() && std::any_of(d.notes.begin(), d.notes.end(), says)) continue;  // said already
     out += paint("32", "help:") + " " + indented(fix.advice, 6);
     if (!fix.replacement.empty()) out += (fix.advice.empty() ? "`" : ": `") + indented(fix.replacement, 6) + "`";
     out += "\n";
@@ -153,14 +162,14 @@ std::string report_json(const std::vector<Diagnostic>& all, const SourceMap& sou
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Diagnostic d = for_user(all[i], sources);
     out += (i ? ",\n " : "\n ");
-    out += "{\"code\": " + json_string(d.code) + ", \"severity\": \"error\", \"message\": " + json_string(d.message) +
-           ", " + range_json(sources, d.span) +
+    out += "{\"code\": " + json_string(d.code) + ", \"severity\": " + (d.warning ? "\"warning\"" : "\"error\"") +
+           ", \"message\": " + json_string(d.message) + ", " + range_json(sources, d.span) +
            ", \"notes\": " + list_json(d.notes, [](const std::string& n) { return json_string(n); }) + ", \"fixes\": " +
            list_json(d.fixes,
                      [&](const grammar::Fix& f) {
                        return "{\"advice\": " + json_string(f.advice) +
-                              ", \"replacement\": " + json_string(f.replacement) + ", " + range_json(sources, f.span) +
-                              "}";
+                              ", \"replacement\": " + json_string(f.replacement) +
+                              ", \"safe\": " + (f.safe ? "true" : "false") + ", " + range_json(sources, f.span) + "}";
                      }) +
            ", \"calls\": " +
            list_json(d.calls,

@@ -51,10 +51,33 @@ Value ManualCall::operator()(std::vector<CallArg> given_args) {
     std::size_t at = 0;
     const auto operand = [&](const Value& leaf) { return is_operand(leaf) ? Value(given[at++]) : leaf; };
     for (const auto& [a, i] : args) local.push_back({a.name, map_leaves(a.value, operand), a.span});
-    result = HollowTree(in_.call(function, std::move(local), span_));
+    try {
+      result = HollowTree(in_.call(function, std::move(local), span_));
+    } catch (grammar::Error& e) {
+      tell_blocks(e.diagnostic, args);
+      throw;
+    }
     return results(result, out_layouts);
   });
   return emit(traced, result, out_layouts);
+}
+
+// Shapes that do not fit inside are those of blocks: which they are of which arrays.
+void ManualCall::tell_blocks(grammar::Diagnostic& d, const std::vector<Given>& args) const {
+  if (d.code != "shape" || !function_) return;
+  std::size_t at = 0;
+  for (const auto& [a, i] : args) {
+    const std::size_t first = at;
+    for (const Value& leaf : leaves(a.value)) at += is_operand(leaf);
+    const auto* name =
+        i < function_->params.size() ? std::get_if<grammar::NamePattern>(&function_->params[i].pattern->node) : nullptr;
+    if (!name || at != first + 1 || first >= inputs_.size() || !a.value.is_tensor()) continue;
+    const Type whole = inputs_[first].tensor.type(), block = local_type(inputs_[first]);
+    if (whole.shape == block.shape) continue;
+    const auto plain = [](const Type& t) { return runtime::to_string(Type::of(t.dtype, t.shape)); };
+    d.notes.push_back("`" + name->name + "` is one device's block, " + plain(block) + " of " + plain(whole) +
+                      ": gather it first where all of it is needed");
+  }
 }
 
 void ManualCall::take_axes() {

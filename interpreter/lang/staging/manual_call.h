@@ -53,6 +53,7 @@ class ManualCall {
   using EachLeaf = std::function<void(const Value& leaf, const Value& spec, const Written& written)>;
 
   void take_axes();
+  void tell_blocks(grammar::Diagnostic& d, const std::vector<Given>& args) const;
   Value emit(const trace::Traced& traced, const HollowTree& result, const std::vector<ir::Layout>& out_layouts);
 
   // ---- arguments

@@ -21,7 +21,8 @@ struct CallArg {
   grammar::Span span;
   // Of a compiled function: the part of its result that takes the argument's place (Unit::becomes).
   std::optional<std::int32_t> becomes = std::nullopt;
-};  // name "" where positional
+  grammar::Span name_span = {};  // of the name, where it has one
+};                               // name "" where positional
 struct CallArgs {
   std::vector<CallArg> items;
   grammar::Span span;  // of the whole call
@@ -50,7 +51,9 @@ struct Native {
   std::string doc;
   std::function<Value(Interpreter&, BoundArgs&)> call;
   std::vector<ir::Elsewhere> aliases = {};  // what others call it (names/aliases.h)
-  bool reserved = false;                    // no script declares a name like it
+  // A call of it does something beside giving its value; so does whatever gives none, without this.
+  bool acts = false;
+  bool reserved = false;        // no script declares a name like it
   bool sees_variables = false;  // a call without arguments gets a record of all variables that are known there
   mutable std::shared_ptr<const NativeSignature> parsed = {};  // filled at the first call
 };

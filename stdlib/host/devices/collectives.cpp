@@ -19,6 +19,9 @@ using lang::Value;
 using runtime::AxisId;
 using trace::Tensor;
 
+// Where an argument is written.
+grammar::Span place(const BoundArgs& a, std::size_t i) { return a.args[i].span.known() ? a.args[i].span : a.span; }
+
 // The mesh axes as attributes.
 ir::Attrs attrs_of(const Along& a) { return {{"axes", a.axes}, {"mesh", ir::Layout{a.mesh, {}}}, {"written", true}}; }
 
@@ -113,7 +116,7 @@ Tensor reduced(Interpreter& in, Tensor x, const Along& where, Reduction kind, co
 }
 
 Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
-  Along where = along_axes(in, a[1], who, a.span);
+  Along where = along_axes(in, a[1], who, place(a, 1));
   ir::Attrs attrs;
   if (!a[2].is_none()) over_mapped(in, where, who, a[2], a.span);
   if (!where.axes.empty()) attrs = attrs_of(where), read_groups(in, a[2], where, who, a.span, attrs);
@@ -134,7 +137,7 @@ Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
 }
 
 Value all_gather(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "all_gather", a.span);
+  Along where = along_axes(in, a[1], "all_gather", place(a, 1));
   bool tiled = in.truth(a[3], a.span);
   std::string to = in.text(a[4], a.span, "`to:`");
   if (to != "varying" && to != "same")
@@ -153,7 +156,7 @@ Value all_gather(Interpreter& in, BoundArgs& a) {
 }
 
 Value psum_scatter(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "psum_scatter", a.span);
+  Along where = along_axes(in, a[1], "psum_scatter", place(a, 1));
   bool tiled = in.truth(a[3], a.span);
   const bool mapped = over_mapped(in, where, "psum_scatter", a[4], a.span);
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
@@ -169,7 +172,7 @@ Value psum_scatter(Interpreter& in, BoundArgs& a) {
 }
 
 Value all_to_all(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "all_to_all", a.span);
+  Along where = along_axes(in, a[1], "all_to_all", place(a, 1));
   bool tiled = in.truth(a[4], a.span);
   const bool mapped = over_mapped(in, where, "all_to_all", a[5], a.span);
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
@@ -217,7 +220,7 @@ Value permuted(Interpreter& in, const Value& tree, const Along& where, ir::Pairs
 }
 
 Value ppermute(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "ppermute", a.span);
+  Along where = along_axes(in, a[1], "ppermute", place(a, 1));
   ir::Pairs pairs;
   if (a[2].is_none() == a[3].is_none())
     in.fail("call", a.span, "ppermute takes a list of (source, destination) pairs, or `shift: k`");
@@ -246,7 +249,7 @@ std::vector<Value> round_the_ring(std::int64_t n) {
 }
 
 Value pshuffle(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "pshuffle", a.span);
+  Along where = along_axes(in, a[1], "pshuffle", place(a, 1));
   auto* sources = a[2].items();
   ir::Pairs pairs;
   std::vector<bool> seen(static_cast<std::size_t>(where.size), false);
@@ -291,7 +294,7 @@ Value axis_index(Interpreter& in, BoundArgs& a) { return place(in, a[0], "axis_i
 
 // The source keeps its value, the others give zeros, and the sum is what everybody gets.
 Value pbroadcast(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "pbroadcast", a.span);
+  Along where = along_axes(in, a[1], "pbroadcast", place(a, 1));
   std::int64_t source = in.integer(a[2], a.span, "`source:`");
   if (source < 0 || source >= where.size)
     in.fail("argument", a.span,
@@ -310,10 +313,10 @@ Value pbroadcast(Interpreter& in, BoundArgs& a) {
   });
 }
 
-Value axis_size(Interpreter& in, BoundArgs& a) { return along_axes(in, a[0], "axis_size", a.span, false).size; }
+Value axis_size(Interpreter& in, BoundArgs& a) { return along_axes(in, a[0], "axis_size", place(a, 0), false).size; }
 
 Value pcast(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "pcast", a.span);
+  Along where = along_axes(in, a[1], "pcast", place(a, 1));
   std::string to = in.text(a[2], a.span, "`to:`");
   if (where.over_mapped()) over_mapped(in, where, "pcast", Value(), a.span);
   const bool tree = a[0].items() || a[0].fields();  // there, leaves that vary already pass
@@ -365,8 +368,16 @@ void add_axis_names(Interpreter& in, const Value& v, std::vector<std::string>& o
     for (const Value& item : *items) add_axis_names(in, item, out, who, span);
     return;
   }
-  in.fail("type", span,
-          std::string(who) + " takes a mesh axis, like @X, @(X, Y) or [@X, @Y]; this is " + lang::kind_name(v));
+  grammar::Diagnostic d{
+      "type",
+      span,
+      std::string(who) + " takes a mesh axis, like @X, @(X, Y) or [@X, @Y]; this is " + lang::kind_name(v),
+      {},
+      {},
+      {}};
+  if (v.is_string() && in.sources().text(span).starts_with('"'))
+    d.fixes.push_back({"write the axis", span, "@" + v.str(), true});
+  throw grammar::Error(std::move(d));
 }
 
 Along along_axes(Interpreter& in, const Value& v, const char* who, grammar::Span span, bool manual) {

@@ -51,6 +51,12 @@ void check_may_write(lang::Interpreter& in, const std::string& path, grammar::Sp
     in.fail("io", span, "writing '" + path + "' is not allowed here");
 }
 
+bool writes_nothing(lang::Interpreter& in, const std::string& path) {
+  if (!in.context().types_only()) return false;
+  if (in.options().not_written) in.options().not_written(path);
+  return true;
+}
+
 lang::Value reading_from(lang::Interpreter& in, const std::string& path, grammar::Span span,
                          const std::function<lang::Value()>& read) {
   check_may_read(in, path, span);

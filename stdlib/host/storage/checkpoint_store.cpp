@@ -81,9 +81,9 @@ class CheckpointStore {
 
   bool save(Interpreter& in, std::int64_t step, const Value& tree, grammar::Span span) {
     if (step % every_ != 0) return false;
-    if (in.context().types_only()) return true;
-    wait(in, span, true);
     const std::string path = folder_of_step(kept_.folder, step);
+    if (writes_nothing(in, path)) return true;
+    wait(in, span, true);
     check_may_write(in, path, span);
     for (const std::string& file : files_of_folder(path)) check_may_write(in, file, span);
     try {

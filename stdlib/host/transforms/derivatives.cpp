@@ -181,7 +181,21 @@ void need_function(Interpreter& in, BoundArgs& a, const char* who) {
 namespace {
 
 Value make_gradient(Interpreter& in, BoundArgs& a, bool with_value) {
-  need_function(in, a, with_value ? "value_and_grad" : "grad");
+  const char* who = with_value ? "value_and_grad" : "grad";
+  need_function(in, a, who);
+  if (const Value& w = a[1]; a.given(1) && (w.fields() || (w.is_tensor() && w.tensor().type().rank() > 0))) {
+    const auto text = [&](std::size_t i) { return std::string(in.sources().text(a.args[i].span)); };
+    grammar::Diagnostic d{
+        "type",
+        a.args[1].span,
+        std::string(who) + " takes a function and gives one, which takes the arguments: this is " + lang::kind_name(w),
+        {},
+        {},
+        {}};
+    if (in.sources().has(a.args[0].span.source) && in.sources().has(a.args[1].span.source))
+      d.fixes.push_back({"call what it gives", a.span, std::string(who) + "(" + text(0) + ")(" + text(1) + ")"});
+    throw grammar::Error(std::move(d));
+  }
   const Wrt wrt = read_wrt(in, a[1], a.span);
   return gradient_function(a[0], wrt, in.truth(a[2], a.span), with_value);
 }

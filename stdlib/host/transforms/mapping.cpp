@@ -112,7 +112,8 @@ Value scan(Interpreter& in, BoundArgs& a) {
     Value result = in.call(f, {c, x}, a.span);
     auto* pair = result.items();
     if (!pair || pair->size() != 2)
-      in.fail("type", a.span, "scan's function returns (carry, y); this returned " + lang::kind_name(result));
+      in.fail("type", a.span, "scan's function returns (carry, y); this returned " + lang::kind_name(result),
+              {"what is carried on and what is collected may be the same: `fn(c, x) = (c + x, c + x)`"});
     if (!lang::same_structure((*pair)[0], init))
       in.fail("carry", a.span,
               "the carry of scan must keep its structure: it starts as " + lang::structure(init) +

@@ -138,6 +138,8 @@ void register_convert(Interpreter& in) {
              {{"item", "an array of one element is a number by `float(x)` or `int(x)`"}}});
   in.define({"is_function", "is_function(x)", "Whether x can be called.",
              [](Interpreter&, BoundArgs& a) { return Value(a[0].callable()); }});
+  in.define({"is_number", "is_number(x)", "Whether x is a number of the host, in place of an array.",
+             [](Interpreter&, BoundArgs& a) { return Value(a[0].is_host_number()); }});
   in.define({"has_field", "has_field(x, name)", "Whether x is a record with a field of this name.",
              [](Interpreter& i, BoundArgs& a) {
                const std::string& name = i.text(a[1], a.args[1].span, "the name of a field");

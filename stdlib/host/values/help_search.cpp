@@ -8,6 +8,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/wrapped.h"
+#include "interpreter/lang/warnings/warnings.h"
 #include "stdlib/host/values/help_facts.h"
 #include "stdlib/stdlib.h"
 
@@ -149,6 +150,7 @@ std::string help_about(Interpreter& in, const std::string& question) {
 
 std::string help_named(Interpreter& in, const std::string& topic) {
   if (std::string word = word_of_language(topic); !word.empty()) return word;
+  if (std::string warning = lang::help_of_warning(topic); !warning.empty()) return warning;
   if (const auto v = in.builtin(topic)) return help_of(in, *v);
   const std::size_t dot = topic.find('.');
   if (const auto module = module_value(in, topic.substr(0, dot))) {

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "interpreter/lang/values/format.h"
+#include "interpreter/lang/warnings/warnings.h"
 #include "runtime/array/format.h"
 #include "stdlib/host/host.h"
 
@@ -132,6 +133,14 @@ Value error(Interpreter& in, BoundArgs& a) {
   return {};
 }
 
+Value warn(Interpreter& in, BoundArgs& a) {
+  const std::string code = a[1].is_none() ? "warned" : in.text(a[1], a.args[1].span, "code");
+  if (!lang::find_warning(code))
+    in.fail("value", a.args[1].span, "there is no warning `" + code + "`", {"`shard help warnings` lists them"});
+  in.warn(code, a.span, in.text(a[0], a.args[0].span, "message"));
+  return {};
+}
+
 }  // namespace
 
 void record_effect(Interpreter& in, std::string what, const DeferredString& message, std::vector<Tensor> operands,
@@ -194,6 +203,12 @@ void register_output(Interpreter& in) {
               {"printf", "`print(\"loss {loss:.4f}\")` formats"},
               {"console", "`print(x)` shows a value"}}});
   in.define({"error", "error(message)", "Stops with this message.", error});
+  in.define({"warn",
+             "warn(message, code = none)",
+             "Tells a warning, once a place, and goes on; from inside of a module of the library it is told at the "
+             "script's call. `code` names another one than `warned`: see `shard help warnings`.",
+             warn,
+             {"warnings"}});
   in.context().hooks().effect = [&in](const ir::Attrs& attrs, const std::vector<runtime::ArrayRef>& operands,
                                       const std::vector<std::string>& layouts,
                                       grammar::Span span) { run_effect(in, attrs, operands, layouts, span); };
