@@ -46,6 +46,12 @@ struct Command {
 
 // The whole number that an option's value is; nothing where it is none, or not from `least` to `most`.
 std::optional<int> number_of(std::string_view text, int least, int most);
+// "10s", "500ms", "2m"; seconds where no unit stands. Nothing where it is no such time.
+std::optional<std::chrono::milliseconds> time_of(std::string_view text);
+// The settings with what `--timeout` says; nothing, and a sentence on standard error, where it says no time.
+std::optional<Settings> with_timeout(const Arguments& a);
+inline const Option kTimeout{"--timeout", "How long a process that does not come is waited for: 10s, 500ms, 2m",
+                             Option::Value};
 
 std::span<const Command> commands();
 const Command* find_command(std::string_view name);

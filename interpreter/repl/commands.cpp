@@ -2,6 +2,7 @@
 #include "interpreter/repl/command.h"
 
 #include <charconv>
+#include <cstdio>
 
 namespace shard::repl {
 
@@ -18,6 +19,30 @@ std::optional<int> number_of(std::string_view text, int least, int most) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (error != std::errc() || end != text.data() + text.size() || n < least || n > most) return std::nullopt;
   return n;
+}
+
+std::optional<std::chrono::milliseconds> time_of(std::string_view text) {
+  long n = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), n);
+  const std::string_view unit(end.ptr, static_cast<std::size_t>(text.data() + text.size() - end.ptr));
+  if (end.ec != std::errc() || n <= 0 || n > 1'000'000) return std::nullopt;
+  if (unit == "ms") return std::chrono::milliseconds(n);
+  if (unit == "s" || unit.empty()) return std::chrono::seconds(n);
+  if (unit == "m") return std::chrono::minutes(n);
+  return std::nullopt;
+}
+
+std::optional<Settings> with_timeout(const Arguments& a) {
+  Settings out = a.settings;
+  const auto given = a.values.find("--timeout");
+  if (given == a.values.end()) return out;
+  const auto time = time_of(given->second);
+  if (!time) {
+    std::fprintf(stderr, "error: --timeout takes a time such as 10s, 500ms or 2m, not '%s'\n", given->second.c_str());
+    return std::nullopt;
+  }
+  out.timeout = *time;
+  return out;
 }
 
 const Command* find_command(std::string_view name) {

@@ -1,6 +1,7 @@
-// How a process that `shard launch` started finds the others: its number in SHARD_RANK, how many there are in
-// SHARD_SIZE, and in SHARD_LINKS the descriptors that it was given, a connected socket to each of the others. Nobody
-// else has the other ends, so there is nobody to be told from them.
+// How a process finds the others that run the same script. `shard launch` gives it a connected socket to each of them:
+// its number in SHARD_RANK, how many there are in SHARD_SIZE, the descriptors in SHARD_LINKS; nobody else has the other
+// ends, so there is nobody to be told from them. Where a launcher of a cluster started it, they talk through MPI. There
+// is no silent way back to one process: who was started as one of four and does not find the others ends.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +16,16 @@
 namespace shard::repl {
 namespace {
 
+// What launchers say to the processes that they start, in the order in which they are asked.
+struct Starter {
+  const char *name, *rank, *size;
+};
+constexpr Starter kStarters[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                 {"PMI (MPICH, Slurm)", "PMI_RANK", "PMI_SIZE"},
+                                 // SLURM_NTASKS is also set where nothing but the job's own shell runs
+                                 {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+                                 {"torchrun", "RANK", "WORLD_SIZE"}};
+
 // A number, and what is behind it; -1 where there is none.
 int next_number(std::string_view& text) {
   int out = -1;
@@ -23,28 +34,32 @@ int next_number(std::string_view& text) {
   return end.ec == std::errc() ? out : -1;
 }
 
-std::string_view launch_variable(const char* name) {
+std::string_view variable(const char* name) {
   const char* text = std::getenv(name);
   return text ? text : "";
 }
 
-[[noreturn]] void cannot_join(const std::string& why) {
-  std::fprintf(stderr, "error: %s\nnote: processes are started by `shard launch -n 4 file.shard`\n", why.c_str());
+[[noreturn]] void cannot_join(const std::string& why, const char* fix) {
+  std::fprintf(stderr, "error: %s\nnote: %s\n", why.c_str(), fix);
   std::exit(2);
 }
 
-}  // namespace
-
-std::shared_ptr<runtime::Processes> joined_processes(int devices) {
-  std::string_view size_text = launch_variable("SHARD_SIZE"), rank_text = launch_variable("SHARD_RANK"),
-                   links = launch_variable("SHARD_LINKS"), limit_text = launch_variable("SHARD_TIMEOUT_MS");
-  if (size_text.empty()) return nullptr;
-  const int size = next_number(size_text), rank = next_number(rank_text), limit = next_number(limit_text);
-  if (size < 1 || rank < 0 || rank >= size)
-    cannot_join("SHARD_SIZE and SHARD_RANK say that this is process " + std::string(launch_variable("SHARD_RANK")) +
-                " of " + std::string(launch_variable("SHARD_SIZE")));
+void share_out(int devices, int size) {
   if (devices % size != 0)
-    cannot_join(std::to_string(devices) + " devices cannot be shared out to " + std::to_string(size) + " processes");
+    cannot_join(std::to_string(devices) + " devices cannot be shared out to " + std::to_string(size) + " processes",
+                ("write --devices " + std::to_string((devices / size + 1) * size)).c_str());
+}
+
+std::unique_ptr<runtime::Channel> by_links(int devices) {
+  constexpr const char* kFix = "processes are started by `shard launch -n 4 file.shard`";
+  std::string_view size_text = variable("SHARD_SIZE"), rank_text = variable("SHARD_RANK"),
+                   links = variable("SHARD_LINKS");
+  const int size = next_number(size_text), rank = next_number(rank_text);
+  if (size < 1 || rank < 0 || rank >= size)
+    cannot_join("SHARD_SIZE and SHARD_RANK say that this is process " + std::string(variable("SHARD_RANK")) + " of " +
+                    std::string(variable("SHARD_SIZE")),
+                kFix);
+  share_out(devices, size);
   std::vector<int> sockets;
   for (int i = 0; i < size; ++i) {
     sockets.push_back(next_number(links));
@@ -53,13 +68,58 @@ std::shared_ptr<runtime::Processes> joined_processes(int devices) {
     if (i == rank) continue;
     if (sockets.back() < 0 || fstat(sockets.back(), &info) != 0 || !S_ISSOCK(info.st_mode))
       cannot_join("SHARD_SIZE says that there are " + std::to_string(size) +
-                  " processes, and there is no link to process " + std::to_string(i));
+                      " processes, and there is no link to process " + std::to_string(i),
+                  kFix);
     fcntl(sockets.back(), F_SETFD, FD_CLOEXEC);
   }
-  for (const char* name : {"SHARD_SIZE", "SHARD_RANK", "SHARD_LINKS", "SHARD_TIMEOUT_MS"}) unsetenv(name);
-  if (size == 1) return nullptr;
-  return std::make_shared<runtime::Processes>(runtime::socket_channel(rank, sockets),
-                                              std::chrono::milliseconds(limit > 0 ? limit : 10'000));
+  for (const char* name : {"SHARD_SIZE", "SHARD_RANK", "SHARD_LINKS"}) unsetenv(name);
+  return size == 1 ? nullptr : runtime::socket_channel(rank, sockets);
+}
+
+// Where the module for MPI may lie: beside the program, or where it was installed.
+std::vector<std::string> module_places() {
+  char path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  const std::string program(path, n > 0 ? static_cast<std::size_t>(n) : 0);
+  const std::string folder = program.substr(0, program.rfind('/') + 1);
+  return {folder + "libshard_mpi.so", folder + "../" SHARD_LIBDIR "/shard/libshard_mpi.so", "libshard_mpi.so"};
+}
+
+std::unique_ptr<runtime::Channel> by_mpi(int devices) {
+  for (const Starter& s : kStarters) {
+    std::string_view size_text = variable(s.size), rank_text = variable(s.rank);
+    const int size = next_number(size_text), rank = next_number(rank_text);
+    if (size < 0 || rank < 0) continue;
+    if (size <= 1) return nullptr;
+    const std::string said = std::string(s.name) + " started this as process " + std::to_string(rank) + " of " +
+                             std::to_string(size) + " (" + s.size + ")";
+    share_out(devices, size);
+    std::string why;
+    auto channel = runtime::mpi_channel(module_places(), why);
+    if (!channel)
+      cannot_join(said + ", and there is no MPI to reach the others: " + why,
+                  "the module is built where MPI is found (Debian: libopenmpi-dev); on one machine "
+                  "`shard launch -n 4 file.shard` needs none");
+    if (channel->count() != size || channel->index() != rank)
+      cannot_join(said + ", and MPI says process " + std::to_string(channel->index()) + " of " +
+                      std::to_string(channel->count()),
+                  "launcher and library are of different kinds: start with the `mpirun` of the MPI that Shard was "
+                  "built with, or with `srun --mpi=pmix`");
+    if (rank > 0) {  // one process prints, as one alone does
+      const int nothing = open("/dev/null", O_WRONLY);
+      if (nothing >= 0) dup2(nothing, STDOUT_FILENO);
+      tell_as("on process " + std::to_string(rank) + ": ");
+    }
+    return channel;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings) {
+  auto channel = variable("SHARD_SIZE").empty() ? by_mpi(settings.devices) : by_links(settings.devices);
+  return channel ? std::make_shared<runtime::Processes>(std::move(channel), settings.timeout) : nullptr;
 }
 
 }  // namespace shard::repl

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -66,7 +65,6 @@ std::vector<std::vector<int>> make_links(int count) {
 struct LaunchJob {
   std::vector<std::string> words;  // of the children
   int count = 0;
-  std::string timeout_ms;
   bool prefix = false;
 };
 
@@ -83,7 +81,6 @@ struct LaunchJob {
   setenv("SHARD_RANK", std::to_string(rank).c_str(), 1);
   setenv("SHARD_SIZE", std::to_string(job.count).c_str(), 1);
   setenv("SHARD_LINKS", ends.c_str(), 1);
-  setenv("SHARD_TIMEOUT_MS", job.timeout_ms.c_str(), 1);
   if (out < 0 && rank > 0) out = open("/dev/null", O_WRONLY);
   if (out >= 0) dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
@@ -207,18 +204,6 @@ int attend(std::vector<Child> children) {
   return first_bad.value_or(0);
 }
 
-// "10s", "500ms", "2m" in milliseconds; nothing where it is none.
-std::optional<long> milliseconds_of(std::string_view text) {
-  long n = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), n);
-  const std::string_view unit(end.ptr, static_cast<std::size_t>(text.data() + text.size() - end.ptr));
-  if (end.ec != std::errc() || n <= 0 || n > 1'000'000) return std::nullopt;
-  if (unit == "ms") return n;
-  if (unit == "s" || unit.empty()) return n * 1000;
-  if (unit == "m") return n * 60'000;
-  return std::nullopt;
-}
-
 int misused(const std::string& why) {
   std::fprintf(stderr, "error: %s\n", why.c_str());
   return 2;
@@ -233,13 +218,21 @@ int launch(const Arguments& a) {
   if (a.settings.devices % job.count != 0)
     return misused(std::to_string(a.settings.devices) + " devices cannot be shared out to " + n +
                    " processes: --devices takes a multiple of " + n);
-  const auto limit = milliseconds_of(a.values.contains("--timeout") ? a.value("--timeout") : "10s");
-  if (!limit) return misused("--timeout takes a time such as 10s, 500ms or 2m, not '" + a.value("--timeout") + "'");
+  const auto settings = with_timeout(a);
+  if (!settings) return 2;
   if (!output.empty() && output != "all") return misused("--output takes `all`, not '" + output + "'");
-  job.timeout_ms = std::to_string(*limit);
   job.prefix = output == "all";
-  job.words = {"shard", "run", a.words.at(0), "--devices", std::to_string(a.settings.devices)};
+  job.words = {"shard",
+               "run",
+               a.words.at(0),
+               "--devices",
+               std::to_string(a.settings.devices),
+               "--timeout",
+               std::to_string(settings->timeout.count()) + "ms"};
   if (a.settings.exact) job.words.emplace_back("--exact");
+  if (a.settings.debug_nans) job.words.emplace_back("--debug-nans");
+  if (a.settings.deny_warnings) job.words.emplace_back("--deny-warnings");
+  for (const std::string& code : a.settings.allow) job.words.insert(job.words.end(), {"--allow", code});
   for (const auto& [name, value] : a.settings.set) job.words.insert(job.words.end(), {"--set", name + "=" + value});
   if (!a.settings.args.empty()) job.words.emplace_back("--");
   job.words.insert(job.words.end(), a.settings.args.begin(), a.settings.args.end());
@@ -254,7 +247,7 @@ Command launch_command() {
           "Run a script in several processes of this machine, which share out the devices",
           {{"file", "The script", Option::Word, true},
            {"-n", "How many processes", Option::Value, true},
-           {"--timeout", "How long a process that does not come is waited for: 10s", Option::Value},
+           kTimeout,
            {"--output", "all: lines of every process, each behind its number", Option::Value}},
           true,
           launch};

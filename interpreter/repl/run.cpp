@@ -17,7 +17,10 @@ int run(const Arguments& a) {
   if (!inline_code && !read_script(path, text)) return 1;
   lang::Options options;
   options.breakpoint = stand_still;
-  const auto machine = make_machine(a.settings, std::move(options));
+  const auto settings = with_timeout(a);
+  if (!settings) return 2;
+  options.processes = joined_processes(*settings);
+  const auto machine = make_machine(*settings, std::move(options));
   return guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
 }
 
@@ -26,7 +29,7 @@ int run(const Arguments& a) {
 Command run_command() {
   return {"run",
           "Run a script (- reads it from standard input); words behind -- reach it as `args`",
-          {{"file", "The script", Option::Word}, {"-e", "Code to run in place of a script", Option::Value}},
+          {{"file", "The script", Option::Word}, {"-e", "Code to run in place of a script", Option::Value}, kTimeout},
           true,
           run};
 }

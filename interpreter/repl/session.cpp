@@ -20,6 +20,8 @@
 namespace shard::repl {
 namespace {
 
+std::string telling_as;  // which process this is, where several tell
+
 constexpr std::uintmax_t kLargestScript = 64u << 20;
 
 }  // namespace
@@ -68,10 +70,12 @@ std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& 
   return lang::report(d, sources, style);
 }
 
+void tell_as(const std::string& who) { telling_as = who; }
+
 void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
   flush_out();
   erase_status();
-  const std::string text = report_text(d, sources);
+  const std::string text = telling_as + report_text(d, sources);
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }
@@ -82,7 +86,6 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
   options.debug_nans = settings.debug_nans;
   options.set = settings.set;
   options.args = settings.args;
-  options.processes = joined_processes(settings.devices);
   options.allow = settings.allow;
   options.deny_warnings = settings.deny_warnings;
   if (!options.output) options.output = write_out;

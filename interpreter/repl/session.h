@@ -1,6 +1,7 @@
 // What the commands of the `shard` program share: settings, reading scripts, an engine that prints to the terminal,
 // errors.
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,15 +19,17 @@ struct Settings {
   int devices = 8;
   bool exact = false, debug_nans = false;
   std::vector<std::pair<std::string, std::string>> set;
-  std::vector<std::string> args;   // the words behind `--`
-  std::vector<std::string> allow;  // codes of warnings that are not told
-  bool deny_warnings = false;      // each is an error
+  std::vector<std::string> args;              // the words behind `--`
+  std::vector<std::string> allow;             // codes of warnings that are not told
+  bool deny_warnings = false;                 // each is an error
+  std::chrono::milliseconds timeout{10'000};  // how long another process is waited for
 };
 
 // The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
 bool read_script(const std::string& path, std::string& text);
-// Of a process that `shard launch` started, it has joined the others. (join.cpp)
-std::shared_ptr<runtime::Processes> joined_processes(int devices);
+// The others that run the same script, where a launcher started several; null: this one is alone. (join.cpp)
+std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings);
+void tell_as(const std::string& who);  // goes before every error of this process
 std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {});
 // What is wrong with a word behind `--allow`: empty where it is the code of a warning.
 std::string unknown_warning(const std::string& code);

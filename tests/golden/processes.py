@@ -55,14 +55,15 @@ def run(command, folder, **more):
     return done.returncode, done.stdout, done.stderr
 
 
-def same(shard, path, text=None):
+def same(shard, path, text=None, ways=None):
+    """What a script tells alone, in two and in four processes: status, output, errors of each way."""
     told = []
-    for how in (['run'], ['launch', '-n', '2'], ['launch', '-n', '4']):
+    for how in ways or ([shard, 'run'], [shard, 'launch', '-n', '2'], [shard, 'launch', '-n', '4']):
         with tempfile.TemporaryDirectory() as folder:
             if text is not None:
                 path = folder + '/a.shard'
                 with open(path, 'w') as f: f.write(text)
-            told.append(run([shard, *how, '--exact', path], folder if text is not None else None))   # a sum's bits
+            told.append(run([*how, '--exact', path], folder if text is not None else None))   # a sum's bits
     return told
 
 
