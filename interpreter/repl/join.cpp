@@ -1,17 +1,22 @@
 // How a process finds the others that run the same script. `shard launch` gives it a connected socket to each of them:
 // its number in SHARD_RANK, how many there are in SHARD_SIZE, the descriptors in SHARD_LINKS; nobody else has the other
-// ends, so there is nobody to be told from them. Where a launcher of a cluster started it, they talk through MPI. There
-// is no silent way back to one process: who was started as one of four and does not find the others ends.
+// ends, so there is nobody to be told from them. Or it says where it waits itself (SHARD_COORDINATOR, and a token that
+// is read from SHARD_TOKEN_FILE), and they connect over TCP. Where a launcher of a cluster started it, they talk
+// through MPI. There is no silent way back to one process: who was started as one of four and does not find the others
+// ends.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "interpreter/repl/session.h"
 #include "runtime/channel/processes.h"
+#include "runtime/channel/tcp/rendezvous.h"
 
 namespace shard::repl {
 namespace {
@@ -25,6 +30,8 @@ constexpr Starter kStarters[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM
                                  // SLURM_NTASKS is also set where nothing but the job's own shell runs
                                  {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
                                  {"torchrun", "RANK", "WORLD_SIZE"}};
+
+constexpr const char* kLaunch = "processes are started by `shard launch -n 4 file.shard`";
 
 // A number, and what is behind it; -1 where there is none.
 int next_number(std::string_view& text) {
@@ -51,14 +58,13 @@ void share_out(int devices, int size) {
 }
 
 std::unique_ptr<runtime::Channel> by_links(int devices) {
-  constexpr const char* kFix = "processes are started by `shard launch -n 4 file.shard`";
   std::string_view size_text = variable("SHARD_SIZE"), rank_text = variable("SHARD_RANK"),
                    links = variable("SHARD_LINKS");
   const int size = next_number(size_text), rank = next_number(rank_text);
   if (size < 1 || rank < 0 || rank >= size)
     cannot_join("SHARD_SIZE and SHARD_RANK say that this is process " + std::string(variable("SHARD_RANK")) + " of " +
                     std::string(variable("SHARD_SIZE")),
-                kFix);
+                kLaunch);
   share_out(devices, size);
   std::vector<int> sockets;
   for (int i = 0; i < size; ++i) {
@@ -69,11 +75,61 @@ std::unique_ptr<runtime::Channel> by_links(int devices) {
     if (sockets.back() < 0 || fstat(sockets.back(), &info) != 0 || !S_ISSOCK(info.st_mode))
       cannot_join("SHARD_SIZE says that there are " + std::to_string(size) +
                       " processes, and there is no link to process " + std::to_string(i),
-                  kFix);
+                  kLaunch);
     fcntl(sockets.back(), F_SETFD, FD_CLOEXEC);
   }
-  for (const char* name : {"SHARD_SIZE", "SHARD_RANK", "SHARD_LINKS"}) unsetenv(name);
   return size == 1 ? nullptr : runtime::socket_channel(rank, sockets);
+}
+
+// The token of the job. Where it came through standard input, that stays open until the launcher has gone: then this
+// process leaves too.
+std::string read_token(const std::string& path) {
+  std::string out(64, '\0');
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::size_t got = 0;
+  for (ssize_t n; fd >= 0 && got < out.size() && (n = read(fd, out.data() + got, out.size() - got)) > 0;)
+    got += static_cast<std::size_t>(n);
+  if (fd >= 0) close(fd);
+  if (got < out.size()) cannot_join("there is no token in SHARD_TOKEN_FILE, '" + path + "'", kLaunch);
+  if (path == "/dev/stdin")
+    std::thread([] {
+      char byte;
+      while (read(STDIN_FILENO, &byte, 1) > 0) {}
+      kill(getpid(), SIGTERM);
+    }).detach();
+  return out;
+}
+
+std::unique_ptr<runtime::Channel> by_tcp(int devices) {
+  runtime::Joining job;
+  std::string_view size_text = variable("SHARD_SIZE"), rank_text = variable("SHARD_RANK"),
+                   where = variable("SHARD_COORDINATOR"), ports = variable("SHARD_PORT_RANGE"),
+                   limit_text = variable("SHARD_START_TIMEOUT_MS");
+  job.size = next_number(size_text), job.rank = next_number(rank_text);
+  const int limit = next_number(limit_text);
+  const std::size_t colon = where.rfind(':');
+  std::string_view port_text = where.substr(std::min(where.size(), colon + 1));
+  job.host = where.substr(0, colon);
+  if (job.host.starts_with('[')) job.host = job.host.substr(1, job.host.size() - 2);  // [::1]:4000
+  job.port = next_number(port_text);
+  if (job.size < 1 || job.rank < 0 || job.rank >= job.size || colon == std::string_view::npos || job.port < 1)
+    cannot_join(
+        "SHARD_SIZE, SHARD_RANK and SHARD_COORDINATOR do not say which process this is and where the others are",
+        kLaunch);
+  share_out(devices, job.size);
+  if (!ports.empty()) {
+    job.ports.first = next_number(ports);
+    ports.remove_prefix(std::min<std::size_t>(1, ports.size()));
+    job.ports.last = next_number(ports);
+  }
+  job.token = read_token(std::string(variable("SHARD_TOKEN_FILE")));
+  job.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit > 0 ? limit : 60'000);
+  const int rank = job.rank;
+  std::vector<int> sockets;
+  try {
+    sockets = runtime::sockets_by_tcp(job);
+  } catch (const runtime::RuntimeError& e) { cannot_join(e.what(), kLaunch); }
+  return job.size == 1 ? nullptr : runtime::socket_channel(rank, sockets);
 }
 
 // Where the module for MPI may lie: beside the program, or where it was installed.
@@ -118,7 +174,10 @@ std::unique_ptr<runtime::Channel> by_mpi(int devices) {
 }  // namespace
 
 std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings) {
-  auto channel = variable("SHARD_SIZE").empty() ? by_mpi(settings.devices) : by_links(settings.devices);
+  const bool launched = !variable("SHARD_SIZE").empty(), tcp = !variable("SHARD_COORDINATOR").empty();
+  auto channel = !launched ? by_mpi(settings.devices) : tcp ? by_tcp(settings.devices) : by_links(settings.devices);
+  for (const char* name : {"SHARD_SIZE", "SHARD_RANK", "SHARD_LINKS", "SHARD_COORDINATOR", "SHARD_TOKEN_FILE"})
+    unsetenv(name);  // a program that the script's host starts is none of the job
   return channel ? std::make_shared<runtime::Processes>(std::move(channel), settings.timeout) : nullptr;
 }
 

@@ -1,212 +1,199 @@
-// shard launch: the same script in several processes of this machine. The launcher starts them with a socket between
-// every two, hands their output on, ends with the first bad status, and leaves nothing behind: what is left is asked to
-// end (TERM), and killed 5 s later; if the launcher itself dies, the system kills them.
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+// shard launch: the same script in several processes, of this machine or of several. The command line becomes a job;
+// over TCP the launcher is the place where its processes find each other.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netdb.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
-#include <map>
+#include <fstream>
+#include <sstream>
+#include <thread>
 
 #include "interpreter/repl/command.h"
+#include "interpreter/repl/launch.h"
+#include "runtime/channel/tcp/proof.h"
 
 namespace shard::repl {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr auto kLastWords = std::chrono::seconds(2);  // the others notice by themselves that one has gone
-constexpr auto kPatience = std::chrono::seconds(5);   // from TERM to KILL
-
 volatile std::sig_atomic_t asked_to_end = 0;
-
-struct Child {
-  pid_t pid = 0;
-  int out = -1, err = -1;  // pipes; -1 once they have ended. `out`: where lines get a prefix
-  std::string line, said;  // of out: begun; of err: all
-  std::optional<int> status;
-};
-
-bool all_ended(const std::vector<Child>& children) {
-  return std::all_of(children.begin(), children.end(), [](const Child& c) { return c.status.has_value(); });
-}
-
-void launch_failed(const char* what) {
-  std::fprintf(stderr, "error: %s: %s\n", what, std::strerror(errno));
-  std::exit(1);
-}
-
-// One socket pair for every two processes: links[a][b] is a's end of the one to b.
-std::vector<std::vector<int>> make_links(int count) {
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
-  std::vector<std::vector<int>> links(static_cast<std::size_t>(count),
-                                      std::vector<int>(static_cast<std::size_t>(count), -1));
-  for (std::size_t a = 0; a < links.size(); ++a)
-    for (std::size_t b = a + 1; b < links.size(); ++b) {
-      int pair[2];
-      if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) launch_failed("cannot connect the processes");
-      links[a][b] = pair[0], links[b][a] = pair[1];
-    }
-  return links;
-}
-
-struct LaunchJob {
-  std::vector<std::string> words;  // of the children
-  int count = 0;
-  bool prefix = false;
-};
-
-// In the child: does not return.
-[[noreturn]] void become(const LaunchJob& job, int rank, const std::vector<int>& links, int out, int err,
-                         pid_t launcher) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != launcher) _exit(1);  // it died in between
-  std::string ends;
-  for (const int fd : links) {
-    if (fd >= 0) fcntl(fd, F_SETFD, 0);
-    ends += (ends.empty() ? "" : ",") + std::to_string(fd);
-  }
-  setenv("SHARD_RANK", std::to_string(rank).c_str(), 1);
-  setenv("SHARD_SIZE", std::to_string(job.count).c_str(), 1);
-  setenv("SHARD_LINKS", ends.c_str(), 1);
-  if (out < 0 && rank > 0) out = open("/dev/null", O_WRONLY);
-  if (out >= 0) dup2(out, STDOUT_FILENO);
-  dup2(err, STDERR_FILENO);
-  if (rank > 0) {
-    const int nothing = open("/dev/null", O_RDONLY);
-    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-  }
-  std::vector<char*> argv;
-  for (const std::string& w : job.words) argv.push_back(const_cast<char*>(w.c_str()));
-  argv.push_back(nullptr);
-  execv("/proc/self/exe", argv.data());
-  _exit(127);
-}
-
-std::vector<Child> start_all(const LaunchJob& job) {
-  const std::vector<std::vector<int>> links = make_links(job.count);
-  const pid_t launcher = getpid();
-  std::vector<Child> children(static_cast<std::size_t>(job.count));
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    int out[2] = {-1, -1}, err[2];
-    if ((job.prefix && pipe2(out, O_CLOEXEC) != 0) || pipe2(err, O_CLOEXEC) != 0)
-      launch_failed("cannot start processes");
-    children[i].pid = fork();
-    if (children[i].pid < 0) launch_failed("cannot start processes");
-    if (children[i].pid == 0) become(job, static_cast<int>(i), links[i], out[1], err[1], launcher);
-    if (out[1] >= 0) close(out[1]);
-    close(err[1]);
-    children[i].out = out[0], children[i].err = err[0];
-  }
-  for (const auto& of : links)
-    for (const int fd : of)
-      if (fd >= 0) close(fd);
-  return children;
-}
-
-// Whole lines of one process, each behind its number.
-void print_lines(Child& c, std::size_t rank, bool ended) {
-  for (std::size_t end; (end = c.line.find('\n')) != std::string::npos; c.line.erase(0, end + 1))
-    std::printf("[%zu] %s\n", rank, c.line.substr(0, end).c_str());
-  if (ended && !c.line.empty()) std::printf("[%zu] %s\n", rank, std::exchange(c.line, {}).c_str());
-  std::fflush(stdout);
-}
-
-// What processes say, as it comes: of errors those of process 0; what others say besides is told at the end.
-void hear(std::vector<Child>& children, int milliseconds) {
-  std::vector<pollfd> fds;
-  std::vector<std::pair<std::size_t, bool>> whose;
-  for (std::size_t i = 0; i < children.size(); ++i)
-    for (const bool out : {true, false})
-      if (const int fd = out ? children[i].out : children[i].err; fd >= 0)
-        fds.push_back({fd, POLLIN, 0}), whose.emplace_back(i, out);
-  poll(fds.data(), fds.size(), milliseconds);
-  for (std::size_t k = 0; k < fds.size(); ++k) {
-    if (fds[k].revents == 0) continue;
-    auto [i, out] = whose[k];
-    Child& c = children[i];
-    char buffer[1 << 14];
-    const ssize_t n = read(fds[k].fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n > 0) {
-      const std::string_view text(buffer, static_cast<std::size_t>(n));
-      (out ? c.line : c.said) += text;
-      if (!out && i == 0) std::fwrite(text.data(), 1, text.size(), stderr);
-    } else {
-      close(fds[k].fd);
-      (out ? c.out : c.err) = -1;
-    }
-    if (out) print_lines(c, i, n <= 0);
-  }
-}
-
-// Texts that process 0 did not say, once each, with the processes that had them.
-void tell_others(const std::vector<Child>& children) {
-  std::map<std::string, std::vector<std::size_t>> texts;
-  for (std::size_t i = 1; i < children.size(); ++i)
-    if (!children[i].said.empty() && children[i].said != children[0].said) texts[children[i].said].push_back(i);
-  for (const auto& [text, who] : texts) {
-    std::string list;
-    for (const std::size_t i : who) list += (list.empty() ? "" : ", ") + std::to_string(i);
-    std::fprintf(stderr, "on process%s %s: %s", who.size() > 1 ? "es" : "", list.c_str(), text.c_str());
-  }
-}
-
-// Takes note of who has ended; gives the first bad status. One that a signal ended, which was not the launcher's, comes
-// before those that end because of it and may be seen to end sooner.
-void reap(std::vector<Child>& children, std::optional<int>& first_bad, bool signalled) {
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    Child& c = children[i];
-    int status = 0;
-    if (c.status || waitpid(c.pid, &status, WNOHANG) != c.pid) continue;
-    c.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    const bool by_signal = WIFSIGNALED(status) && !signalled;
-    if (by_signal)
-      std::fprintf(stderr, "error: process %zu was ended by a signal: %s\n", i, strsignal(WTERMSIG(status)));
-    if (*c.status != 0 && (!first_bad || (by_signal && *first_bad < 128))) first_bad = c.status;
-  }
-}
-
-int attend(std::vector<Child> children) {
-  std::optional<int> first_bad;
-  std::optional<Clock::time_point> term, kill_at;
-  const auto signal_all = [&](int signal) {
-    for (const Child& c : children)
-      if (!c.status) kill(c.pid, signal);
-  };
-  while (!all_ended(children)) {
-    hear(children, 50);
-    reap(children, first_bad, kill_at.has_value());
-    const auto now = Clock::now();
-    if (asked_to_end != 0 && !first_bad) first_bad = 128 + asked_to_end, term = now;
-    if (first_bad && !term) term = now + kLastWords;
-    if (term && now >= *term && !kill_at) {
-      signal_all(SIGTERM);
-      kill_at = now + kPatience;
-    }
-    if (kill_at && now >= *kill_at) signal_all(SIGKILL);
-  }
-  while (std::any_of(children.begin(), children.end(), [](const Child& c) { return c.out >= 0 || c.err >= 0; }))
-    hear(children, 50);
-  tell_others(children);
-  return first_bad.value_or(0);
-}
 
 int misused(const std::string& why) {
   std::fprintf(stderr, "error: %s\n", why.c_str());
   return 2;
+}
+
+std::string digits_of(const sockaddr* address) {
+  char text[NI_MAXHOST] = {};
+  const socklen_t size = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  return getnameinfo(address, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0 ? text : "";
+}
+
+// "eth0": its first address; an address is one already. Empty: there is no such interface.
+std::string address_of_interface(const std::string& name) {
+  in6_addr parsed{};
+  if (inet_pton(AF_INET, name.c_str(), &parsed) == 1 || inet_pton(AF_INET6, name.c_str(), &parsed) == 1) return name;
+  ifaddrs* all = nullptr;
+  std::string out;
+  if (getifaddrs(&all) != 0) return out;
+  for (const ifaddrs* i = all; i && out.empty(); i = i->ifa_next)
+    if (i->ifa_addr && name == i->ifa_name && (i->ifa_addr->sa_family == AF_INET || i->ifa_addr->sa_family == AF_INET6))
+      out = digits_of(i->ifa_addr);
+  freeifaddrs(all);
+  return out;
+}
+
+// The address by which this machine reaches `host`: a datagram socket that is connected sends nothing.
+std::string address_towards(const std::string& host) {
+  addrinfo wanted{}, *found = nullptr;
+  wanted.ai_socktype = SOCK_DGRAM;
+  std::string out;
+  if (getaddrinfo(host.c_str(), "9", &wanted, &found) != 0) return out;
+  for (const addrinfo* i = found; i && out.empty(); i = i->ai_next) {
+    const int s = socket(i->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    if (s >= 0 && connect(s, i->ai_addr, i->ai_addrlen) == 0 &&
+        getsockname(s, reinterpret_cast<sockaddr*>(&own), &size) == 0)
+      out = digits_of(reinterpret_cast<sockaddr*>(&own));
+    if (s >= 0) close(s);
+  }
+  freeaddrinfo(found);
+  return out;
+}
+
+// Where each process runs, from "a,b" or from a file with a host a line ("node1 slots=4"; `#` begins a comment).
+std::optional<std::string> read_hosts(const Arguments& a, LaunchJob& job) {
+  std::vector<std::string> hosts;
+  if (const std::string list = a.value("--hosts"); !list.empty()) {
+    std::istringstream text(list);
+    for (std::string host; std::getline(text, host, ',');)
+      if (!host.empty()) hosts.push_back(host);
+  } else if (const std::string path = a.value("--hostfile"); !path.empty()) {
+    std::ifstream file(path);
+    if (!file) return "cannot read the hosts of '" + path + "'";
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line.substr(0, line.find('#')));
+      std::string host, slots;
+      if (!(words >> host)) continue;
+      words >> slots;
+      const auto many = slots.starts_with("slots=") ? number_of(slots.substr(6), 1, 64) : std::optional<int>(1);
+      if (!many) return "'" + path + "' says '" + slots + "', which is no number of processes";
+      hosts.insert(hosts.end(), static_cast<std::size_t>(*many), host);
+    }
+  } else {
+    return std::nullopt;
+  }
+  if (hosts.empty()) return "no hosts are named";
+  const auto count = static_cast<std::size_t>(job.count);
+  if (count % hosts.size() != 0)
+    return std::to_string(job.count) + " processes cannot be shared out to " + std::to_string(hosts.size()) + " hosts";
+  for (std::size_t i = 0; i < count; ++i) job.hosts.push_back(hosts[i / (count / hosts.size())]);
+  return std::nullopt;
+}
+
+std::optional<std::string> read_ports(const Arguments& a, LaunchJob& job) {
+  if (a.values.contains("--port")) {
+    const auto port = number_of(a.value("--port"), 0, 65535);
+    if (!port) return "--port takes a port, 0 to 65535, not '" + a.value("--port") + "'";
+    job.port = {*port, *port};
+  }
+  if (const std::string range = a.value("--port-range"); !range.empty()) {
+    const std::size_t dash = range.find('-');
+    const auto first = number_of(range.substr(0, dash), 1, 65535);
+    const auto last = dash == std::string::npos ? first : number_of(range.substr(dash + 1), 1, 65535);
+    if (!first || !last || *last < *first) return "--port-range takes A-B, not '" + range + "'";
+    job.port = job.range = {*first, *last};
+  }
+  return std::nullopt;
+}
+
+// The transport: Unix sockets on one machine, TCP where hosts or ports are named. Gives what is wrong with the options.
+std::optional<std::string> read_transport(const Arguments& a, LaunchJob& job) {
+  if (auto wrong = read_hosts(a, job)) return wrong;
+  if (auto wrong = read_ports(a, job)) return wrong;
+  const std::string transport = a.value("--transport");
+  job.tcp =
+      transport == "tcp" || !job.hosts.empty() || a.values.contains("--port") || a.values.contains("--port-range");
+  if (transport == "mpi")
+    return "jobs of MPI are started by MPI: `mpirun -n " + std::to_string(job.count) + " shard run ...`";
+  if (!transport.empty() && transport != "unix" && transport != "tcp")
+    return "--transport takes unix or tcp, not '" + transport + "'";
+  if (transport == "unix" && job.tcp) return "Unix sockets lead to no other host and have no ports: --transport tcp";
+  if (a.values.contains("--ssh")) job.ssh = a.value("--ssh");
+  if (a.values.contains("--start-timeout")) {
+    const auto time = time_of(a.value("--start-timeout"));
+    if (!time) return "--start-timeout takes a time such as 60s, not '" + a.value("--start-timeout") + "'";
+    job.start_timeout = *time;
+  }
+  if (const std::string name = a.value("--interface"); !name.empty()) {
+    job.address = address_of_interface(name);
+    if (job.address.empty()) return "this machine has no interface '" + name + "'";
+  } else if (!job.hosts.empty()) {
+    job.address = address_towards(job.hosts[0]);
+    if (job.address.empty()) return "there is no way to the host '" + job.hosts[0] + "'";
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> child_words(const Arguments& a, std::chrono::milliseconds timeout) {
+  const Settings& s = a.settings;
+  std::vector<std::string> out = {"shard",
+                                  "run",
+                                  a.words.at(0),
+                                  "--devices",
+                                  std::to_string(s.devices),
+                                  "--timeout",
+                                  std::to_string(timeout.count()) + "ms"};
+  if (s.exact) out.emplace_back("--exact");
+  if (s.debug_nans) out.emplace_back("--debug-nans");
+  if (s.deny_warnings) out.emplace_back("--deny-warnings");
+  for (const std::string& code : s.allow) out.insert(out.end(), {"--allow", code});
+  for (const auto& [name, value] : s.set) out.insert(out.end(), {"--set", name + "=" + value});
+  if (!s.args.empty()) out.emplace_back("--");
+  out.insert(out.end(), s.args.begin(), s.args.end());
+  return out;
+}
+
+std::string numbers(const std::vector<int>& list) {
+  std::string out;
+  for (const int i : list) out += (out.empty() ? "" : ", ") + std::to_string(i);
+  return out;
+}
+
+// Starts the job and attends to it; over TCP its processes come together meanwhile, in a thread.
+int run_job(const LaunchJob& job) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int which) { asked_to_end = which; });
+  const auto stop = [] { return static_cast<int>(asked_to_end); };
+  std::atomic<bool> broken = false, over = false;
+  if (!job.tcp) return attend(start_all(job, {}), stop, broken);
+  const Meeting token{"", runtime::new_token()};
+  runtime::Coordinator coordinator(job.address, job.port, job.count, token.token);
+  const bool six = job.address.find(':') != std::string::npos;
+  const Meeting at{(six ? "[" + job.address + "]" : job.address) + ":" + std::to_string(coordinator.port()),
+                   token.token};
+  auto children = start_all(job, at);
+  std::thread meeting([&] {
+    const auto missing = [](const std::vector<int>& who) {
+      std::fprintf(stderr, "waiting for process%s %s\n", who.size() > 1 ? "es" : "", numbers(who).c_str());
+    };
+    const auto stranger = [](const std::string& from) {
+      std::fprintf(stderr, "warning: somebody at %s who does not belong to this job was refused\n", from.c_str());
+    };
+    try {
+      coordinator.bring_together(std::chrono::steady_clock::now() + job.start_timeout,
+                                 {missing, stranger, [&] { return over || asked_to_end != 0; }});
+    } catch (const runtime::RuntimeError& e) {
+      std::fprintf(stderr, "error: %s\n", e.what());
+      broken = true;
+    }
+  });
+  const int status = attend(std::move(children), stop, broken);
+  over = true;
+  meeting.join();
+  return status;
 }
 
 int launch(const Arguments& a) {
@@ -222,33 +209,28 @@ int launch(const Arguments& a) {
   if (!settings) return 2;
   if (!output.empty() && output != "all") return misused("--output takes `all`, not '" + output + "'");
   job.prefix = output == "all";
-  job.words = {"shard",
-               "run",
-               a.words.at(0),
-               "--devices",
-               std::to_string(a.settings.devices),
-               "--timeout",
-               std::to_string(settings->timeout.count()) + "ms"};
-  if (a.settings.exact) job.words.emplace_back("--exact");
-  if (a.settings.debug_nans) job.words.emplace_back("--debug-nans");
-  if (a.settings.deny_warnings) job.words.emplace_back("--deny-warnings");
-  for (const std::string& code : a.settings.allow) job.words.insert(job.words.end(), {"--allow", code});
-  for (const auto& [name, value] : a.settings.set) job.words.insert(job.words.end(), {"--set", name + "=" + value});
-  if (!a.settings.args.empty()) job.words.emplace_back("--");
-  job.words.insert(job.words.end(), a.settings.args.begin(), a.settings.args.end());
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int which) { asked_to_end = which; });
-  return attend(start_all(job));
+  if (const auto wrong = read_transport(a, job)) return misused(*wrong);
+  job.words = child_words(a, settings->timeout);
+  return run_job(job);
 }
 
 }  // namespace
 
 Command launch_command() {
   return {"launch",
-          "Run a script in several processes of this machine, which share out the devices",
+          "Run a script in several processes, of this machine or of several, which share out the devices",
           {{"file", "The script", Option::Word, true},
            {"-n", "How many processes", Option::Value, true},
            kTimeout,
-           {"--output", "all: lines of every process, each behind its number", Option::Value}},
+           {"--output", "all: lines of every process, each behind its number", Option::Value},
+           {"--transport", "unix or tcp; unix on one machine unless told otherwise", Option::Value},
+           {"--hosts", "a,b: where processes run, as many on each", Option::Value},
+           {"--hostfile", "The same from a file: a host a line, `node1 slots=4`", Option::Value},
+           {"--ssh", "The command that reaches them: ssh", Option::Value},
+           {"--interface", "What others reach this machine by: eth0, or an address", Option::Value},
+           {"--port", "Where the launcher waits for them; 0: any", Option::Value},
+           {"--port-range", "A-B: where all of them wait", Option::Value},
+           {"--start-timeout", "How long all may take to come: 60s", Option::Value}},
           true,
           launch};
 }

@@ -57,7 +57,7 @@ class Channel {
   }
 };
 
-// Over connected Unix sockets, one for each other process; it owns them. `sockets[index]` is not looked at.
+// Over connected sockets, of Unix or TCP, one for each other process; it owns them. `sockets[index]` is not looked at.
 std::unique_ptr<Channel> socket_channel(int index, const std::vector<int>& sockets);
 // Joins the job of MPI that this process was started in, by the module (mpi_module.h) that lies at the first of
 // `places` where there is one. Null, and why: there is none, it does not fit, or MPI does not start.

@@ -1,6 +1,9 @@
-// The transport of one machine: a Unix socket between every two processes, driven by Boost.Asio while an exchange runs.
+// Over sockets, one between every two processes: of Unix on one machine, of TCP between several; driven by Boost.Asio
+// while an exchange runs.
+#include <sys/socket.h>
+
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
@@ -18,8 +21,11 @@ class SocketChannel final : public Channel {
     for (std::size_t peer = 0; peer < sockets.size(); ++peer) {
       sockets_.emplace_back(io_);
       if (static_cast<int>(peer) == index) continue;
+      int family = AF_UNIX;
+      socklen_t size = sizeof family;
+      getsockopt(sockets[peer], SOL_SOCKET, SO_DOMAIN, &family, &size);
       boost::system::error_code failed;
-      sockets_.back().assign(asio::local::stream_protocol(), sockets[peer], failed);
+      sockets_.back().assign(asio::generic::stream_protocol(family, 0), sockets[peer], failed);
     }
   }
 
@@ -73,12 +79,12 @@ class SocketChannel final : public Channel {
   }
 
  private:
-  asio::local::stream_protocol::socket& socket(int peer) { return sockets_[static_cast<std::size_t>(peer)]; }
+  asio::generic::stream_protocol::socket& socket(int peer) { return sockets_[static_cast<std::size_t>(peer)]; }
   bool open_to(int peer) { return peer >= 0 && peer < count() && socket(peer).is_open(); }
 
   int index_;
   asio::io_context io_{1};
-  std::vector<asio::local::stream_protocol::socket> sockets_;
+  std::vector<asio::generic::stream_protocol::socket> sockets_;
 };
 
 }  // namespace

@@ -98,6 +98,39 @@ def ended_by(shard, folder, end):
     return p.returncode, err, [q for q in pids if alive(q)]
 
 
+def elsewhere(shard, folder):
+    """Hosts, by a command in place of ssh that runs what it is given here: the same words, and no token where others can read it."""
+    with open(folder + '/there', 'w') as f: f.write('#!/bin/sh\necho "$2" >> commands\nshift\nexec sh -c "$*"\n')
+    os.chmod(folder + '/there', 0o755)
+    with open(folder + '/never', 'w') as f: f.write('#!/bin/sh\nexec sleep 30\n')
+    os.chmod(folder + '/never', 0o755)
+    with open(folder + '/hosts', 'w') as f: f.write('# two machines\nlocalhost slots=1\n127.0.0.1\n')
+    with open(folder + '/a.shard', 'w') as f: f.write(HEAD + 'print(sum(x), args)\n')
+    for where in (['--hosts', 'localhost,127.0.0.1'], ['--hostfile', 'hosts', '--interface', '127.0.0.1'], ['--hostfile', 'hosts', '--interface', 'lo']):
+        told = run([shard, 'launch', '-n', '2', *where, '--ssh', folder + '/there', 'a.shard', '--', "it's"], folder)
+        assert told == (0, "496.0 [it's]\n", ''), told
+    with open(folder + '/commands') as f: text = f.read()
+    assert text.count('SHARD_TOKEN_FILE=/dev/stdin') == 6 and not re.search('[0-9a-f]{64}', text), text
+    with open(folder + '/a.shard', 'w') as f: f.write(SLOW)
+    p = subprocess.Popen([shard, 'launch', '-n', '2', '--hosts', 'localhost', '--ssh', folder + '/there', 'a.shard'], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(children(p.pid)) < 2: time.sleep(0.02)
+    time.sleep(0.5)
+    pids = children(p.pid)
+    for pid in pids:
+        with open(f'/proc/{pid}/environ') as f: assert not re.search('[0-9a-f]{64}', f.read())
+    p.terminate()
+    p.communicate(timeout=120)
+    assert p.returncode == 143 and not [q for q in pids if alive(q)], p.returncode
+    for words, why in ((['--hosts', 'a,b,c'], '2 processes cannot be shared out to 3 hosts'), (['--hostfile', 'none'], "cannot read the hosts of 'none'"),
+                       (['--port', '70000'], '--port takes a port, 0 to 65535'), (['--port-range', '9-5'], '--port-range takes A-B'),
+                       (['--transport', 'unix', '--port', '0'], 'Unix sockets lead to no other host'), (['--transport', 'mpi'], 'mpirun -n 2 shard run'),
+                       (['--interface', 'nix0', '--transport', 'tcp'], "this machine has no interface 'nix0'"), (['--start-timeout', 'x'], '--start-timeout takes a time')):
+        code, out, err = run([shard, 'launch', '-n', '2', *words, 'a.shard'], folder)
+        assert code == 2 and why in err and not out, (words, code, err)
+    code, _, err = run([shard, 'launch', '-n', '2', '--hosts', 'localhost', '--ssh', folder + '/never', '--start-timeout', '1s', 'a.shard'], folder)
+    assert code == 1 and 'process 0, 1 did not come to the start' in err, (code, err)
+
+
 def main():
     shard = os.path.abspath(sys.argv[1])
     if len(sys.argv) > 2:
@@ -110,15 +143,17 @@ def main():
                     print(f'{path} differs in {n} processes: status {told[0]} for {alone[0]}\n{told[2][-600:]}', flush=True)
         print(f'processes: {bad} of {2 * len(sys.argv[2:])} differ')
         return 1 if bad else 0
-    alone, two, four = same(shard, None, SAME)
+    over_tcp = [[shard, 'launch', '-n', n, '--transport', 'tcp'] for n in ('2', '4')]
+    alone, *several = same(shard, None, SAME, [[shard, 'run'], [shard, 'launch', '-n', '2'], [shard, 'launch', '-n', '4'], *over_tcp])
     assert alone[0] == 0, alone
-    assert two == alone, (two, alone)
-    assert four == alone, (four, alone)
+    for told in several: assert told == alone, (told, alone)
     with tempfile.TemporaryDirectory() as folder:
+        elsewhere(shard, folder)
         for name, (text, told, status) in FALLS.items():
             with open(folder + '/a.shard', 'w') as f: f.write(HEAD + text + '\n')
-            code, _, err = run([shard, 'launch', '-n', '2', '--timeout', limit(told), 'a.shard'], folder)
-            assert told in err and code == status, (name, code, err)
+            for transport in ('unix', 'tcp'):
+                code, _, err = run([shard, 'launch', '-n', '2', '--transport', transport, '--timeout', limit(told), 'a.shard'], folder)
+                assert told in err and code == status, (name, transport, code, err)
         code, err, left = ended_by(shard, folder, 'kill')
         assert code == 128 + signal.SIGKILL and 'process 1 was ended by a signal: Killed' in err and 'process 1 has ended' in err and not left, (code, err, left)
         code, err, left = ended_by(shard, folder, 'stop')

@@ -1,0 +1,52 @@
+// How the processes of a job find each other over TCP. The launcher waits at an address; each process proves that it
+// belongs to the job, says its number and where it can be reached, and gets the list of all; then every two connect.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/channel/channel.h"
+
+namespace shard::runtime {
+
+struct Ports {
+  int first = 0, last = 0;  // first 0: any
+};
+
+class Listener;
+
+// The launcher's side.
+class Coordinator {
+ public:
+  // Throws RuntimeError("process") where the port cannot be had.
+  Coordinator(const std::string& address, Ports ports, int count, std::string token);
+  ~Coordinator();
+  int port() const;
+  struct Watch {
+    std::function<void(const std::vector<int>& missing)> waiting;  // told every 10 s
+    std::function<void(const std::string& address)> stranger;      // who could not prove that he belongs here
+    std::function<bool()> stop;                                    // no longer wanted
+  };
+  // Returns once all have come and know each other's addresses. Throws RuntimeError("process") with those who have not
+  // come by the deadline.
+  void bring_together(Deadline deadline, const Watch& watch);
+
+ private:
+  std::unique_ptr<Listener> listener_;
+  int count_;
+  std::string token_;
+};
+
+// A process's side: sockets to all the others, [rank] of itself -1. Throws RuntimeError("process").
+struct Joining {
+  int rank = 0, size = 1;
+  std::string host;  // the coordinator's
+  int port = 0;
+  std::string token;
+  Ports ports;  // where it may wait itself
+  Deadline deadline;
+};
+std::vector<int> sockets_by_tcp(const Joining& job);
+
+}  // namespace shard::runtime
