@@ -4,6 +4,14 @@
 #include "stdlib/stdlib.h"
 
 namespace shard::embed {
+namespace {
+
+std::uint32_t line_at(const grammar::SourceMap& sources, runtime::ScriptPlace at) {
+  if (!sources.has(at.source) || at.offset > sources.at(at.source).text().size()) return 0;
+  return static_cast<std::uint32_t>(sources.at(at.source).position(at.offset).line);
+}
+
+}  // namespace
 
 Machine::Machine(lang::Options options) {
   stdlib::install(table_);
@@ -18,11 +26,11 @@ Machine::Machine(lang::Options options) {
   const std::shared_ptr<runtime::Processes> processes = options.processes;
   interpreter_ = std::make_unique<lang::Interpreter>(*context_, std::move(options));
   if (processes)
-    processes->set_line([in = interpreter_.get()] {
-      const grammar::Span at = in->context().span();
-      const bool known = in->sources().has(at.source);
-      return known ? static_cast<std::uint32_t>(in->sources().at(at.source).position(at.begin).line) : 0;
-    });
+    processes->set_script({[in = interpreter_.get()] {
+                             const grammar::Span at = in->context().span();
+                             return runtime::ScriptPlace{at.source, at.begin};
+                           },
+                           [in = interpreter_.get()](runtime::ScriptPlace at) { return line_at(in->sources(), at); }});
   stdlib::install(*interpreter_);
 }
 

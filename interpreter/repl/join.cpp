@@ -176,9 +176,18 @@ std::unique_ptr<runtime::Channel> by_mpi(int devices) {
 std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings) {
   const bool launched = !variable("SHARD_SIZE").empty(), tcp = !variable("SHARD_COORDINATOR").empty();
   auto channel = !launched ? by_mpi(settings.devices) : tcp ? by_tcp(settings.devices) : by_links(settings.devices);
-  for (const char* name : {"SHARD_SIZE", "SHARD_RANK", "SHARD_LINKS", "SHARD_COORDINATOR", "SHARD_TOKEN_FILE"})
+  if (!channel) return nullptr;
+  auto out = std::make_shared<runtime::Processes>(std::move(channel), settings.timeout);
+  std::string_view board_text = variable("SHARD_BOARD");
+  if (const int fd = next_number(board_text); fd >= 0) {
+    out->set_board(runtime::Board::of(fd, out->count(), out->index()));
+    close(fd);
+  }
+  out->set_patience([](const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); });
+  for (const char* name :
+       {"SHARD_BOARD", "SHARD_SIZE", "SHARD_RANK", "SHARD_LINKS", "SHARD_COORDINATOR", "SHARD_TOKEN_FILE"})
     unsetenv(name);  // a program that the script's host starts is none of the job
-  return channel ? std::make_shared<runtime::Processes>(std::move(channel), settings.timeout) : nullptr;
+  return out;
 }
 
 }  // namespace shard::repl

@@ -13,6 +13,7 @@
 
 #include "interpreter/repl/command.h"
 #include "interpreter/repl/launch.h"
+#include "runtime/channel/board.h"
 #include "runtime/channel/tcp/proof.h"
 
 namespace shard::repl {
@@ -168,12 +169,13 @@ int run_job(const LaunchJob& job) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int which) { asked_to_end = which; });
   const auto stop = [] { return static_cast<int>(asked_to_end); };
   std::atomic<bool> broken = false, over = false;
-  if (!job.tcp) return attend(start_all(job, {}), stop, broken);
-  const Meeting token{"", runtime::new_token()};
-  runtime::Coordinator coordinator(job.address, job.port, job.count, token.token);
+  Meeting at;
+  if (job.hosts.empty()) at.board = runtime::Board::make(job.count);
+  if (!job.tcp) return attend(start_all(job, at), stop, broken);
+  at.token = runtime::new_token();
+  runtime::Coordinator coordinator(job.address, job.port, job.count, at.token);
   const bool six = job.address.find(':') != std::string::npos;
-  const Meeting at{(six ? "[" + job.address + "]" : job.address) + ":" + std::to_string(coordinator.port()),
-                   token.token};
+  at.coordinator = (six ? "[" + job.address + "]" : job.address) + ":" + std::to_string(coordinator.port());
   auto children = start_all(job, at);
   std::thread meeting([&] {
     const auto missing = [](const std::vector<int>& who) {

@@ -38,6 +38,7 @@ struct Child {
 struct Meeting {
   std::string coordinator;  // host:port
   std::string token;
+  int board = -1;  // where processes of this machine stand (runtime/channel/board.h)
 };
 
 std::vector<Child> start_all(const LaunchJob& job, const Meeting& at);

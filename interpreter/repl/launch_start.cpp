@@ -44,6 +44,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const LaunchJob& j
                                                               const std::string& token_file) {
   std::vector<std::pair<std::string, std::string>> out = {{"SHARD_RANK", std::to_string(rank)},
                                                           {"SHARD_SIZE", std::to_string(job.count)}};
+  if (at.board >= 0) out.emplace_back("SHARD_BOARD", std::to_string(at.board));
   if (job.tcp) {
     out.insert(out.end(), {{"SHARD_COORDINATOR", at.coordinator},
                            {"SHARD_TOKEN_FILE", token_file},
@@ -111,7 +112,8 @@ struct Ends {  // of the pipes, on the child's side; -1: none
     words = remote_words(job, at, rank);
     program = words[0];
   } else {
-    if (ends.token >= 0) fcntl(ends.token, F_SETFD, 0);
+    for (const int fd : {ends.token, at.board})
+      if (fd >= 0) fcntl(fd, F_SETFD, 0);
     for (const auto& [name, value] : variables_of(job, at, rank, links, "/dev/fd/" + std::to_string(ends.token)))
       setenv(name.c_str(), value.c_str(), 1);
   }

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "interpreter/repl/repl.h"
+#include "runtime/channel/processes.h"
 
 namespace shard::repl {
 namespace {
@@ -20,6 +21,8 @@ int run(const Arguments& a) {
   const auto settings = with_timeout(a);
   if (!settings) return 2;
   options.processes = joined_processes(*settings);
+  if (options.processes && options.processes->index() > 0)
+    options.warning = [](const grammar::Diagnostic&, const grammar::SourceMap&) {};  // process 0 tells them
   const auto machine = make_machine(*settings, std::move(options));
   return guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
 }

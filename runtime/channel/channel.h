@@ -4,6 +4,7 @@
 #pragma once
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,8 @@ struct ChannelError {
 };
 
 using Deadline = std::chrono::steady_clock::time_point;
+// Asked when the deadline is over and this one has not come: until when to wait on, or nothing.
+using Waiting = std::function<std::optional<Deadline>(int peer)>;
 
 struct Outgoing {
   int to;
@@ -46,7 +49,7 @@ class Channel {
   // closed, since nobody knows what part of a message is still under way. At most one outgoing and one incoming message
   // a peer; none to itself.
   virtual std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in,
-                                               Deadline deadline) = 0;
+                                               Deadline deadline, const Waiting& late = nullptr) = 0;
   virtual void close() = 0;  // the others learn that this process has gone
 
   std::optional<ChannelError> send(const Outgoing& message, Deadline deadline) {

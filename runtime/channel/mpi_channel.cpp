@@ -40,8 +40,8 @@ class MpiChannel final : public Channel {
   int index() const override { return index_; }
   int count() const override { return static_cast<int>(gone_.size()); }
 
-  std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in,
-                                       Deadline deadline) override {
+  std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Deadline deadline,
+                                       const Waiting& late) override {
     std::vector<Transfer> left;
     std::optional<ChannelError> error;
     const auto begin = [&](int peer, void* request) {
@@ -69,7 +69,11 @@ class MpiChannel final : public Channel {
           if (!grace) grace = now + kUnderWay;
           if (now > *grace) error = {ChannelError::Kind::Ended, t.peer, "it said goodbye"};
         }
-      if (now > deadline && !error) error = {ChannelError::Kind::Late, left.front().peer, "nothing came in time"};
+      if (now <= deadline || error) continue;
+      if (const auto more = late ? late(left.front().peer) : std::nullopt)
+        deadline = *more;
+      else
+        error = {ChannelError::Kind::Late, left.front().peer, "nothing came in time"};
     }
     if (!error) return std::nullopt;
     for (const Transfer& t : left) mpi_.give_up(t.request);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 #include "runtime/array/shape.h"
@@ -11,6 +12,12 @@ namespace shard::runtime {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31647261'68732001;  // of this version of the protocol
+
+std::string seconds(std::chrono::milliseconds time) {  // "10", "0.5"
+  std::string out = std::to_string(time.count() / 1000);
+  if (const auto rest = time.count() % 1000; rest > 0) out += "." + std::to_string(rest / 100);
+  return out;
+}
 
 std::string at_line(std::uint32_t line) { return line > 0 ? " in line " + std::to_string(line) : ""; }
 
@@ -41,17 +48,58 @@ Processes::Announced Processes::announced(const Meeting& meeting, int peer, std:
 void Processes::fail(const Meeting& meeting, const ChannelError& error) {
   channel_->close();
   const std::string here = "`" + std::string(meeting.what) + "`" + at_line(meeting.line),
-                    who = "process " + std::to_string(error.peer);
+                    who = "process " + std::to_string(error.peer), there = line_of(error.peer);
   switch (error.kind) {
     case ChannelError::Kind::Ended:
-      throw RuntimeError("process",
-                         who + " has ended, and process " + std::to_string(index()) + " waits for it at " + here);
+      throw RuntimeError("process", who + " has ended" + (there.empty() ? "" : " in " + there) + ", and process " +
+                                        std::to_string(index()) + " waits for it at " + here);
     case ChannelError::Kind::Late:
-      throw RuntimeError("process", who + " did not come to " + here + " within " +
-                                        std::to_string(limit_.count() / 1000) + " s: it stands, or is busy elsewhere");
+      throw RuntimeError("process", who + " did not come to " + here + " within " + seconds(limit_) + " s: it " +
+                                        whereabouts(error.peer));
     case ChannelError::Kind::Broken: break;
   }
   throw RuntimeError("process", "the link to " + who + " broke at " + here + ": " + error.why);
+}
+
+std::string Processes::line_of(int peer) const {
+  const ScriptPlace place = board_ ? (*board_)[peer].place.load(std::memory_order_relaxed) : ScriptPlace();
+  const std::uint32_t line = place.source > 0 && script_.line ? script_.line(place) : 0;
+  return line > 0 ? "line " + std::to_string(line) : "";
+}
+
+std::string Processes::whereabouts(int peer) const {
+  const std::string line = line_of(peer);
+  if (line.empty()) return "stands, or is busy elsewhere";
+  const auto steps = [&] { return (*board_)[peer].steps.load(std::memory_order_relaxed); };
+  const std::uint64_t before = steps();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  return (steps() != before ? "is busy in " : "stands in ") + line;
+}
+
+// Who goes on meeting others is slow and not stuck: he is waited for.
+std::optional<ChannelError> Processes::exchange(const Meeting& meeting, std::span<const Outgoing> out,
+                                                std::span<const Incoming> in) {
+  const auto began = std::chrono::steady_clock::now();
+  if (!board_) return channel_->exchange(out, in, began + limit_);
+  std::vector<std::uint64_t> meetings;
+  const auto note = [&] {
+    meetings.clear();
+    for (int i = 0; i < count(); ++i) meetings.push_back((*board_)[i].meetings.load(std::memory_order_relaxed));
+  };
+  note();
+  auto told = began;
+  return channel_->exchange(out, in, began + limit_, [&](int peer) -> std::optional<Deadline> {
+    const auto now = std::chrono::steady_clock::now();
+    if ((*board_)[peer].meetings.load(std::memory_order_relaxed) == meetings[static_cast<std::size_t>(peer)])
+      return std::nullopt;
+    if (tell_ && now - told >= std::chrono::minutes(1)) {
+      told = now;
+      tell_("process " + std::to_string(index()) + " waits at `" + std::string(meeting.what) + "`" +
+            at_line(meeting.line) + " for process " + std::to_string(peer) + ", which is in " + line_of(peer));
+    }
+    note();
+    return now + limit_;
+  });
 }
 
 void Processes::compare(const Announced& mine, const Announced& theirs, int peer) {
@@ -73,8 +121,12 @@ void Processes::compare(const Announced& mine, const Announced& theirs, int peer
 
 void Processes::gather(const Meeting& asked, std::span<const int> members, const void* mine, std::size_t bytes,
                        void* all) {
-  const Meeting meeting{asked.what, asked.line == 0 && line_ ? line_() : asked.line};
-  const Deadline deadline = std::chrono::steady_clock::now() + limit_;
+  const ScriptPlace place = script_.place ? script_.place() : ScriptPlace();
+  const Meeting meeting{asked.what, asked.line == 0 && place.source > 0 ? script_.line(place) : asked.line};
+  if (board_) {
+    stand_at(place);
+    board_->own().meetings.fetch_add(1, std::memory_order_relaxed);
+  }
   const std::size_t count = members.size();
   std::vector<Announced> said(count), heard(count);
   std::vector<Outgoing> out;
@@ -85,7 +137,7 @@ void Processes::gather(const Meeting& asked, std::span<const int> members, const
     out.push_back({members[i], &said[i], sizeof(Announced)});
     in.push_back({members[i], &heard[i], sizeof(Announced)});
   }
-  if (const auto error = channel_->exchange(out, in, deadline)) fail(meeting, *error);
+  if (const auto error = exchange(meeting, out, in)) fail(meeting, *error);
   for (std::size_t i = 0; i < count; ++i)
     if (members[i] != index()) compare(said[i], heard[i], members[i]);
   out.clear(), in.clear();
@@ -101,7 +153,7 @@ void Processes::gather(const Meeting& asked, std::span<const int> members, const
     in.push_back({members[i], to, bytes});
   }
   if (out.empty()) return;
-  if (const auto error = channel_->exchange(out, in, std::chrono::steady_clock::now() + limit_)) fail(meeting, *error);
+  if (const auto error = exchange(meeting, out, in)) fail(meeting, *error);
 }
 
 void Processes::meet(const Meeting& meeting) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string_view>
 
+#include "runtime/channel/board.h"
 #include "runtime/channel/channel.h"
 
 namespace shard::runtime {
@@ -23,8 +24,21 @@ class Processes {
   Processes(std::unique_ptr<Channel> channel, std::chrono::milliseconds limit);
   int index() const { return channel_->index(); }
   int count() const { return channel_->count(); }
-  // Tells where the script stands, for meetings that do not say it.
-  void set_line(std::function<std::uint32_t()> line) { line_ = std::move(line); }
+  // Where the script stands, and the line of such a place, 0 where it is not known: all run the same script, so it is
+  // asked of the others' places too.
+  struct Script {
+    std::function<ScriptPlace()> place;
+    std::function<std::uint32_t(ScriptPlace)> line;
+  };
+  void set_script(Script script) { script_ = std::move(script); }
+  void set_board(std::unique_ptr<Board> board) { board_ = std::move(board); }
+  // Told, once a minute, of one that is waited for beyond the limit because it goes on meeting others.
+  void set_patience(std::function<void(const std::string& what)> tell) { tell_ = std::move(tell); }
+  void stand_at(ScriptPlace place) {  // before each statement
+    if (!board_) return;
+    board_->own().place.store(place, std::memory_order_relaxed);
+    board_->own().steps.fetch_add(1, std::memory_order_relaxed);
+  }
 
   // Each of `members` (ascending, this process among them) brings `bytes`; `all` gets everybody's, in their order.
   // Members call it in the same order. Throws RuntimeError("process").
@@ -36,11 +50,17 @@ class Processes {
   Announced announced(const Meeting& meeting, int peer, std::size_t bytes) const;
   void compare(const Announced& mine, const Announced& theirs, int peer);
   [[noreturn]] void fail(const Meeting& meeting, const ChannelError& error);
+  std::optional<ChannelError> exchange(const Meeting& meeting, std::span<const Outgoing> out,
+                                       std::span<const Incoming> in);
+  std::string whereabouts(int peer) const;  // of one that did not come
+  std::string line_of(int peer) const;      // "line 5", of the board; empty where it is not known
 
   std::unique_ptr<Channel> channel_;
   std::chrono::milliseconds limit_;
-  std::function<std::uint32_t()> line_;
-  std::vector<std::uint64_t> met_;  // how often, by process
+  Script script_;
+  std::unique_ptr<Board> board_;
+  std::function<void(const std::string& what)> tell_;
+  std::vector<std::uint64_t> met_;    // how often, by process
 };
 
 }  // namespace shard::runtime

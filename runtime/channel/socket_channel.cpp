@@ -32,8 +32,8 @@ class SocketChannel final : public Channel {
   int index() const override { return index_; }
   int count() const override { return static_cast<int>(sockets_.size()); }
 
-  std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in,
-                                       Deadline deadline) override {
+  std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Deadline deadline,
+                                       const Waiting& late) override {
     for (const Outgoing& m : out)
       if (!open_to(m.to)) return ChannelError{ChannelError::Kind::Ended, m.to, "the channel is closed"};
     for (const Incoming& m : in)
@@ -64,8 +64,12 @@ class SocketChannel final : public Channel {
     io_.restart();
     while (left > 0 && !error)
       if (io_.run_one_until(deadline) == 0) {
-        const auto late = std::find_if(waits.begin(), waits.end(), [](char n) { return n > 0; });
-        error = {ChannelError::Kind::Late, static_cast<int>(late - waits.begin()), "nothing came in time"};
+        const auto whom = std::find_if(waits.begin(), waits.end(), [](char n) { return n > 0; });
+        const int peer = static_cast<int>(whom - waits.begin());
+        if (const auto more = late ? late(peer) : std::nullopt)
+          deadline = *more;
+        else
+          error = {ChannelError::Kind::Late, peer, "nothing came in time"};
       }
     if (!error) return std::nullopt;
     close();

@@ -27,6 +27,7 @@ def main():
         assert four[:2] == alone[:2], (path, four, alone)
     with tempfile.TemporaryDirectory() as folder:
         for name, (text, told, _) in FALLS.items():
+            told = told.split(' in line')[0]                              # where another stands is known on one machine
             with open(folder + '/a.shard', 'w') as f: f.write(HEAD + text + '\n')
             for n in (2, 4):
                 limit = '3s' if 'did not come' in told else '100s'

@@ -39,15 +39,15 @@ print(read_text("log.csv"))
 '''
 # Of two processes: what happens, and what every process that is left must be told.
 FALLS = {
-    'ends early': ('if process_index() == 1 { error("enough") }\nprint(sum(x))', 'process 1 has ended', 1),
+    'ends early': ('if process_index() == 1 { error("enough") }\nprint(sum(x))', 'process 1 has ended in line 3, and process 0 waits for it at `psum of f32[] over @data` in line 4', 1),
     'another operation': ('if process_index() == 1 { print(x) } else { print(max(x)) }', 'the processes do different things', 1),
     'another size': ('let y = shard zeros([8 * (1 + process_index()), 4]) as P(@data)\nprint(y)', 'process', 1),
-    'busy elsewhere': ('if process_index() == 1 { while true { let i = 1 } }\nprint(sum(x))', 'process 1 did not come to', 1),
+    'busy elsewhere': ('if process_index() == 1 { while true { let _i = 1 } }\nprint(sum(x))', 'process 1 did not come to `psum of f32[] over @data` in line 4 within 5 s: it is busy in line 3', 1),
     'raises': ('if process_index() == 1 { assert(false, "no") }\nprint(sum(x))', 'process 1 has ended', 1),
 }
 LATE, SOON = '5s', '100s'
 HEAD = 'mesh m = (@data: 8)\nlet x = shard cast(arange(32).reshape([8, 4]), f32) as P(@data)\n'
-SLOW = HEAD + 'for i in 0..100000000 { let y = sum(x) }\n'
+SLOW = HEAD + 'for i in 0..100000000 { let _y = sum(x) }\n'
 
 
 def run(command, folder, **more):
@@ -155,9 +155,9 @@ def main():
                 code, _, err = run([shard, 'launch', '-n', '2', '--transport', transport, '--timeout', limit(told), 'a.shard'], folder)
                 assert told in err and code == status, (name, transport, code, err)
         code, err, left = ended_by(shard, folder, 'kill')
-        assert code == 128 + signal.SIGKILL and 'process 1 was ended by a signal: Killed' in err and 'process 1 has ended' in err and not left, (code, err, left)
+        assert code == 128 + signal.SIGKILL and 'process 1 was ended by a signal: Killed' in err and 'process 1 has ended in line 3' in err and not left, (code, err, left)
         code, err, left = ended_by(shard, folder, 'stop')
-        assert code == 1 and re.search(r'process 1 did not come to .* within 5 s', err) and not left, (code, err, left)
+        assert code == 1 and re.search(r'process 1 did not come to .* within 5 s: it stands in line 3', err) and not left, (code, err, left)
         code, err, left = ended_by(shard, folder, 'launcher')
         assert not left, left
     print('processes: one, two and four say the same; whoever falls out of step is named, and nobody is left')

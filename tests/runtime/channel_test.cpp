@@ -106,6 +106,42 @@ TEST_CASE("one that has ended, and one that does not come, are named") {
   close(ends[1][0]);
 }
 
+TEST_CASE("who goes on meeting others is waited for beyond the limit, who stands is named with his line") {
+  const int memory = Board::make(3);
+  const auto ends = links(3);
+  std::vector<std::string> told(3);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&, i] {
+      Processes p(socket_channel(i, ends[static_cast<std::size_t>(i)]), 2s);
+      p.set_board(Board::of(memory, 3, i));
+      p.set_script({[] { return ScriptPlace{}; }, [](ScriptPlace at) { return at.offset; }});
+      try {
+        const int pair[] = {1, 2};
+        char mine = 'x', both[2];
+        for (int turn = 0; i > 0 && turn < 15; ++turn) {  // 3 s
+          std::this_thread::sleep_for(200ms);
+          p.gather({"between two"}, pair, &mine, 1, both);
+        }
+        p.meet({"all", 9});
+        p.stand_at({1, 7});
+        if (i == 1) std::this_thread::sleep_for(4s);
+        if (i == 2) p.stand_at({1, 8});
+        if (i != 1) p.meet({"never", 10});
+      } catch (const RuntimeError& e) { told[static_cast<std::size_t>(i)] = e.what(); }
+    });
+  for (std::thread& t : threads) t.join();
+  // or process 2 finds it out first and ends
+  CHECK_THAT(told[0],
+             Catch::Matches("process 1 did not come to `never` in line 10 within 2 s: it stands in line 7|"
+                            "process 2 has ended in line 8, and process 0 waits for it at `never` in line 10"));
+  CHECK(told[1].empty());
+  CHECK_FALSE(told[2].empty());
+  CHECK(Board::of(memory, 4, 0) == nullptr);  // of another size
+  CHECK(Board::of(-1, 3, 0) == nullptr);
+  close(memory);
+}
+
 TEST_CASE("a peer that sends rubbish, or breaks off at any byte, is an error") {
   for (const int length : {0, 1, 64, 127, 128, 130, 135}) {
     const auto ends = links(2);

@@ -3,6 +3,7 @@
 #include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/layouts/mesh_stmt.h"
+#include "runtime/channel/processes.h"
 
 namespace shard::lang {
 
@@ -93,6 +94,7 @@ Flow eval_use(Impl& m, const UseExpr& u, Value& out) {
 void Impl::poll(Span span) {
   runtime::Stop& stop = ctx.pool().stop();
   if (stop.step()) at(span, [&] { stop.raise(); });
+  if (const auto& processes = ctx.processes()) processes->stand_at({span.source, span.begin});
 }
 
 Flow Impl::exec(const Stmt& s, Value* value) {
