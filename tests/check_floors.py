@@ -23,6 +23,7 @@ MAY_SEE = {
     'stdlib': GRAPHS + ('interpreter/exec', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops', 'stdlib/host'),
     'interpreter/embed': None,     # programs: everything
     'interpreter/repl': None,
+    'interpreter/lsp': None,       # a part of the program: all but main.cpp knows no more of it than its row
 }
 # What the rooms of a floor may include of each other, from the bottom; a floor's own files, those in no room, count as
 # the room '' (which every room of stdlib and grammar may see).

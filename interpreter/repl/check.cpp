@@ -1,122 +1,18 @@
-// shard check: what is wrong with a script, without running it. The script is evaluated on arrays that are types (see
-// interpreter/lang/check/check.h for what differs from a run): host code runs, operations only infer, and every error
-// is told.
+// shard check: what is wrong with a script, without running it (checker.h): text, JSON, types of variables, fixes.
 #include <algorithm>
 #include <cstdio>
 #include <map>
 
-#include "grammar/parse.h"
-#include "interpreter/lang/check/check.h"
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
+#include "interpreter/repl/checker.h"
 #include "interpreter/repl/command.h"
 #include "interpreter/repl/fix.h"
-#include "interpreter/repl/signals.h"
 
 namespace shard::repl {
 namespace {
 
 using grammar::Diagnostic;
 using grammar::SourceMap;
-using grammar::Span;
-
-// Spans of one engine among the sources of all files.
-class Moved {
- public:
-  Moved(const SourceMap& from, SourceMap& to) : from_(from), to_(to) {}
-
-  Diagnostic operator()(Diagnostic d) {
-    move(d.span);
-    for (grammar::Fix& f : d.fixes) move(f.span);
-    for (grammar::Frame& f : d.calls) move(f.call);
-    return d;
-  }
-  void move(Span& s) {
-    if (!from_.has(s.source)) return;
-    for (const auto& [old, fresh] : known_)
-      if (old == s.source) return void(s.source = fresh);
-    const std::uint32_t fresh = to_.add(from_.at(s.source).name(), from_.at(s.source).text());
-    known_.emplace_back(s.source, fresh);
-    s.source = fresh;
-  }
-
- private:
-  const SourceMap& from_;
-  SourceMap& to_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> known_;
-};
-
-class Checker {
- public:
-  Checker(const Settings& settings, bool names_only)
-      : settings_(settings), names_only_(names_only), deny_(std::exchange(settings_.deny_warnings, false)) {}
-
-  void check(const std::string& path, const std::string& text) {
-    lang::Options options;
-    options.output = [](std::string_view) {};  // print prints nothing
-    options.test = [](const grammar::TestStmt&, Span, const std::function<void()>& body) { body(); };
-    std::vector<Diagnostic> warnings;  // denied or not, none ends the check
-    options.warning = [&](const Diagnostic& d, const SourceMap&) { warnings.push_back(d); };
-    const auto machine = make_machine(settings_, std::move(options));
-    lang::Interpreter& in = machine->interpreter();
-    if (names_only_)
-      names(in, path, text);
-    else
-      types(in, path, text, warnings);
-  }
-
-  SourceMap sources;
-  std::vector<Diagnostic> found, notes;  // found: errors and warnings
-  std::vector<lang::Check::Let> lets;
-
- private:
-  void names(lang::Interpreter& in, const std::string& path, const std::string& text) {
-    const grammar::ParseResult parsed = grammar::parse(sources, sources.add(path, text));
-    found.insert(found.end(), parsed.diagnostics.begin(), parsed.diagnostics.end());
-    if (!parsed.module) return;
-    lang::ModuleNames module;
-    lang::NamesFound names;
-    lang::resolve_names(parsed.module, module, in.impl().builtins.for_names(), names);
-    found.insert(found.end(), names.errors.begin(), names.errors.end());
-    for (Diagnostic& d : names.warnings)
-      if (in.impl().warnings.wanted(d, sources)) add_warning(std::move(d));
-  }
-
-  void types(lang::Interpreter& in, const std::string& path, const std::string& text,
-             const std::vector<Diagnostic>& warnings) {
-    lang::Check check(in);
-    in.context().set_target(in.context().target("types"));
-    const auto add = [&](const Diagnostic& d) { check.errors.push_back(d); };
-    const Listening listening(in.context().pool().stop());
-    try {
-      in.run(path, text);
-    } catch (const lang::Errors& e) {
-      for (const Diagnostic& d : e.all) add(d);
-    } catch (const grammar::Error& e) {
-      if (e.diagnostic.code != "unknown") add(e.diagnostic);
-    } catch (const runtime::RuntimeError& e) {
-      if (e.code != "unknown") add({e.code, in.context().span(), e.what(), {}, {}, {}});
-    }
-    Moved moved(in.sources(), sources);
-    for (const Diagnostic& d : check.errors) found.push_back(moved(d));
-    for (const Diagnostic& d : check.notes) notes.push_back(moved(d));
-    for (const Diagnostic& d : warnings)  // which axes are used, a script shows that comes to its end
-      if (d.code != "unused-axis" || check.errors.empty()) add_warning(moved(d));
-    for (lang::Check::Let& l : check.lets) {
-      if (!in.sources().has(l.span.source) || in.sources().at(l.span.source).name() != path) continue;  // of a module
-      moved.move(l.span);
-      lets.push_back(std::move(l));
-    }
-  }
-
-  void add_warning(Diagnostic d) {
-    d.warning = !deny_;
-    found.push_back(std::move(d));
-  }
-
-  Settings settings_;
-  bool names_only_, deny_;
-};
 
 std::string joined(const std::vector<std::string>& types) {
   std::string out;

@@ -16,10 +16,11 @@ namespace shard::repl {
 
 struct Option {
   enum Kind : unsigned char {
-    Flag,   // "--json"
-    Word,   // one word that stands alone
-    Words,  // one or more
-    Value,  // "--filter WORDS"
+    Flag,    // "--json"
+    Word,    // one word that stands alone
+    Words,   // one or more
+    Value,   // "--filter WORDS"
+    Values,  // the same, more than once
   };
   std::string_view name, what;
   Kind kind = Flag;
@@ -40,7 +41,7 @@ struct Arguments {  // what was written
 struct Command {
   std::string_view name, what;
   std::vector<Option> options;
-  bool settings = false;                   // takes --devices, --exact, --debug-nans, --allow, --deny-warnings and --set
+  bool settings = false;                   // takes setting_options() too
   int (*run)(const Arguments&) = nullptr;  // gives the exit status; null: comes with a later version
 };
 
@@ -54,6 +55,9 @@ inline const Option kTimeout{"--timeout", "How long a process that does not come
                              Option::Value};
 
 std::span<const Command> commands();
+std::span<const Option> setting_options();  // of commands with settings
+std::span<const Option> common_options();   // of all
+std::string version_text();                 // version, commit, instruction sets (version.cpp)
 const Command* find_command(std::string_view name);
 
 // ---- the rows, each in the file of its name
@@ -66,5 +70,6 @@ Command explain_command();
 Command convert_command();
 Command fmt_command();
 Command launch_command();
+Command lsp_command();  // interpreter/lsp
 
 }  // namespace shard::repl

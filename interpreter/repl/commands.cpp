@@ -9,9 +9,26 @@ namespace shard::repl {
 std::span<const Command> commands() {
   static const Command kCommands[] = {
       run_command(),  repl_command(),    test_command(),    check_command(),  fmt_command(),
-      help_command(), explain_command(), convert_command(), launch_command(), {"lsp", "Comes with a later version", {}},
+      help_command(), explain_command(), convert_command(), launch_command(), lsp_command(),
   };
   return kCommands;
+}
+
+std::span<const Option> setting_options() {
+  static const Option kAll[] = {
+      {"--devices", "How many devices are simulated", Option::Value},
+      {"--exact", "Add the terms of all devices in one order, the same for any number of processes"},
+      {"--debug-nans", "Stop at the first line that makes a nan or an infinity, in compiled code too; slow"},
+      {"--allow", "A warning that is not told; `shard help warnings` lists them", Option::Values},
+      {"--deny-warnings", "Every warning is an error"},
+      {"--set", "name=value: the initial value of a top-level `let` instead of the script's", Option::Values},
+  };
+  return kAll;
+}
+
+std::span<const Option> common_options() {
+  static const Option kAll[] = {{"--color", "Colours of errors and pictures: always or never", Option::Value}};
+  return kAll;
 }
 
 std::optional<int> number_of(std::string_view text, int least, int most) {

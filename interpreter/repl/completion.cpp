@@ -71,57 +71,12 @@ std::vector<std::string> fields(Interpreter& in, const std::string& path) {
   return out;
 }
 
-// Names of parameters in "fn f(x, axis = none)", "f(x, axis: int? = none, xs...)".
-std::vector<std::string> parameters(const std::string& signature) {
-  std::vector<std::string> out;
-  std::string word;
-  int depth = 0;
-  bool name = true;  // the word is still the parameter's name
-  for (const char c : signature) {
-    if (c == '(' && depth++ == 0) continue;
-    if (depth == 0) continue;
-    if (c == ')') --depth;
-    if ((depth == 1 && c == ',') || depth == 0) {
-      if (!word.empty()) out.push_back(word);
-      word.clear();
-      name = true;
-      if (depth == 0) break;
-    } else if (name && (std::isalnum(static_cast<unsigned char>(c)) || c == '_')) {
-      word += c;
-    } else if (c != ' ') {
-      name = false;
-    } else if (!word.empty()) {
-      name = false;
-    }
-    if (c == '(' || c == '[' || c == '{') depth += c == '(' ? 0 : 1;
-    if (c == ']' || c == '}') --depth;
-  }
-  return out;
-}
-
 // The named arguments of the call whose bracket is open before the word.
 std::vector<std::string> named_arguments(Interpreter& in, const std::string& before) {
-  int depth = 0;
-  std::size_t at = before.size();
-  while (at > 0) {
-    const char c = before[--at];
-    if (c == ')' || c == ']' || c == '}') ++depth;
-    if ((c == '(' || c == '[' || c == '{') && depth-- == 0) break;
-  }
-  if (at == 0 || before[at] != '(') return {};
-  const std::string callee = last_word(before.substr(0, at));
-  const std::optional<Value> f = callee.empty() ? std::nullopt : value_at(in, callee);
-  std::string signature;
-  if (!f) return {};
-  const auto* row = f->get<const ir::OpDef*>();
-  const auto* native = f->get<std::shared_ptr<const lang::Native>>();
-  if (const lang::Closure* closure = lang::written_function(*f)) signature = lang::header(*closure->function);
-  const ir::OpDef* same = row ? *row : native ? in.context().table().find((*native)->name) : nullptr;
-  if (native) signature = (*native)->signature;
   std::vector<std::string> out;
-  for (const std::string& p : parameters(signature)) out.push_back(p + ":");
-  if (same)  // a function of the host passes arrays on to the operation of its name
-    for (const std::string& p : parameters(in.context().table().signature(*same).text)) out.push_back(p + ":");
+  if (const auto call = open_call(in, before))
+    for (const std::string& signature : call->signatures)
+      for (const std::string& p : parameters_of(signature)) out.push_back(p + ":");
   return out;
 }
 
@@ -155,6 +110,65 @@ bool quote_open(const std::string& before, std::size_t& begin) {
 
 }  // namespace
 
+// Names of parameters in "fn f(x, axis = none)", "f(x, axis: int? = none, xs...)".
+std::vector<std::string> parameters_of(const std::string& signature) {
+  std::vector<std::string> out;
+  std::string word;
+  int depth = 0;
+  bool name = true;  // the word is still the parameter's name
+  for (const char c : signature) {
+    if (c == '(' && depth++ == 0) continue;
+    if (depth == 0) continue;
+    if (c == ')') --depth;
+    if ((depth == 1 && c == ',') || depth == 0) {
+      if (!word.empty()) out.push_back(word);
+      word.clear();
+      name = true;
+      if (depth == 0) break;
+    } else if (name && (std::isalnum(static_cast<unsigned char>(c)) || c == '_')) {
+      word += c;
+    } else if (c != ' ') {
+      name = false;
+    } else if (!word.empty()) {
+      name = false;
+    }
+    if (c == '(' || c == '[' || c == '{') depth += c == '(' ? 0 : 1;
+    if (c == ']' || c == '}') --depth;
+  }
+  return out;
+}
+
+std::span<const std::string_view> contextual_words() {
+  static constexpr std::string_view kAll[] = {"rules", "explicit", "auto", "test"};
+  return kAll;
+}
+
+std::optional<OpenCall> open_call(Interpreter& in, const std::string& before) {
+  OpenCall out;
+  int depth = 0;
+  std::size_t at = before.size();
+  while (at > 0) {
+    const char c = before[--at];
+    if (c == ')' || c == ']' || c == '}') ++depth;
+    if ((c == '(' || c == '[' || c == '{') && depth-- == 0) break;
+    if (c == ',' && depth == 0) ++out.argument;
+    if (c == ':' && depth == 0 && out.argument == 0 && out.named.empty()) out.named = last_word(before.substr(0, at));
+  }
+  if (at == 0 || before[at] != '(') return std::nullopt;
+  out.callee = last_word(before.substr(0, at));
+  const std::optional<Value> f = out.callee.empty() ? std::nullopt : value_at(in, out.callee);
+  if (!f) return out;
+  const auto* row = f->get<const ir::OpDef*>();
+  const auto* native = f->get<std::shared_ptr<const lang::Native>>();
+  if (const lang::Closure* closure = lang::written_function(*f))
+    out.signatures.push_back(lang::header(*closure->function));
+  if (native) out.signatures.push_back((*native)->signature);
+  // A function of the host passes arrays on to the operation of its name.
+  if (const ir::OpDef* same = row ? *row : native ? in.context().table().find((*native)->name) : nullptr)
+    out.signatures.push_back(in.context().table().signature(*same).text);
+  return out;
+}
+
 std::vector<std::string> completions(Interpreter& in, const std::set<std::string>& names, const std::string& before) {
   const std::string word = last_word(before);
   if (std::size_t begin = 0; quote_open(before, begin)) return files(before.substr(begin), word.size());
@@ -168,7 +182,7 @@ std::vector<std::string> completions(Interpreter& in, const std::set<std::string
     return out;
   out.insert(out.end(), names.begin(), names.end());
   for (std::string_view w : grammar::all_keywords()) out.emplace_back(w);
-  for (const char* w : {"rules", "explicit", "auto", "test"}) out.emplace_back(w);
+  for (std::string_view w : contextual_words()) out.emplace_back(w);
   for (const std::string& w : in.impl().builtins.names()) out.push_back(w);
   return out;
 }

@@ -6,23 +6,18 @@
 #include "grammar/style/style.h"
 #include "interpreter/repl/command.h"
 #include "interpreter/repl/difference.h"
+#include "interpreter/repl/restyle.h"
 #include "interpreter/repl/scripts.h"
 
 namespace shard::repl {
 namespace {
 
-// The script in the one style; nothing, and its errors on standard error, where it is no program. What comes out must
-// be the same program: that is looked at, not believed.
+// The script in the one style; nothing, and its errors on standard error, where it is no program.
 bool restyle(const std::string& name, const std::string& text, std::string& out) {
-  grammar::SourceMap sources;
-  const grammar::ParseResult before = grammar::parse(sources, sources.add(name, text));
-  if (!before.module) {
-    for (const grammar::Diagnostic& d : before.diagnostics) tell(d, sources);
-    return false;
-  }
-  out = grammar::style::formatted(text);
-  const grammar::ParseResult after = grammar::parse(sources, sources.add(name, out));
-  if (after.module && grammar::print(*after.module) == grammar::print(*before.module)) return true;
+  Restyled styled = restyled(name, text);
+  for (const grammar::Diagnostic& d : styled.errors) tell(d, styled.sources);
+  out = std::move(styled.text);
+  if (styled.same_program) return styled.parses;
   flush_out();
   std::fprintf(stderr,
                "error: a fault in Shard itself: '%s' would be another program when formatted; it is left as it is\n",
@@ -74,6 +69,20 @@ int fmt(const Arguments& a) {
 }
 
 }  // namespace
+
+Restyled restyled(const std::string& name, const std::string& text) {
+  Restyled out;
+  const grammar::ParseResult before = grammar::parse(out.sources, out.sources.add(name, text));
+  out.parses = before.module != nullptr;
+  if (!out.parses) {
+    out.errors = before.diagnostics;
+    return out;
+  }
+  out.text = grammar::style::formatted(text);
+  const grammar::ParseResult after = grammar::parse(out.sources, out.sources.add(name, out.text));
+  out.same_program = after.module && grammar::print(*after.module) == grammar::print(*before.module);
+  return out;
+}
 
 Command fmt_command() {
   return {"fmt",

@@ -3,19 +3,59 @@
 
 #include "grammar/parse.h"
 #include "interpreter/repl/command.h"
+#include "interpreter/repl/completion.h"
 #include "interpreter/repl/terminal.h"
+#include "runtime/array/dtype.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::repl {
 namespace {
 
+// The words of the language by kind, a line each: editors' colours are made of it (grammar/editors).
+std::string words_text(lang::Interpreter& in) {
+  std::string out = "keywords:";
+  for (std::string_view w : grammar::all_keywords()) (out += ' ') += w;
+  out += "\nmodifiers:";
+  for (std::string_view w : contextual_words()) (out += ' ') += w;
+  out += "\ntypes:";
+  for (int t = 0; t <= static_cast<int>(runtime::DType::Key); ++t)
+    if (const auto name = runtime::name(static_cast<runtime::DType>(t)); grammar::is_dtype(name)) (out += ' ') += name;
+  out += "\nfunctions:";
+  for (const std::string& w : stdlib::builtin_functions(in)) (out += ' ') += w;
+  return out + "\n";
+}
+
+// The commands and their options, a line each, parts between tabs: the man page and the shells' completions are made
+// of it (manual.py).
+std::string commands_text() {
+  static constexpr std::string_view kKinds[] = {"flag", "word", "words", "value", "values"};
+  std::string out;
+  const auto add = [&](std::string_view of, std::span<const Option> options) {
+    for (const Option& o : options)
+      out += "option\t" + std::string(of) + "\t" + std::string(o.name) + "\t" +
+             std::string(kKinds[static_cast<std::size_t>(o.kind)]) + "\t" + std::string(o.what) + "\n";
+  };
+  for (const Command& c : commands()) {
+    out += "command\t" + std::string(c.name) + "\t" + std::string(c.what) + "\n";
+    add(c.name, c.options);
+    if (c.settings) add(c.name, setting_options());
+    add(c.name, common_options());
+  }
+  return out;
+}
+
 int help(const Arguments& a) {
+  if (a.has("--commands")) {
+    write_out(commands_text());
+    flush_out();
+    return 0;
+  }
   const auto machine = make_machine(a.settings);
   lang::Interpreter& in = machine->interpreter();
   std::string topic;
   for (const std::string& word : a.words) topic += (topic.empty() ? "" : " ") + word;
-  if (a.has("--all")) {
-    write_out(stdlib::reference_page(in));
+  if (a.has("--all") || a.has("--words")) {
+    write_out(a.has("--all") ? stdlib::reference_page(in) : words_text(in));
     flush_out();
     return 0;
   }
@@ -53,7 +93,9 @@ Command help_command() {
       "help",
       "What a function or a word does: shard help matmul; what speaks of some words: shard help average over devices",
       {{"name", "A builtin, a word of the language, a module (nn), module.name, or some words", Option::Words},
-       {"--all", "The reference page of all builtins, as Markdown"}},
+       {"--all", "The reference page of all builtins, as Markdown"},
+       {"--words", "The words of the language by kind, for editors"},
+       {"--commands", "The commands and their options between tabs, for man page and completions"}},
       false,
       help};
 }

@@ -28,6 +28,14 @@ void tune_memory() {
 #endif
 }
 
+// What an option that several commands take does.
+std::string what_of(std::string_view name) {
+  for (const auto& options : {shard::repl::setting_options(), shard::repl::common_options()})
+    for (const Option& o : options)
+      if (o.name == name) return std::string(o.what);
+  return "";
+}
+
 // A command's options as the library that reads the command line takes them.
 void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<std::string>& sets) {
   for (const Option& o : c.options) {
@@ -41,26 +49,20 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
                                                   : app->add_option(name, out.words, what);
     made->required(o.required);
   }
-  if (!c.run) app->allow_extras();
-  app->add_option_function<std::string>("--color", shard::repl::set_color,
-                                        "Colours of errors and pictures: always or never")
+  app->add_option_function<std::string>("--color", shard::repl::set_color, what_of("--color"))
       ->check(CLI::IsMember({"always", "never"}));
   if (!c.settings) return;
-  app->add_option("--devices", out.settings.devices, "How many devices are simulated")
+  app->add_option("--devices", out.settings.devices, what_of("--devices"))
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  app->add_flag("--exact", out.settings.exact,
-                "Add the terms of all devices in one order, the same for any number of processes");
-  app->add_flag("--debug-nans", out.settings.debug_nans,
-                "Stop at the first line that makes a nan or an infinity, in compiled code too; slow");
-  app->add_option("--allow", out.settings.allow, "A warning that is not told; `shard help warnings` lists them")
+  app->add_flag("--exact", out.settings.exact, what_of("--exact"));
+  app->add_flag("--debug-nans", out.settings.debug_nans, what_of("--debug-nans"));
+  app->add_option("--allow", out.settings.allow, what_of("--allow"))
       ->check([](const std::string& code) { return shard::repl::unknown_warning(code); })
       ->expected(1)
       ->take_all();
-  app->add_flag("--deny-warnings", out.settings.deny_warnings, "Every warning is an error");
-  app->add_option("--set", sets, "name=value: the initial value of a top-level `let` instead of the script's")
-      ->expected(1)
-      ->take_all();
+  app->add_flag("--deny-warnings", out.settings.deny_warnings, what_of("--deny-warnings"));
+  app->add_option("--set", sets, what_of("--set"))->expected(1)->take_all();
 }
 
 // "rate=0.1" -> {rate, 0.1}; false where it is no such pair.
@@ -80,10 +82,10 @@ bool split_sets(const std::vector<std::string>& sets, Settings& settings) {
 bool begins_run(const std::string& word) {
   if (word.empty()) return false;
   if (word[0] != '-' || word == "-") return true;
-  for (const char* option :
-       {"--devices", "--set", "--exact", "--debug-nans", "--color", "--allow", "--deny-warnings", "-e"})
-    if (word.starts_with(option)) return true;
-  return false;
+  for (const auto& options : {shard::repl::setting_options(), shard::repl::common_options()})
+    for (const Option& o : options)
+      if (word.starts_with(o.name)) return true;
+  return word.starts_with("-e");
 }
 
 // `shard rnu x.shard`: a first word that is neither a command nor a file, but near a command.
@@ -148,7 +150,7 @@ int run_program(int argc, char** argv) {
   CLI::App app(
       "Shard: a small language for training on many devices. `shard FILE` runs a script, `shard` alone is interactive.",
       "shard");
-  app.set_version_flag("--version", "shard " SHARD_VERSION);
+  app.set_version_flag("--version", shard::repl::version_text());
   app.require_subcommand(1);
   std::vector<std::string> sets;
   std::vector<CLI::App*> made;
@@ -166,9 +168,7 @@ int run_program(int argc, char** argv) {
   if (!split_sets(sets, given.settings)) return 2;
   for (std::size_t i = 0; i < made.size(); ++i) {
     const Command& c = shard::repl::commands()[i];
-    if (!*made[i]) continue;
-    if (c.run) return c.run(given);
-    std::fprintf(stderr, "error: `shard %s` comes with a later version\n", made[i]->get_name().c_str());
+    if (*made[i]) return c.run(given);
   }
   return 2;
 }

@@ -5,6 +5,7 @@
 #include "interpreter/lang/check/join.h"
 #include "interpreter/lang/check/type_text.h"
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/traced_flow.h"
 #include "interpreter/lang/values/unknown.h"
 
@@ -246,6 +247,10 @@ std::unique_ptr<LoopWatch> Check::loop(const void* statement) {
 
 void Check::enter(const Closure& f, Span call) {
   calls_.push_back({f.function->name.empty() ? "fn" : f.function->name, call});
+  const std::uint32_t source = f.function->span.source;
+  if (!with_parameters || !m_.in.sources().has(source) || m_.in.sources().at(source).name().starts_with(kLibrary))
+    return;
+  for (const Param& p : f.function->params) note(*p.pattern, {}, true);
 }
 
 std::int64_t Check::size_of(const Tensor& number) {
@@ -255,13 +260,17 @@ std::int64_t Check::size_of(const Tensor& number) {
 }
 
 void Check::declared(const LetStmt& s, Span span) {
-  if (throws_) return;
-  each_name(*s.pattern, [&](const Pattern& p, const NamePattern& n) {
+  if (!throws_) note(*s.pattern, span, false);
+}
+
+void Check::note(const Pattern& pattern, Span statement, bool parameter) {
+  each_name(pattern, [&](const Pattern& p, const NamePattern& n) {
     const Value* v = place_of(m_, m_.slot(p.id));
     const std::string text = type_text(m_, v ? *v : nothing());
+    const Span span = parameter ? p.span : statement;
     const auto same = [&](const Let& l) { return l.span == span && l.name == n.name; };
     auto it = std::find_if(lets.begin(), lets.end(), same);
-    if (it == lets.end()) it = lets.insert(lets.end(), {span, n.name, {}});
+    if (it == lets.end()) it = lets.insert(lets.end(), {span, n.name, {}, p.span, parameter});
     if (std::find(it->types.begin(), it->types.end(), text) == it->types.end()) it->types.push_back(text);
   });
 }

@@ -22,13 +22,16 @@ class Check final : public Checker {
   Check(const Check&) = delete;
 
   struct Let {
-    grammar::Span span;  // of the whole statement
+    grammar::Span span;  // of the whole statement; of a parameter its name
     std::string name;
     std::vector<std::string> types;
+    grammar::Span word = {};  // the name
+    bool parameter = false;
   };
   std::vector<grammar::Diagnostic> errors;  // each once, in the order in which they came up
   std::vector<grammar::Diagnostic> notes;   // what could not be looked at: files that are not there
   std::vector<Let> lets;
+  bool with_parameters = false;  // whether `lets` shall have those of the script's functions too, as calls bind them
 
   Flow statement(const grammar::Stmt& s, Value* out) override;
   Flow body(const grammar::Expr& block) override;
@@ -49,6 +52,7 @@ class Check final : public Checker {
   void forget(const grammar::Stmt& s);
   void forget(const grammar::Pattern& p);
   void forget_target(const grammar::Expr& target);
+  void note(const grammar::Pattern& p, grammar::Span statement, bool parameter);
 
   Interpreter::Impl& m_;
   std::vector<grammar::Frame> calls_;  // that are open, for the errors found inside of them

@@ -5,6 +5,7 @@
 
 #include "interpreter/lang/check/join.h"
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/staging/stand_ins.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
@@ -32,6 +33,7 @@ std::string type_text(Interpreter::Impl& m, const Value& v) {
     if (const auto kind = number_kind(v))
       return *kind == runtime::DType::Bool ? "bool[]" : *kind == runtime::DType::F32 ? "float" : "int";
     runtime::Type type = m.ctx.type_of(*t);
+    if (!t->traced()) type = **type_of(exec::array_info(*t->array())).get<std::shared_ptr<const runtime::Type>>();
     type.weak = false;
     const bool of_data = std::any_of(type.shape.begin(), type.shape.end(), is_unknown_size);
     return of_data ? blank(runtime::to_string(type)) : runtime::to_string(type);

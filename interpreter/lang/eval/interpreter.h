@@ -32,6 +32,8 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> set;                                // --set name=value
   std::function<std::optional<std::string>(const std::string& name)> embedded_module;  // stdlib/*.shard by name
   std::function<std::optional<std::string>(const std::string& name)> host_module;      // the host's, asked first
+  // The text of a script's file that an editor holds and has not written; absent, or without one: the file's.
+  std::function<std::optional<std::string>(const std::string& path)> edited;
   // What one run may take, 0: no limit. Each ends it with an error of the limit's name.
   std::int64_t memory = 0;  // bytes of arrays that live at once
   std::int64_t steps = 0;   // statements, calls and turns of loops

@@ -191,6 +191,8 @@ std::string key_of(Impl& m, const ImportStmt& s, Span span) {
 std::string file_text(Impl& m, const std::string& path, const ImportStmt& s, Span span) {
   if (m.in.options().may_read && !m.in.options().may_read(path))
     m.fail("io", span, "reading " + path + " is not allowed here");
+  if (m.in.options().edited)
+    if (std::optional<std::string> text = m.in.options().edited(path)) return *text;
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   if (error) m.fail("io", span, "cannot read " + path + ": " + error.message(), near_scripts(path, s.module));

@@ -115,9 +115,28 @@ struct ResolveHost {                                        // what the pass ask
   const std::set<std::string>& see_variables;               // builtins whose calls see all variables: `breakpoint`
 };
 
+// A name where it stands, for those who look at texts: editors.
+struct NameUse {
+  enum Kind : std::uint8_t {
+    Declared,
+    Parameter,  // declared as one
+    Read,
+    Assigned,
+    Argument,  // a named argument: `declared` is the function's
+    Member,    // a field of a variable: `declared` is the variable's
+  };
+  Kind kind;
+  bool function;  // declared by `fn`
+  grammar::Span span;
+  grammar::Span declared;  // of no source: a builtin
+};
+
 struct NamesFound {
   std::vector<grammar::Diagnostic> errors;    // where there is one only a check goes on with the unit
   std::vector<grammar::Diagnostic> warnings;  // none where there are errors
+  bool with_uses = false;                     // whether they are wanted
+  std::vector<NameUse> uses;
+  std::vector<const grammar::Function*> functions;  // of the tree, in the order of their beginnings
 };
 
 // Resolves `tree` in `module`, whose variables grow by what the tree's top level declares.

@@ -91,6 +91,7 @@ void Resolver::expr(const Expr& e, bool used) {
                         [&](const Field& x) {
                           if (x.name.text == "axes") unit_.axes.listed = true;
                           expr(*x.object);
+                          note_member(x);
                         },
                         [&](const Pipe& x) {
                           expr(*x.value);
@@ -108,10 +109,13 @@ void Resolver::expr(const Expr& e, bool used) {
 void Resolver::call(const Call& x, Span span) {
   if (auto* f = std::get_if<Field>(&x.callee->node)) {  // x.f(): the nearest f that is a function, found when it runs
     expr(*f->object);
+    note_member(*f);
     const int m = static_cast<int>(unit_.methods.size());
     unit_.methods.emplace_back();
     extra(x.callee->id) = m;
-    for (Variable* v : scopes_.all(f->name.text)) {
+    const std::vector<Variable*> named = scopes_.all(f->name.text);
+    if (!named.empty()) note(NameUse::Read, f->name.span, named.front());
+    for (Variable* v : named) {
       if (v->declared_at < 0 || being_declared_ == v) cyclic_ = true;
       scopes_.use(v);
       uses_.push_back({v, &scopes_.function(), -1, m, false});
@@ -125,6 +129,8 @@ void Resolver::call(const Call& x, Span span) {
       if (!v) v = scopes_.later(n->name);
       if (!v && host_.see_variables.count(n->name)) see_variables(*x.callee);
       if (v) lint_.calls(v, span);
+      for (const Arg& a : x.args)
+        if (a.name && v) note(NameUse::Argument, a.name->span, v);
       if (const int b = v ? -1 : host_.builtin(n->name); b >= 0) {
         lint_.calls_builtin(n->name, scopes_.inner().id);
         if (host_.communicates(b)) lint_.collective(n->name, x, span);
@@ -248,12 +254,14 @@ void Resolver::size_name(const Expr& size) {
   }
   if (!bound) flags(size.id) |= kBindsSize;
   record(v, size.id);
+  note(v->span == size.span ? NameUse::Declared : NameUse::Read, size.span, v);
 }
 
 void Resolver::function(const Function& f, Variable* self) {
   const std::size_t index = unit_.functions.size();
   unit_.functions.emplace_back();
   extra(f.id) = static_cast<std::int32_t>(index);
+  if (found_.with_uses) found_.functions.push_back(&f);
   states_.emplace_back();
   FunctionState& state = states_.back();
   state.parent = &scopes_.function();

@@ -47,6 +47,7 @@ Variable* Resolver::declare(const std::string& name, std::int32_t id) {
   if (!v) v = scopes_.add(name, {}, false);
   scopes_.declare(v);
   record(v, id);
+  note(NameUse::Declared, v->span, v);
   return v;
 }
 
@@ -54,7 +55,9 @@ void Resolver::declare_pattern(const Pattern& p, bool announced, bool parameter)
   std::visit(overloaded{[&](const NamePattern& n) {
                           if (!announced) add(n.name, p.span, false);
                           Variable* v = declare(n.name, p.id);
-                          if (parameter) lint_.parameter(v);
+                          if (!parameter) return;
+                          lint_.parameter(v);
+                          if (found_.with_uses) found_.uses.back().kind = NameUse::Parameter;
                         },
                         [&](const TuplePattern& t) {
                           for (auto& e : t.elements) declare_pattern(*e, announced, parameter);
@@ -88,11 +91,22 @@ void Resolver::record(Variable* v, std::int32_t id, bool outside_loop) {
   uses_.push_back({v, &scopes_.function(), id, -1, outside_loop});
 }
 
+void Resolver::note(NameUse::Kind kind, Span span, const Variable* v) {
+  if (found_.with_uses && span.known()) found_.uses.push_back({kind, v && v->is_function, span, v ? v->span : Span{}});
+}
+
+void Resolver::note_member(const Field& f) {
+  const auto* object = std::get_if<NameRef>(&f.object->node);
+  const Variable* v = object ? scopes_.find(object->name).variable : nullptr;
+  if (v) note(NameUse::Member, f.name.span, v);
+}
+
 bool Resolver::reference(const std::string& name, std::int32_t id, Span span) {
   auto found = scopes_.find(name);
   if (!found.variable) {
     if (int b = host_.builtin(name); b >= 0) {
       slot(id) = {Where::Builtin, b};
+      note(NameUse::Read, span, nullptr);
       return true;
     }
     found.variable = scopes_.later(name);
@@ -102,6 +116,7 @@ bool Resolver::reference(const std::string& name, std::int32_t id, Span span) {
     scopes_.use(found.variable);
     record(found.variable, id, found.outside_loop);
     lint_.read(found.variable, &scopes_.function(), span);
+    note(NameUse::Read, span, found.variable);
     return true;
   }
   if (scopes_.same_function_later(name)) {
@@ -166,6 +181,7 @@ void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bo
   scopes_.use(found.variable);
   record(found.variable, id, found.outside_loop);
   lint_.assigned(found.variable, &scopes_.function(), span, statement_, part);
+  note(NameUse::Assigned, span, found.variable);
   for (const Collector& c : collectors_) {
     if (c.function != &scopes_.function()) continue;
     if (found.variable->owner == c.function && found.variable->declared_at >= c.since) continue;

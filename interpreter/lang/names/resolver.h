@@ -63,6 +63,8 @@ class Resolver {
   void declare_pattern(const grammar::Pattern& p, bool announced, bool parameter = false);
   static void pattern_names(const grammar::Pattern& p, Names& out);
   void record(Variable* v, std::int32_t id, bool outside_loop = false);
+  void note(NameUse::Kind kind, grammar::Span span, const Variable* v);  // for who wants all uses
+  void note_member(const grammar::Field& f);
   bool reference(const std::string& name, std::int32_t id, grammar::Span span);
   void unknown(const std::string& name, grammar::Span span);
   void assign_to(const std::string& name, std::int32_t id, grammar::Span span, bool set, bool part);

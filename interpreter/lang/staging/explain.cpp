@@ -138,13 +138,18 @@ std::string heading(const CompiledCall& call, const grammar::SourceMap& sources)
 
 }  // namespace
 
-std::string explained(const CompiledCall& call, const grammar::SourceMap& sources) {
-  std::string out = heading(call, sources) + lines(call, sources);
+std::vector<std::string> communication(const CompiledCall& call) {
   std::vector<Entry> sums;
   for (const CommRecord& r : call.plan->comm()) add(sums, {r.kind, "", false, r.count, r.bytes}, false);
   std::vector<std::string> parts;
   for (const Entry& e : sums) parts.push_back(counted(e.count) + " " + e.kind + " of " + bytes(e.bytes));
-  out += sums.empty() ? "  communicates  nothing\n" : wrapped("  communicates  ", parts, "");
+  return parts;
+}
+
+std::string explained(const CompiledCall& call, const grammar::SourceMap& sources) {
+  std::string out = heading(call, sources) + lines(call, sources);
+  const std::vector<std::string> parts = communication(call);
+  out += parts.empty() ? "  communicates  nothing\n" : wrapped("  communicates  ", parts, "");
   const exec::MemoryUse& m = call.plan->memory();
   out += wrapped("  a device holds  ",
                  {bytes(m.arguments) + " of arguments", counted(m.results) + " of results",

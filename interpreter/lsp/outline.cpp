@@ -1,0 +1,131 @@
+// The text as a table of contents, and the parts that can be folded.
+#include <algorithm>
+
+#include "grammar/layout.h"
+#include "interpreter/lang/values/format.h"
+#include "interpreter/lsp/features.h"
+
+namespace shard::lsp {
+namespace {
+
+using grammar::Span;
+
+struct Symbol {
+  enum Kind { Module = 2, Function = 12, Variable = 13, Object = 19, Event = 24 };
+};
+
+class Outline {
+ public:
+  Outline(Session& s, const Document& d) : s_(s), d_(d), shift_(d.tree->text, d.text.str()) {}
+
+  std::string all(const std::vector<grammar::StmtPtr>& body) {
+    std::vector<std::string> out;
+    for (const grammar::StmtPtr& s : body) statement(*s, out);
+    return list(out);
+  }
+
+ private:
+  void statement(const grammar::Stmt& s, std::vector<std::string>& out) {
+    if (auto* l = std::get_if<grammar::LetStmt>(&s.node)) pattern(*l->pattern, s.span, out);
+    if (auto* f = std::get_if<grammar::FnStmt>(&s.node)) {
+      const auto* block = std::get_if<grammar::Block>(&f->function->body->node);
+      add(out, f->function->name, Symbol::Function, s.span, f->function->name_span, lang::header(*f->function),
+          block ? functions_in(block->body) : "");
+    }
+    if (auto* m = std::get_if<grammar::MeshStmt>(&s.node))
+      add(out, m->name.text, Symbol::Object, s.span, m->name.span, "mesh");
+    if (auto* i = std::get_if<grammar::ImportStmt>(&s.node))
+      add(out, i->name.text, Symbol::Module, s.span, i->name.span, i->module);
+    if (auto* t = std::get_if<grammar::TestStmt>(&s.node)) {
+      const auto* block = std::get_if<grammar::Block>(&t->body->node);
+      add(out, t->name.empty() ? "test" : t->name, Symbol::Event, s.span, s.span, "test",
+          block ? functions_in(block->body) : "");
+    }
+  }
+
+  std::string functions_in(const std::vector<grammar::StmtPtr>& body) {  // within a function: its functions alone
+    std::vector<std::string> out;
+    for (const grammar::StmtPtr& s : body)
+      if (std::holds_alternative<grammar::FnStmt>(s->node)) statement(*s, out);
+    return list(out);
+  }
+
+  void pattern(const grammar::Pattern& p, Span whole, std::vector<std::string>& out) {
+    if (auto* n = std::get_if<grammar::NamePattern>(&p.node))
+      add(out, n->name, Symbol::Variable, whole, p.span, types_of(d_, p.span));
+    if (auto* t = std::get_if<grammar::TuplePattern>(&p.node))
+      for (const auto& e : t->elements) pattern(*e, whole, out);
+    if (auto* l = std::get_if<grammar::ListPattern>(&p.node))
+      for (const auto& e : l->elements) pattern(*e, whole, out);
+    if (auto* r = std::get_if<grammar::RecordPattern>(&p.node))
+      for (const auto& f : r->fields) pattern(*f.target, whole, out);
+  }
+
+  void add(std::vector<std::string>& out, const std::string& name, int kind, Span whole, Span word,
+           const std::string& detail, const std::string& children = "") {
+    const auto range = carried(shift_, whole), at = carried(shift_, word);
+    if (!range || !at) return;
+    out.push_back(object({{"name", json_string(name)},
+                          {"detail", detail.empty() ? "" : json_string(detail)},
+                          {"kind", number(kind)},
+                          {"range", s_.range(d_.text, range->first, std::max(range->second, at->second))},
+                          {"selectionRange", s_.range(d_.text, at->first, at->second)},
+                          {"children", children}}));
+  }
+
+  Session& s_;
+  const Document& d_;
+  Shift shift_;
+};
+
+}  // namespace
+
+std::string document_symbols(Session& s, const Params& p) {
+  const Document& d = s.document(p);
+  return d.tree ? Outline(s, d).all(d.tree->module->body) : list({});
+}
+
+// Brackets over several lines, and comments of several lines: also of a text that does not parse.
+std::string folding_ranges(Session& s, const Params& p) {
+  const Document& d = s.document(p);
+  std::vector<std::string> out;
+  const auto add = [&](std::size_t first, std::size_t last, std::string_view kind) {
+    if (last > first)
+      out.push_back(object({{"startLine", number(static_cast<std::int64_t>(first))},
+                            {"endLine", number(static_cast<std::int64_t>(last))},
+                            {"kind", kind.empty() ? "" : json_string(kind)}}));
+  };
+  const std::string& text = d.text.str();
+  std::vector<std::size_t> open;
+  bool quoted = false, comment = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') comment = false;
+    if (comment || (quoted && c != '"' && c != '\\')) continue;
+    if (quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == '#') {
+      comment = true;
+    } else if (c == '(' || c == '[' || c == '{') {
+      open.push_back(d.text.line_of(i));
+    } else if ((c == ')' || c == ']' || c == '}') && !open.empty()) {
+      const std::size_t last = d.text.line_of(i);
+      if (last > 0) add(open.back(), last - 1, "");
+      open.pop_back();
+    }
+  }
+  const auto begins_with_comment = [&](std::size_t line) {
+    const std::size_t at = text.find_first_not_of(" \t", d.text.begin_of(line));
+    return at < text.size() && at < d.text.end_of(line) && text[at] == '#';
+  };
+  for (std::size_t line = 0; line < d.text.lines(); ++line) {
+    const std::size_t first = line;
+    while (line < d.text.lines() && begins_with_comment(line)) ++line;
+    if (line > first + 1) add(first, line - 1, "comment");
+  }
+  return list(out);
+}
+
+}  // namespace shard::lsp

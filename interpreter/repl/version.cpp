@@ -1,0 +1,13 @@
+// Which program this is. Alone in its file: it is compiled anew after every commit.
+#include "interpreter/repl/command.h"
+#include "runtime/kernels/kernels.h"
+#include "shard_commit.h"  // made by commit.cmake
+
+namespace shard::repl {
+
+std::string version_text() {
+  const std::string here = runtime::matmul_isa();
+  return "shard " SHARD_VERSION " (commit " SHARD_COMMIT ")\nkernels for " SHARD_INSTRUCTION_SETS "; here " + here;
+}
+
+}  // namespace shard::repl
