@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""The boxes of pages are run: what a ```text box shows is what the ```shard box above it prints. All boxes of a page are one script.
+
+    pages.py SHARD PAGE...           status 0 where all hold; the last line is "N passed, N failed"
+    pages.py SHARD PAGE... --write   writes what is printed into the pages
+
+Of README.md, which has boxes that are parts of something, the first one alone is run.
+"""
+import os, re, subprocess, sys, tempfile
+
+FENCE = re.compile(r'```shard\n(.*?)```\n(?:\n```text\n(.*?)```\n)?', re.S)
+MARK = '\u2550\u2550 end of box'
+
+
+def outputs(shard, boxes):
+    """What each box prints; and what is wrong, or None."""
+    script = boxes[0] + ''.join(f'print("{MARK}"); {box}' for box in boxes[1:])  # lines keep their numbers
+    with tempfile.TemporaryDirectory() as folder:
+        with open(folder + '/page.shard', 'w', encoding='utf-8') as f: f.write(script)
+        p = subprocess.run([shard, 'run', 'page.shard'], cwd=folder, capture_output=True, text=True, timeout=float(os.environ.get('GOLDEN_SECONDS', '120')))
+    return p.stdout.split(MARK + '\n')+ [''] * 0, p.stderr if p.returncode or p.stderr else None
+
+
+def styled(shard, box): return subprocess.run([shard, 'fmt', '-'], input=box, capture_output=True, text=True).stdout
+
+
+def main():
+    shard, write = os.path.abspath(sys.argv[1]), '--write' in sys.argv
+    passed = failed = 0
+    for path in [a for a in sys.argv[2:] if a != '--write']:
+        with open(path, encoding='utf-8') as f: page = f.read()
+        found = list(FENCE.finditer(page))
+        if os.path.basename(path) == 'README.md': found = found[:1]
+        printed, wrong = outputs(shard, [m[1] for m in found])
+        if wrong or len(printed) < len(found):
+            failed += 1
+            print(f'FAIL {path}: {wrong or "the script ended early"}')
+            continue
+        if write:
+            for m, out in reversed(list(zip(found, printed))):
+                page = page[:m.start()] + f'```shard\n{m[1]}```\n' + (f'\n```text\n{out}```\n' if out else '') + page[m.end():]
+            with open(path, 'w', encoding='utf-8') as f: f.write(page)
+        for m, out in zip(found, printed):
+            line = page.count('\n', 0, m.start()) + 1
+            if not write and (m[2] or '') != out: print(f'FAIL {path}:{line}: it prints\n{out}and the page shows\n{m[2] or ""}')
+            elif os.path.basename(path) != 'README.md' and styled(shard, m[1]) != m[1]: print(f'FAIL {path}:{line}: `shard fmt` would write\n{styled(shard, m[1])}')
+            else:
+                passed += 1
+                continue
+            failed += 1
+    print(f'{passed} passed, {failed} failed')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__': sys.exit(main())

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Makes the packages and uses them on a bare Debian: what the .deb depends on is unpacked into an empty root, the .deb is installed there, runs
+# the quickstart and is removed without a trace. By hand: packages.sh BUILD. Wants a finished build, root (chroot) and Debian's archive.
+set -eu
+build=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+say() { printf '%s\n' "$*"; }
+
+(cd "$build" && cpack -B "$work/packages" >"$work/cpack.log" 2>&1) || { cat "$work/cpack.log"; exit 1; }
+deb=$(echo "$work"/packages/*.deb)
+tgz=$(echo "$work"/packages/*.tar.gz)
+for file in "$deb" "$tgz"; do
+  size=$(stat -c %s "$file")
+  say "$(basename "$file"): $size bytes"
+  [ "$size" -lt 8000000 ] || { say "it is larger than 8 MB"; exit 1; }
+done
+say "depends on: $(dpkg-deb -f "$deb" Depends)"
+for path in bin/shard lib/libshard.so.0 include/shard.h include/shard_c.h share/man/man1/shard.1.gz share/bash-completion/completions/shard \
+  share/zsh/vendor-completions/_shard share/fish/vendor_completions.d/shard.fish share/shard/modules/nn.shard share/doc/; do
+  dpkg-deb -c "$deb" | grep -q " \./usr/$path" || { say "the package lacks $path"; exit 1; }
+  tar -tzf "$tgz" | grep -q "/$path" || { say "the archive lacks $path"; exit 1; }
+done
+if tar -tzf "$tgz" | grep -q '\.a$'; then say "the static library is in it"; exit 1; fi
+
+# An empty machine, as apt sees it: everything that is depended on has to come.
+mkdir -p "$work/root/var/lib/dpkg/info" "$work/root/var/lib/dpkg/updates" "$work/debs/partial"
+: >"$work/root/var/lib/dpkg/status"
+apt-get -qq -y --no-install-recommends -o Dir::State::Status="$work/root/var/lib/dpkg/status" -o Dir::Cache::archives="$work/debs" -o Debug::NoLocking=1 \
+  --download-only install "$deb" >"$work/apt.log" 2>&1 || { cat "$work/apt.log"; exit 1; }
+for one in "$work"/debs/*.deb; do dpkg-deb -x "$one" "$work/root"; done
+say "unpacked: $(cd "$work/debs" && ls ./*.deb | sed 's/_.*//; s#^\./##' | tr '\n' ' ')"
+
+files() { (cd "$work/root" && find . -path ./var/lib/dpkg -prune -o -path ./var/log -prune -o -print | sort); }
+files >"$work/before"
+dpkg --root="$work/root" --force-depends --force-not-root --no-triggers -i "$deb" >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; exit 1; }
+in_root() { chroot "$work/root" /usr/bin/shard "$@"; }
+in_root --version
+[ "$(in_root /usr/share/doc/shard/examples/quickstart.shard | tail -1)" = ok ] || { say "the quickstart does not run"; exit 1; }
+in_root check /usr/share/doc/shard/examples/data_parallel.shard
+say "the quickstart runs"
+dpkg --root="$work/root" --force-not-root --no-triggers -P shard >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; exit 1; }
+files >"$work/after"
+diff "$work/before" "$work/after" || { say "something is left"; exit 1; }
+say "removed without a trace"
+
+# The archive runs wherever it is unpacked, with this machine's libraries.
+tar -xzf "$tgz" -C "$work"
+[ "$("$work"/shard-*/bin/shard "$work"/shard-*/share/doc/shard/examples/quickstart.shard | tail -1)" = ok ] || { say "the archive does not run"; exit 1; }
+say "the archive runs"
