@@ -22,13 +22,10 @@ int lsp(const Arguments& a) {
     std::perror("error: standard input and output cannot be used");
     return 1;
   }
-  int status = 1;
-  {
-    lsp::Server server(a.settings, in, out);
-    status = server.serve();
-  }
+  // Never destroyed: its threads may wait for input that never comes.
+  const int status = (new lsp::Server(a.settings, in, out))->serve();
   std::fflush(nullptr);
-  _exit(status);  // the reader's thread still waits for input
+  _exit(status);
 }
 
 }  // namespace

@@ -22,11 +22,6 @@ Server::Server(const repl::Settings& settings, int in, int out) : wire_(in, out)
   reader_ = std::thread([this] { read(); });
 }
 
-Server::~Server() {
-  worker_.reset();
-  reader_.detach();  // it may wait for input that never comes; the program ends
-}
-
 void Server::push(Message m) {
   const std::lock_guard lock(mutex_);
   queue_.push_back(std::move(m));

@@ -28,7 +28,7 @@ std::string capabilities(Units units);
 class Server {
  public:
   Server(const repl::Settings& settings, int in, int out);
-  ~Server();
+  Server(const Server&) = delete;
   int serve();  // the exit status
 
   // ---- methods about the session (life.cpp)

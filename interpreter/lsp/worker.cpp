@@ -24,16 +24,6 @@ ExplainedCall told(const lang::CompiledCall& call, const grammar::SourceMap& sou
 Worker::Worker(const repl::Settings& settings, std::function<void(std::shared_ptr<const Checked>)> done)
     : settings_(settings), done_(std::move(done)), thread_([this] { work(); }) {}
 
-Worker::~Worker() {
-  {
-    const std::lock_guard lock(mutex_);
-    end_ = true;
-    stop(at_work_);
-    changed_.notify_all();
-  }
-  thread_.join();
-}
-
 void Worker::stop(const std::string& uri) {
   if (at_work_ != uri) return;
   overtaken_ = true;
@@ -59,8 +49,7 @@ void Worker::forget(const Document& d) {
 void Worker::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return end_ || !jobs_.empty(); });
-    if (end_) return;
+    changed_.wait(lock, [&] { return !jobs_.empty(); });
     const auto first = std::min_element(jobs_.begin(), jobs_.end(), [](auto& a, auto& b) { return a.due < b.due; });
     if (const auto due = first->due; due > Clock::now()) {
       changed_.wait_until(lock, due);

@@ -20,7 +20,6 @@ class Worker {
  public:
   // `done` is called in the worker's thread.
   Worker(const repl::Settings& settings, std::function<void(std::shared_ptr<const Checked>)> done);
-  ~Worker();
   Worker(const Worker&) = delete;
 
   void check(const Document& d);  // also: what imports this path sees its text
@@ -44,8 +43,8 @@ class Worker {
   std::map<std::string, std::string> texts_;  // that are open, by path
   std::string at_work_;                       // the URI of the text that is checked
   lang::Interpreter* running_ = nullptr;
-  bool overtaken_ = false, end_ = false;
-  std::thread thread_;
+  bool overtaken_ = false;
+  std::thread thread_;  // goes on to the end of the program
 };
 
 }  // namespace shard::lsp
