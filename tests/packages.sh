@@ -16,22 +16,25 @@ for file in "$deb" "$tgz"; do
   [ "$size" -lt 8000000 ] || { say "it is larger than 8 MB"; exit 1; }
 done
 say "depends on: $(dpkg-deb -f "$deb" Depends)"
+dpkg-deb -c "$deb" >"$work/in_deb"
+tar -tzf "$tgz" >"$work/in_tgz"
 for path in bin/shard lib/libshard.so.0 include/shard.h include/shard_c.h share/man/man1/shard.1.gz share/bash-completion/completions/shard \
   share/zsh/vendor-completions/_shard share/fish/vendor_completions.d/shard.fish share/shard/modules/nn.shard share/doc/; do
-  dpkg-deb -c "$deb" | grep -q " \./usr/$path" || { say "the package lacks $path"; exit 1; }
-  tar -tzf "$tgz" | grep -q "/$path" || { say "the archive lacks $path"; exit 1; }
+  grep -q " \./usr/$path" "$work/in_deb" || { say "the package lacks $path"; exit 1; }
+  grep -q "/$path" "$work/in_tgz" || { say "the archive lacks $path"; exit 1; }
 done
-if tar -tzf "$tgz" | grep -q '\.a$'; then say "the static library is in it"; exit 1; fi
+if grep -q '\.a$' "$work/in_tgz"; then say "the static library is in it"; exit 1; fi
 
-# An empty machine, as apt sees it: everything that is depended on has to come.
+# An empty machine, as apt sees it: everything that is depended on has to come. A shell and ldconfig, which every Debian has, are for dpkg.
 mkdir -p "$work/root/var/lib/dpkg/info" "$work/root/var/lib/dpkg/updates" "$work/debs/partial"
 : >"$work/root/var/lib/dpkg/status"
 apt-get -qq -y --no-install-recommends -o Dir::State::Status="$work/root/var/lib/dpkg/status" -o Dir::Cache::archives="$work/debs" -o Debug::NoLocking=1 \
-  --download-only install "$deb" >"$work/apt.log" 2>&1 || { cat "$work/apt.log"; exit 1; }
+  --download-only install "$deb" dash libc-bin >"$work/apt.log" 2>&1 || { cat "$work/apt.log"; exit 1; }
 for one in "$work"/debs/*.deb; do dpkg-deb -x "$one" "$work/root"; done
+[ -e "$work/root/bin/sh" ] || ln -s dash "$work/root/bin/sh"
 say "unpacked: $(cd "$work/debs" && ls ./*.deb | sed 's/_.*//; s#^\./##' | tr '\n' ' ')"
 
-files() { (cd "$work/root" && find . -path ./var/lib/dpkg -prune -o -path ./var/log -prune -o -print | sort); }
+files() { (cd "$work/root" && find . -path ./var/lib/dpkg -prune -o -path ./var/log -prune -o -path ./etc/ld.so.cache -o -path ./var/cache/ldconfig -prune -o -print | sort); }
 files >"$work/before"
 dpkg --root="$work/root" --force-depends --force-not-root --no-triggers -i "$deb" >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; exit 1; }
 in_root() { chroot "$work/root" /usr/bin/shard "$@"; }
