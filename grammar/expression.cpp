@@ -12,7 +12,6 @@ const x3::rule<class size_chain_id, Chain> size_chain = "a size";
 const x3::rule<class piped_id, Operand> piped = "an expression";
 const x3::rule<class sharding_id, Shard> sharding = "shard";
 const x3::rule<class spec_id, ExprPtr> spec = "a spec";
-const x3::rule<class spec_literal_id, SpecLit> spec_literal = "a spec";
 const x3::rule<class lambda_id, FunctionLit> lambda = "a function";
 
 constexpr auto binary =
@@ -35,7 +34,6 @@ const auto size_chain_def = *sign[link] >> postfix[operand_link] >>
                             *(size_binary[link] > *sign[link] > postfix[operand_link]);
 const auto size_def = size_chain[climbed_expr];
 
-const auto spec_literal_def = kw("P") > args[all];
 const auto spec_def =
     as_expr[spec_literal][all] | postfix[([](auto& c) { x3::_val(c) = std::move(x3::_attr(c).expr); })];
 const auto alone = [](auto& c) { check_after_shard(state_of(c), x3::_val(c), here(c)); };
@@ -59,7 +57,7 @@ const auto lambda_def = function_ahead >> function[unnamed];
 const auto expression_def =
     guard[as_expr[lambda][all] | piped[([](auto& c) { x3::_val(c) = std::move(x3::_attr(c).expr); })]];
 
-BOOST_SPIRIT_DEFINE(chain, size_chain, piped, sharding, spec, spec_literal, lambda)
+BOOST_SPIRIT_DEFINE(chain, size_chain, piped, sharding, spec, lambda)
 
 }  // namespace
 

@@ -18,6 +18,7 @@ constexpr auto arg_name = giving<Word>([](State& s, Iterator& at, Word& out) {
 });
 const auto arg_def = (arg_name[set(&Arg::name)] > expression[set(&Arg::value)]) |
                      (quiet("...")[flag(&Arg::spread)] > expression[set(&Arg::value)]) | expression[set(&Arg::value)];
+const auto spec_literal_def = kw("P") > args[all];
 const auto args_def = sym("(") > listed(arg[push(&SpecLit::args)]) > sym(")");
 
 // `...`, a slice with any of its parts left out, or an expression.
@@ -53,8 +54,9 @@ BOOST_SPIRIT_DEFINE(arg, item, items)
 
 }  // namespace
 
-BOOST_SPIRIT_DEFINE(postfix, args)
+BOOST_SPIRIT_DEFINE(postfix, args, spec_literal)
 BOOST_SPIRIT_INSTANTIATE(PostfixRule, Iterator, Context)
 BOOST_SPIRIT_INSTANTIATE(ArgsRule, Iterator, Context)
+BOOST_SPIRIT_INSTANTIATE(SpecLitRule, Iterator, Context)
 
 }  // namespace shard::grammar

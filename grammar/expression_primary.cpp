@@ -30,14 +30,12 @@ const x3::rule<class record_id, RecordLit> record = "a record";
 const x3::rule<class branch_id, Branch> branch = "if";
 const x3::rule<class branches_id, Branches> branches = "if";
 const x3::rule<class use_id, UseExpr> use = "use";
-const x3::rule<class spec_id, SpecLit> spec = "a spec";
 
 const auto element_def =
     (quiet("...")[flag(&Element::spread)] > expression[set(&Element::value)]) | expression[set(&Element::value)];
-const auto trailing = [](auto& c) { x3::_val(c).comma = true; };
-const auto round_def = quiet("(") >> -(element[push(&Listing::elements)] >>
-                                       *(sym(",") >> element[push(&Listing::elements)]) >> -quiet(",")[trailing]) >
-                       sym(")");
+const auto round_def = quiet("(") >>
+                       -(element[push(&Listing::elements)] >> *(sym(",") >> element[push(&Listing::elements)]) >>
+                         -quiet(",")[flag(&Listing::comma)]) > sym(")");
 const auto square_def = quiet("[") >> listed(element[push(&ListLit::elements)]) > sym("]");
 
 constexpr auto record_ahead = ahead([](State& s, Iterator at) { return at_record(s, at); });
@@ -67,7 +65,6 @@ const auto branches_def = spanned<Branch>[branch][push(&Branches::branches)] >>
                           *(kw("else") >> spanned<Branch>[branch][push(&Branches::branches)]) >>
                           -(kw("else") > as_expr[block][set(&Branches::otherwise)]);
 const auto use_def = kw("use") > postfix[set_expr(&UseExpr::mesh)] > as_expr[block][set(&UseExpr::body)];
-const auto spec_def = kw("P") > args[all];
 
 // ---- from the drafts to nodes ---------------------------------------------------------------------------------------
 constexpr auto in_round = maker<Operand>([](State& s, Span span, Listing&& l) {
@@ -108,12 +105,12 @@ constexpr auto open_entry =
     giving<OpenLit>([](State& s, Iterator& at, OpenLit&) { return take_symbol(s, at, "?", true, true); });
 
 const auto primary_def = as_operand[string][all] | as_operand[number_literal][all] | as_operand[type][all] |
-                         as_operand[spec][all] | as_if[branches][all] | as_operand[use][all] | as_operand[worded][all] |
-                         in_round[round][all] | as_operand[square][all] | as_operand[record][all] |
-                         (&quiet("{") >> as_operand[block][all]) | as_operand[axis][all] | as_operand[open_entry][all] |
-                         missing("an expression");
+                         as_operand[spec_literal][all] | as_if[branches][all] | as_operand[use][all] |
+                         as_operand[worded][all] | in_round[round][all] | as_operand[square][all] |
+                         as_operand[record][all] | (&quiet("{") >> as_operand[block][all]) | as_operand[axis][all] |
+                         as_operand[open_entry][all] | missing("an expression");
 
-BOOST_SPIRIT_DEFINE(element, round, square, entry, record, branch, branches, use, spec)
+BOOST_SPIRIT_DEFINE(element, round, square, entry, record, branch, branches, use)
 
 }  // namespace
 

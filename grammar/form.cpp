@@ -5,21 +5,15 @@
 #include <set>
 #include <utility>
 
+#include "grammar/overloaded.h"
 #include "grammar/parse.h"
 
 namespace shard::grammar {
 namespace {
 
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
-
-class Walk {
+class FormWalk {
  public:
-  Walk(const State& state, std::vector<Diagnostic>& errors, bool whole)
+  FormWalk(const State& state, std::vector<Diagnostic>& errors, bool whole)
       : state_(state), errors_(errors), whole_(whole) {}
 
   void statement(const Stmt& s) {
@@ -392,7 +386,7 @@ class Walk {
 
 std::vector<Diagnostic> check_form(const Module& module, const State& state, bool whole) {
   std::vector<Diagnostic> errors;
-  Walk walk(state, errors, whole);
+  FormWalk walk(state, errors, whole);
   walk.lines_that_go_on(module.body, true);
   for (const StmtPtr& s : module.body) walk.statement(*s);
   walk.finish();

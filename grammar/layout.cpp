@@ -12,8 +12,6 @@ bool is_word_part(char c) { return is_word_start(c) || (c >= '0' && c <= '9'); }
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
 // The first place from `at` that is neither blank, newline nor comment.
 std::size_t skip_void(std::string_view s, std::size_t at) {
   for (; at < s.size(); ++at) {
@@ -49,9 +47,9 @@ constexpr std::array<std::string_view, 29> joining = {"|>", "**", "->", "-=", "+
                                                       "/",  "%",  "@",  "<",  ">",  "=",  ",",  ":",  "~"};
 constexpr std::array<std::string_view, 6> joining_words = {"and", "or", "not", "as", "in", "shard"};
 
-class Walk {
+class LayoutWalk {
  public:
-  Walk(std::string_view source, std::uint32_t id, Layout& out) : source_(source), id_(id), out_(out) {
+  LayoutWalk(std::string_view source, std::uint32_t id, Layout& out) : source_(source), id_(id), out_(out) {
     out_.text.assign(source);
     out_.text += '\n';
   }
@@ -384,7 +382,7 @@ bool opens_record(std::string_view rest) {
 
 Layout lay_out(std::string_view source, std::uint32_t id) {
   Layout out;
-  Walk(source, id, out).run();
+  LayoutWalk(source, id, out).run();
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "grammar/operators.h"
+#include "grammar/overloaded.h"
 #include "grammar/parse.h"
 
 namespace shard::grammar {
@@ -15,13 +16,6 @@ class Printer {
   void whole(const Expr& e) { expr(e, loosest); }
 
  private:
-  template <class... F>
-  struct Overloaded : F... {
-    using F::operator()...;
-  };
-  template <class... F>
-  Overloaded(F...) -> Overloaded<F...>;
-
   // How tightly an expression must hold together to stand without parentheses: a Level, or one of these below all
   // levels.
   static constexpr int loosest = -2;     // a lambda, which reaches as far as it can

@@ -7,10 +7,6 @@
 namespace shard::grammar {
 namespace {
 
-constexpr std::size_t npos = std::string_view::npos;
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
 // Past the string whose quote stands at `at`, with all that it interpolates.
 std::size_t string_end(std::string_view s, std::size_t at) {
   int holes = 0;  // open interpolations; a quote within one opens a string of its own
@@ -36,7 +32,7 @@ std::size_t string_end(std::string_view s, std::size_t at) {
 
 struct Statement {
   std::size_t begin = 0, end = 0;
-  std::size_t block = npos;  // the first `{` of a block that belongs to it, behind the error
+  std::size_t block = std::string_view::npos;  // the first `{` of a block that belongs to it, behind the error
 };
 
 // The innermost statement around `at`, in a text whose brackets fit.
@@ -59,7 +55,7 @@ Statement statement_around(std::string_view s, std::size_t at) {
       i = string_end(s, i) - 1;
     } else if (c == '(' || c == '[' || c == '{') {
       const bool block = c == '{' && !opens_record(s.substr(i + 1));
-      if (depth == open.size() && block && found.block == npos) found.block = i;
+      if (depth == open.size() && block && found.block == std::string_view::npos) found.block = i;
       open.push_back({c, block, i + 1});
     } else if (c == ')' || c == ']' || c == '}') {
       if (depth && depth == open.size() && open.back().block) {
@@ -117,13 +113,13 @@ bool leave_out_statement(std::string& text, std::string_view source, std::size_t
   std::size_t line = at;
   while (line > s.begin && is_blank(text[line - 1])) --line;
   if (at > s.begin && at < s.end && begins_statement(word_at(text, at)) &&
-      source.substr(line, at - line).find('\n') != npos) {
+      source.substr(line, at - line).find('\n') != std::string_view::npos) {
     blank(text, s.begin, at);
     text[line] = '\n';  // the newline that was taken for a blank
     return true;
   }
   const std::string_view other = stand_in(std::string_view(text).substr(s.begin));
-  if (s.block != npos && at <= s.block && !other.empty() && s.begin + other.size() <= s.block) {
+  if (s.block != std::string_view::npos && at <= s.block && !other.empty() && s.begin + other.size() <= s.block) {
     blank(text, s.begin, s.block);
     text.replace(s.begin, other.size(), other);
     return true;
@@ -135,7 +131,7 @@ bool leave_out_statement(std::string& text, std::string_view source, std::size_t
 bool leave_out_lines(std::string& source, std::size_t opened) {
   if (opened >= source.size()) return false;
   std::size_t begin = source.rfind('\n', opened);
-  begin = begin == npos ? 0 : begin + 1;
+  begin = begin == std::string_view::npos ? 0 : begin + 1;
   const auto indent = [&](std::size_t line) {
     std::size_t i = line;
     while (i < source.size() && is_blank(source[i])) ++i;

@@ -15,9 +15,10 @@ using ExpressionRule = x3::rule<class expression_id, ExprPtr>;
 using SizeRule = x3::rule<class size_id, ExprPtr>;  // an expression before the `@` of a type
 // expression_operand.cpp
 using PostfixRule = x3::rule<class postfix_id, Operand>;
-using ArgsRule = x3::rule<class args_id, SpecLit>;        // "(" arg,* ")"
-using PrimaryRule = x3::rule<class primary_id, Operand>;  // expression_primary.cpp
-using StringRule = x3::rule<class string_id, StringLit>;  // expression_literal.cpp
+using ArgsRule = x3::rule<class args_id, SpecLit>;             // "(" arg,* ")"
+using SpecLitRule = x3::rule<class spec_literal_id, SpecLit>;  // "P" args
+using PrimaryRule = x3::rule<class primary_id, Operand>;       // expression_primary.cpp
+using StringRule = x3::rule<class string_id, StringLit>;       // expression_literal.cpp
 using NumberRule = x3::rule<class number_id, Node>;
 using AxisRule = x3::rule<class axis_id, AxisLit>;
 // types.cpp
@@ -30,13 +31,14 @@ using FunctionRule = x3::rule<class function_id, FunctionPtr>;
 using BlockRule = x3::rule<class block_id, Block>;
 using ProgramRule = x3::rule<class program_id, Block>;
 
-BOOST_SPIRIT_DECLARE(ExpressionRule, SizeRule, PostfixRule, ArgsRule, PrimaryRule, StringRule, NumberRule, AxisRule,
-                     TypeRule, AnnotationRule, PatternRule, FunctionRule, BlockRule, ProgramRule)
+BOOST_SPIRIT_DECLARE(ExpressionRule, SizeRule, PostfixRule, ArgsRule, SpecLitRule, PrimaryRule, StringRule, NumberRule,
+                     AxisRule, TypeRule, AnnotationRule, PatternRule, FunctionRule, BlockRule, ProgramRule)
 
 const ExpressionRule expression = "an expression";
 const SizeRule size = "a size";
 const PostfixRule postfix = "an expression";
 const ArgsRule args = "arguments";
+const SpecLitRule spec_literal = "a spec";
 const PrimaryRule primary = "an expression";
 const StringRule string = "a string";
 const NumberRule number_literal = "a number";

@@ -23,6 +23,8 @@ struct Position {
   int column = 1;
 };  // both from 1; columns count UTF-8 code points
 
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }  // within a line
+
 class Source {
  public:
   Source(std::string name, std::string text, int first_line = 1);  // the number of its first line

@@ -3,15 +3,10 @@
 
 #include <algorithm>
 
+#include "grammar/overloaded.h"
+
 namespace shard::grammar {
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 // How high the highest child stands.
 class Height {

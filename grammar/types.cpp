@@ -57,20 +57,19 @@ const x3::rule<class record_annot_id, RecordAnnot> record_annot = "annotations";
 
 const auto type_annot_def = as_expr[type][set(&TypeAnnot::type)] | as_expr[key_type][set(&TypeAnnot::type)];
 const auto spec_annot_def = postfix[set_expr(&SpecAnnot::spec)];
-const auto trailing = [](auto& c) { x3::_val(c).comma = true; };
-const auto round_annot_def = quiet("(") >
-                             -(annotation[push(&Annots::elements)] >>
-                               *(sym(",") >> annotation[push(&Annots::elements)]) >> -quiet(",")[trailing]) > sym(")");
+const auto round_annot_def = quiet("(") > -(annotation[push(&Annots::elements)] >>
+                                            *(sym(",") >> annotation[push(&Annots::elements)]) >>
+                                            -quiet(",")[flag(&Annots::comma)]) > sym(")");
 const auto square_annot_def = quiet("[") > listed(annotation[push(&ListAnnot::elements)]) > sym("]");
 const auto field_annot_def = word(WordKind::Any, "a field's name")[set(&FieldAnnot::name)] >
                              sym(":") > annotation[set(&FieldAnnot::annot)];
 const auto record_annot_def = quiet("{") > *newline > listed(field_annot[push(&RecordAnnot::fields)]) > *newline >
                               sym("}");
-constexpr auto in_round = maker<AnnotPtr>([](State&, Span span, Annots&& a) -> AnnotPtr {
+constexpr auto annot_in_round = maker<AnnotPtr>([](State&, Span span, Annots&& a) -> AnnotPtr {
   if (a.elements.size() == 1 && !a.comma) return std::move(a.elements[0]);
   return std::make_shared<const Annot>(Annot{span, TupleAnnot{std::move(a.elements)}});
 });
-const auto annotation_def = as_annot[type_annot][all] | in_round[round_annot][all] | as_annot[square_annot][all] |
+const auto annotation_def = as_annot[type_annot][all] | annot_in_round[round_annot][all] | as_annot[square_annot][all] |
                             as_annot[record_annot][all] | as_annot[spec_annot][all] | missing("a type or a spec");
 
 // ---- patterns -------------------------------------------------------------------------------------------------------
@@ -80,8 +79,8 @@ const x3::rule<class square_pattern_id, ListPattern> square_pattern = "a pattern
 const x3::rule<class field_pattern_id, FieldPattern> field_pattern = "a field";
 const x3::rule<class record_pattern_id, RecordPattern> record_pattern = "a pattern";
 
-const auto named = [](auto& c) { x3::_val(c).name = std::move(x3::_attr(c).text); };
-const auto name_pattern_def = word(WordKind::New, {})[named];
+const auto name_of_pattern = [](auto& c) { x3::_val(c).name = std::move(x3::_attr(c).text); };
+const auto name_pattern_def = word(WordKind::New, {})[name_of_pattern];
 const auto round_pattern_def = quiet("(") > listed(pattern[push(&TuplePattern::elements)]) > sym(")");
 const auto square_pattern_def = quiet("[") > listed(pattern[push(&ListPattern::elements)]) > sym("]");
 const auto same_name = [](auto& c) {  // `{w}` is `{w: w}`

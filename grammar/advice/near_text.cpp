@@ -6,11 +6,7 @@
 #include "grammar/tokens.h"
 
 namespace shard::grammar {
-namespace {
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-
-}  // namespace
+namespace {}  // namespace
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (is_blank(text.front()) || text.front() == '\n')) text.remove_prefix(1);

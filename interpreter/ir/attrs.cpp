@@ -3,17 +3,13 @@
 #include <functional>
 #include <stdexcept>
 
+#include "grammar/overloaded.h"
 #include "runtime/array/format.h"
 
 namespace shard::ir {
 namespace {
 
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
+using grammar::Overloaded;
 
 std::size_t hash_layout(const Layout& l) {
   std::size_t h = l.mesh ? static_cast<std::size_t>(l.mesh->size()) : 0;

@@ -12,7 +12,7 @@
 namespace shard::runtime {
 namespace {
 
-constexpr std::int64_t kWork = 16 * 1024;  // elements a task should move
+constexpr std::int64_t kGatherWork = 16 * 1024;  // elements a task should move
 
 std::int64_t index_at(const View& index, std::int64_t batch, std::int64_t j) {
   const std::int64_t at = batch * index.strides[0] + j * index.strides[1];
@@ -48,7 +48,7 @@ void take_typed(const View& x, const View& index, const View& out, Bounds bounds
   const std::int64_t n = x.shape[1], inner = x.shape[2], m = out.shape[1];
   const T* data = x.as<const T>();
   T* o = out.as<T>();
-  spread(out.shape[0] * m, std::max<std::int64_t>(1, kWork / std::max<std::int64_t>(inner, 1)),
+  spread(out.shape[0] * m, std::max<std::int64_t>(1, kGatherWork / std::max<std::int64_t>(inner, 1)),
          [&](std::int64_t lo, std::int64_t hi) {
            for (std::int64_t r = lo; r < hi; ++r) {
              std::int64_t i = index_at(index, r / m, r % m);
@@ -89,7 +89,7 @@ void scatter_typed(Scatter op, const View& index, const View& v, const View& out
   const std::int64_t width = std::max<std::int64_t>(64, inner / 8),
                      strips = inner == 0 ? 0 : (inner + width - 1) / width;
   const std::int64_t work = std::max<std::int64_t>(1, m * std::min(width, inner));
-  spread(out.shape[0] * strips, std::max<std::int64_t>(1, kWork / work), [&](std::int64_t lo, std::int64_t hi) {
+  spread(out.shape[0] * strips, std::max<std::int64_t>(1, kGatherWork / work), [&](std::int64_t lo, std::int64_t hi) {
     for (std::int64_t unit = lo; unit < hi; ++unit) {
       const std::int64_t b = unit / strips, from = unit % strips * width, w = std::min(width, inner - from);
       for (std::int64_t j = 0; j < m; ++j) {

@@ -18,7 +18,7 @@ struct Operand {  // matrices of any strides
   const unsigned char* data;
   std::int64_t row, col;
 };
-constexpr int kA = 0, kW = 1, kOut = 2;
+constexpr int kA = 0, kW = 1, kC = 2;
 struct Product {
   DType type;
   Nest<3> batch;  // steps from one matrix to the next
@@ -92,7 +92,7 @@ void plain(const Product& p) {
          [&](std::int64_t lo, std::int64_t hi) {
            for (std::int64_t r = lo; r < hi; ++r) {
              const Position<3> at(p.batch, p.batch.rank, r / p.m);
-             T* c = reinterpret_cast<T*>(p.out) + at.offset[kOut] + r % p.m * p.out_row;
+             T* c = reinterpret_cast<T*>(p.out) + at.offset[kC] + r % p.m * p.out_row;
              const T* a = reinterpret_cast<const T*>(p.a.data) + at.offset[kA] + r % p.m * p.a.row;
              const T* w = reinterpret_cast<const T*>(p.w.data) + at.offset[kW];
              std::fill_n(c, p.n, T{});
@@ -170,7 +170,7 @@ void blocks(const Product& p) {
                  p.w.data + (at.offset[kW] + j * p.w.col) * item,
                  p.w.row,
                  p.w.col,
-                 p.out + (at.offset[kOut] + i * p.out_row + j) * item,
+                 p.out + (at.offset[kC] + i * p.out_row + j) * item,
                  p.out_row};
           if (small)
             wide ? tiny<double>(g) : tiny<float>(g);
@@ -192,14 +192,14 @@ void halves(Product p) {
   f.out = sums.get();
   f.out_row = p.n;
   for (std::int64_t d = f.batch.rank, step = p.m * p.n; d-- > 0; step *= f.batch.size[static_cast<std::size_t>(d)])
-    f.batch.stride[kOut][static_cast<std::size_t>(d)] = step;
+    f.batch.stride[kC][static_cast<std::size_t>(d)] = step;
   blocks(f);
   const Loop store = p.type == DType::F16 ? vector_table().store_f16 : vector_table().store_bf16;
   spread(p.batches() * p.m, std::max<std::int64_t>(1, (1 << 16) / p.n), [&](std::int64_t lo, std::int64_t hi) {
     for (std::int64_t r = lo; r < hi; ++r) {
       const Position<3> at(p.batch, p.batch.rank, r / p.m);
       store(reinterpret_cast<const float*>(sums.get()) + r * p.n, nullptr, nullptr,
-            p.out + (at.offset[kOut] + r % p.m * p.out_row) * 2, p.n);
+            p.out + (at.offset[kC] + r % p.m * p.out_row) * 2, p.n);
     }
   });
 }

@@ -17,11 +17,12 @@
 namespace shard::runtime {
 namespace {
 
-constexpr std::int64_t kColumns = 256;  // a tile of columns: accumulators of all tree levels stay in the first cache
-constexpr std::int64_t kRows = 16;      // rows added one after the other
-constexpr std::int64_t kSubtree = 64;   // leaves that one task joins; a power of two, so that tasks are whole subtrees
-constexpr std::int64_t kWork = 32 * 1024;  // elements a task should have at least
-constexpr int kLevels = 64;
+constexpr std::int64_t kReduceColumns =
+    256;                               // a tile of columns: accumulators of all tree levels stay in the first cache
+constexpr std::int64_t kRows = 16;     // rows added one after the other
+constexpr std::int64_t kSubtree = 64;  // leaves that one task joins; a power of two, so that tasks are whole subtrees
+constexpr std::int64_t kReduceWork = 32 * 1024;  // elements a task should have at least
+constexpr int kReduceLevels = 64;
 
 // Joins equal subtrees as they are completed: level i holds the join of 2^i leaves. Every level is `width` elements
 // apart.
@@ -55,14 +56,14 @@ class Tree {
   int depth_ = 0;
 };
 
-struct Job {  // kept and reduced dimensions of an input, merged
+struct ReduceJob {  // kept and reduced dimensions of an input, merged
   ReducePlan p;
   const unsigned char* data;
   Nest<1> kept, reduced;
   unsigned char* out;
 };
 
-void store_result(const Job& job, const unsigned char* wide, std::int64_t at, std::int64_t n) {
+void store_result(const ReduceJob& job, const unsigned char* wide, std::int64_t at, std::int64_t n) {
   if (job.p.store)
     job.p.store(wide, nullptr, nullptr, job.out + static_cast<std::size_t>(at) * job.p.item, n);
   else
@@ -78,10 +79,10 @@ void run_leaf(const ReducePlan& p, const unsigned char* data, std::int64_t n, un
 }
 
 // Leaves [lo, hi) of the lines that belong to the output whose first element is at `base`.
-void lines_tree(const Job& job, std::int64_t base, std::int64_t lo, std::int64_t hi, unsigned char* result) {
+void lines_tree(const ReduceJob& job, std::int64_t base, std::int64_t lo, std::int64_t hi, unsigned char* result) {
   const int last = job.reduced.rank - 1;
   const std::int64_t n = job.reduced.size[last], runs = (n + kReduceRun - 1) / kReduceRun;
-  alignas(16) unsigned char levels[kLevels * 8];
+  alignas(16) unsigned char levels[kReduceLevels * 8];
   Tree tree(job.p, levels, 8, 1);
   Position<1> line(job.reduced, last, lo / runs);
   std::int64_t run = lo % runs;
@@ -98,13 +99,13 @@ void lines_tree(const Job& job, std::int64_t base, std::int64_t lo, std::int64_t
   std::memcpy(result, tree.finish(), 8);
 }
 
-void reduce_lines(const Job& job) {
+void reduce_lines(const ReduceJob& job) {
   const int last = job.reduced.rank - 1;
   const std::int64_t n = job.reduced.size[last];
   const std::int64_t leaves = job.reduced.count(last) * ((n + kReduceRun - 1) / kReduceRun);
   const std::int64_t outputs = job.kept.count(job.kept.rank), each = job.reduced.count(last) * n;
   if (leaves <= kSubtree || outputs * 4 >= leaves) {
-    spread(outputs, std::max<std::int64_t>(1, kWork / each), [&](std::int64_t lo, std::int64_t hi) {
+    spread(outputs, std::max<std::int64_t>(1, kReduceWork / each), [&](std::int64_t lo, std::int64_t hi) {
       Position<1> at(job.kept, job.kept.rank, lo);
       const std::int64_t item = static_cast<std::int64_t>(job.p.item);
       if (leaves == 1 && !job.p.load) {  // short lines: one run each, straight into place
@@ -128,7 +129,7 @@ void reduce_lines(const Job& job) {
       for (std::int64_t i = lo; i < hi; ++i)
         lines_tree(job, at.offset[0], i * kSubtree, std::min(leaves, (i + 1) * kSubtree), part.data() + i * 8);
     });
-    alignas(16) unsigned char levels[kLevels * 8];
+    alignas(16) unsigned char levels[kReduceLevels * 8];
     Tree tree(job.p, levels, 8, 1);
     for (std::int64_t i = 0; i < tasks; ++i) {
       std::memcpy(tree.leaf(), part.data() + i * 8, 8);
@@ -139,11 +140,11 @@ void reduce_lines(const Job& job) {
 }
 
 // ---- the kept elements lie in dense lines: whole rows are joined
-void rows_tree(const Job& job, std::int64_t base, std::int64_t width, std::int64_t lo, std::int64_t hi,
+void rows_tree(const ReduceJob& job, std::int64_t base, std::int64_t width, std::int64_t lo, std::int64_t hi,
                unsigned char* result) {
-  alignas(64) unsigned char levels[26 * kColumns * 8];  // reduce() sends at most 2^27 rows here, 2^23 blocks
-  alignas(64) float buffer[kColumns];
-  const std::size_t stride = kColumns * job.p.wide;
+  alignas(64) unsigned char levels[26 * kReduceColumns * 8];  // reduce() sends at most 2^27 rows here, 2^23 blocks
+  alignas(64) float buffer[kReduceColumns];
+  const std::size_t stride = kReduceColumns * job.p.wide;
   Tree tree(job.p, levels, stride, width);
   const std::int64_t rows = job.reduced.count(job.reduced.rank);
   Position<1> row(job.reduced, job.reduced.rank, lo * kRows);
@@ -166,39 +167,41 @@ void rows_tree(const Job& job, std::int64_t base, std::int64_t width, std::int64
   std::memcpy(result, tree.finish(), static_cast<std::size_t>(width) * job.p.wide);
 }
 
-void reduce_rows(const Job& job) {
+void reduce_rows(const ReduceJob& job) {
   const int last = job.kept.rank - 1;
   const std::int64_t n = job.kept.size[last], outer = job.kept.count(last), rows = job.reduced.count(job.reduced.rank);
-  const std::int64_t blocks = (rows + kRows - 1) / kRows, tiles = (n + kColumns - 1) / kColumns;
-  const std::int64_t width = std::min(n, kColumns);
+  const std::int64_t blocks = (rows + kRows - 1) / kRows, tiles = (n + kReduceColumns - 1) / kReduceColumns;
+  const std::int64_t width = std::min(n, kReduceColumns);
   const auto place = [&](std::int64_t unit, std::int64_t& base, std::int64_t& from) {
-    from = unit % tiles * kColumns;
+    from = unit % tiles * kReduceColumns;
     base = Position<1>(job.kept, last, unit / tiles).offset[0] + from;
-    return std::min(kColumns, n - from);
+    return std::min(kReduceColumns, n - from);
   };
   if (blocks <= kSubtree || outer * tiles >= 64) {
-    spread(outer * tiles, std::max<std::int64_t>(1, kWork / (width * rows)), [&](std::int64_t lo, std::int64_t hi) {
-      alignas(64) unsigned char result[kColumns * 8];
-      for (std::int64_t unit = lo; unit < hi; ++unit) {
-        std::int64_t base = 0, from = 0;
-        const std::int64_t w = place(unit, base, from);
-        rows_tree(job, base, w, 0, blocks, result);
-        store_result(job, result, unit / tiles * n + from, w);
-      }
-    });
+    spread(outer * tiles, std::max<std::int64_t>(1, kReduceWork / (width * rows)),
+           [&](std::int64_t lo, std::int64_t hi) {
+             alignas(64) unsigned char result[kReduceColumns * 8];
+             for (std::int64_t unit = lo; unit < hi; ++unit) {
+               std::int64_t base = 0, from = 0;
+               const std::int64_t w = place(unit, base, from);
+               rows_tree(job, base, w, 0, blocks, result);
+               store_result(job, result, unit / tiles * n + from, w);
+             }
+           });
     return;
   }
   const std::int64_t tasks = (blocks + kSubtree - 1) / kSubtree;
-  const std::size_t stride = kColumns * job.p.wide;
-  std::vector<unsigned char> part(static_cast<std::size_t>(tasks) * stride), levels(kLevels * stride);
+  const std::size_t stride = kReduceColumns * job.p.wide;
+  std::vector<unsigned char> part(static_cast<std::size_t>(tasks) * stride), levels(kReduceLevels * stride);
   for (std::int64_t unit = 0; unit < outer * tiles; ++unit) {
     std::int64_t base = 0, from = 0;
     const std::int64_t w = place(unit, base, from);
-    spread(tasks, std::max<std::int64_t>(1, kWork / (kSubtree * kRows * w)), [&](std::int64_t lo, std::int64_t hi) {
-      for (std::int64_t i = lo; i < hi; ++i)
-        rows_tree(job, base, w, i * kSubtree, std::min(blocks, (i + 1) * kSubtree),
-                  part.data() + static_cast<std::size_t>(i) * stride);
-    });
+    spread(tasks, std::max<std::int64_t>(1, kReduceWork / (kSubtree * kRows * w)),
+           [&](std::int64_t lo, std::int64_t hi) {
+             for (std::int64_t i = lo; i < hi; ++i)
+               rows_tree(job, base, w, i * kSubtree, std::min(blocks, (i + 1) * kSubtree),
+                         part.data() + static_cast<std::size_t>(i) * stride);
+           });
     Tree tree(job.p, levels.data(), stride, w);
     for (std::int64_t i = 0; i < tasks; ++i) {
       std::memcpy(tree.leaf(), part.data() + static_cast<std::size_t>(i) * stride,
@@ -237,7 +240,7 @@ void reduce(Reduce op, const View& in, std::span<const int> axes, const View& ou
   const ReducePlan p = reduce_plan(op, in.dtype);
   if (reduced_count == 0) return fill_identity(op, out);
 
-  Job job{p, in.as<const unsigned char>(), {}, {}, out.as<unsigned char>()};
+  ReduceJob job{p, in.as<const unsigned char>(), {}, {}, out.as<unsigned char>()};
   int inner = -1;  // the last dimension that is not of size 1
   for (std::size_t i = 0; i < in.shape.size(); ++i) {
     (gone[i] ? job.reduced : job.kept).add(in.shape[i], {in.strides[i]});
@@ -276,7 +279,7 @@ void reduce(Reduce op, const View& in, std::span<const int> axes, const View& ou
       new unsigned char[static_cast<std::size_t>(kept_count * reduced_count) * p.item]);
   packed.data = memory.get();
   copy(source, packed);
-  Job flat{p, memory.get(), {}, {}, job.out};
+  ReduceJob flat{p, memory.get(), {}, {}, job.out};
   flat.kept.add(kept_count, {reduced_count});
   flat.reduced.add(reduced_count, {1});
   reduce_lines(flat);

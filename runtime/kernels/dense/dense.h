@@ -1,6 +1,6 @@
 // Dense matrices of doubles, column by column, as the decompositions of large matrices see them: products and
 // reflectors by blocks. Everything that may take long is cut into pieces and asks `stop` between them (it may be null).
-// Called by decompose.cpp and the files of this folder; Eigen stays in the .cpp files.
+// Called by the files of this folder; Eigen stays in the .cpp files.
 #pragma once
 #include <cstdint>
 #include <vector>

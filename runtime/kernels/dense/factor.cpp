@@ -12,14 +12,14 @@
 namespace shard::runtime::dense {
 namespace {
 
-constexpr Index kPanel = 64;
+constexpr Index kFactorPanel = 64;
 
 }  // namespace
 
 bool cholesky(Block a, const Stop* stop) {
   const Index n = a.rows;
-  for (Index j = 0; j < n; j += kPanel) {
-    const Index width = std::min(kPanel, n - j), below = n - j - width;
+  for (Index j = 0; j < n; j += kFactorPanel) {
+    const Index width = std::min(kFactorPanel, n - j), below = n - j - width;
     const Block panel = a.part(j, j, n - j, width);
     if (j > 0)
       subtract_product(panel, a.part(j, 0, n - j, j), Way::Plain, a.part(j, 0, width, j), Way::Transposed, stop);
@@ -40,8 +40,8 @@ bool cholesky(Block a, const Stop* stop) {
 std::vector<Index> lu(Block a, const Stop* stop) {
   const Index n = a.rows;
   std::vector<Index> pivots(static_cast<std::size_t>(n));
-  for (Index j = 0; j < n; j += kPanel) {
-    const Index width = std::min(kPanel, n - j), after = n - j - width;
+  for (Index j = 0; j < n; j += kFactorPanel) {
+    const Index width = std::min(kFactorPanel, n - j), after = n - j - width;
     for (Index k = j; k < j + width; ++k) {
       if (stop) stop->ask();
       Index best = 0;
@@ -65,8 +65,8 @@ std::vector<Index> lu(Block a, const Stop* stop) {
 std::vector<double> qr(Block a, const Stop* stop) {
   const Index n = std::min(a.rows, a.cols);
   std::vector<double> tau(static_cast<std::size_t>(n));
-  for (Index j = 0; j < n; j += kPanel) {
-    const Index width = std::min(kPanel, n - j), rows = a.rows - j, after = a.cols - j - width;
+  for (Index j = 0; j < n; j += kFactorPanel) {
+    const Index width = std::min(kFactorPanel, n - j), rows = a.rows - j, after = a.cols - j - width;
     for (Index k = j; k < j + width; ++k) {
       if (stop) stop->ask();
       const double t = tau[static_cast<std::size_t>(k)] = reflect(&a(k, k), a.rows - k);

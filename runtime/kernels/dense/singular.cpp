@@ -16,7 +16,7 @@
 namespace shard::runtime::dense {
 namespace {
 
-constexpr Index kPanel = 32, kLeaf = 32;
+constexpr Index kSingularPanel = 32, kSingularLeaf = 32;
 
 struct Bidiagonal {
   std::vector<double> diagonal, above, tau_left, tau_right;
@@ -70,9 +70,9 @@ Bidiagonal bidiagonal(Block a, const Stop* stop) {
   out.tau_left.resize(u(n));
   out.above.resize(u(n - 1));
   out.tau_right.resize(u(n - 1));
-  Matrix x(m, kPanel), y(n, kPanel);
-  for (Index j = 0; j < n; j += kPanel) {
-    const Index count = std::min(kPanel, n - j), down = m - j - count, right = n - j - count;
+  Matrix x(m, kSingularPanel), y(n, kSingularPanel);
+  for (Index j = 0; j < n; j += kSingularPanel) {
+    const Index count = std::min(kSingularPanel, n - j), down = m - j - count, right = n - j - count;
     const Block part = a.part(j, j, m - j, n - j), xs = x.all().part(0, 0, m - j, count),
                 ys = y.all().part(0, 0, n - j, count);
     panel(part, count, xs, ys, out, j, stop);
@@ -93,7 +93,7 @@ class Conquer {
   // Rows [begin, end) of the bidiagonal matrix; with one column more than rows but for the last ones, whose vector that
   // gives zero becomes column `end` of `right`.
   void rows(Index begin, Index end) {
-    if (end - begin <= kLeaf) return leaf(begin, end);
+    if (end - begin <= kSingularLeaf) return leaf(begin, end);
     const Index middle = begin + (end - begin) / 2;
     rows(begin, middle);
     rows(middle + 1, end);

@@ -16,7 +16,7 @@
 namespace shard::runtime::dense {
 namespace {
 
-constexpr Index kPanel = 32, kLeaf = 32;
+constexpr Index kSymmetricPanel = 32, kSymmetricLeaf = 32;
 
 struct Tridiagonal {
   std::vector<double> diagonal, beside, tau;
@@ -53,9 +53,9 @@ Tridiagonal tridiagonal(Block a, const Stop* stop) {
   const Index n = a.rows;
   Tridiagonal t{std::vector<double>(u(n)), std::vector<double>(u(std::max<Index>(n - 1, 0))), {}};
   t.tau.resize(t.beside.size());
-  Matrix w(n, kPanel);
-  for (Index j = 0; j < n; j += kPanel) {
-    const Index count = std::min(kPanel, n - j), rest = n - j - count;
+  Matrix w(n, kSymmetricPanel);
+  for (Index j = 0; j < n; j += kSymmetricPanel) {
+    const Index count = std::min(kSymmetricPanel, n - j), rest = n - j - count;
     const Block part = a.part(j, j, n - j, n - j), ws = w.all().part(0, 0, n - j, count);
     panel(part, count, ws, &t.diagonal[u(j)], t.beside.data() + j, t.tau.data() + j, stop);
     if (rest == 0) break;
@@ -69,7 +69,7 @@ Tridiagonal tridiagonal(Block a, const Stop* stop) {
 
 // Values into `d` (in no order), vectors into the columns of `q`, zeros before.
 void conquer(double* diagonal, double* beside, Index n, double* d, Block q, const Stop* stop) {
-  if (n <= kLeaf) {
+  if (n <= kSymmetricLeaf) {
     Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> leaf;
     const Eigen::VectorXd on = Eigen::Map<Eigen::VectorXd>(diagonal, n),
                           off = Eigen::Map<Eigen::VectorXd>(beside, n - 1);

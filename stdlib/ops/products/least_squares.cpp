@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runtime/kernels/decompose.h"
+#include "runtime/kernels/dense/decompose.h"
 #include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/matrices.h"

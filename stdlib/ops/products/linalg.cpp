@@ -4,7 +4,7 @@
 // f32.
 #include <algorithm>
 
-#include "runtime/kernels/decompose.h"
+#include "runtime/kernels/dense/decompose.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/matrices.h"
 

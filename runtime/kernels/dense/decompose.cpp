@@ -1,6 +1,6 @@
 // Decompositions of a batch: small matrices by Eigen, one a thread; large ones by blocks (dense/), one after the other
 // over all threads.
-#include "runtime/kernels/decompose.h"
+#include "runtime/kernels/dense/decompose.h"
 
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Dense>
