@@ -164,15 +164,13 @@ struct Mapped {
 using BatchFn =
     std::function<std::vector<Mapped>(Builder&, const OpCall& unbatched, std::span<const Mapped>, std::int64_t size)>;
 
-// ---- samples: inputs that exercise the operation; the table test runs all of them ----
-struct SampleOperand {
-  runtime::DType dtype = runtime::DType::F32;
-  runtime::Shape shape;
-  double low = -1, high = 1;  // uniform numbers (integers: in [low, high))
-};
-struct Sample {
-  std::vector<SampleOperand> operands;
-  Attrs attrs;
+// ---- samples: inputs that exercise the operation, as text (samples.h); the table test runs all of them ----
+using Range = std::pair<double, double>;
+struct Samples {
+  Samples() = default;
+  Samples(const char* t, std::optional<Range> r = {}, std::string_view more = {}) : text(t), also(more), range(r) {}
+  std::string_view text, also;
+  std::optional<Range> range;  // of all operands that say none
 };
 
 struct OpDef {
@@ -192,7 +190,7 @@ struct OpDef {
   std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> explicit_refuses = {};
   PartitionFn partition = {};
   BatchFn batch = {};
-  std::vector<Sample> samples = {};     // REQUIRED  but for structural rows
+  Samples samples = {};                 // REQUIRED  but for structural rows
   bool internal = false;                // not callable by name in scripts
   std::vector<Elsewhere> aliases = {};  // what users of NumPy, JAX, PyTorch write for it: for messages
   // Structural rows whose result types the factors cannot give (loops, branches, collectives): kinds, shapes and

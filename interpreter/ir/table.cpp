@@ -26,7 +26,7 @@ OpDef& OpTable::add(OpDef row) {
   if (!composite && !structural && !factors)
     refuse("`factors` is empty: write an einsum over named factors, or a function that gives one");
   if (structural && !row.infer && !factors) refuse("`infer` is empty: a structural row says its results' types");
-  if (!structural && row.samples.empty()) refuse("`samples` is empty: give inputs that exercise it");
+  if (!structural && row.samples.text.empty()) refuse("`samples` is empty: give inputs that exercise it");
   if (row.comm && row.comm->combine && row.comm->join) refuse("`comm` joins what it combines: that is whole already");
   Signature signature = parse_signature(row.signature);
   if (signature.name != row.name) refuse("its signature is for `" + signature.name + "`");

@@ -98,14 +98,12 @@ Vars where(Builder& b, std::span<const Var> in, const Attrs&) {
 
 // One operand, and of some a number beside it.
 void register_rectifiers(OpTable& t) {
-  const std::vector<Sample> one = {{{f32({4, 6}, -3, 3)}, {}}};
+  constexpr const char* one = "[4, 6] -3..3";
   auto simple = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose) {
     t.add(composite_row(name, signature, doc, std::move(compose), one));
   };
   auto with_number = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose) {
-    std::vector<Sample> samples = one;
-    samples.push_back({{f32({4, 6}, -3, 3), f32({}, 0.3, 2)}, {}});
-    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+    t.add(composite_row(name, signature, doc, std::move(compose), {one, {}, "[4, 6] -3..3 [] 0.3..2"}));
   };
   simple("log_sigmoid", "log_sigmoid(x)", "The logarithm of sigmoid(x).",
          [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
@@ -140,7 +138,7 @@ void register_rectifiers(OpTable& t) {
 }  // namespace
 
 void register_activation(OpTable& t) {
-  std::vector<Sample> one = {{{f32({4, 6}, -3, 3)}, {}}, {{f32({}, -3, 3)}, {}}, {{of(DType::BF16, {4}, -3, 3)}, {}}};
+  constexpr const char* one = "[4, 6] -3..3; [] -3..3; bf16[4] -3..3";
   // As jax.nn.relu: nan stays nan, and the derivative is 0 wherever x is not positive, at nan too.
   t.add(composite_row(
       "relu", "relu(x)", "x where it is positive, else 0; its derivative at 0 is 0.",
@@ -158,11 +156,9 @@ void register_activation(OpTable& t) {
             },
             one))
       .aliases = {"swish"};
-  std::vector<Sample> exact = one;
-  exact.push_back({{f32({4, 6}, -3, 3)}, {{"approximate", false}}});
   t.add(composite_row("gelu", "gelu(x, approximate: bool = true)",
                       "x times the normal distribution's share below x, by its form with tanh, or exactly.", gelu,
-                      exact));
+                      {one, {}, "[4, 6] -3..3 approximate=false"}));
   t.add(composite_row(
       "softplus", "softplus(x)", "log(1 + exp(x)).",
       [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
@@ -180,28 +176,24 @@ void register_activation(OpTable& t) {
       binary_samples({-3, 3})));
   register_rectifiers(t);
   t.add(composite_row("glu", "glu(x, axis: int = -1)", "The first half of an axis times sigmoid of the second.", glu,
-                      {{{f32({4, 8}, -3, 3)}, {}}, {{f32({4, 6}, -3, 3)}, {{"axis", std::int64_t{0}}}}}));
+                      "[4, 8] -3..3; [4, 6] -3..3 axis=0"));
   t.add(composite_row("nan_to_num", "nan_to_num(x, nan: array? = none, posinf: array? = none, neginf: array? = none)",
                       "Numbers in place of nan (0) and of infinities (the largest and smallest of the type).",
-                      nan_to_num, {{{f32({4, 6})}, {}}, {{f32({4}), f32({})}, {{"has_nan", true}}}, {{i32({4})}, {}}}));
+                      nan_to_num, "[4, 6]; [4] [] has_nan=true; i32[4]"));
   t.add(composite_row("clip", "clip(x, lo: array? = none, hi: array? = none)",
                       "x, no smaller than lo and no larger than hi.", clip,
-                      {{{f32({4, 6}, -3, 3), f32({}, -1, 0), f32({}, 0, 1)}, {{"has_lo", true}, {"has_hi", true}}},
-                       {{f32({4, 6}, -3, 3), f32({6}, 0, 1)}, {{"has_lo", false}, {"has_hi", true}}},
-                       {{i32({4}), i32({}, -1, 0), i32({}, 1, 2)}, {{"has_lo", true}, {"has_hi", true}}}}))
+                      "[4, 6] -3..3 [] -1..0 [] 0..1 has_lo=true has_hi=true; "
+                      "[4, 6] -3..3 [6] 0..1 has_lo=false has_hi=true; "
+                      "i32[4] i32[] -1..0 i32[] 1..2 has_lo=true has_hi=true"))
       .aliases = {"clamp"};
   t.add(composite_row("where", "where(c, x, y)", "x where c is true, else y.", where,
-                      {{{of(DType::Bool, {4, 6}, 0, 2), f32({4, 6}), f32({4, 6})}, {}},
-                       {{of(DType::Bool, {4, 1}, 0, 2), f32({6}), i32({})}, {}},
-                       {{i32({4}, 0, 2), i32({4}), f32({})}, {}}}));
-  t.add(composite_row("cast", "cast(x, dtype: dtype)",
-                      "Another element type; from float to integer the fraction is cut off.",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        return {ir::convert(b, in[0], attrs.dtype("dtype"))};
-                      },
-                      {{{f32({4, 6}, -3, 3)}, {{"dtype", DType::I32}}},
-                       {{i32({4})}, {{"dtype", DType::F32}}},
-                       {{f32({4}, -1, 1)}, {{"dtype", DType::Bool}}}}))
+                      "bool[4, 6] 0..2 [4, 6] [4, 6]; bool[4, 1] 0..2 [6] i32[]; i32[4] 0..2 i32[4] []"));
+  t.add(composite_row(
+            "cast", "cast(x, dtype: dtype)", "Another element type; from float to integer the fraction is cut off.",
+            [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+              return {ir::convert(b, in[0], attrs.dtype("dtype"))};
+            },
+            "[4, 6] -3..3 dtype=i32; i32[4] dtype=f32; [4] dtype=bool"))
       .aliases = {"astype",
                   {"to", "another element type is `cast(x, f16)` or `f16(x)`, another layout `shard x as P(@X)`"}};
 }

@@ -72,13 +72,12 @@ bool logarithm(const Attrs& attrs) { return flag_or(attrs, "log", false); }
 // Poisson and binomial numbers, in two rows each: how many turns an element takes, and what it is when its array takes
 // so many.
 void register_accepted(OpTable& t) {
-  const SampleOperand key = of(DType::Key, {}), keys = of(DType::Key, {4}), places = i32({4, 6}, 0, 24);
-  const auto counts = [](OpDef row, std::vector<Sample> samples) {
+  const auto counts = [](OpDef row, ir::Samples samples) {
     row.dtype.result = [](const OpCall& call) {
       check_drawn(call);
       return std::vector<Kind>{{DType::I32, false}};
     };
-    row.samples = std::move(samples);
+    row.samples = samples;
     return row;
   };
   t.add(counts(draw_row("poisson_turns", "poisson_turns(key, index, rate)",
@@ -86,40 +85,38 @@ void register_accepted(OpTable& t) {
                         [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
                           runtime::poisson_turns(in[0], in[1], in[2], out, stop);
                         }),
-               {{{key, places, f32({4, 6}, 0, 20)}, {}}}));
+               "key i32[4, 6] 0..24 [4, 6] 0..20"));
   t.add(counts(draw_row("poisson_numbers", "poisson_numbers(key, index, turns, rate)",
                         "The Poisson numbers at these places of an array drawn with a key, in so many turns.",
                         [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
                           runtime::draw_poisson(in[0], in[1], in[2], in[3], out, stop);
                         }),
-               {{{key, places, i32({}, 9, 10), f32({4, 6}, 0, 20)}, {}},
-                {{keys, i32({4}, 0, 4), i32({4}, 9, 12), f32({}, 0, 30)}, {}}}));
+               "key i32[4, 6] 0..24 i32[] 9..10 [4, 6] 0..20; key[4] i32[4] 0..4 i32[4] 9..12 [] 0..30"));
   t.add(counts(draw_row("binomial_turns", "binomial_turns(key, index, trials, chance)",
                         "How often numbers are drawn for these places of an array until one is accepted.",
                         [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
                           runtime::binomial_turns(in[0], in[1], in[2], in[3], out, stop);
                         }),
-               {{{key, places, f32({4, 6}, 0, 60), f32({4, 6}, 0, 1)}, {}}}));
+               "key i32[4, 6] 0..24 [4, 6] 0..60 [4, 6] 0..1"));
   OpDef binomial = draw_row("binomial_numbers", "binomial_numbers(key, index, turns, trials, chance)",
                             "The binomial numbers at these places of an array drawn with a key, in so many turns.",
                             [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
                               runtime::draw_binomial(in[0], in[1], in[2], in[3], in[4], out, stop);
                             });
-  binomial.samples = {{{key, places, i32({}, 9, 10), f32({4, 6}, 0, 60), f32({4, 6}, 0, 1)}, {}},
-                      {{keys, i32({4}, 0, 4), i32({4}, 9, 12), f32({4}, 0, 9), f32({}, 0, 1)}, {}}};
+  binomial.samples =
+      "key i32[4, 6] 0..24 i32[] 9..10 [4, 6] 0..60 [4, 6] 0..1; "
+      "key[4] i32[4] 0..4 i32[4] 9..12 [4] 0..9 [] 0..1";
   t.add(std::move(binomial));
 }
 
 void register_draws(OpTable& t) {
-  const SampleOperand keys = of(DType::Key, {4});
   OpDef slope = draw_row(
       "gamma_slope", "gamma_slope(alpha, sample, log: bool = false)", "The derivative of gamma numbers by alpha.",
       [](const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop) {
         runtime::gamma_derivative(in[0], in[1], out, logarithm(attrs), stop);
       });
   slope.derivative = ir::NotDifferentiable{"gamma numbers have a first derivative only"};
-  slope.samples = {{{f32({4, 6}, 0.3, 5), f32({4, 6}, 0.1, 9)}, {}},
-                   {{f32({}, 0.3, 5), f32({4}, -5, 2)}, {{"log", true}}}};
+  slope.samples = "[4, 6] 0.3..5 [4, 6] 0.1..9; [] 0.3..5 [4] -5..2 log=true";
   t.add(std::move(slope));
 
   OpDef gamma =
@@ -134,7 +131,7 @@ void register_draws(OpTable& t) {
                                   return {ir::mul(b, by_alpha, tangents[1])};
                                 },
                                 {}};
-  gamma.samples = {{{keys, f32({4}, 0.3, 5)}, {}}, {{of(DType::Key, {4, 6}), f32({6}, 0.1, 2)}, {{"log", true}}}};
+  gamma.samples = "key[4] [4] 0.3..5; key[4, 6] [6] 0.1..2 log=true";
   t.add(std::move(gamma));
 
   register_accepted(t);
@@ -319,36 +316,32 @@ Vars multivariate_normal(Builder& b, std::span<const Var> in, const Attrs& attrs
 void register_draw(OpTable& t) {
   register_draws(t);
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, laid_out_last(std::move(compose)), std::move(samples)));
+                 ir::Samples samples) {
+    t.add(composite_row(name, signature, doc, laid_out_last(std::move(compose)), samples));
   };
-  const SampleOperand key = of(DType::Key, {});
-  const Attrs shape{{"shape", Ints{4, 6}}};
   add("exponential", "exponential(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
-      "Numbers of the exponential distribution of mean 1.", exponential, {{{key}, shape}, {{key}, {}}});
+      "Numbers of the exponential distribution of mean 1.", exponential, "key shape=[4, 6]; key");
   add("laplace", "laplace(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
-      "Numbers of the Laplace distribution of mean 0 and scale 1.", laplace, {{{key}, shape}});
+      "Numbers of the Laplace distribution of mean 0 and scale 1.", laplace, "key shape=[4, 6]");
   add("gamma", "gamma(key, a, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
       "Numbers of the gamma distribution of shape a and scale 1.", gamma("gamma", false),
-      {{{key, f32({}, 0.3, 5)}, shape}, {{key, f32({4, 6}, 0.3, 5)}, {}}});
+      "key [] 0.3..5 shape=[4, 6]; key [4, 6] 0.3..5");
   add("loggamma", "loggamma(key, a, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
-      "Logarithms of gamma numbers, right for small a too.", gamma("loggamma", true),
-      {{{key, f32({6}, 0.1, 2)}, shape}});
+      "Logarithms of gamma numbers, right for small a too.", gamma("loggamma", true), "key [6] 0.1..2 shape=[4, 6]");
   add("beta", "beta(key, a, b, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
-      "Numbers of the beta distribution: between 0 and 1.", beta, {{{key, f32({}, 0.3, 5), f32({6}, 0.3, 5)}, shape}});
+      "Numbers of the beta distribution: between 0 and 1.", beta, "key [] 0.3..5 [6] 0.3..5 shape=[4, 6]");
   add("dirichlet", "dirichlet(key, alpha, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
-      "Shares that sum to 1 along the last dimension.", dirichlet, {{{key, f32({6}, 0.3, 5)}, {{"shape", Ints{4}}}}});
+      "Shares that sum to 1 along the last dimension.", dirichlet, "key [6] 0.3..5 shape=[4]");
   add("poisson", "poisson(key, lam, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
-      "How many events come where lam are expected.", poisson,
-      {{{key, f32({}, 0, 20)}, shape}, {{key, f32({4, 6}, 0, 20)}, {}}});
+      "How many events come where lam are expected.", poisson, "key [] 0..20 shape=[4, 6]; key [4, 6] 0..20");
   add("binomial", "binomial(key, n, p, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
       "How many of n trials succeed, each with probability p.", binomial,
-      {{{key, f32({}, 1, 60), f32({6}, 0, 1)}, shape}, {{key, f32({4}, 1, 60), f32({4}, 0, 1)}, {}}});
+      "key [] 1..60 [6] 0..1 shape=[4, 6]; key [4] 1..60 [4] 0..1");
   add("multivariate_normal",
       "multivariate_normal(key, mean, cov, shape: ints? = none, dtype: dtype? = none, method: str = \"cholesky\", out: "
       "spec? = none)",
       "Vectors of the normal distribution of this mean and covariance.", multivariate_normal,
-      {{{key, f32({1}), f32({1, 1}, 1, 2)}, {{"shape", Ints{4}}}}});
+      "key [1] [1, 1] 1..2 shape=[4]");
 }
 
 }  // namespace shard::stdlib

@@ -12,20 +12,10 @@ namespace shard::stdlib {
 
 using runtime::Code;
 
-std::vector<Sample> unary_samples(Domain d) {
-  return {{{f32({3, 4}, d.low, d.high)}, {}},
-          {{f32({}, d.low, d.high)}, {}},
-          {{of(DType::F64, {2, 2, 4}, d.low, d.high)}, {}},
-          {{of(DType::BF16, {4}, d.low, d.high)}, {}}};
-}
+ir::Samples unary_samples(Domain d, std::string_view also) { return {"[3, 4]; []; f64[2, 2, 4]; bf16[4]", d, also}; }
 
-std::vector<Sample> binary_samples(Domain d) {
-  return {{{f32({4, 6}, d.low, d.high), f32({4, 6}, d.low, d.high)}, {}},
-          {{f32({2, 4, 6}, d.low, d.high), f32({6}, d.low, d.high)}, {}},
-          {{f32({4, 1}, d.low, d.high), f32({1, 4}, d.low, d.high)}, {}},
-          {{f32({}, d.low, d.high), f32({4}, d.low, d.high)}, {}},
-          {{of(DType::F64, {2}, d.low, d.high), of(DType::F64, {2}, d.low, d.high)}, {}},
-          {{of(DType::BF16, {4}, d.low, d.high), f32({2, 4}, d.low, d.high)}, {}}};
+ir::Samples binary_samples(Domain d, std::string_view also) {
+  return {"[4, 6] [4, 6]; [2, 4, 6] [6]; [4, 1] [1, 4]; [] [4]; f64[2] f64[2]; bf16[4] [2, 4]", d, also};
 }
 
 ir::KindFn always(DType dtype) {
@@ -62,12 +52,12 @@ OpDef binary_row(std::string_view name, std::string_view signature, std::string_
 }
 
 OpDef composite_row(std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                    std::vector<Sample> samples) {
+                    ir::Samples samples) {
   OpDef row{.name = name, .signature = signature, .doc = doc};
   row.dtype.operands = Operands::AsIs;
   row.derivative = ir::FromParts{};
   row.kernel = std::move(compose);
-  row.samples = std::move(samples);
+  row.samples = samples;
   return row;
 }
 
@@ -199,7 +189,7 @@ void register_arithmetic(OpTable& t) {
                               }};
   neg.dtype.result = only("`-`", runtime::kNumbers, " (for bools write `~`)");
   neg.kernel = Code::Neg;
-  neg.samples = unary_samples({});
+  neg.samples = unary_samples();
   t.add(std::move(neg));
 
   // The derivative wrt y is 0 where x is 0 (JAX): no nan from 0 * log 0. The one wrt x is nan at 0 ** 0.0, as JAX has
@@ -238,7 +228,7 @@ void register_arithmetic(OpTable& t) {
 void register_comparisons(OpTable& t) {
   auto compare = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
     OpDef row = binary_row(name, signature, doc, code, Operands::Promote, ir::Zero{});
-    row.samples.push_back({{i32({8}, 0, 3), i32({8}, 0, 3)}, {}});
+    row.samples = binary_samples(kDomain, "i32[8] 0..3 i32[8] 0..3");
     t.add(std::move(row));
   };
   compare("eq", "eq(x, y)", "Whether elements are equal.", Code::Eq);
@@ -256,18 +246,15 @@ void register_comparisons(OpTable& t) {
 }
 
 void register_bits(OpTable& t) {
-  std::vector<Sample> whole = {{{i32({4, 6}, -8, 8), i32({4, 6}, 0, 5)}, {}},
-                               {{of(DType::U8, {4}, 0, 200), of(DType::U8, {2, 4}, 0, 5)}, {}}};
-  std::vector<Sample> bools = {{{of(DType::Bool, {4, 6}, 0, 2), of(DType::Bool, {4, 6}, 0, 2)}, {}},
-                               {{of(DType::Bool, {}, 0, 2), of(DType::Bool, {4}, 0, 2)}, {}}};
+  constexpr const char* whole = "i32[4, 6] -8..8 i32[4, 6] 0..5; u8[4] 0..200 u8[2, 4] 0..5";
+  constexpr const char* bools = "bool[4, 6] 0..2 bool[4, 6] 0..2; bool[] 0..2 bool[4] 0..2";
   auto row_of = [](std::string_view name, std::string_view signature, std::string_view doc, Code code,
-                   std::vector<Sample> samples) {
+                   ir::Samples samples) {
     OpDef row = binary_row(name, signature, doc, code, Operands::Promote, ir::Zero{});
-    row.samples = std::move(samples);
+    row.samples = samples;
     return row;
   };
-  std::vector<Sample> all_bits = whole;
-  all_bits.insert(all_bits.end(), bools.begin(), bools.end());
+  const ir::Samples all_bits{whole, {}, bools};
   t.add(row_of("bit_and", "bit_and(x, y)", "Bits set in both, or both true.", Code::BitAnd, all_bits));
   t.add(row_of("bit_or", "bit_or(x, y)", "Bits set in one of both, or one true.", Code::BitOr, all_bits));
   t.add(row_of("bit_xor", "bit_xor(x, y)", "Bits that differ.", Code::BitXor, all_bits));
@@ -289,18 +276,19 @@ void register_bits(OpTable& t) {
   OpDef flip =
       unary_zero_row("bit_flip", "bit_flip(x)", "All bits of integers turned over.", Code::BitNot, Operands::Promote);
   flip.dtype.result = only("bit_flip", runtime::kIntegers);
-  flip.samples = {{{i32({4, 6}, -8, 8)}, {}}};
+  flip.samples = "i32[4, 6] -8..8";
   flip.internal = true;
   t.add(std::move(flip));
   OpDef negate = unary_zero_row("logical_not", "logical_not(x)", "Whether it is not true.", Code::Not, Operands::AsIs);
   negate.dtype.result = only("logical_not", runtime::kBools);
-  negate.samples = {{{of(DType::Bool, {4, 6}, 0, 2)}, {}}, {{of(DType::Bool, {}, 0, 2)}, {}}};
+  negate.samples = "bool[4, 6] 0..2; bool[] 0..2";
   t.add(std::move(negate));
-  t.add(composite_row("bit_not", "bit_not(x)", "All bits turned over, or the opposite truth.",
-                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-                        return {b.call(b.type(in[0]).dtype == DType::Bool ? "logical_not" : "bit_flip", {in[0]})};
-                      },
-                      {{{i32({4}, -8, 8)}, {}}, {{of(DType::Bool, {4}, 0, 2)}, {}}}));
+  t.add(composite_row(
+      "bit_not", "bit_not(x)", "All bits turned over, or the opposite truth.",
+      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+        return {b.call(b.type(in[0]).dtype == DType::Bool ? "logical_not" : "bit_flip", {in[0]})};
+      },
+      "i32[4] -8..8; bool[4] 0..2"));
 }
 
 void register_select(OpTable& t) {
@@ -336,9 +324,7 @@ void register_select(OpTable& t) {
            runtime::to_string(y) + "; `shard` one of them first";
   };
   select.internal = true;
-  select.samples = {{{of(DType::Bool, {4, 6}, 0, 2), f32({4, 6}), f32({4, 6})}, {}},
-                    {{of(DType::Bool, {4, 1}, 0, 2), f32({4, 6}), f32({})}, {}},
-                    {{of(DType::Bool, {}, 0, 2), i32({4}), i32({4})}, {}}};
+  select.samples = "bool[4, 6] 0..2 [4, 6] [4, 6]; bool[4, 1] 0..2 [4, 6] []; bool[] 0..2 i32[4] i32[4]";
   t.add(std::move(select));
 
   OpDef convert{.name = "convert",
@@ -360,10 +346,7 @@ void register_select(OpTable& t) {
                  }};
   convert.kernel = Code::Convert;
   convert.internal = true;
-  convert.samples = {{{f32({4, 6}, -3, 3)}, {{"dtype", DType::F64}}},
-                     {{f32({4, 6}, -3, 3)}, {{"dtype", DType::I32}}},
-                     {{i32({4})}, {{"dtype", DType::F32}}},
-                     {{of(DType::F64, {4})}, {{"dtype", DType::F32}}}};
+  convert.samples = "[4, 6] -3..3 dtype=f64; [4, 6] -3..3 dtype=i32; i32[4] dtype=f32; f64[4] dtype=f32";
   t.add(std::move(convert));
 
   OpDef stop{.name = "stop_gradient",
@@ -372,7 +355,7 @@ void register_select(OpTable& t) {
              .factors = broadcast_factors};
   stop.derivative = ir::Zero{};
   stop.kernel = Code::Identity;
-  stop.samples = {{{f32({4, 6})}, {}}, {{i32({4})}, {}}};
+  stop.samples = "[4, 6]; i32[4]";
   stop.aliases = {"detach"};
   t.add(std::move(stop));
 }

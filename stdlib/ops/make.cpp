@@ -69,8 +69,7 @@ void register_iota(OpTable& t) {
   row.partition = iota_locally;
   row.flops = 0;
   row.internal = true;
-  row.samples = {{{}, {{"shape", Ints{8}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}}},
-                 {{}, {{"shape", Ints{4, 6}}, {"axis", std::int64_t{-2}}, {"dtype", DType::F32}}}};
+  row.samples = "shape=[8] axis=-1 dtype=i32; shape=[4, 6] axis=-2 dtype=f32";
   t.add(std::move(row));
 }
 
@@ -107,8 +106,7 @@ void register_fill_like(OpTable& t) {
   };
   row.flops = 0;
   row.internal = true;
-  row.samples = {{{f32({4, 6})}, {{"value", 0.5}, {"dtype", DType::F32}}},
-                 {{i32({4})}, {{"value", std::int64_t{3}}, {"dtype", DType::I32}}}};
+  row.samples = "[4, 6] value=0.5 dtype=f32; i32[4] value=3 dtype=i32";
   t.add(std::move(row));
 }
 
@@ -229,44 +227,38 @@ void register_make(OpTable& t) {
   register_iota(t);
   register_fill_like(t);
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), std::move(samples)));
+                 ir::Samples samples) {
+    t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), samples));
   };
-  constexpr std::int64_t zero = 0, one = 1, four = 4;
-  std::vector<Sample> shapes = {{{}, {{"shape", Ints{4, 6}}}}, {{}, {{"shape", Ints{}}, {"dtype", DType::I8}}}};
-  std::vector<Sample> like = {{{f32({4, 6})}, {}}, {{i32({4})}, {{"dtype", DType::F32}}}};
+  constexpr const char* shapes = "shape=[4, 6]; shape=[] dtype=i8";
+  constexpr const char* like = "[4, 6]; i32[4] dtype=f32";
   add("zeros", "zeros(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of zeros.", filled("zeros", 0),
       shapes);
   add("ones", "ones(shape: ints, dtype: dtype? = none, out: spec? = none)", "An array of ones.", filled("ones", 1),
       shapes);
   add("full", "full(shape: ints, value, dtype: dtype? = none, out: spec? = none)", "An array of one number.", full,
-      {{{f32({})}, {{"shape", Ints{4, 6}}}}, {{i32({4})}, {{"shape", Ints{2, 4}}}}});
+      "[] shape=[4, 6]; i32[4] shape=[2, 4]");
   add("zeros_like", "zeros_like(x, dtype: dtype? = none, out: spec? = none)", "Zeros, shaped and laid out as x.",
       filled_like(0), like);
   add("ones_like", "ones_like(x, dtype: dtype? = none, out: spec? = none)", "Ones, shaped and laid out as x.",
       filled_like(1), like);
   add("full_like", "full_like(x, value, dtype: dtype? = none, out: spec? = none)",
-      "One number, shaped and laid out as x.", full_like,
-      {{{f32({4, 6}), f32({})}, {}}, {{i32({4}), f32({})}, {{"dtype", DType::F32}}}});
+      "One number, shaped and laid out as x.", full_like, "[4, 6] []; i32[4] [] dtype=f32");
   add("eye", "eye(n: int, m: int? = none, k: int = 0, dtype: dtype? = none, out: spec? = none)",
-      "Ones on the k-th diagonal, zeros elsewhere.", eye,
-      {{{}, {{"n", four}}}, {{}, {{"n", four}, {"m", std::int64_t{6}}, {"k", one}}}});
+      "Ones on the k-th diagonal, zeros elsewhere.", eye, "n=4; n=4 m=6 k=1");
   add("arange",
       "arange(start: number, stop: number? = none, step: number? = none, dtype: dtype? = none, out: spec? = none)",
       "The numbers from start (0) up to stop, which is left out.", arange,
-      {{{}, {{"start", four}}},
-       {{}, {{"start", zero}, {"stop", std::int64_t{8}}, {"step", std::int64_t{2}}}},
-       {{}, {{"start", 0.0}, {"stop", 1.0}, {"step", 0.25}}}});
+      "start=4; start=0 stop=8 step=2; start=0.0 stop=1.0 step=0.25");
   add("linspace", "linspace(start: number, stop: number, num: int = 50, dtype: dtype? = none, out: spec? = none)",
-      "Numbers at equal distances, both ends included.", linspace,
-      {{{}, {{"start", -1.0}, {"stop", 1.0}, {"num", std::int64_t{8}}}}});
+      "Numbers at equal distances, both ends included.", linspace, "start=-1.0 stop=1.0 num=8");
   add("one_hot", "one_hot(x, n: int, dtype: dtype? = none, out: spec? = none)",
       "A new last dimension with a 1 at the position that x says, 0 elsewhere.", one_hot,
-      {{{i32({4}, 0, 6)}, {{"n", std::int64_t{6}}}}, {{i32({2, 4}, -1, 3)}, {{"n", four}, {"dtype", DType::I32}}}});
+      "i32[4] 0..6 n=6; i32[2, 4] -1..3 n=4 dtype=i32");
   add("tril", "tril(x, k: int = 0)", "The lower triangle up to the k-th diagonal, zeros above.", triangle(true),
-      {{{f32({4, 4})}, {}}, {{f32({2, 4, 6})}, {{"k", one}}}});
+      "[4, 4]; [2, 4, 6] k=1");
   add("triu", "triu(x, k: int = 0)", "The upper triangle from the k-th diagonal, zeros below.", triangle(false),
-      {{{f32({4, 4})}, {}}, {{f32({2, 4, 6})}, {{"k", one}}}});
+      "[4, 4]; [2, 4, 6] k=1");
 }
 
 }  // namespace shard::stdlib

@@ -39,7 +39,7 @@ void register_exponentials(OpTable& t) {
         const bool truth = b.type(in[0]).dtype == DType::Bool;  // counts as 0 or 1 (JAX)
         return {b.call("squared", {truth ? ir::convert(b, in[0], DType::I32) : in[0]})};
       },
-      unary_samples({})));
+      unary_samples()));
   t.add(unary_row("sigmoid", "sigmoid(x)", "1 / (1 + exp(-x)).", Code::Sigmoid, kInexact,
                   [](Expr, Expr y) { return y * (1.0 - y); }));
   t.add(unary_row("erf", "erf(x)", "The error function.", Code::Erf, kInexact,
@@ -112,14 +112,12 @@ void register_rounding(OpTable& t) {
         [inner](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
           return {runtime::is_float(b.type(in[0]).dtype) ? b.call(inner, {in[0]}) : in[0]};
         },
-        unary_samples({})));
+        unary_samples()));
   };
   rounding("float_floor", "float_floor(x)", "floor", "floor(x)", "The whole number below.", Code::Floor);
   rounding("float_ceil", "float_ceil(x)", "ceil", "ceil(x)", "The whole number above.", Code::Ceil);
   of_floats("float_round", "float_round(x)", "The nearest whole number, halves to the even one.", Code::Round);
   // With decimals as jax.numpy: halves are rounded in f32.
-  std::vector<Sample> samples = unary_samples({});
-  samples.push_back({{f32({4}, -20, 20)}, {{"decimals", std::int64_t{1}}}});
   t.add(composite_row(
       "round", "round(x, decimals: int = 0)",
       "The nearest whole number (or number of so many decimals), halves to the even one.",
@@ -136,7 +134,7 @@ void register_rounding(OpTable& t) {
         Expr made = call("float_round", {x * factor}) / factor;
         return {half ? ir::convert(b, made, own.dtype, own.weak) : made.var()};
       },
-      samples));
+      unary_samples(kDomain, "[4] -20..20 decimals=1")));
 }
 
 }  // namespace

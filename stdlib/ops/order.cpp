@@ -46,7 +46,7 @@ OpDef order_row(std::string_view name, std::string_view signature, std::string_v
   row.explicit_refuses = refuses_split_last(said);
   row.internal = true;
   row.flops = 10;
-  row.samples = {{{f32({4, 6})}, {}}, {{f32({8})}, {}}, {{f32({2, 2, 4})}, {}}, {{i32({4, 8}, 0, 4)}, {}}};
+  row.samples = "[4, 6]; [8]; [2, 2, 4]; i32[4, 8] 0..4";
   return row;
 }
 
@@ -97,7 +97,7 @@ void register_scans(OpTable& t) {
       bool reverse = flag_or(c.attrs, "reverse", false);
       return [=](void* const* i, void* const* o) { runtime::cumulative(op, at(in, i[0]), at(out, o[0]), reverse); };
     };
-    row.samples.push_back({{f32({4, 6})}, {{"reverse", true}}});
+    row.samples.also = "[4, 6] reverse=true";
     t.add(std::move(row));
   };
   add("scan_sum", "scan_sum(x, reverse: bool = false)", "Running sums along the last dimension.", "cumsum", Scan::Sum,
@@ -184,8 +184,7 @@ Vars top_k(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 void register_order(OpTable& t) {
   register_sort(t);
   register_scans(t);
-  std::vector<Sample> axes = {
-      {{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", std::int64_t{0}}}}, {{i32({8}, 0, 4)}, {}}};
+  constexpr const char* axes = "[4, 6]; [4, 6] axis=0; i32[8] 0..4";
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc,
                  ir::Compose compose) -> OpDef& {
     return t.add(composite_row(name, signature, doc, std::move(compose), axes));
@@ -206,7 +205,7 @@ void register_order(OpTable& t) {
       "Running minima along an axis, or of all elements in a line.", runner("cummin", "scan_min"));
   t.add(composite_row("top_k", "top_k(x, k: int)",
                       "The k largest of the last dimension, largest first, and their positions.", top_k,
-                      {{{f32({4, 6})}, {{"k", std::int64_t{2}}}}, {{i32({8}, 0, 4)}, {{"k", std::int64_t{3}}}}}))
+                      "[4, 6] k=2; i32[8] 0..4 k=3"))
       .aliases = {"topk"};
 }
 

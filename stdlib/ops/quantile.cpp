@@ -176,36 +176,29 @@ Vars corrcoef(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_quantile(OpTable& t) {
-  auto text = [](const char* s) { return std::string(s); };
-  t.add(composite_row(
-      "quantile", "quantile(x, q, axis: ints? = none, method: str = \"linear\", keepdims: bool = false)",
-      "The number below which a share q of all elements lies, or along axes; nan where there is one.",
-      quantile("quantile", 1),
-      {{{f32({4, 6}), f32({}, 0, 1)}, {}},
-       {{f32({4, 6}), f32({2}, 0, 1)}, {{"axis", Ints{0}}}},
-       {{f32({2, 4, 6}), f32({}, 0, 1)}, {{"axis", Ints{0, -1}}, {"keepdims", true}}},
-       {{f32({4, 6}), f32({2}, 0, 1)}, {{"axis", Ints{1}}, {"method", text("lower")}, {"keepdims", true}}},
-       {{i32({8}), f32({}, 0, 1)}, {{"method", text("nearest")}}}}));
-  t.add(composite_row(
-      "percentile", "percentile(x, q, axis: ints? = none, method: str = \"linear\", keepdims: bool = false)",
-      "The number below which q percent of all elements lie, or along axes.", quantile("percentile", 100),
-      {{{f32({4, 6}), f32({}, 0, 100)}, {}}, {{f32({8}), f32({2}, 0, 100)}, {{"method", text("higher")}}}}));
+  t.add(composite_row("quantile",
+                      "quantile(x, q, axis: ints? = none, method: str = \"linear\", keepdims: bool = false)",
+                      "The number below which a share q of all elements lies, or along axes; nan where there is one.",
+                      quantile("quantile", 1),
+                      "[4, 6] [] 0..1; [4, 6] [2] 0..1 axis=[0]; [2, 4, 6] [] 0..1 axis=[0, -1] keepdims=true; "
+                      "[4, 6] [2] 0..1 axis=[1] method='lower' keepdims=true; i32[8] [] 0..1 method='nearest'"));
+  t.add(composite_row("percentile",
+                      "percentile(x, q, axis: ints? = none, method: str = \"linear\", keepdims: bool = false)",
+                      "The number below which q percent of all elements lie, or along axes.",
+                      quantile("percentile", 100), "[4, 6] [] 0..100; [8] [2] 0..100 method='higher'"));
   t.add(composite_row("median", "median(x, axis: ints? = none, keepdims: bool = false)",
                       "The middle of all elements in order, or along axes; of an even number the mean of both.", median,
-                      {{{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", Ints{0}}}}, {{i32({7})}, {}}}));
+                      "[4, 6]; [4, 6] axis=[0]; i32[7]"));
   t.add(composite_row(
       "cov",
       "cov(x, y: array? = none, rowvar: bool = true, bias: bool = false, ddof: int? = none, fweights: array? = none, "
       "aweights: array? = none)",
       "How variables (rows) vary together over observations (columns), divided by their number less 1 (ddof).", cov,
-      {{{f32({4, 6})}, {}},
-       {{f32({6}), f32({6})}, {{"has_y", true}, {"bias", true}}},
-       {{f32({6, 2}), i32({6}, 1, 4), f32({6}, 0.5, 2)},
-        {{"rowvar", false}, {"has_y", false}, {"has_fweights", true}, {"has_aweights", true}}},
-       {{f32({8})}, {}}}));
+      "[4, 6]; [6] [6] has_y=true bias=true; "
+      "[6, 2] i32[6] 1..4 [6] 0.5..2 rowvar=false has_y=false has_fweights=true has_aweights=true; [8]"));
   t.add(composite_row("corrcoef", "corrcoef(x, y: array? = none, rowvar: bool = true)",
                       "Correlations of variables (rows) over observations (columns): between -1 and 1.", corrcoef,
-                      {{{f32({4, 6})}, {}}, {{f32({6}), f32({6})}, {{"has_y", true}}}, {{f32({8})}, {}}}));
+                      "[4, 6]; [6] [6] has_y=true; [8]"));
 }
 
 }  // namespace shard::stdlib

@@ -136,13 +136,10 @@ void register_random_bits(OpTable& t) {
   row.batch = batch_keys;
   row.flops = 40;
   row.internal = true;
-  auto draw = [](Shape key, Shape whole, DType dtype) {
-    Shape shape = key;
-    shape.insert(shape.end(), whole.begin(), whole.end());
-    return Sample{{of(DType::Key, key)}, {{"shape", shape}, {"whole", whole}, {"dtype", dtype}}};
-  };
-  row.samples = {draw({}, {8}, DType::U32), draw({}, {4, 6}, DType::U32), draw({2}, {4}, DType::U64),
-                 draw({}, {}, DType::U8), draw({}, {4}, DType::U16)};
+  row.samples =
+      "key shape=[8] whole=[8] dtype=u32; key shape=[4, 6] whole=[4, 6] dtype=u32; "
+      "key[2] shape=[2, 4] whole=[4] dtype=u64; key shape=[] whole=[] dtype=u8; "
+      "key shape=[4] whole=[4] dtype=u16";
   t.add(std::move(row));
 }
 
@@ -191,7 +188,7 @@ void register_split_keys(OpTable& t) {
   split.batch = batch_keys;
   split.flops = 40;
   split.internal = true;
-  split.samples = {{{of(DType::Key, {})}, {{"shape", Ints{4}}}}, {{of(DType::Key, {2})}, {{"shape", Ints{2, 4}}}}};
+  split.samples = "key shape=[4]; key[2] shape=[2, 4]";
   t.add(std::move(split));
 }
 
@@ -224,9 +221,7 @@ void register_fold_keys(OpTable& t) {
   };
   fold.flops = 40;
   fold.internal = true;
-  fold.samples = {{{of(DType::Key, {}), of(DType::U32, {})}, {}},
-                  {{of(DType::Key, {4}), of(DType::U32, {4})}, {}},
-                  {{of(DType::Key, {}), of(DType::U32, {4})}, {}}};
+  fold.samples = "key u32[]; key[4] u32[4]; key u32[4]";
   t.add(std::move(fold));
 }
 
@@ -253,7 +248,7 @@ void register_key_words(OpTable& t) {
     return [=](void* const* in, void* const* o) { runtime::copy(at(key, in[0]), at(out, o[0])); };
   };
   words.flops = 0;
-  words.samples = {{{of(DType::Key, {4})}, {}}, {{of(DType::Key, {})}, {}}};
+  words.samples = "key[4]; key";
   t.add(std::move(words));
 
   OpDef made{
@@ -278,7 +273,7 @@ void register_key_words(OpTable& t) {
   };
   made.flops = 0;
   made.internal = true;
-  made.samples = {{{i32({}, 0, 100)}, {}}, {{i32({4}, 0, 100)}, {}}};
+  made.samples = "i32[] 0..100; i32[4] 0..100";
   t.add(std::move(made));
 }
 
@@ -289,20 +284,21 @@ void register_random(OpTable& t) {
   register_split_keys(t);
   register_fold_keys(t);
   register_key_words(t);
-  t.add(composite_row("split_key", "split_key(key, n: ints = 2)", "New keys from a key: an array of n.",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        Shape n = shape_of(ints_if(attrs, "n").value_or(Ints{2}), "split"), shape = b.type(in[0]).shape,
-                              full = shape;
-                        shape.push_back(runtime::numel(n));
-                        full.insert(full.end(), n.begin(), n.end());
-                        return {expand(b, b.call("split_keys", {in[0]}, {{"shape", shape}}), full)};
-                      },
-                      {{{of(DType::Key, {})}, {{"n", Ints{4}}}}, {{of(DType::Key, {})}, {}}}));
-  t.add(composite_row("fold_in", "fold_in(key, data)", "A new key from a key and a number.",
-                      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
-                        return {b.call("fold_keys", {in[0], ir::convert(b, in[1], DType::U32)})};
-                      },
-                      {{{of(DType::Key, {}), i32({}, 0, 100)}, {}}}));
+  t.add(composite_row(
+      "split_key", "split_key(key, n: ints = 2)", "New keys from a key: an array of n.",
+      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+        Shape n = shape_of(ints_if(attrs, "n").value_or(Ints{2}), "split"), shape = b.type(in[0]).shape, full = shape;
+        shape.push_back(runtime::numel(n));
+        full.insert(full.end(), n.begin(), n.end());
+        return {expand(b, b.call("split_keys", {in[0]}, {{"shape", shape}}), full)};
+      },
+      "key n=[4]; key"));
+  t.add(composite_row(
+      "fold_in", "fold_in(key, data)", "A new key from a key and a number.",
+      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+        return {b.call("fold_keys", {in[0], ir::convert(b, in[1], DType::U32)})};
+      },
+      "key i32[] 0..100"));
   t.add(composite_row(
       "bits", "bits(key, shape: ints = [], dtype: dtype = u32, out: spec? = none)", "Random bits: u8, u16, u32 or u64.",
       placed_last([](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
@@ -313,8 +309,7 @@ void register_random(OpTable& t) {
         full.insert(full.end(), shape.begin(), shape.end());
         return {b.call("random_bits", {in[0]}, with_out({{"shape", full}, {"whole", shape}, {"dtype", dtype}}, attrs))};
       }),
-      {{{of(DType::Key, {})}, {{"shape", Ints{4, 6}}}},
-       {{of(DType::Key, {})}, {{"dtype", DType::U8}, {"shape", Ints{4}}}}}));
+      "key shape=[4, 6]; key dtype=u8 shape=[4]"));
 }
 
 }  // namespace shard::stdlib

@@ -84,12 +84,14 @@ Vars product_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   return {expand(b, dx, b.type(n.out[0]).shape)};
 }
 
-std::vector<Sample> reduce_samples(DType dtype, double low, double high) {
-  return {{{of(dtype, {4, 6}, low, high)}, {{"axes", Ints{-1}}}},
-          {{of(dtype, {4, 6}, low, high)}, {{"axes", Ints{-2}}}},
-          {{of(dtype, {2, 4, 6}, low, high)}, {{"axes", Ints{-3, -1}}}},
-          {{of(dtype, {2, 4}, low, high)}, {{"axes", Ints{-2, -1}}}},
-          {{of(dtype, {4}, low, high)}, {{"axes", Ints{}}}}};
+ir::Samples reduce_samples(bool truth, double low) {
+  if (truth)
+    return "bool[4, 6] 0..2 axes=[-1]; bool[4, 6] 0..2 axes=[-2]; bool[2, 4, 6] 0..2 axes=[-3, -1]; "
+           "bool[2, 4] 0..2 axes=[-2, -1]; bool[4] 0..2 axes=[]";
+  return {
+      "[4, 6] axes=[-1]; [4, 6] axes=[-2]; [2, 4, 6] axes=[-3, -1]; [2, 4] axes=[-2, -1]; [4] axes=[]; "
+      "i32[4, 6] -4..5 axes=[-2]",
+      ir::Range{low, 2}};
 }
 
 OpDef reduce_row(std::string_view name, std::string_view signature, std::string_view doc, Reduce op, FactorReduce how,
@@ -99,9 +101,7 @@ OpDef reduce_row(std::string_view name, std::string_view signature, std::string_
   row.dtype.operands = Operands::AsIs;
   row.derivative = std::move(derivative);
   row.kernel = reduce_kernel(op);
-  row.samples =
-      truth ? reduce_samples(DType::Bool, 0, 2) : reduce_samples(DType::F32, op == Reduce::Prod ? 0.5 : -2, 2);
-  if (!truth) row.samples.push_back({{i32({4, 6})}, {{"axes", Ints{-2}}}});
+  row.samples = reduce_samples(truth, op == Reduce::Prod ? 0.5 : -2);
   row.internal = true;
   return row;
 }
@@ -150,9 +150,7 @@ OpDef arg_row(std::string_view name, std::string_view signature, std::string_vie
   row.partition = [largest](Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
     return arg_locally(b, c, in, largest);
   };
-  row.samples = {{{f32({4, 6})}, {{"axis", std::int64_t{-1}}}},
-                 {{f32({2, 4, 6})}, {{"axis", std::int64_t{-2}}}},
-                 {{i32({8, 4}, 0, 3)}, {{"axis", std::int64_t{-2}}}}};
+  row.samples = "[4, 6] axis=-1; [2, 4, 6] axis=-2; i32[8, 4] 0..3 axis=-2";
   row.internal = true;
   return row;
 }

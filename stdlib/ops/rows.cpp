@@ -288,10 +288,4 @@ std::optional<View> merged(const View& v, std::span<const int> groups) {
   return made;
 }
 
-// ---- samples
-
-SampleOperand f32(Shape shape, double low, double high) { return {DType::F32, std::move(shape), low, high}; }
-SampleOperand i32(Shape shape, double low, double high) { return {DType::I32, std::move(shape), low, high}; }
-SampleOperand of(DType dtype, Shape shape, double low, double high) { return {dtype, std::move(shape), low, high}; }
-
 }  // namespace shard::stdlib

@@ -28,8 +28,6 @@ using ir::OpDef;
 using ir::Operands;
 using ir::OpTable;
 using ir::Pairs;
-using ir::Sample;
-using ir::SampleOperand;
 using ir::Transposes;
 using ir::Type;
 using ir::Var;
@@ -143,10 +141,5 @@ void for_each_block(const Shape& shape, const std::vector<runtime::Strides>& str
     if (shape.empty()) return;
   }
 }
-
-// ---- samples
-SampleOperand f32(Shape shape, double low = -1, double high = 1);
-SampleOperand i32(Shape shape, double low = -4, double high = 5);
-SampleOperand of(DType dtype, Shape shape, double low = 0, double high = 4);
 
 }  // namespace shard::stdlib

@@ -284,60 +284,51 @@ Vars choice(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_sample(OpTable& t) {
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) -> OpDef& {
-    return t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), std::move(samples)));
+                 ir::Samples samples) -> OpDef& {
+    return t.add(composite_row(name, signature, doc, placed_last(std::move(compose)), samples));
   };
-  SampleOperand key = of(DType::Key, {});
-  Attrs shape{{"shape", Ints{4, 6}}};
   add("uniform",
       "uniform(key, shape: ints = [], minval: array? = none, maxval: array? = none, dtype: dtype? = none, out: spec? = "
       "none)",
       "Numbers equally likely everywhere in [minval, maxval), by default [0, 1).", uniform,
-      {{{key}, shape},
-       {{key, f32({}), f32({}, 2, 3)}, {{"shape", Ints{4}}, {"has_minval", true}, {"has_maxval", true}}},
-       {{key}, {{"shape", Ints{8}}, {"dtype", DType::BF16}}}})
+      "key shape=[4, 6]; key [] [] 2..3 shape=[4] has_minval=true has_maxval=true; "
+      "key shape=[8] dtype=bf16")
       .aliases = {{"rand", "random numbers are drawn with a key: `uniform(key(0), [3])`"}};
-  add("normal", "normal(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
+  add(
+      "normal", "normal(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
       "Numbers of the normal distribution of mean 0 and variance 1.",
       [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars {
         return {normal_of(b, in[0], asked(a, "normal"), float_type(a, "normal"), a)};
       },
-      {{{key}, shape}, {{key}, {}}})
+      "key shape=[4, 6]; key")
       .aliases = {{"randn", "random numbers are drawn with a key: `normal(key(0), [3])`"}};
   add("truncated_normal",
       "truncated_normal(key, lower, upper, shape: ints? = none, dtype: dtype? = none, out: spec? = none)",
-      "Numbers of the normal distribution between two bounds.", truncated_normal,
-      {{{key, f32({}, -2, -1), f32({}, 1, 2)}, shape}});
+      "Numbers of the normal distribution between two bounds.", truncated_normal, "key [] -2..-1 [] 1..2 shape=[4, 6]");
   add("bernoulli", "bernoulli(key, p: array? = none, shape: ints? = none, out: spec? = none)",
-      "true with probability p (0.5).", bernoulli,
-      {{{key, f32({}, 0, 1)}, {{"shape", Ints{4, 6}}, {"has_p", true}}}, {{key, f32({4}, 0, 1)}, {{"has_p", true}}}});
+      "true with probability p (0.5).", bernoulli, "key [] 0..1 shape=[4, 6] has_p=true; key [4] 0..1 has_p=true");
   add("randint", "randint(key, shape: ints, minval, maxval, dtype: dtype? = none, out: spec? = none)",
       "Integers equally likely from minval up to maxval, which is left out.", randint,
-      {{{key, i32({}, -5, 0), i32({}, 1, 9)}, shape}});
-  add("gumbel", "gumbel(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
+      "key i32[] -5..0 i32[] 1..9 shape=[4, 6]");
+  add(
+      "gumbel", "gumbel(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
       "Numbers of the Gumbel distribution.",
       [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars {
         return {gumbel_of(b, in[0], asked(a, "gumbel"), float_type(a, "gumbel"), a)};
       },
-      {{{key}, shape}});
+      "key shape=[4, 6]");
   add("categorical", "categorical(key, logits, axis: int = -1, shape: ints? = none, out: spec? = none)",
-      "Classes with probabilities softmax(logits) along an axis.", categorical,
-      {{{key, f32({4, 6})}, {}}, {{key, f32({6})}, {{"shape", Ints{8}}}}});
+      "Classes with probabilities softmax(logits) along an axis.", categorical, "key [4, 6]; key [6] shape=[8]");
   add("permutation", "permutation(key, x, axis: int = 0, independent: bool = false, out: spec? = none)",
       "The rows of x (of another axis too) in random order; independent: each line in its own.",
       laid_out_last(permutation),
-      {{{key, f32({8, 2})}, {}},
-       {{key, i32({8})}, {}},
-       {{key, f32({2, 8})}, {{"axis", std::int64_t{1}}}},
-       {{key, f32({4, 2, 6})}, {{"axis", std::int64_t{1}}}},
-       {{key, f32({2, 8})}, {{"axis", std::int64_t{1}}, {"independent", true}}}});
+      "key [8, 2]; key i32[8]; key [2, 8] axis=1; key [4, 2, 6] axis=1; "
+      "key [2, 8] axis=1 independent=true");
   add("choice",
       "choice(key, a, shape: ints = [], replace: bool = true, p: array? = none, axis: int = 0, out: spec? = none)",
       "Rows of a (of another axis too) chosen at random.", laid_out_last(choice),
-      {{{key, f32({8})}, {{"shape", Ints{4}}}},
-       {{key, i32({8, 2})}, {{"shape", Ints{2, 2}}, {"replace", false}}},
-       {{key, f32({8}), f32({8}, 0, 1)}, {{"shape", Ints{4}}, {"has_p", true}}},
-       {{key, f32({2, 8})}, {{"shape", Ints{3}}, {"axis", std::int64_t{1}}}}});
+      "key [8] shape=[4]; key i32[8, 2] shape=[2, 2] replace=false; "
+      "key [8] [8] 0..1 shape=[4] has_p=true; key [2, 8] shape=[3] axis=1");
 }
 
 }  // namespace shard::stdlib

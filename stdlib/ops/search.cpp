@@ -46,9 +46,7 @@ void register_lines(OpTable& t) {
   };
   row.flops = 10;
   row.internal = true;
-  row.samples = {{{f32({8}), f32({4, 6})}, {}},
-                 {{f32({2, 8}), f32({2, 4})}, {{"behind", true}}},
-                 {{i32({8}, 0, 4), i32({}, 0, 4)}, {}}};
+  row.samples = "[8] [4, 6]; [2, 8] [2, 4] behind=true; i32[8] 0..4 i32[] 0..4";
   t.add(std::move(row));
 }
 
@@ -163,22 +161,22 @@ void register_search(OpTable& t) {
   register_lines(t);
   t.add(composite_row("searchsorted", "searchsorted(a, v, side: str = \"left\")",
                       "Where v would be put into a sorted vector to keep its order.", searchsorted,
-                      {{{f32({8}), f32({4, 6})}, {}}, {{f32({8}), f32({4})}, {{"side", std::string("right")}}}}));
+                      "[8] [4, 6]; [8] [4] side='right'"));
   t.add(composite_row(
       "interp",
       "interp(x, xp, fp, left: array? = none, right: array? = none, period: array? = none, extrapolate: bool = false)",
       "The broken line through the points (xp, fp), read at x; beyond its ends the value there, or `left` and `right`.",
       interp,
-      {{{f32({4, 6}), f32({2}, -0.5, 0.5), f32({2})}, {{"extrapolate", true}}},
-       {{f32({4}, 0, 3), f32({1}, 1, 2), f32({1}), f32({}), f32({})}, {{"has_left", true}, {"has_right", true}}}}));
+      "[4, 6] [2] -0.5..0.5 [2] extrapolate=true; "
+      "[4] 0..3 [1] 1..2 [1] [] [] has_left=true has_right=true"));
   OpDef distinct = composite_row(
       "unique_values",
       "unique_values(x, size: int, fill_value: array? = none, return_index: bool = false, return_inverse: bool = "
       "false, return_counts: bool = false)",
       "The distinct elements in order, `size` of them; where there are fewer, the smallest again or `fill_value`.",
       unique,
-      {{{i32({4, 2}, 0, 4)}, {{"size", std::int64_t{4}}, {"return_counts", true}, {"return_inverse", true}}},
-       {{f32({6}), f32({})}, {{"size", std::int64_t{8}}, {"has_fill_value", true}, {"return_index", true}}}});
+      "i32[4, 2] 0..4 size=4 return_counts=true return_inverse=true; "
+      "[6] [] size=8 has_fill_value=true return_index=true");
   distinct.internal = true;  // `unique` finds the size where it can (host/values/counting.cpp)
   t.add(std::move(distinct));
 }

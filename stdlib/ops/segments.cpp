@@ -125,9 +125,7 @@ Vars histogram(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_segments(OpTable& t) {
-  std::vector<Sample> samples = {{{f32({8}), i32({8}, 0, 4)}, {{"n", std::int64_t{4}}}},
-                                 {{f32({6, 4}), i32({6}, -1, 2)}, {{"n", std::int64_t{2}}}},
-                                 {{i32({8}), i32({8}, 0, 4)}, {{"n", std::int64_t{6}}}}};
+  constexpr const char* samples = "[8] i32[8] 0..4 n=4; [6, 4] i32[6] -1..2 n=2; i32[8] i32[8] 0..4 n=6";
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, std::string op) {
     t.add(composite_row(name, signature, doc, segments(name, std::move(op)), samples));
   };
@@ -137,14 +135,11 @@ void register_segments(OpTable& t) {
       "The smallest of the rows of x that belong to each of n segments; inf where there are none.", "min");
   add("segment_prod", "segment_prod(x, segments, n: int, out: spec? = none)",
       "The products of the rows of x that belong to each of n segments; 1 where there are none.", "mul");
-  OpDef bins =
-      composite_row("count_bins", "count_bins(x, length: int, weights: array? = none)",
-                    "How often each number from 0 up to `length` occurs; with weights, what they add up to.", bincount,
-                    {{{i32({8}, 0, 6)}, {{"length", std::int64_t{6}}}},
-                     {{i32({8}, -1, 8), f32({8})}, {{"length", std::int64_t{4}}, {"has_weights", true}}}});
+  OpDef bins = composite_row("count_bins", "count_bins(x, length: int, weights: array? = none)",
+                             "How often each number from 0 up to `length` occurs; with weights, what they add up to.",
+                             bincount, "i32[8] 0..6 length=6; i32[8] -1..8 [8] length=4 has_weights=true");
   bins.internal = true;  // `bincount` finds the length where it can (host/values/counting.cpp)
   t.add(std::move(bins));
-  constexpr std::int64_t four = 4;
   t.add(composite_row(
       "histogram",
       "histogram(x, bins: int = 10, edges: array? = none, weights: array? = none, low: array? = none, high: array? = "
@@ -152,9 +147,8 @@ void register_segments(OpTable& t) {
       "How many elements lie in each bin, and the edges of the bins: `bins` equal ones from the smallest to the "
       "largest element (low to high), or those that are given.",
       histogram,
-      {{{f32({4, 6})}, {{"bins", four}, {"has_low", false}}},
-       {{f32({8}), f32({8}), f32({}, -1, -0.5), f32({}, 0.5, 1)},
-        {{"bins", four}, {"has_weights", true}, {"has_low", true}, {"has_high", true}, {"has_edges", false}}}}));
+      "[4, 6] bins=4 has_low=false; "
+      "[8] [8] [] -1..-0.5 [] 0.5..1 bins=4 has_weights=true has_low=true has_high=true has_edges=false"));
 }
 
 }  // namespace shard::stdlib

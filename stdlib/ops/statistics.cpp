@@ -165,21 +165,17 @@ Vars arg_extreme(Builder& b, std::span<const Var> in, const Attrs& attrs, std::s
   return {keep ? expand(b, y, all ? Shape(full.size(), 1) : ones_at(full, {axis})) : y};
 }
 
-std::vector<Sample> axis_samples(double low, double high, bool one_axis = false) {
-  std::vector<Sample> made = {{{f32({4, 6}, low, high)}, {}},
-                              {{f32({4, 6}, low, high)}, {{"axis", Ints{0}}}},
-                              {{f32({2, 4, 6}, low, high)}, {{"axis", Ints{-2}}, {"keepdims", true}}}};
-  if (!one_axis) made.push_back({{f32({2, 4, 6}, low, high)}, {{"axis", Ints{0, 2}}}});
-  made.push_back({{i32({4, 2}, 1, 5)}, {}});
-  return made;
+ir::Samples axis_samples(double low, double high, bool one_axis = false) {
+  return {"[4, 6]; [4, 6] axis=[0]; [2, 4, 6] axis=[-2] keepdims=true; i32[4, 2] 1..5", ir::Range{low, high},
+          one_axis ? "" : "[2, 4, 6] axis=[0, 2]"};
 }
 
 }  // namespace
 
 void register_statistics(OpTable& t) {
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) -> OpDef& {
-    return t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+                 ir::Samples samples) -> OpDef& {
+    return t.add(composite_row(name, signature, doc, std::move(compose), samples));
   };
   add("sum", "sum(x, axis: ints? = none, keepdims: bool = false, out: spec? = none)",
       "The sum of all elements, or along axes.", plain("sum", "reduce_sum", true, false), axis_samples(-2, 2));

@@ -3,6 +3,7 @@
 // executor; they have the same rule as those that are here. All layouts of each operand while the others are whole or
 // laid out alike, and pairs drawn without a pattern.
 #include "grammar/diagnostic.h"
+#include "interpreter/ir/samples.h"
 #include "tests/interpreter/lockstep.h"
 #include "tests/share.h"
 
@@ -138,7 +139,7 @@ std::vector<Use> uses() {
   std::vector<Use> out;
   for (const ir::OpDef& op : rows().rows()) {
     int which = 0;
-    for (const ir::Sample& sample : op.samples) {
+    for (const ir::Sample& sample : ir::samples_of(op)) {
       ++which;
       if (!plain(sample)) continue;
       Use u{std::string(op.name) + ", sample " + std::to_string(which), {}, {}, &op, &sample.attrs};

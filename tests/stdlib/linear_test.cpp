@@ -7,6 +7,7 @@
 #include <set>
 
 #include "interpreter/ir/linear.h"
+#include "interpreter/ir/samples.h"
 #include "stdlib/ops/ops.h"
 #include "tests/runtime/arrays.h"
 #include "tests/share.h"
@@ -184,7 +185,7 @@ TEST_CASE("rows of pending sums: explicit, automatic and one device agree") {
   Count count;
   int which = 0;
   for (const ir::OpDef& op : rows().rows())
-    for (const ir::Sample& sample : op.samples) {
+    for (const ir::Sample& sample : ir::samples_of(op)) {
       if (++which % kShare || sample.operands.empty()) continue;
       INFO(op.name);
       try {
@@ -209,7 +210,7 @@ TEST_CASE("rows that claim to be linear are caught") {
     table.freeze();
     Count count;
     const ir::OpDef& op = table.at("planted");
-    for (const ir::Sample& sample : op.samples)
+    for (const ir::Sample& sample : ir::samples_of(op))
       if (!wrong(table, op, sample, count).empty()) return true;
     return false;
   };

@@ -3,6 +3,7 @@
 // a wrong row is caught.
 #pragma once
 #include "grammar/diagnostic.h"
+#include "interpreter/ir/samples.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"
 #include "tests/interpreter/execute.h"

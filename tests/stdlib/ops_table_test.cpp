@@ -4,6 +4,7 @@
 // values are right is ops_values_test.cpp's.
 #include <catch2/catch.hpp>
 
+#include "interpreter/ir/samples.h"
 #include "stdlib/ops/elementwise.h"
 #include "tests/share.h"
 #include "tests/stdlib/op_modes.h"
@@ -17,7 +18,7 @@ template <class Check>
 void for_samples(Check check) {
   for (const ir::OpDef& op : rows().rows()) {
     int which = 0;
-    for (const ir::Sample& sample : op.samples) {
+    for (const ir::Sample& sample : ir::samples_of(op)) {
       INFO(op.name << ", sample " << ++which);
       try {
         std::string why = check(op, sample);
@@ -104,9 +105,10 @@ TEST_CASE("rows: the report of samples") {
     core += !ir::is_composite(op);
     zero += std::holds_alternative<ir::Zero>(op.derivative);
     refused += std::holds_alternative<ir::NotDifferentiable>(op.derivative);
-    samples += static_cast<int>(op.samples.size());
-    with_samples += !op.samples.empty();
-    if (!op.samples.empty()) continue;
+    const std::size_t count = ir::samples_of(op).size();
+    samples += static_cast<int>(count);
+    with_samples += count > 0;
+    if (count > 0) continue;
     CHECK(ir::structure_of(op));  // loops, branches, collectives: tests of their own
     none += " " + std::string(op.name);
   }
@@ -133,7 +135,7 @@ std::string caught(std::string_view name, const std::function<void(ir::OpDef&)>&
   table.freeze();
   const ir::OpDef& op = table.at("planted");
   int tried = 0;
-  for (const ir::Sample& sample : op.samples) {
+  for (const ir::Sample& sample : ir::samples_of(op)) {
     if (auto why = wrong_derivative(use_of(table, op, sample, true)); !why.empty()) return why;
     if (auto why = wrong_forward(use_of(table, op, sample), 60, tried); !why.empty()) return why;
     if (auto why = wrong_backward(use_of(table, op, sample, true), 24, tried); !why.empty()) return why;
@@ -175,7 +177,7 @@ TEST_CASE("planted mistakes in rules are caught") {
 #ifndef __SANITIZE_ADDRESS__  // the kernel believes the row, and reads beyond its blocks
   // A square transpose that says its dimensions stay where they are: the shapes alone would not betray it.
   CHECK(caught("permute", [](ir::OpDef& row) {
-          row.samples = {row.samples.back()};
+          row.samples = "i32[4, 4] perm=[-1, -2]";
           row.factors = stdlib::broadcast_factors;
         }) != "");
 #endif
@@ -200,7 +202,7 @@ TEST_CASE("planted mistakes in derivatives are caught") {
               }};
         }) != "");
   CHECK(caught("contract", [](ir::OpDef& row) {
-          row.samples = {row.samples[0]};
+          row.samples = "[4, 6] [6, 8] spec='mk,kn->mn'";
           auto right = std::get<ir::Transposes>(row.derivative);
           row.derivative =
               ir::Transposes{{},

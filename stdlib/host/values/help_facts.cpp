@@ -4,6 +4,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/ir/builder.h"
+#include "interpreter/ir/samples.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/host/values/help_facts.h"
 
@@ -54,7 +55,7 @@ std::string written(const Sample& s) {
 
 std::vector<std::string> shapes(const ir::OpTable& table, const OpDef& op) {
   std::vector<std::string> out;
-  for (const Sample& s : op.samples) {
+  for (const Sample& s : samples_of(op)) {
     const auto types = types_of(s);
     const std::string line =
         "(" + text_of(types) + written(s) + ") -> " + text_of(results_of(use(table, op, s, types)));
@@ -65,7 +66,7 @@ std::vector<std::string> shapes(const ir::OpTable& table, const OpDef& op) {
 }
 
 std::string gradient(const ir::OpTable& table, const OpDef& op) {
-  for (const Sample& s : op.samples) {
+  for (const Sample& s : samples_of(op)) {
     const Graph g = use(table, op, s, types_of(s));
     std::vector<int> wrt;
     std::vector<bool> with_ct;
@@ -88,7 +89,7 @@ std::string gradient(const ir::OpTable& table, const OpDef& op) {
 std::vector<std::string> layouts(const ir::OpTable& table, const OpDef& op) {
   auto mesh = std::make_shared<const runtime::Mesh>(runtime::Mesh{{{"X", 2, runtime::AxisKind::Explicit}}, {0, 1}});
   std::vector<std::string> out;
-  for (const Sample& s : op.samples) {
+  for (const Sample& s : samples_of(op)) {
     const auto whole = types_of(s);
     for (std::size_t i = 0; i < whole.size(); ++i)
       for (std::size_t d = 0; d < whole[i].shape.size(); ++d) {

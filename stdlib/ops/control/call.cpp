@@ -139,7 +139,7 @@ OpDef named_value_row() {
                               [](Builder&, const ir::NodeView&, std::span<const Var> ct) -> Vars { return {ct[0]}; }};
   row.kernel = runtime::Code::Identity;
   row.internal = true;
-  row.samples = {{{f32({4, 6})}, {{"name", std::string("a")}}}, {{i32({4})}, {{"name", std::string("b")}}}};
+  row.samples = "[4, 6] name='a'; i32[4] name='b'";
   return row;
 }
 

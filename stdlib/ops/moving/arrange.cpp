@@ -163,41 +163,32 @@ Vars tile(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_arrange(OpTable& t) {
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) -> OpDef& {
-    return t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
+                 ir::Samples samples) -> OpDef& {
+    return t.add(composite_row(name, signature, doc, std::move(compose), samples));
   };
-  constexpr std::int64_t zero = 0, one = 1, two = 2, end = -1;
   add("concat", "concat(xs: arrays, axis: int = 0)", "Arrays one after the other along an axis.", concat,
-      {{{f32({4, 6}), f32({2, 6})}, {}}, {{f32({4, 2}), f32({4, 4}), i32({4, 2})}, {{"axis", one}}}})
+      "[4, 6] [2, 6]; [4, 2] [4, 4] i32[4, 2] axis=1")
       .aliases = {"cat",
                   "concatenate",
                   {"vstack", "rows are joined by `concat(xs, axis: 0)`; `stack(xs)` makes a new dimension"},
                   {"hstack", "columns are joined by `concat(xs, axis: 1)`"}};
   add("stack", "stack(xs: arrays, axis: int = 0)", "Arrays side by side along a new axis.", stack,
-      {{{f32({4, 6}), f32({4, 6})}, {}}, {{f32({4}), f32({4})}, {{"axis", end}}}});
+      "[4, 6] [4, 6]; [4] [4] axis=-1");
   OpDef parts = composite_row("split_parts", "split_parts(x, n: ints, axis: int = 0)",
                               "Equal parts along an axis, or parts cut at the positions of a list.", split_parts,
-                              {{{f32({8, 4})}, {{"n", Ints{2}}}},
-                               {{f32({4, 6})}, {{"n", Ints{3}}, {"axis", one}}},
-                               {{f32({6})}, {{"n", Ints{1, 4}}}}});
+                              "[8, 4] n=[2]; [4, 6] n=[3] axis=1; [6] n=[1, 4]");
   parts.internal = true;
   t.add(std::move(parts));
   add("flip", "flip(x, axis: ints? = none)", "The elements from last to first, along axes or all.", flip,
-      {{{f32({4, 6})}, {}}, {{f32({4, 6})}, {{"axis", Ints{0}}}}})
+      "[4, 6]; [4, 6] axis=[0]")
       .aliases = {{"reversed", "the reverse of a list is `xs[::-1]`, of an array `flip(x)`"}};
   add("roll", "roll(x, shift: ints, axis: ints? = none)",
       "The elements moved on along an axis; what falls off comes in at the front.", roll,
-      {{{f32({4, 6})}, {{"shift", Ints{2}}, {"axis", Ints{1}}}},
-       {{f32({4, 2})}, {{"shift", Ints{-1}}}},
-       {{f32({4, 6})}, {{"shift", Ints{1, 2}}, {"axis", Ints{0, 1}}}}});
+      "[4, 6] shift=[2] axis=[1]; [4, 2] shift=[-1]; [4, 6] shift=[1, 2] axis=[0, 1]");
   add("repeat", "repeat(x, n: int, axis: int? = none, out: spec? = none)", "Each element n times in a row.", repeat,
-      {{{f32({4, 6})}, {{"n", two}, {"axis", one}}},
-       {{f32({2, 4})}, {{"n", two}, {"axis", zero}}},
-       {{f32({4})}, {{"n", two}}}});
+      "[4, 6] n=2 axis=1; [2, 4] n=2 axis=0; [4] n=2");
   add("tile", "tile(x, reps: ints)", "The whole array several times along each dimension.", tile,
-      {{{f32({4, 6})}, {{"reps", Ints{1, 2}}}},
-       {{f32({4})}, {{"reps", Ints{2, 2}}}},
-       {{f32({2, 4})}, {{"reps", Ints{3}}}}});
+      "[4, 6] reps=[1, 2]; [4] reps=[2, 2]; [2, 4] reps=[3]");
 }
 
 }  // namespace shard::stdlib

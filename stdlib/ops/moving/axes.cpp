@@ -101,27 +101,19 @@ Vars trace(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_axes(OpTable& t) {
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
-  };
-  constexpr std::int64_t zero = 0, one = 1, two = 2, end = -1;
+                 ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
   add("swapaxes", "swapaxes(x, axis1: int, axis2: int)", "Two dimensions in each other's place.", swapaxes,
-      {{{f32({4, 6})}, {{"axis1", zero}, {"axis2", end}}}, {{f32({2, 4, 6})}, {{"axis1", two}, {"axis2", zero}}}});
+      "[4, 6] axis1=0 axis2=-1; [2, 4, 6] axis1=2 axis2=0");
   add("moveaxis", "moveaxis(x, source: ints, destination: ints)",
       "Dimensions moved to other places, the others in their order.", moveaxis,
-      {{{f32({2, 4, 6})}, {{"source", Ints{0}}, {"destination", Ints{-1}}}},
-       {{f32({2, 4, 6})}, {{"source", Ints{2, 0}}, {"destination", Ints{0, 1}}}}});
+      "[2, 4, 6] source=[0] destination=[-1]; [2, 4, 6] source=[2, 0] destination=[0, 1]");
   add("diag", "diag(x, k: int = 0)", "The k-th diagonal of a matrix, or the matrix with a vector on it.", diag,
-      {{{f32({4, 4})}, {}},
-       {{f32({4, 6})}, {{"k", one}}},
-       {{f32({4})}, {}},
-       {{f32({4})}, {{"k", -two}}},
-       {{of(DType::Bool, {4, 4}, 0, 2)}, {}}});
+      "[4, 4]; [4, 6] k=1; [4]; [4] k=-2; bool[4, 4] 0..2");
   add("diagonal", "diagonal(x, offset: int = 0, axis1: int = 0, axis2: int = 1)",
       "A diagonal of two dimensions, which becomes the last one.", diagonal,
-      {{{f32({4, 6})}, {{"offset", -one}}}, {{f32({4, 2, 6})}, {{"axis1", end}, {"axis2", zero}}}});
+      "[4, 6] offset=-1; [4, 2, 6] axis1=-1 axis2=0");
   add("trace", "trace(x, offset: int = 0, axis1: int = 0, axis2: int = 1)", "The sum of a diagonal of two dimensions.",
-      trace, {{{f32({4, 4})}, {}}, {{f32({4, 2, 6})}, {{"offset", one}, {"axis2", two}}}, {{i32({4, 4})}, {}}});
+      trace, "[4, 4]; [4, 2, 6] offset=1 axis2=2; i32[4, 4]");
 }
 
 }  // namespace shard::stdlib

@@ -314,8 +314,9 @@ void register_window_at(OpTable& t) {
   cut.batch = slice_batch;
   cut.flops = 0;
   cut.internal = true;
-  cut.samples = {{{f32({8, 4}), i32({}, 0, 9)}, {{"axes", Ints{-2}}, {"sizes", Ints{4}}}},
-                 {{f32({2, 8, 4}), i32({}, 0, 9), i32({}, -2, 3)}, {{"axes", Ints{-2, -1}}, {"sizes", Ints{2, 2}}}}};
+  cut.samples =
+      "[8, 4] i32[] 0..9 axes=[-2] sizes=[4]; "
+      "[2, 8, 4] i32[] 0..9 i32[] -2..3 axes=[-2, -1] sizes=[2, 2]";
   t.add(std::move(cut));
 }
 
@@ -381,8 +382,7 @@ void register_window_update(OpTable& t) {
   update.batch = update_batch;
   update.flops = 0;
   update.internal = true;
-  update.samples = {{{f32({8, 4}), f32({2, 4}), i32({}, 0, 9)}, {{"axes", Ints{-2}}}},
-                    {{f32({4, 8}), f32({2, 2}), i32({}, 0, 3), i32({}, 0, 9)}, {{"axes", Ints{-2, -1}}}}};
+  update.samples = "[8, 4] [2, 4] i32[] 0..9 axes=[-2]; [4, 8] [2, 2] i32[] 0..3 i32[] 0..9 axes=[-2, -1]";
   t.add(std::move(update));
 }
 
@@ -407,27 +407,26 @@ Vars start_scalars(Builder& b, std::span<const Var> given, std::int64_t rank) {
 void register_window(OpTable& t) {
   register_window_at(t);
   register_window_update(t);
-  t.add(composite_row("dynamic_slice", "dynamic_slice(x, start: arrays, sizes: ints)",
-                      "A window of these sizes that begins at `start`, moved inside where it would stand out.",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        const Shape shape = b.type(in[0]).shape;
-                        Ints sizes = attrs.ints("sizes"), axes, wanted;
-                        if (sizes.size() != shape.size())
-                          fail("shape", "dynamic_slice: " + std::to_string(sizes.size()) + " sizes for " +
-                                            runtime::to_string(b.type(in[0])));
-                        Vars starts = start_scalars(b, in.subspan(1), static_cast<std::int64_t>(shape.size())),
-                             operands = {in[0]};
-                        for (std::size_t d = 0; d < shape.size(); ++d) {
-                          if (sizes[d] == shape[d]) continue;  // a whole dimension begins at 0, whatever was said
-                          axes.push_back(static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size()));
-                          wanted.push_back(sizes[d]);
-                          operands.push_back(wrap_negative(b, starts[d], shape[d]));
-                        }
-                        if (axes.empty()) return {in[0]};
-                        return b.emit(*b.core().dynamic_slice, operands, {{"axes", axes}, {"sizes", wanted}});
-                      },
-                      {{{f32({8, 4}), i32({}, 0, 9), i32({}, 0, 2)}, {{"sizes", Ints{4, 4}}}},
-                       {{f32({8}), i32({}, 0, 9)}, {{"sizes", Ints{2}}}}}));
+  t.add(composite_row(
+      "dynamic_slice", "dynamic_slice(x, start: arrays, sizes: ints)",
+      "A window of these sizes that begins at `start`, moved inside where it would stand out.",
+      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+        const Shape shape = b.type(in[0]).shape;
+        Ints sizes = attrs.ints("sizes"), axes, wanted;
+        if (sizes.size() != shape.size())
+          fail("shape",
+               "dynamic_slice: " + std::to_string(sizes.size()) + " sizes for " + runtime::to_string(b.type(in[0])));
+        Vars starts = start_scalars(b, in.subspan(1), static_cast<std::int64_t>(shape.size())), operands = {in[0]};
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+          if (sizes[d] == shape[d]) continue;  // a whole dimension begins at 0, whatever was said
+          axes.push_back(static_cast<std::int64_t>(d) - static_cast<std::int64_t>(shape.size()));
+          wanted.push_back(sizes[d]);
+          operands.push_back(wrap_negative(b, starts[d], shape[d]));
+        }
+        if (axes.empty()) return {in[0]};
+        return b.emit(*b.core().dynamic_slice, operands, {{"axes", axes}, {"sizes", wanted}});
+      },
+      "[8, 4] i32[] 0..9 i32[] 0..2 sizes=[4, 4]; [8] i32[] 0..9 sizes=[2]"));
   t.add(composite_row(
       "dynamic_update_slice", "dynamic_update_slice(x, v, start: arrays)",
       "x with v written at `start`, moved inside where it would stand out.",
@@ -452,7 +451,7 @@ void register_window(OpTable& t) {
         if (axes.empty() && !laid_out(x) && !laid_out(b.type(in[1]))) return {operands[1]};
         return b.emit(*b.core().dynamic_update, operands, {{"axes", axes}});
       },
-      {{{f32({8, 4}), f32({2, 4}), i32({}, 0, 9), i32({}, 0, 2)}, {}}, {{f32({8}), f32({3}), i32({}, 0, 9)}, {}}}));
+      "[8, 4] [2, 4] i32[] 0..9 i32[] 0..2; [8] [3] i32[] 0..9"));
 }
 
 }  // namespace shard::stdlib

@@ -405,12 +405,6 @@ OpDef scatter_row(std::string_view name, std::string_view signature, std::string
 }  // namespace
 
 void register_index(OpTable& t) {
-  constexpr std::int64_t none = 0, one = 1;  // batches
-  auto places = [](std::int64_t axis, std::int64_t batch, std::string_view name, std::string value) {
-    Attrs attrs{{"axis", axis}, {"batch", batch}};
-    attrs.set(name, std::move(value));
-    return attrs;
-  };
   OpDef take_row{
       .name = "take_rows",
       .signature = "take_rows(x, index, axis: int, batch: int = 0, bounds: str = \"clamp\", out: spec? = none)",
@@ -432,33 +426,36 @@ void register_index(OpTable& t) {
   take_row.partition = take_locally;
   take_row.batch = take_batch;
   take_row.internal = true;
-  take_row.samples = {{{f32({8, 4}), i32({6}, 0, 8)}, places(-2, none, "bounds", "clamp")},
-                      {{f32({2, 8, 4}), i32({2, 2}, 0, 10)}, places(-2, none, "bounds", "clamp")},
-                      {{f32({8}), i32({}, 0, 8)}, places(-1, none, "bounds", "clamp")},
-                      {{f32({4, 8}), i32({4, 2}, 0, 8)}, places(-1, one, "bounds", "drop")},
-                      {{f32({8, 2}), i32({4}, 0, 8)}, places(-2, none, "bounds", "edge")},
-                      {{f32({8, 2}), i32({4}, 0, 8)}, places(-2, none, "bounds", "folded")},
-                      {{i32({8, 2}), i32({4}, 0, 8)}, places(-2, none, "bounds", "nan")}};
+  take_row.samples =
+      "[8, 4] i32[6] 0..8 axis=-2 batch=0 bounds='clamp'; "
+      "[2, 8, 4] i32[2, 2] 0..10 axis=-2 batch=0 bounds='clamp'; "
+      "[8] i32[] 0..8 axis=-1 batch=0 bounds='clamp'; "
+      "[4, 8] i32[4, 2] 0..8 axis=-1 batch=1 bounds='drop'; "
+      "[8, 2] i32[4] 0..8 axis=-2 batch=0 bounds='edge'; "
+      "[8, 2] i32[4] 0..8 axis=-2 batch=0 bounds='folded'; "
+      "i32[8, 2] i32[4] 0..8 axis=-2 batch=0 bounds='nan'";
   t.add(std::move(take_row));
 
   OpDef write =
       scatter_row("scatter_rows", "scatter_rows(x, index, v, axis: int, batch: int = 0, op: str, out: spec? = none)",
                   "x with rows v added or set at the positions of an index; positions out of range are left out.");
   write.derivative = Transposes{{0, 2}, true, scatter_transpose};
-  write.samples = {{{f32({8, 4}), i32({6}, 0, 8), f32({6, 4})}, places(-2, none, "op", "add")},
-                   {{f32({2, 8}), i32({4}, 0, 10), f32({2, 4})}, places(-1, none, "op", "add")},
-                   {{f32({8, 2}), i32({2, 2}, 0, 8), f32({2, 2, 2})}, places(-2, none, "op", "add")},
-                   {{f32({8, 4}), i32({4}, 0, 8), f32({4, 4})}, places(-2, none, "op", "set")},
-                   {{f32({4, 8}), i32({4, 2}, 0, 8), f32({4, 2})}, places(-1, one, "op", "add")},
-                   {{i32({8}), i32({}, 0, 8), i32({})}, places(-1, none, "op", "add")}};
+  write.samples =
+      "[8, 4] i32[6] 0..8 [6, 4] axis=-2 batch=0 op='add'; "
+      "[2, 8] i32[4] 0..10 [2, 4] axis=-1 batch=0 op='add'; "
+      "[8, 2] i32[2, 2] 0..8 [2, 2, 2] axis=-2 batch=0 op='add'; "
+      "[8, 4] i32[4] 0..8 [4, 4] axis=-2 batch=0 op='set'; "
+      "[4, 8] i32[4, 2] 0..8 [4, 2] axis=-1 batch=1 op='add'; "
+      "i32[8] i32[] 0..8 i32[] axis=-1 batch=0 op='add'";
   t.add(std::move(write));
   OpDef merge = scatter_row(
       "scatter_reduce", "scatter_reduce(x, index, v, axis: int, batch: int = 0, op: str, out: spec? = none)",
       "x with rows v multiplied into, or the smaller or larger kept, at the positions of an index.");
   merge.derivative = ir::Custom{reduce_jvp, {}};
-  merge.samples = {{{f32({8, 4}), i32({6}, 0, 8), f32({6, 4})}, places(-2, none, "op", "mul")},
-                   {{f32({8}), i32({4}, 0, 8), f32({4})}, places(-1, none, "op", "max")},
-                   {{i32({8}), i32({4}, 0, 8), i32({4})}, places(-1, none, "op", "min")}};
+  merge.samples =
+      "[8, 4] i32[6] 0..8 [6, 4] axis=-2 batch=0 op='mul'; "
+      "[8] i32[4] 0..8 [4] axis=-1 batch=0 op='max'; "
+      "i32[8] i32[4] 0..8 i32[4] axis=-1 batch=0 op='min'";
   t.add(std::move(merge));
 }
 

@@ -53,9 +53,7 @@ void register_reverse(OpTable& t) {
     return {local.empty() ? x : b.emit1(c.call.op, {x}, {{"axes", local}})};
   };
   row.internal = true;
-  row.samples = {{{f32({4, 6})}, {{"axes", Ints{-1}}}},
-                 {{f32({2, 4, 6})}, {{"axes", Ints{-3, -2}}}},
-                 {{i32({4})}, {{"axes", Ints{-1}}}}};
+  row.samples = "[4, 6] axes=[-1]; [2, 4, 6] axes=[-3, -2]; i32[4] axes=[-1]";
   t.add(std::move(row));
 }
 
@@ -107,10 +105,7 @@ void register_turn(OpTable& t) {
     return b.emit(c.call.op, in, c.attrs);
   };
   row.internal = true;
-  auto turn = [](SampleOperand x, std::int64_t axis, std::int64_t shift) {
-    return Sample{{std::move(x)}, {{"axis", axis}, {"shift", shift}}};
-  };
-  row.samples = {turn(f32({8, 4}), -2, 3), turn(f32({4, 6}), -1, 2), turn(f32({8}), -1, 5), turn(i32({4, 2}), -2, 1)};
+  row.samples = "[8, 4] axis=-2 shift=3; [4, 6] axis=-1 shift=2; [8] axis=-1 shift=5; i32[4, 2] axis=-2 shift=1";
   t.add(std::move(row));
 }
 
@@ -207,9 +202,7 @@ void register_concatenate(OpTable& t) {
   };
   row.partition = join_locally;
   row.internal = true;
-  auto join = [](std::vector<SampleOperand> xs, std::int64_t axis) { return Sample{std::move(xs), {{"axis", axis}}}; };
-  row.samples = {join({f32({4, 6}), f32({2, 6})}, -2), join({f32({4, 2}), f32({4, 2}), f32({4, 4})}, -1),
-                 join({f32({4})}, -1), join({i32({2, 2}), i32({2, 2})}, -1)};
+  row.samples = "[4, 6] [2, 6] axis=-2; [4, 2] [4, 2] [4, 4] axis=-1; [4] axis=-1; i32[2, 2] i32[2, 2] axis=-1";
   t.add(std::move(row));
 }
 }  // namespace

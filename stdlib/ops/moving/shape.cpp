@@ -89,38 +89,37 @@ void register_reshape(OpTable& t) {
   row.explicit_refuses = reshape_refuses;
   row.internal = true;
   row.flops = 0;
-  auto to = [](SampleOperand x, Ints shape) { return Sample{{std::move(x)}, {{"shape", std::move(shape)}}}; };
-  row.samples = {
-      to(f32({4, 6}), {24}),      to(f32({24}), {4, 6}),   to(f32({4, 6}), {8, 3}), to(f32({2, 4, 6}), {2, 24}),
-      to(f32({4, 6}), {4, 1, 6}), to(f32({1, 4, 1}), {4}), to(f32({8}), {2, 2, 2}), to(i32({4, 6}), {6, 4}),
-      to(f32({}), {1, 1}),        to(f32({1}), {})};
+  row.samples =
+      "[4, 6] shape=[24]; [24] shape=[4, 6]; [4, 6] shape=[8, 3]; [2, 4, 6] shape=[2, 24]; "
+      "[4, 6] shape=[4, 1, 6]; [1, 4, 1] shape=[4]; [8] shape=[2, 2, 2]; i32[4, 6] shape=[6, 4]; "
+      "[] shape=[1, 1]; [1] shape=[]";
   t.add(std::move(row));
-  t.add(composite_row("reshape", "reshape(x, shape: ints, out: spec? = none)",
-                      "The same elements in another shape; one size may be -1.",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        Shape shape = attrs.ints("shape"), from = b.type(in[0]).shape;
-                        std::int64_t known = 1, total = runtime::numel(from);
-                        auto open = shape.end();
-                        for (auto it = shape.begin(); it != shape.end(); ++it) {
-                          if (*it == -1 && open == shape.end())
-                            open = it;
-                          else if (*it < 0)
-                            fail("shape",
-                                 "reshape: a size cannot be " + std::to_string(*it) + (*it == -1 ? " twice" : ""));
-                          else if (__builtin_mul_overflow(known, *it, &known))
-                            fail("shape", "reshape: the shape is too large");
-                        }
-                        if (open != shape.end()) {
-                          if (known == 0 || total % known)
-                            fail("shape", "reshape: " + std::to_string(total) + " elements of " +
-                                              runtime::to_string(b.type(in[0])) + " are no multiple of " +
-                                              std::to_string(known) + ", so -1 stands for no size");
-                          *open = total / known;
-                        }
-                        if (!attrs.has("out")) return {expand(b, in[0], shape)};
-                        return {b.call("reshape_to", {in[0]}, with_out({{"shape", shape}}, attrs))};
-                      },
-                      {{{f32({4, 6})}, {{"shape", Ints{-1, 8}}}}, {{f32({24})}, {{"shape", Ints{2, 3, 4}}}}}))
+  t.add(composite_row(
+            "reshape", "reshape(x, shape: ints, out: spec? = none)",
+            "The same elements in another shape; one size may be -1.",
+            [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+              Shape shape = attrs.ints("shape"), from = b.type(in[0]).shape;
+              std::int64_t known = 1, total = runtime::numel(from);
+              auto open = shape.end();
+              for (auto it = shape.begin(); it != shape.end(); ++it) {
+                if (*it == -1 && open == shape.end())
+                  open = it;
+                else if (*it < 0)
+                  fail("shape", "reshape: a size cannot be " + std::to_string(*it) + (*it == -1 ? " twice" : ""));
+                else if (__builtin_mul_overflow(known, *it, &known))
+                  fail("shape", "reshape: the shape is too large");
+              }
+              if (open != shape.end()) {
+                if (known == 0 || total % known)
+                  fail("shape", "reshape: " + std::to_string(total) + " elements of " +
+                                    runtime::to_string(b.type(in[0])) + " are no multiple of " + std::to_string(known) +
+                                    ", so -1 stands for no size");
+                *open = total / known;
+              }
+              if (!attrs.has("out")) return {expand(b, in[0], shape)};
+              return {b.call("reshape_to", {in[0]}, with_out({{"shape", shape}}, attrs))};
+            },
+            "[4, 6] shape=[-1, 8]; [24] shape=[2, 3, 4]"))
       .aliases = {
       "view",
       {"flatten", "`x.reshape([-1])` makes a vector, `x.reshape([x.shape[0], -1])` keeps the first dimension"},
@@ -166,31 +165,31 @@ void register_permute(OpTable& t) {
   }};
   row.internal = true;
   row.flops = 0;
-  row.samples = {{{f32({4, 6})}, {{"perm", Ints{-1, -2}}}},
-                 {{f32({2, 4, 6})}, {{"perm", Ints{-2, -1, -3}}}},
-                 {{f32({2, 4, 6})}, {{"perm", Ints{-1, -2}}}},
-                 {{i32({4, 4})}, {{"perm", Ints{-1, -2}}}}};
+  row.samples =
+      "[4, 6] perm=[-1, -2]; [2, 4, 6] perm=[-2, -1, -3]; [2, 4, 6] perm=[-1, -2]; "
+      "i32[4, 4] perm=[-1, -2]";
   t.add(std::move(row));
-  t.add(composite_row("transpose", "transpose(x, perm: ints? = none)",
-                      "The dimensions in another order; reversed where none is given.",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        auto rank = static_cast<std::int64_t>(b.type(in[0]).shape.size());
-                        auto given = ints_if(attrs, "perm");
-                        std::vector<std::int64_t> perm;
-                        if (!given)
-                          for (std::int64_t d = rank; d-- > 0;) perm.push_back(d);
-                        else
-                          for (auto a : *given) perm.push_back(from_front(from_end(a, rank, "transpose"), rank));
-                        Ints sorted = perm;
-                        std::sort(sorted.begin(), sorted.end());
-                        bool all = static_cast<std::int64_t>(sorted.size()) == rank &&
-                                   std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
-                        if (!all)
-                          fail("shape", "transpose: the order names each of the " + std::to_string(rank) +
-                                            " dimensions of " + runtime::to_string(b.type(in[0])) + " once");
-                        return {ir::transpose(b, in[0], perm)};
-                      },
-                      {{{f32({4, 6})}, {}}, {{f32({2, 4, 6})}, {{"perm", Ints{2, 0, 1}}}}, {{f32({4})}, {}}}))
+  t.add(composite_row(
+            "transpose", "transpose(x, perm: ints? = none)",
+            "The dimensions in another order; reversed where none is given.",
+            [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+              auto rank = static_cast<std::int64_t>(b.type(in[0]).shape.size());
+              auto given = ints_if(attrs, "perm");
+              std::vector<std::int64_t> perm;
+              if (!given)
+                for (std::int64_t d = rank; d-- > 0;) perm.push_back(d);
+              else
+                for (auto a : *given) perm.push_back(from_front(from_end(a, rank, "transpose"), rank));
+              Ints sorted = perm;
+              std::sort(sorted.begin(), sorted.end());
+              bool all = static_cast<std::int64_t>(sorted.size()) == rank &&
+                         std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+              if (!all)
+                fail("shape", "transpose: the order names each of the " + std::to_string(rank) + " dimensions of " +
+                                  runtime::to_string(b.type(in[0])) + " once");
+              return {ir::transpose(b, in[0], perm)};
+            },
+            "[4, 6]; [2, 4, 6] perm=[2, 0, 1]; [4]"))
       .aliases = {"permute"};
 }
 
@@ -227,50 +226,52 @@ void register_broadcast(OpTable& t) {
   }};
   row.internal = true;
   row.flops = 0;
-  auto to = [](SampleOperand x, Ints shape) { return Sample{{std::move(x)}, {{"shape", std::move(shape)}}}; };
-  row.samples = {to(f32({6}), {4, 6}), to(f32({}), {4}), to(f32({4, 1}), {4, 6}), to(f32({1, 6}), {2, 4, 6}),
-                 to(i32({2, 1, 2}), {2, 4, 2})};
+  row.samples =
+      "[6] shape=[4, 6]; [] shape=[4]; [4, 1] shape=[4, 6]; [1, 6] shape=[2, 4, 6]; "
+      "i32[2, 1, 2] shape=[2, 4, 2]";
   t.add(std::move(row));
-  t.add(composite_row("broadcast_to", "broadcast_to(x, shape: ints, out: spec? = none)",
-                      "Repeated along new and size-1 dimensions up to a shape.",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        Shape shape = shape_of(attrs.ints("shape"), "broadcast_to");
-                        if (!attrs.has("out")) return {ir::broadcast_to(b, in[0], shape)};
-                        return {b.call("broadcast", {in[0]}, with_out({{"shape", shape}}, attrs))};
-                      },
-                      {{{f32({6})}, {{"shape", Ints{4, 6}}}}, {{f32({2, 1})}, {{"shape", Ints{2, 4}}}}}))
+  t.add(composite_row(
+            "broadcast_to", "broadcast_to(x, shape: ints, out: spec? = none)",
+            "Repeated along new and size-1 dimensions up to a shape.",
+            [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+              Shape shape = shape_of(attrs.ints("shape"), "broadcast_to");
+              if (!attrs.has("out")) return {ir::broadcast_to(b, in[0], shape)};
+              return {b.call("broadcast", {in[0]}, with_out({{"shape", shape}}, attrs))};
+            },
+            "[6] shape=[4, 6]; [2, 1] shape=[2, 4]"))
       .aliases = {{"expand", "sizes of 1 grow by `broadcast_to(x, [3, 4])`"}};
 }
 
 void register_size_one(OpTable& t) {
-  t.add(composite_row("squeeze", "squeeze(x, axis: ints? = none)", "Without dimensions of size 1.",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        const Type& type = b.type(in[0]);
-                        auto rank = static_cast<std::int64_t>(type.shape.size());
-                        Ints axes;
-                        if (auto given = ints_if(attrs, "axis"))
-                          axes = axes_from_end(given, rank, "squeeze");
-                        else
-                          for (std::int64_t d = 0; d < rank; ++d)
-                            if (type.shape[static_cast<std::size_t>(d)] == 1) axes.push_back(d - rank);
-                        for (auto a : axes)
-                          if (auto n = type.shape[static_cast<std::size_t>(from_front(a, rank))]; n != 1)
-                            fail("shape", "squeeze: dimension " + std::to_string(a + rank) + " of " +
-                                              runtime::to_string(type) + " has size " + std::to_string(n) + ", not 1");
-                        return {expand(b, in[0], erase_axes(type.shape, axes))};
-                      },
-                      {{{f32({1, 4, 1})}, {}}, {{f32({4, 1, 6})}, {{"axis", Ints{1}}}}}));
-  t.add(composite_row("expand_dims", "expand_dims(x, axis: ints)",
-                      "With new dimensions of size 1 at these places of the result.",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        Shape shape = b.type(in[0]).shape;
-                        Ints given = *ints_if(attrs, "axis");
-                        auto rank = static_cast<std::int64_t>(shape.size() + given.size());
-                        for (auto a : axes_from_end(given, rank, "expand_dims"))
-                          shape.insert(shape.begin() + from_front(a, rank), 1);
-                        return {expand(b, in[0], shape)};
-                      },
-                      {{{f32({4, 6})}, {{"axis", Ints{1}}}}, {{f32({4})}, {{"axis", Ints{0, -1}}}}}))
+  t.add(composite_row(
+      "squeeze", "squeeze(x, axis: ints? = none)", "Without dimensions of size 1.",
+      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+        const Type& type = b.type(in[0]);
+        auto rank = static_cast<std::int64_t>(type.shape.size());
+        Ints axes;
+        if (auto given = ints_if(attrs, "axis"))
+          axes = axes_from_end(given, rank, "squeeze");
+        else
+          for (std::int64_t d = 0; d < rank; ++d)
+            if (type.shape[static_cast<std::size_t>(d)] == 1) axes.push_back(d - rank);
+        for (auto a : axes)
+          if (auto n = type.shape[static_cast<std::size_t>(from_front(a, rank))]; n != 1)
+            fail("shape", "squeeze: dimension " + std::to_string(a + rank) + " of " + runtime::to_string(type) +
+                              " has size " + std::to_string(n) + ", not 1");
+        return {expand(b, in[0], erase_axes(type.shape, axes))};
+      },
+      "[1, 4, 1]; [4, 1, 6] axis=[1]"));
+  t.add(composite_row(
+            "expand_dims", "expand_dims(x, axis: ints)", "With new dimensions of size 1 at these places of the result.",
+            [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+              Shape shape = b.type(in[0]).shape;
+              Ints given = *ints_if(attrs, "axis");
+              auto rank = static_cast<std::int64_t>(shape.size() + given.size());
+              for (auto a : axes_from_end(given, rank, "expand_dims"))
+                shape.insert(shape.begin() + from_front(a, rank), 1);
+              return {expand(b, in[0], shape)};
+            },
+            "[4, 6] axis=[1]; [4] axis=[0, -1]"))
       .aliases = {"unsqueeze"};
 }
 

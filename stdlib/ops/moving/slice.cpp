@@ -164,13 +164,10 @@ void register_cut(OpTable& t) {
   };
   row.partition = slice_locally;
   row.internal = true;
-  auto cut = [](SampleOperand x, Ints start, Ints limit, Ints step) {
-    return Sample{{std::move(x)},
-                  {{"start", std::move(start)}, {"limit", std::move(limit)}, {"step", std::move(step)}}};
-  };
-  row.samples = {cut(f32({8, 6}), {2, 0}, {6, kWhole}, {1, 1}), cut(f32({4, 6}), {1}, {6}, {2}),
-                 cut(f32({2, 4, 6}), {0, 1, 0}, {kWhole, 2, kWhole}, {1, 1, 1}), cut(i32({8}), {3}, {4}, {1}),
-                 cut(f32({8}), {4}, {4}, {1})};
+  row.samples =
+      "[8, 6] start=[2, 0] limit=[6, whole] step=[1, 1]; [4, 6] start=[1] limit=[6] step=[2]; "
+      "[2, 4, 6] start=[0, 1, 0] limit=[whole, 2, whole] step=[1, 1, 1]; "
+      "i32[8] start=[3] limit=[4] step=[1]; [8] start=[4] limit=[4] step=[1]";
   t.add(std::move(row));
 }
 
@@ -312,37 +309,32 @@ void register_pad_with(OpTable& t) {
   row.batch = pad_batch;
   row.partition = pad_locally;
   row.internal = true;
-  auto pad = [](SampleOperand x, Pairs widths) {
-    return Sample{{std::move(x), f32({})}, {{"widths", std::move(widths)}}};
-  };
-  row.samples = {pad(f32({4, 6}), {{2, 2}, {0, 0}}),
-                 pad(f32({2, 4}), {{1, 0}}),
-                 pad(f32({4}), {{3, 1}}),
-                 {{f32({4, 2}), f32({})}, {{"widths", Pairs{{1, 1}, {0, 1}}}, {"interior", Ints{1, 0}}}}};
+  row.samples =
+      "[4, 6] [] widths=[(2, 2), (0, 0)]; [2, 4] [] widths=[(1, 0)]; [4] [] widths=[(3, 1)]; "
+      "[4, 2] [] widths=[(1, 1), (0, 1)] interior=[1, 0]";
   t.add(std::move(row));
 }
 
 void register_pad(OpTable& t) {
-  t.add(composite_row("pad", "pad(x, widths: pairs, value: number = 0)",
-                      "A value before and behind the elements of each dimension: [(before, behind), ...].",
-                      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-                        const Type& type = b.type(in[0]);
-                        Pairs widths = attrs.pairs("widths");
-                        if (widths.size() == 1) widths.resize(type.shape.size(), widths[0]);
-                        if (widths.size() != type.shape.size())
-                          fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " +
-                                            runtime::to_string(type));
-                        if (widths.empty()) return {in[0]};
-                        const double filler = number_if(attrs, "value").value_or(0);
-                        if (filler != 0 && !type.sharding.unreduced.empty())  // zeros add nothing to a sum
-                          fail("layout", "pad of " + runtime::to_string(type) +
-                                             ": a value other than 0 would be counted once a device; finish "
-                                             "the sum first: `shard x as P(...)`");
-                        Var value = ir::constant(b, filler, type.dtype, type.weak);
-                        return {b.call("pad_with", {in[0], value}, {{"widths", widths}})};
-                      },
-                      {{{f32({4})}, {{"widths", Pairs{{2, 1}}}}},
-                       {{f32({2, 4})}, {{"widths", Pairs{{1, 0}, {0, 1}}}, {"value", 0.5}}}}));
+  t.add(composite_row(
+      "pad", "pad(x, widths: pairs, value: number = 0)",
+      "A value before and behind the elements of each dimension: [(before, behind), ...].",
+      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+        const Type& type = b.type(in[0]);
+        Pairs widths = attrs.pairs("widths");
+        if (widths.size() == 1) widths.resize(type.shape.size(), widths[0]);
+        if (widths.size() != type.shape.size())
+          fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " + runtime::to_string(type));
+        if (widths.empty()) return {in[0]};
+        const double filler = number_if(attrs, "value").value_or(0);
+        if (filler != 0 && !type.sharding.unreduced.empty())  // zeros add nothing to a sum
+          fail("layout", "pad of " + runtime::to_string(type) +
+                             ": a value other than 0 would be counted once a device; finish "
+                             "the sum first: `shard x as P(...)`");
+        Var value = ir::constant(b, filler, type.dtype, type.weak);
+        return {b.call("pad_with", {in[0], value}, {{"widths", widths}})};
+      },
+      "[4] widths=[(2, 1)]; [2, 4] widths=[(1, 0), (0, 1)] value=0.5"));
 }
 
 }  // namespace

@@ -96,27 +96,20 @@ Vars segment_sum(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_take(OpTable& t) {
-  constexpr std::int64_t none = 0, one = 1;
   t.add(composite_row("take", "take(x, i, axis: int? = none, out: spec? = none)",
                       "The elements at positions i (along an axis: rows); nan beyond the end.", take,
-                      {{{f32({8}), i32({4}, -8, 8)}, {}},
-                       {{f32({4, 6}), i32({2, 2}, 0, 6)}, {{"axis", one}}},
-                       {{f32({4, 6}), i32({}, 0, 4)}, {{"axis", none}}}}))
+                      "[8] i32[4] -8..8; [4, 6] i32[2, 2] 0..6 axis=1; [4, 6] i32[] 0..4 axis=0"))
       .aliases = {"index_select"};
   t.add(composite_row("take_along_axis", "take_along_axis(x, i, axis: int = -1)",
                       "One element of x for each position along an axis that i gives; nan beyond the end.",
                       take_along_axis,
-                      {{{f32({4, 6}), i32({4, 2}, -6, 6)}, {}},
-                       {{f32({4, 6}), i32({2, 6}, 0, 4)}, {{"axis", none}}},
-                       {{f32({2, 4, 6}), i32({1, 2, 6}, 0, 4)}, {{"axis", one}}}}));
+                      "[4, 6] i32[4, 2] -6..6; [4, 6] i32[2, 6] 0..4 axis=0; [2, 4, 6] i32[1, 2, 6] 0..4 axis=1"));
   t.add(composite_row("segment_sum", "segment_sum(x, segments, n: int, out: spec? = none)",
                       "The sums of the rows of x that belong to each of n segments; others are left out.", segment_sum,
-                      {{{f32({8}), i32({8}, 0, 4)}, {{"n", std::int64_t{4}}}},
-                       {{f32({6, 4}), i32({6}, -1, 6)}, {{"n", std::int64_t{4}}}}}));
+                      "[8] i32[8] 0..4 n=4; [6, 4] i32[6] -1..6 n=4"));
   t.add(composite_row("scatter", "scatter(x, i, v, op: str = \"add\", out: spec? = none)",
                       "x with v added (set, mul, min, max) at rows i.", scatter,
-                      {{{f32({8, 4}), i32({2}, -8, 8), f32({2, 4})}, {}},
-                       {{f32({8}), i32({4}, 0, 8), f32({})}, {{"op", std::string("set")}}}}));
+                      "[8, 4] i32[2] -8..8 [2, 4]; [8] i32[4] 0..8 [] op='set'"));
 }
 
 }  // namespace shard::stdlib

@@ -110,10 +110,6 @@ std::vector<Mapped> contract_batch(Builder& b, const OpCall& call, std::span<con
   return {{b.emit(call.op, {in[0].var, in[1].var}, attrs).at(0), true}};
 }
 
-Sample sample(SampleOperand x, SampleOperand y, std::string spec) {
-  return {{std::move(x), std::move(y)}, {{"spec", std::move(spec)}}};
-}
-
 }  // namespace
 
 void register_contract(OpTable& t) {
@@ -129,17 +125,12 @@ void register_contract(OpTable& t) {
   row.explicit_refuses = contract_refuses;
   row.batch = contract_batch;
   row.internal = true;
-  row.samples = {sample(f32({4, 6}), f32({6, 8}), "mk,kn->mn"),
-                 sample(f32({2, 4, 6}), f32({2, 6, 4}), "bmk,bkn->bmn"),
-                 sample(f32({2, 4, 6}), f32({6, 8}), "bmk,kn->bmn"),
-                 sample(f32({4, 2, 6}), f32({8, 2, 6}), "mbk,nbk->mbn"),
-                 sample(f32({4, 6}), f32({6, 8}), "mk,kn->nm"),
-                 sample(f32({2, 4, 2, 6}), f32({2, 8, 2, 6}), "bqhd,bkhd->bhqk"),
-                 sample(f32({2, 3, 4}), f32({4, 2, 6}), "ija,ain->jn"),
-                 sample(f32({6}), f32({6}), "k,k->"),
-                 sample(f32({4}), f32({6}), "m,n->mn"),
-                 sample(i32({4, 6}), i32({6, 2}), "mk,kn->mn"),
-                 sample(of(DType::BF16, {4, 6}, -1, 1), of(DType::BF16, {6, 4}, -1, 1), "mk,kn->mn")};
+  row.samples =
+      "[4, 6] [6, 8] spec='mk,kn->mn'; [2, 4, 6] [2, 6, 4] spec='bmk,bkn->bmn'; "
+      "[2, 4, 6] [6, 8] spec='bmk,kn->bmn'; [4, 2, 6] [8, 2, 6] spec='mbk,nbk->mbn'; "
+      "[4, 6] [6, 8] spec='mk,kn->nm'; [2, 4, 2, 6] [2, 8, 2, 6] spec='bqhd,bkhd->bhqk'; "
+      "[2, 3, 4] [4, 2, 6] spec='ija,ain->jn'; [6] [6] spec='k,k->'; [4] [6] spec='m,n->mn'; "
+      "i32[4, 6] i32[6, 2] spec='mk,kn->mn'; bf16[4, 6] -1..1 bf16[6, 4] -1..1 spec='mk,kn->mn'";
   t.add(std::move(row));
 }
 

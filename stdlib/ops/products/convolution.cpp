@@ -128,13 +128,6 @@ Vars conv_transpose(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 void register_convolution(OpTable& t) {
   register_windows(t);
-  auto say = [](std::int64_t stride, std::string padding) {
-    return Attrs{{"stride", Ints{stride}}, {"padding", std::move(padding)}};
-  };
-  const auto grouped = [&](std::int64_t groups, Attrs attrs) {
-    attrs.set("groups", groups);
-    return attrs;
-  };
   t.add(composite_row(
       "conv",
       "conv(x, w, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none, dilation: ints = 1, input_dilation: "
@@ -143,21 +136,21 @@ void register_convolution(OpTable& t) {
       "spatial "
       "dimension in place of `padding`, `dilation` between a window's elements, `input_dilation` between those of x.",
       conv,
-      {{{f32({2, 6, 4, 2}), f32({3, 2, 2, 4})}, say(1, "SAME")},
-       {{f32({2, 6, 6, 2}), f32({2, 2, 2, 2})}, say(2, "VALID")},
-       {{f32({2, 8, 2}), f32({3, 2, 4})}, say(2, "SAME")},
-       {{f32({2, 6, 4}), f32({3, 2, 4})}, grouped(2, say(1, "SAME"))},
-       {{f32({2, 6, 4, 2}), f32({3, 2, 1, 4})}, grouped(2, say(1, "VALID"))},
-       {{f32({2, 8, 2}), f32({3, 2, 2})},
-        {{"dilation", Ints{2}}, {"input_dilation", Ints{2}}, {"pads", Pairs{{1, 2}}}}},
-       {{f32({2, 4, 2, 4, 2}), f32({2, 1, 2, 2, 2})}, {{"dilation", Ints{2, 1, 1}}}}}));
+      "[2, 6, 4, 2] [3, 2, 2, 4] stride=[1] padding='SAME'; "
+      "[2, 6, 6, 2] [2, 2, 2, 2] stride=[2] padding='VALID'; "
+      "[2, 8, 2] [3, 2, 4] stride=[2] padding='SAME'; "
+      "[2, 6, 4] [3, 2, 4] stride=[1] padding='SAME' groups=2; "
+      "[2, 6, 4, 2] [3, 2, 1, 4] stride=[1] padding='VALID' groups=2; "
+      "[2, 8, 2] [3, 2, 2] dilation=[2] input_dilation=[2] pads=[(1, 2)]; "
+      "[2, 4, 2, 4, 2] [2, 1, 2, 2, 2] dilation=[2, 1, 1]"));
   t.add(composite_row(
       "conv_transpose",
       "conv_transpose(x, w, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none, dilation: ints = 1, out: "
       "spec? = none)",
       "The convolution of x, whose elements stand `stride` apart, with w [window..., C, O]: `stride` times as large.",
       conv_transpose,
-      {{{f32({2, 4, 2}), f32({3, 2, 4})}, say(2, "SAME")}, {{f32({2, 3, 4, 2}), f32({2, 3, 2, 2})}, say(2, "VALID")}}));
+      "[2, 4, 2] [3, 2, 4] stride=[2] padding='SAME'; "
+      "[2, 3, 4, 2] [2, 3, 2, 2] stride=[2] padding='VALID'"));
 }
 
 }  // namespace shard::stdlib

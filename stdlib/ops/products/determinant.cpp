@@ -25,7 +25,7 @@ Expr solved(const Expr& a, const Expr& y) { return call("lu_solve", {a, y}); }
 // A number for each matrix, beside its elements.
 Expr beside(const Expr& number) { return as_column(as_column(number)); }
 
-std::vector<Sample> square() { return {{{f32({3, 3})}, {}}, {{f32({2, 4, 4})}, {}}, {{f32({1, 1}, 1, 2)}, {}}}; }
+constexpr const char* kSquare = "[3, 3]; [2, 4, 4]; [1, 1] 1..2";
 
 void register_log_det(OpTable& t) {
   OpDef row = matrix_row("log_det", "log_det(a)", "The sign of the determinant and the logarithm of its size.", 2);
@@ -39,7 +39,7 @@ void register_log_det(OpTable& t) {
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::log_det(in[0], out[0], out[1], stop); },
                              {0, 0});
-  row.samples = square();
+  row.samples = kSquare;
   t.add(std::move(row));
 }
 
@@ -56,7 +56,7 @@ void register_determinant(OpTable& t) {
                  {}};
   adjoint.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                     const runtime::Stop* stop) { runtime::cofactors(in[0], out[0], stop); });
-  adjoint.samples = {{{f32({3, 3})}, {}}, {{f32({2, 4, 4})}, {}}};
+  adjoint.samples = "[3, 3]; [2, 4, 4]";
   t.add(std::move(adjoint));
 
   OpDef row = matrix_row("determinant", "determinant(a)", "The determinant of square matrices.", 1);
@@ -70,7 +70,7 @@ void register_determinant(OpTable& t) {
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::determinant(in[0], out[0], stop); },
                              {0});
-  row.samples = square();
+  row.samples = kSquare;
   t.add(std::move(row));
 }
 
@@ -108,7 +108,7 @@ void register_expm(OpTable& t) {
         runtime::expm(in[0], out[0], static_cast<int>(integer_or(attrs, "squarings", 16)), stop);
       });
   row.flops = 60;
-  row.samples = {{{f32({3, 3})}, {}}, {{f32({2, 4, 4}, -3, 3)}, {}}};
+  row.samples = "[3, 3]; [2, 4, 4] -3..3";
   t.add(std::move(row));
 }
 
@@ -171,25 +171,20 @@ void register_matrix(OpTable& t) {
   register_determinant(t);
   register_expm(t);
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
-  };
-  std::vector<Sample> sizes = {{{f32({2, 2, 2})}, {}}, {{f32({3, 3})}, {}}, {{f32({4, 4})}, {}}};
+                 ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
+  constexpr const char* sizes = "[2, 2, 2]; [3, 3]; [4, 4]";
   add("det", "det(a)", "The determinant of a square matrix.", det, sizes);
   add("slogdet", "slogdet(a)", "The sign of the determinant and the logarithm of its size.", slogdet, sizes);
   add("matrix_power", "matrix_power(a, n: int)", "A square matrix times itself, n times; of its inverse for n < 0.",
-      matrix_power,
-      {{{f32({3, 3})}, {{"n", std::int64_t{5}}}},
-       {{f32({2, 2, 2})}, {{"n", std::int64_t{3}}}},
-       {{f32({4, 4})}, {{"n", std::int64_t{-2}}}},
-       {{i32({2, 2})}, {{"n", std::int64_t{0}}}}});
-  add("expm", "expm(a)", "The exponential of a square matrix: 1 + a + a a / 2 + ...",
+      matrix_power, "[3, 3] n=5; [2, 2, 2] n=3; [4, 4] n=-2; i32[2, 2] n=0");
+  add(
+      "expm", "expm(a)", "The exponential of a square matrix: 1 + a + a a / 2 + ...",
       [](Builder& b, std::span<const Var> in, const Attrs&) {
         DType back{};
         Expr a = square_matrices(b, in[0], "expm", back);
         return back_to(b, {b.call("expm_squared", {a})}, back);
       },
-      {{{f32({3, 3})}, {}}, {{f32({2, 2, 2})}, {}}});
+      "[3, 3]; [2, 2, 2]");
 }
 
 }  // namespace shard::stdlib

@@ -282,46 +282,30 @@ ir::Compose with_preferred(Vars (*product)(Builder&, std::span<const Var>, const
   };
 }
 
-Sample of_spec(std::vector<SampleOperand> xs, std::string spec) { return {std::move(xs), {{"spec", std::move(spec)}}}; }
-
 }  // namespace
 
 void register_einsum(OpTable& t) {
   t.add(composite_row("dot", "dot(x, y, preferred: dtype? = none, out: spec? = none)",
                       "The sum over the last dimension of x and the last but one of y (NumPy's dot); preferred: the "
                       "type of the result.",
-                      with_preferred(dot),
-                      {{{f32({4, 6}), f32({6, 2})}, {}},
-                       {{f32({6}), f32({6})}, {}},
-                       {{f32({2, 4}), f32({4})}, {}},
-                       {{f32({}), f32({4})}, {}},
-                       {{f32({2, 4}), f32({2, 4, 6})}, {}}}));
+                      with_preferred(dot), "[4, 6] [6, 2]; [6] [6]; [2, 4] [4]; [] [4]; [2, 4] [2, 4, 6]"));
   t.add(composite_row(
             "matmul", "matmul(x, y, preferred: dtype? = none, out: spec? = none)",
             "The product of matrices; leading dimensions are batch and broadcast; preferred: the type of the result.",
             with_preferred(matmul),
-            {{{f32({4, 6}), f32({6, 2})}, {}},
-             {{f32({2, 4, 6}), f32({6, 4})}, {}},
-             {{f32({2, 1, 2, 4}), f32({6, 4, 2})}, {}},
-             {{f32({4}), f32({4, 6})}, {}},
-             {{f32({2, 4, 6}), f32({6})}, {}},
-             {{i32({2, 4}), i32({4, 2})}, {}},
-             {{of(DType::Bool, {2, 4}, 0, 2), of(DType::Bool, {4, 2}, 0, 2)}, {}},
-             {{of(DType::BF16, {2, 4}), of(DType::BF16, {4, 2})}, {{"preferred", DType::F32}}},
-             {{f32({2, 4}), f32({4, 2})}, {{"preferred", DType::BF16}}}}))
+            "[4, 6] [6, 2]; [2, 4, 6] [6, 4]; [2, 1, 2, 4] [6, 4, 2]; [4] [4, 6]; [2, 4, 6] [6]; "
+            "i32[2, 4] i32[4, 2]; bool[2, 4] 0..2 bool[4, 2] 0..2; bf16[2, 4] bf16[4, 2] preferred=f32; "
+            "[2, 4] [4, 2] preferred=bf16"))
       .aliases = {"mm", "bmm"};
   t.add(composite_row("outer", "outer(x, y)", "All products of an element of x with one of y.", outer,
-                      {{{f32({4}), f32({6})}, {}}, {{i32({2, 2}), f32({2})}, {}}}));
-  t.add(composite_row(
-      "einsum", "einsum(spec: str, xs: arrays..., preferred: dtype? = none, out: spec? = none)",
-      "Sums of products written with letters: \"ij,jk->ik\"; preferred: the type of the result.",
-      with_preferred(einsum),
-      {of_spec({f32({2, 4}), f32({4, 6})}, "ij,jk->ik"), of_spec({f32({2, 4}), f32({4, 6})}, "ij,jk"),
-       of_spec({f32({4, 6})}, "ij->ji"), of_spec({f32({4, 6})}, "ij->i"), of_spec({f32({4, 4})}, "ii"),
-       of_spec({f32({4, 4})}, "ii->i"), of_spec({f32({2, 4}), f32({2, 4})}, "ij,ij->"),
-       of_spec({f32({2}), f32({4}), f32({6})}, "i,j,k->ijk"), of_spec({f32({2, 4, 6}), f32({2, 6, 2})}, "bij,bjk->bik"),
-       of_spec({f32({2, 4, 6}), f32({6, 4})}, "...ij,jk->...ik"),
-       of_spec({f32({2, 4}), f32({4, 6}), f32({6, 2})}, "ab,bc,cd->ad")}));
+                      "[4] [6]; i32[2, 2] [2]"));
+  t.add(composite_row("einsum", "einsum(spec: str, xs: arrays..., preferred: dtype? = none, out: spec? = none)",
+                      "Sums of products written with letters: \"ij,jk->ik\"; preferred: the type of the result.",
+                      with_preferred(einsum),
+                      "[2, 4] [4, 6] spec='ij,jk->ik'; [2, 4] [4, 6] spec='ij,jk'; [4, 6] spec='ij->ji'; "
+                      "[4, 6] spec='ij->i'; [4, 4] spec='ii'; [4, 4] spec='ii->i'; [2, 4] [2, 4] spec='ij,ij->'; "
+                      "[2] [4] [6] spec='i,j,k->ijk'; [2, 4, 6] [2, 6, 2] spec='bij,bjk->bik'; "
+                      "[2, 4, 6] [6, 4] spec='...ij,jk->...ik'; [2, 4] [4, 6] [6, 2] spec='ab,bc,cd->ad'"));
 }
 
 }  // namespace shard::stdlib

@@ -43,7 +43,7 @@ void register_pseudo_inverse(OpTable& t) {
   row.kernel =
       matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs,
                        const runtime::Stop* stop) { runtime::pinv(in[0], out[0], attrs.number("share"), stop); });
-  row.samples = {{{f32({4, 3})}, {{"share", 1e-6}}}, {{f32({2, 2, 3})}, {{"share", 1e-6}}}};
+  row.samples = "[4, 3] share=1e-06; [2, 2, 3] share=1e-06";
   t.add(std::move(row));
 }
 
@@ -130,19 +130,16 @@ Vars polyfit(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 void register_fit(OpTable& t) {
   register_pseudo_inverse(t);
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
-  };
+                 ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
   add("pinv", "pinv(a, rtol: number? = none)",
       "The pseudoinverse of a matrix; singular values up to `rtol` of the largest count as 0.", pinv,
-      {{{f32({4, 3})}, {}}, {{f32({2, 3, 3})}, {}}});
+      "[4, 3]; [2, 3, 3]");
   add("lstsq", "lstsq(a, b, rcond: number? = none)",
       "The x of the least |a x - b|, its squared residuals, the rank of a, and its singular values.", lstsq,
-      {{{f32({6, 3}), f32({6})}, {}}, {{f32({4, 2}), f32({4, 2})}, {}}});
+      "[6, 3] [6]; [4, 2] [4, 2]");
   add("polyfit", "polyfit(x, y, deg: int, rcond: number? = none, w: array? = none)",
       "The polynomial through points that fits best, the highest power first.", polyfit,
-      {{{f32({8}), f32({8})}, {{"deg", std::int64_t{2}}}},
-       {{f32({6}), f32({6, 2}), f32({6}, 0.5, 1)}, {{"deg", std::int64_t{1}}, {"has_w", true}}}});
+      "[8] [8] deg=2; [6] [6, 2] [6] 0.5..1 deg=1 has_w=true");
 }
 
 }  // namespace shard::stdlib

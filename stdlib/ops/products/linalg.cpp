@@ -89,7 +89,7 @@ void register_systems(OpTable& t) {
       [](const NodeView&, const Expr& a) { return a; }, [](const NodeView&, const Expr& a) { return a; });
   lu.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                const runtime::Stop* stop) { runtime::solve(in[0], in[1], out[0], stop); });
-  lu.samples = {{{f32({4, 4}), f32({4, 2})}, {}}, {{f32({2, 3, 3}), f32({2, 3, 2})}, {}}};
+  lu.samples = "[4, 4] [4, 2]; [2, 3, 3] [2, 3, 2]";
   t.add(std::move(lu));
 
   OpDef tri = matrix_row("triangular_solve",
@@ -119,8 +119,7 @@ void register_systems(OpTable& t) {
         runtime::solve_triangular(in[0], in[1], out[0], attrs.flag("lower"), flag_or(attrs, "transposed", false),
                                   flag_or(attrs, "unit", false), stop);
       });
-  tri.samples = {{{f32({4, 4}, 1, 2), f32({4, 2})}, {{"lower", true}}},
-                 {{f32({2, 3, 3}, 1, 2), f32({2, 3, 2})}, {{"lower", false}, {"transposed", true}}}};
+  tri.samples = "[4, 4] 1..2 [4, 2] lower=true; [2, 3, 3] 1..2 [2, 3, 2] lower=false transposed=true";
   t.add(std::move(tri));
 }
 
@@ -142,7 +141,7 @@ void register_cholesky(OpTable& t) {
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::cholesky(in[0], out[0], stop); });
   // Not definite: nan on both sides. The composite's samples below are definite.
-  row.samples = {{{f32({1, 1}, 1, 2)}, {}}, {{f32({2, 1, 1}, 1, 2)}, {}}};
+  row.samples = "[1, 1] 1..2; [2, 1, 1] 1..2";
   t.add(std::move(row));
 }
 
@@ -174,7 +173,7 @@ void register_qr(OpTable& t) {
                               {}};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::qr(in[0], out[0], out[1], stop); });
-  row.samples = {{{f32({4, 3})}, {}}, {{f32({2, 3, 3})}, {}}};
+  row.samples = "[4, 3]; [2, 3, 3]";
   t.add(std::move(row));
 }
 
@@ -200,7 +199,7 @@ void register_eigh(OpTable& t) {
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::eigh(in[0], out[0], out[1], stop); },
                              {1});
-  row.samples = {{{f32({1, 1})}, {}}, {{f32({2, 1, 1})}, {}}};
+  row.samples = "[1, 1]; [2, 1, 1]";
   t.add(std::move(row));
 }
 
@@ -242,7 +241,7 @@ void register_svd(OpTable& t) {
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::svd(in[0], out[0], out[1], out[2], stop); },
                              {2, 1});
-  row.samples = {{{f32({4, 3})}, {}}, {{f32({2, 2, 3})}, {}}, {{f32({3, 3})}, {{"full", true}}}};
+  row.samples = "[4, 3]; [2, 2, 3]; [3, 3] full=true";
   t.add(std::move(row));
 }
 
@@ -332,40 +331,39 @@ void register_linalg(OpTable& t) {
   register_eigh(t);
   register_svd(t);
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
-  };
-  std::vector<Sample> square = {{{f32({3, 3})}, {}}, {{f32({2, 4, 4})}, {}}};
-  add("solve", "solve(a, b)", "The x of a x = b, for a vector or matrices b.", solve,
-      {{{f32({4, 4}), f32({4})}, {}}, {{f32({2, 3, 3}), f32({3, 2})}, {}}});
+                 ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
+  constexpr const char* square = "[3, 3]; [2, 4, 4]";
+  add("solve", "solve(a, b)", "The x of a x = b, for a vector or matrices b.", solve, "[4, 4] [4]; [2, 3, 3] [3, 2]");
   add("solve_triangular", "solve_triangular(a, b, trans: int = 0, lower: bool = false, unit_diagonal: bool = false)",
       "The x of a x = b (trans: 1, aᵀ x = b), of which one triangle of a is read.", solve_triangular,
-      {{{f32({4, 4}, 1, 2), f32({4})}, {{"lower", true}}},
-       {{f32({2, 3, 3}, 1, 2), f32({3, 2})}, {{"trans", std::int64_t{1}}}},
-       {{f32({3, 3}), f32({3, 2})}, {{"unit_diagonal", true}}}});
+      "[4, 4] 1..2 [4] lower=true; [2, 3, 3] 1..2 [3, 2] trans=1; [3, 3] [3, 2] unit_diagonal=true");
   add("inv", "inv(a)", "The inverse of a matrix.", inv, square);
-  add("cholesky", "cholesky(a)", "The lower triangular L of a = L Lᵀ; nan where a is not positive definite.",
+  add(
+      "cholesky", "cholesky(a)", "The lower triangular L of a = L Lᵀ; nan where a is not positive definite.",
       [](Builder& b, std::span<const Var> in, const Attrs&) {
         DType back{};
         Expr a = symmetric(matrices(b, in[0], "cholesky", back));
         return back_to(b, {b.call("cholesky_lower", {a})}, back);
       },
-      {{{f32({1, 1}, 1, 2)}, {}}});
-  add("qr", "qr(a)", "Orthonormal columns q and upper triangular r with a = q r.",
+      "[1, 1] 1..2");
+  add(
+      "qr", "qr(a)", "Orthonormal columns q and upper triangular r with a = q r.",
       [](Builder& b, std::span<const Var> in, const Attrs&) {
         DType back{};
         Expr a = matrices(b, in[0], "qr", back);
         return back_to(b, b.emit(b.table().at("qr_factors"), {a.var()}), back);
       },
-      {{{f32({4, 3})}, {}}});
-  add("eigh", "eigh(a)", "Eigenvalues, ascending, and eigenvectors (in columns) of a symmetric matrix.",
+      "[4, 3]");
+  add(
+      "eigh", "eigh(a)", "Eigenvalues, ascending, and eigenvectors (in columns) of a symmetric matrix.",
       [](Builder& b, std::span<const Var> in, const Attrs&) {
         DType back{};
         Expr a = symmetric(matrices(b, in[0], "eigh", back));
         return back_to(b, b.emit(b.table().at("eigh_lower"), {a.var()}), back);
       },
-      {{{f32({3, 3})}, {}}});
-  add("svd", "svd(a, full_matrices: bool = true)",
+      "[3, 3]");
+  add(
+      "svd", "svd(a, full_matrices: bool = true)",
       "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.",
       [](Builder& b, std::span<const Var> in, const Attrs& attrs) {
         DType back{};
@@ -373,7 +371,7 @@ void register_linalg(OpTable& t) {
         return back_to(
             b, b.emit(b.table().at("svd_factors"), {a.var()}, {{"full", flag_or(attrs, "full_matrices", true)}}), back);
       },
-      {{{f32({4, 3})}, {{"full_matrices", false}}}});
+      "[4, 3] full_matrices=false");
 }
 
 }  // namespace shard::stdlib

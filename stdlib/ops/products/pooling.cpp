@@ -59,17 +59,16 @@ Vars avg_pool(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_pooling(OpTable& t) {
-  auto pool = [&](Ints window, std::int64_t stride, std::string padding) {
-    return Attrs{{"stride", Ints{stride}}, {"padding", std::move(padding)}, {"window", std::move(window)}};
-  };
   t.add(composite_row("max_pool",
                       "max_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none)",
                       "The largest of each window.", max_pool,
-                      {{{f32({2, 4, 6, 2})}, pool({2, 2}, 2, "VALID")}, {{f32({2, 4, 2})}, pool({3}, 1, "SAME")}}));
+                      "[2, 4, 6, 2] stride=[2] padding='VALID' window=[2, 2]; "
+                      "[2, 4, 2] stride=[1] padding='SAME' window=[3]"));
   t.add(composite_row("avg_pool",
                       "avg_pool(x, window: ints, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none)",
                       "The mean of each window; padding counts as zeros.", avg_pool,
-                      {{{f32({2, 4, 6, 2})}, pool({2, 2}, 2, "VALID")}, {{f32({2, 4, 2})}, pool({3}, 1, "SAME")}}));
+                      "[2, 4, 6, 2] stride=[2] padding='VALID' window=[2, 2]; "
+                      "[2, 4, 2] stride=[1] padding='SAME' window=[3]"));
 }
 
 }  // namespace shard::stdlib

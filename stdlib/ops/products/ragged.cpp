@@ -147,8 +147,7 @@ void register_ragged(OpTable& t) {
           return b.emit1(n.call.op, {summed_whole(b, ct[0]), swapped(b, summed_whole(b, n.in[1])), n.in[2]});
         return b.call("ragged_outer", {n.in[0], ct[0], n.in[2]});
       }};
-  rows.samples = {{{f32({6, 4}), f32({2, 4, 2}), i32({2}, 0, 4)}, {}},
-                  {{f32({2, 4, 2}), f32({2, 3, 2, 4}), i32({2, 3}, 0, 3)}, {}}};
+  rows.samples = "[6, 4] [2, 4, 2] i32[2] 0..4; [2, 4, 2] [2, 3, 2, 4] i32[2, 3] 0..3";
   t.add(std::move(rows));
   OpDef outer =
       ragged_row("ragged_outer", "ragged_outer(x, y, sizes)", "The product xᵀ y of each group of rows.", true);
@@ -158,12 +157,12 @@ void register_ragged(OpTable& t) {
           return b.call("ragged_rows", {summed_whole(b, n.in[1]), swapped(b, summed_whole(b, ct[0])), n.in[2]});
         return b.call("ragged_rows", {n.in[0], ct[0], n.in[2]});
       }};
-  outer.samples = {{{f32({6, 4}), f32({6, 2}), i32({2}, 0, 4)}, {}}};
+  outer.samples = "[6, 4] [6, 2] i32[2] 0..4";
   t.add(std::move(outer));
   t.add(
       composite_row("ragged_dot", "ragged_dot(x, w, sizes)",
                     "The rows of x in groups of these sizes, one after another, each group times its own matrix of w.",
-                    ragged_dot, {{{f32({6, 4}), f32({2, 4, 2}), i32({2}, 0, 4)}, {}}}));
+                    ragged_dot, "[6, 4] [2, 4, 2] i32[2] 0..4"));
 }
 
 }  // namespace shard::stdlib

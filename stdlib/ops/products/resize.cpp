@@ -103,19 +103,12 @@ Vars resize(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_resize(OpTable& t) {
-  auto how = [](Ints shape, const char* method) {
-    return Attrs{{"shape", std::move(shape)}, {"method", std::string(method)}};
-  };
-  Attrs plain = how({4, 3}, "cubic");
-  plain.set("antialias", false);
   t.add(composite_row("resize", "resize(x, shape: ints, method: str = \"linear\", antialias: bool = true)",
                       "An array of other sizes: \"nearest\", \"linear\", \"cubic\", \"lanczos3\" or \"lanczos5\"; "
                       "antialias: a smaller one is smoothed.",
                       resize,
-                      {{{f32({2, 4, 6, 2})}, how({2, 8, 3, 2}, "linear")},
-                       {{f32({4, 6})}, how({4, 4}, "nearest")},
-                       {{f32({8, 6})}, plain},
-                       {{f32({8})}, how({6}, "lanczos3")}}));
+                      "[2, 4, 6, 2] shape=[2, 8, 3, 2] method='linear'; [4, 6] shape=[4, 4] method='nearest'; "
+                      "[8, 6] shape=[4, 3] method='cubic' antialias=false; [8] shape=[6] method='lanczos3'"));
 }
 
 }  // namespace shard::stdlib

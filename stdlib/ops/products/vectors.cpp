@@ -92,8 +92,7 @@ void register_lines(OpTable& t) {
   };
   row.flops = 2;
   row.internal = true;
-  row.samples = {
-      {{f32({6}), f32({4})}, {}}, {{f32({2, 4}), f32({2, 3})}, {}}, {{of(DType::F64, {1}), of(DType::F64, {4})}, {}}};
+  row.samples = "[6] [4]; [2, 4] [2, 3]; f64[1] f64[4]";
   t.add(std::move(row));
 }
 
@@ -199,31 +198,19 @@ Vars polyval(Builder& b, std::span<const Var> in, const Attrs&) {
 void register_vectors(OpTable& t) {
   register_lines(t);
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
-                 std::vector<Sample> samples) {
-    t.add(composite_row(name, signature, doc, std::move(compose), std::move(samples)));
-  };
-  auto mode = [](const char* s) { return Attrs{{"mode", std::string(s)}}; };
+                 ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
   add("kron", "kron(x, y)", "Every element of x times all of y, in blocks.", kron,
-      {{{f32({4, 2}), f32({2, 4})}, {}}, {{f32({4}), f32({2, 2})}, {}}, {{i32({2}), f32({4})}, {}}});
+      "[4, 2] [2, 4]; [4] [2, 2]; i32[2] [4]");
   add("cross", "cross(x, y, axis: int = -1)", "The vector product of vectors of 3 (or 2) numbers.", cross,
-      {{{f32({4, 3}), f32({4, 3})}, {}},
-       {{f32({3, 4}), f32({3, 4})}, {{"axis", std::int64_t{0}}}},
-       {{f32({4, 2}), f32({2})}, {}},
-       {{f32({3}), f32({4, 2})}, {}}});
+      "[4, 3] [4, 3]; [3, 4] [3, 4] axis=0; [4, 2] [2]; [3] [4, 2]");
   add("convolve", "convolve(x, y, mode: str = \"full\")",
       "The convolution of two vectors: all of it, as long as the longer one (same), or where the shorter one lies "
       "inside (valid).",
-      convolution("convolve", false),
-      {{{f32({6}), f32({4})}, mode("full")},
-       {{f32({4}), f32({6})}, mode("same")},
-       {{f32({8}), f32({3})}, mode("valid")}});
+      convolution("convolve", false), "[6] [4] mode='full'; [4] [6] mode='same'; [8] [3] mode='valid'");
   add("correlate", "correlate(x, y, mode: str = \"valid\")", "The convolution of a vector with the reverse of another.",
-      convolution("correlate", true),
-      {{{f32({6}), f32({4})}, mode("full")},
-       {{f32({4}), f32({6})}, mode("same")},
-       {{f32({8}), f32({3})}, mode("valid")}});
+      convolution("correlate", true), "[6] [4] mode='full'; [4] [6] mode='same'; [8] [3] mode='valid'");
   add("polyval", "polyval(p, x)", "The polynomial with coefficients p, the highest power first, at x.", polyval,
-      {{{f32({3}), f32({4, 6})}, {}}, {{f32({2, 4}), f32({4})}, {}}, {{i32({3}), i32({4})}, {}}});
+      "[3] [4, 6]; [2, 4] [4]; i32[3] i32[4]");
 }
 
 }  // namespace shard::stdlib

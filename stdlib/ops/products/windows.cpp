@@ -310,14 +310,13 @@ void register_windows(OpTable& t) {
   };
   row.partition = windows_locally;
   row.internal = true;
-  row.samples = {
-      {{f32({2, 6, 4})}, {{"window", Ints{3}}, {"stride", Ints{1}}}},
-      {{f32({2, 6, 8, 2})}, {{"window", Ints{2, 3}}, {"stride", Ints{2, 1}}}},
-      {{f32({8, 4, 2})}, {{"window", Ints{3, 2}}, {"stride", Ints{1, 1}}, {"padding", Pairs{{1, 1}, {0, 1}}}}},
-      {{f32({2, 8, 2})}, {{"window", Ints{3}}, {"stride", Ints{2}}, {"padding", Pairs{{0, 1}}}}},
-      {{f32({4, 2})}, {{"window", Ints{2}}, {"stride", Ints{1}}, {"padding", Pairs{{3, 2}}}}},
-      {{f32({8, 2})}, {{"window", Ints{3}}, {"stride", Ints{1}}, {"padding", Pairs{{2, 2}}}, {"dilation", Ints{2}}}},
-      {{f32({8, 6, 2})}, {{"window", Ints{2, 3}}, {"stride", Ints{2, 1}}, {"dilation", Ints{3, 2}}}}};
+  row.samples =
+      "[2, 6, 4] window=[3] stride=[1]; [2, 6, 8, 2] window=[2, 3] stride=[2, 1]; "
+      "[8, 4, 2] window=[3, 2] stride=[1, 1] padding=[(1, 1), (0, 1)]; "
+      "[2, 8, 2] window=[3] stride=[2] padding=[(0, 1)]; "
+      "[4, 2] window=[2] stride=[1] padding=[(3, 2)]; "
+      "[8, 2] window=[3] stride=[1] padding=[(2, 2)] dilation=[2]; "
+      "[8, 6, 2] window=[2, 3] stride=[2, 1] dilation=[3, 2]";
   t.add(std::move(row));
 }
 
