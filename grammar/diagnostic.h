@@ -4,6 +4,7 @@
 #pragma once
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ class Error : public std::exception {
   Error(std::string code, Span span, std::string message, std::vector<std::string> notes = {})
       : diagnostic{std::move(code), span, std::move(message), std::move(notes), {}, {}} {}
   const char* what() const noexcept override { return diagnostic.message.c_str(); }
+  virtual std::span<const Diagnostic> all() const { return {&diagnostic, 1}; }  // where there are several
   Diagnostic diagnostic;
 };
 

@@ -73,9 +73,9 @@ struct __attribute__((visibility("hidden"))) Engine::Impl {
   auto guarded(F f) -> decltype(f()) {
     try {
       return f();
-    } catch (const Error&) { throw; } catch (const lang::Errors& e) {
-      raise(e.all);
-    } catch (const grammar::Error& e) { raise({e.diagnostic}); } catch (const runtime::RuntimeError& e) {
+    } catch (const Error&) { throw; } catch (const grammar::Error& e) {
+      raise({e.all().begin(), e.all().end()});
+    } catch (const runtime::RuntimeError& e) {
       raise({{e.code, in().context().span(), e.what(), {}, {}, {}}});
     } catch (const std::bad_alloc&) {
       raise({{"memory", in().context().span(), "there is not enough memory for this", {}, {}, {}}});

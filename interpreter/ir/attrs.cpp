@@ -49,7 +49,7 @@ bool operator==(const Layout& a, const Layout& b) {
   return a.mesh == b.mesh || (a.mesh && b.mesh && *a.mesh == *b.mesh);
 }
 
-Attrs::Attrs(std::initializer_list<std::pair<std::string, AttrValue>> items) {
+Attrs::Attrs(std::initializer_list<Item> items) {
   for (const auto& [name, value] : items) set(name, value);
 }
 

@@ -40,8 +40,12 @@ using AttrValue = std::variant<std::monostate, bool, std::int64_t, double, std::
 
 class Attrs {
  public:
+  struct Item {
+    std::string_view name;
+    AttrValue value;
+  };
   Attrs() = default;
-  Attrs(std::initializer_list<std::pair<std::string, AttrValue>> items);
+  Attrs(std::initializer_list<Item> items);
   void set(std::string_view name, AttrValue value);  // keeps the order of first setting
   void erase(std::string_view name);
   const AttrValue* find(std::string_view name) const;

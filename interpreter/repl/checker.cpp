@@ -76,10 +76,9 @@ void Checker::types(lang::Interpreter& in, const std::string& path, const std::s
   });
   try {
     in.run(path, text);
-  } catch (const lang::Errors& e) {
-    for (const Diagnostic& d : e.all) add(d);
   } catch (const grammar::Error& e) {
-    if (e.diagnostic.code != "unknown") add(e.diagnostic);
+    for (const Diagnostic& d : e.all())
+      if (d.code != "unknown") add(d);
   } catch (const runtime::RuntimeError& e) {
     if (e.code != "unknown") add({e.code, in.context().span(), e.what(), {}, {}, {}});
   }

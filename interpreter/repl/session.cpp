@@ -104,11 +104,8 @@ int guarded(lang::Interpreter& in, const std::function<void()>& body, const Tell
     body();
     flush_out();
     return 0;
-  } catch (const lang::Errors& e) {
-    for (const grammar::Diagnostic& d : e.all) teller(d, in.sources());
-    return 1;
   } catch (const grammar::Error& e) {
-    teller(e.diagnostic, in.sources());
+    for (const grammar::Diagnostic& d : e.all()) teller(d, in.sources());
     return e.diagnostic.code != "interrupt" ? 1 : terminated() ? 143 : 130;
   } catch (const runtime::RuntimeError& e) { return plain(e.code.c_str(), e.what()); } catch (const std::bad_alloc&) {
     return plain("memory", "there is not enough memory for this");

@@ -84,11 +84,7 @@ void Check::found(std::vector<Diagnostic> names) {
 
 void Check::failed(const Error& e) {
   if (e.diagnostic.code == "interrupt") throw e;
-  if (auto* many = dynamic_cast<const Errors*>(&e)) {
-    for (const Diagnostic& d : many->all) report(d);
-    return;
-  }
-  report(e.diagnostic);
+  for (const Diagnostic& d : e.all()) report(d);
 }
 
 void Check::report(Diagnostic d) {

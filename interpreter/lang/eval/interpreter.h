@@ -61,8 +61,11 @@ struct Options {
 class Errors : public grammar::Error {
  public:
   explicit Errors(std::vector<grammar::Diagnostic> diagnostics)
-      : Error(diagnostics.at(0)), all(std::move(diagnostics)) {}
-  std::vector<grammar::Diagnostic> all;
+      : Error(diagnostics.at(0)), all_(std::move(diagnostics)) {}
+  std::span<const grammar::Diagnostic> all() const override { return all_; }
+
+ private:
+  std::vector<grammar::Diagnostic> all_;
 };
 
 class Interpreter {

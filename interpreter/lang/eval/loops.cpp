@@ -113,9 +113,7 @@ std::optional<Value> sequence_of(Impl& m, const ForStmt& s, Span span) {
   }
   Value sequence = m.eval(*s.sequence);
   if (const auto* l = sequence.get<std::shared_ptr<Loader>>())
-    if (const auto* r = dynamic_cast<const TracedRange*>(l->get());
-        r && traced_for(m, s, r->begin, r->end, r->step, span))
-      return std::nullopt;
+    if (const auto* r = (*l)->traced(); r && traced_for(m, s, r->begin, r->end, r->step, span)) return std::nullopt;
   if (auto parts = parts_of(sequence)) return Value::list(std::move(*parts));
   return sequence;
 }

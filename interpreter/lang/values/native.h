@@ -14,6 +14,7 @@
 namespace shard::lang {
 
 class Interpreter;  // interpreter.h: the evaluator of an engine
+struct TracedRange;
 
 struct CallArg {
   std::string name;
@@ -67,6 +68,9 @@ struct Loader {  // something a `for` can walk that is not in memory
   virtual std::optional<std::int64_t> length() const { return std::nullopt; }
   virtual void restart() = 0;  // a `for` begins at the front
   virtual std::string describe() const = 0;
+  virtual const TracedRange* traced() const { return nullptr; }                    // where it is one
+  virtual std::optional<std::int64_t> position() const { return std::nullopt; }    // turns since its first epoch began
+  virtual std::shared_ptr<Loader> resumed(std::int64_t) const { return nullptr; }  // behind so many more turns
 };
 
 }  // namespace shard::lang

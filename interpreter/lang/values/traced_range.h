@@ -14,6 +14,7 @@ struct TracedRange final : Loader {
   std::optional<Value> next(Interpreter&) override;  // an error: only a loop of the program goes through it
   void restart() override {}
   std::string describe() const override { return kind; }
+  const TracedRange* traced() const override { return this; }
   static constexpr const char* kind = "range that only a run knows";
 };
 

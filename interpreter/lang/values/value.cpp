@@ -145,7 +145,7 @@ std::string kind_name(const Value& v) {
     std::string operator()(const Device&) const { return "device"; }
     std::string operator()(const std::shared_ptr<const DeferredString>&) const { return "string"; }
     std::string operator()(const std::shared_ptr<Loader>& l) const {
-      return dynamic_cast<const TracedRange*>(l.get()) ? TracedRange::kind : "loader";
+      return l->traced() ? TracedRange::kind : "loader";
     }
   };
   return std::visit(Names{}, v.variant());

@@ -29,9 +29,13 @@ struct LoaderPlan {
 class Batches : public lang::Loader {
  public:
   explicit Batches(LoaderPlan plan) : plan_(std::move(plan)), at_(plan_.skip) {}
-  const LoaderPlan& plan() const { return plan_; }
-  std::int64_t position() const { return at_; }
 
+  std::optional<std::int64_t> position() const override { return at_; }
+  std::shared_ptr<lang::Loader> resumed(std::int64_t turns) const override {
+    LoaderPlan plan = plan_;
+    plan.skip += turns;
+    return std::make_shared<Batches>(std::move(plan));
+  }
   std::optional<std::int64_t> length() const override;
   void restart() override;
   std::string describe() const override;

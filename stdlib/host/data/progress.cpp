@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "interpreter/lang/values/format.h"
-#include "stdlib/host/data/loader.h"
+#include "interpreter/lang/values/native.h"
 #include "stdlib/host/data/progress_line.h"
 #include "stdlib/host/host.h"
 
@@ -31,6 +31,7 @@ class Progress : public lang::Loader {
     begun_ = told_ = first_ = clock::now();
     drawn_ = false;
   }
+  std::optional<std::int64_t> position() const override { return inner ? inner->position() : std::nullopt; }
   std::string describe() const override {
     return "progress of " + (inner ? inner->describe() : std::to_string(items.size()) + " items");
   }
@@ -111,11 +112,9 @@ Value resumed(Interpreter& in, BoundArgs& a) {
   if (n < 0) in.fail("call", a.args[1].span, "a number of turns is not negative");
   if (n == 0) return a[0];
   if (const auto* given = a[0].get<std::shared_ptr<lang::Loader>>()) {
-    const auto* batches = dynamic_cast<const Batches*>(given->get());
-    if (!batches) in.fail("type", a.args[0].span, "resumed takes a loader itself, not " + (*given)->describe());
-    LoaderPlan plan = batches->plan();
-    plan.skip += n;
-    return Value(std::shared_ptr<lang::Loader>(std::make_shared<Batches>(std::move(plan))));
+    std::shared_ptr<lang::Loader> rest = (*given)->resumed(n);
+    if (!rest) in.fail("type", a.args[0].span, "resumed takes a loader itself, not " + (*given)->describe());
+    return Value(std::move(rest));
   }
   std::vector<Value> items = items_of(in, a[0], a.args[0].span, "resumed");
   items.erase(items.begin(), items.begin() + std::min<std::ptrdiff_t>(n, static_cast<std::ptrdiff_t>(items.size())));
@@ -124,11 +123,9 @@ Value resumed(Interpreter& in, BoundArgs& a) {
 
 Value position(Interpreter& in, BoundArgs& a) {
   const auto* given = a[0].get<std::shared_ptr<lang::Loader>>();
-  const lang::Loader* l = given ? given->get() : nullptr;
-  if (const auto* shown = dynamic_cast<const Progress*>(l)) l = shown->inner.get();
-  const auto* batches = dynamic_cast<const Batches*>(l);
-  if (!batches) in.fail("type", a.args[0].span, "position takes a loader, this is " + lang::kind_name(a[0]));
-  return Value(batches->position());
+  const std::optional<std::int64_t> at = given ? (*given)->position() : std::nullopt;
+  if (!at) in.fail("type", a.args[0].span, "position takes a loader, this is " + lang::kind_name(a[0]));
+  return Value(*at);
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ std::vector<Type> infer_cast(const OpCall& call) {
 // ---- derivatives
 
 // One more collective over the same devices, without what belongs to the old one only.
-Attrs over(const Attrs& attrs, std::initializer_list<std::pair<std::string, ir::AttrValue>> more = {}) {
+Attrs over(const Attrs& attrs, std::initializer_list<Attrs::Item> more = {}) {
   Attrs out;
   for (const char* name : {"axes", "mesh", "groups", "group_size", "written"})
     if (attrs.has(name)) out.set(name, *attrs.find(name));
