@@ -19,9 +19,9 @@ TEST_CASE("unknown names are found before anything runs, all of them") {
     s.in().run("a.shard", "print(1)\nprint(learning_rat)\nfn f() = nothing_like_this_1\nlet learning_rate = 1");
     FAIL("no error");
   } catch (const Errors& e) {
-    REQUIRE(e.all.size() == 2);
-    CHECK(e.all[0].code == "name");
-    CHECK_THAT(e.all[1].message, Contains("nothing_like_this_1"));
+    REQUIRE(e.all().size() == 2);
+    CHECK(e.all()[0].code == "name");
+    CHECK_THAT(e.all()[1].message, Contains("nothing_like_this_1"));
   }
   CHECK(s.printed.empty());
   CHECK_THAT(error("let learning_rate = 1\nprint(learning_rat)"), Contains("did you mean `learning_rate`"));

@@ -52,7 +52,7 @@ class Shower {
                  [&](bool b) { put(b ? "true" : "false"); },
                  [&](std::int64_t i) { put(std::to_string(i)); },
                  [&](double d) { put(runtime::format_double(d)); },
-                 [&](const std::shared_ptr<const std::string>& s) { put(quotes_ ? quoted(*s) : *s); },
+                 [&](const std::shared_ptr<const std::string>& s) { put(quotes_ ? lang::quoted(*s) : *s); },
                  [&](const trace::Tensor& t) { tensor(t); },
                  [&](const std::shared_ptr<List>& l) { sequence('[', l->items, ']'); },
                  [&](const std::shared_ptr<Tuple>& t) { sequence('(', t->items, ')'); },
@@ -137,7 +137,7 @@ class Shower {
     if (++depth_ > kMaxNesting) too_deep();
     for (std::size_t i = 0; i < r.fields.size(); ++i) {
       const std::string& name = r.fields[i].first;
-      text += (i ? ", " : "") + (plain_word(name) ? name : quoted(name)) + ": ";
+      text += (i ? ", " : "") + (plain_word(name) ? name : lang::quoted(name)) + ": ";
       walk(r.fields[i].second);
     }
     --depth_;
