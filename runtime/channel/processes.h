@@ -60,7 +60,7 @@ class Processes {
   Script script_;
   std::unique_ptr<Board> board_;
   std::function<void(const std::string& what)> tell_;
-  std::vector<std::uint64_t> met_;    // how often, by process
+  std::vector<std::uint64_t> met_;  // how often, by process
 };
 
 }  // namespace shard::runtime

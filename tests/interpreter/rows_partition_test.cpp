@@ -132,7 +132,7 @@ struct Use {
   std::vector<Type> types;
   Arrays args;
   const ir::OpDef* op;
-  const ir::Attrs* attrs;
+  ir::Attrs attrs;
 };
 
 std::vector<Use> uses() {
@@ -142,7 +142,7 @@ std::vector<Use> uses() {
     for (const ir::Sample& sample : ir::samples_of(op)) {
       ++which;
       if (!plain(sample)) continue;
-      Use u{std::string(op.name) + ", sample " + std::to_string(which), {}, {}, &op, &sample.attrs};
+      Use u{std::string(op.name) + ", sample " + std::to_string(which), {}, {}, &op, sample.attrs};
       for (const auto& o : sample.operands) {
         u.types.push_back(Type::of(o.dtype, o.shape));
         u.args.push_back(operand(o, static_cast<unsigned>(u.types.size())));
@@ -155,7 +155,7 @@ std::vector<Use> uses() {
 
 Graph graph_of(const Use& u, const std::optional<ir::Layout>& wish = {}) {
   return graph(u.types, [&](Builder& b, const Vars& p) {
-    Vars out = b.emit(*u.op, p, *u.attrs);
+    Vars out = b.emit(*u.op, p, u.attrs);
     if (wish) out[0] = b.emit1(*b.core().shard, {out[0]}, {{"layout", *wish}});
     return out;
   });
