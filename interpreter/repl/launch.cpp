@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -171,7 +172,7 @@ int run_job(const LaunchJob& job) {
   std::atomic<bool> broken = false, over = false;
   Meeting at;
   if (job.hosts.empty()) at.board = runtime::Board::make(job.count);
-  if (!job.tcp) return attend(start_all(job, at), stop, broken);
+  if (!job.tcp) return attend(start_all(job, at), job.prefix, stop, broken);
   at.token = runtime::new_token();
   runtime::Coordinator coordinator(job.address, job.port, job.count, at.token);
   const bool six = job.address.find(':') != std::string::npos;
@@ -192,7 +193,7 @@ int run_job(const LaunchJob& job) {
       broken = true;
     }
   });
-  const int status = attend(std::move(children), stop, broken);
+  const int status = attend(std::move(children), job.prefix, stop, broken);
   over = true;
   meeting.join();
   return status;
@@ -212,29 +213,46 @@ int launch(const Arguments& a) {
   if (!output.empty() && output != "all") return misused("--output takes `all`, not '" + output + "'");
   job.prefix = output == "all";
   if (const auto wrong = read_transport(a, job)) return misused(*wrong);
+  if (a.values.contains("--restarts")) {
+    const auto restarts = number_of(a.value("--restarts"), 0, 1'000'000);
+    if (!restarts) return misused("--restarts takes how often, not '" + a.value("--restarts") + "'");
+    job.restarts = *restarts;
+  }
+  job.log_dir = a.value("--log-dir");
+  if (std::error_code failed;
+      !job.log_dir.empty() && (std::filesystem::create_directories(job.log_dir, failed), failed))
+    return misused("cannot make the folder '" + job.log_dir + "': " + failed.message());
   job.words = child_words(a, settings->timeout);
-  return run_job(job);
+  int status = run_job(job);
+  for (int i = 1; status != 0 && i <= job.restarts && asked_to_end == 0; ++i) {
+    std::fprintf(stderr, "the job ended with status %d: restart %d of %d\n", status, i, job.restarts);
+    status = run_job(job);
+  }
+  return status;
 }
 
 }  // namespace
 
 Command launch_command() {
-  return {"launch",
-          "Run a script in several processes, of this machine or of several, which share out the devices",
-          {{"file", "The script", Option::Word, true},
-           {"-n", "How many processes", Option::Value, true},
-           kTimeout,
-           {"--output", "all: lines of every process, each behind its number", Option::Value},
-           {"--transport", "unix or tcp; unix on one machine unless told otherwise", Option::Value},
-           {"--hosts", "a,b: where processes run, as many on each", Option::Value},
-           {"--hostfile", "The same from a file: a host a line, `node1 slots=4`", Option::Value},
-           {"--ssh", "The command that reaches them: ssh", Option::Value},
-           {"--interface", "What others reach this machine by: eth0, or an address", Option::Value},
-           {"--port", "Where the launcher waits for them; 0: any", Option::Value},
-           {"--port-range", "A-B: where all of them wait", Option::Value},
-           {"--start-timeout", "How long all may take to come: 60s", Option::Value}},
-          true,
-          launch};
+  return {
+      "launch",
+      "Run a script in several processes, of this machine or of several, which share out the devices",
+      {{"file", "The script", Option::Word, true},
+       {"-n", "How many processes", Option::Value, true},
+       kTimeout,
+       {"--output", "all: lines of every process, each behind its number", Option::Value},
+       {"--transport", "unix or tcp; unix on one machine unless told otherwise", Option::Value},
+       {"--hosts", "a,b: where processes run, as many on each", Option::Value},
+       {"--hostfile", "The same from a file: a host a line, `node1 slots=4`", Option::Value},
+       {"--ssh", "The command that reaches them: ssh", Option::Value},
+       {"--interface", "What others reach this machine by: eth0, or an address", Option::Value},
+       {"--port", "Where the launcher waits for them; 0: any", Option::Value},
+       {"--port-range", "A-B: where all of them wait", Option::Value},
+       {"--start-timeout", "How long all may take to come: 60s", Option::Value},
+       {"--restarts", "How often a job that failed is started again, to go on from its last checkpoint", Option::Value},
+       {"--log-dir", "A folder: all that each process says, in process_0.log and so on", Option::Value}},
+      true,
+      launch};
 }
 
 }  // namespace shard::repl

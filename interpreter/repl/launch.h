@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ struct LaunchJob {
   std::vector<std::string> words;  // of the children
   int count = 0;
   bool prefix = false;                             // lines of every process, behind its number
+  std::string log_dir;                             // a file a process of all that it says; empty: none
+  int restarts = 0;                                // how often a job that failed is started again
   bool tcp = false;                                // else Unix sockets, which the children are given
   std::vector<std::string> hosts;                  // by process; empty: this machine
   std::string ssh = "ssh", address = "127.0.0.1";  // what others reach the launcher by
@@ -28,9 +31,10 @@ struct LaunchJob {
 
 struct Child {
   pid_t pid = 0;
-  int out = -1, err = -1;  // pipes; -1 once they have ended. `out`: where lines get a prefix
-  int in = -1;             // of one on another host: its end means that it has to leave
-  std::string line, said;  // of out: begun; of err: all
+  int out = -1, err = -1;    // pipes; -1 once they have ended. `out`: where lines get a prefix
+  std::FILE* log = nullptr;  // all that it says, as it comes
+  int in = -1;               // of one on another host: its end means that it has to leave
+  std::string line, said;    // of out: begun; of err: all
   std::optional<int> status;
 };
 
@@ -44,6 +48,6 @@ struct Meeting {
 std::vector<Child> start_all(const LaunchJob& job, const Meeting& at);
 // Until all have ended; gives the first bad status. `stop`: a signal that the launcher got, or 0; `broken`: they do not
 // come together.
-int attend(std::vector<Child> children, const std::function<int()>& stop, const std::atomic<bool>& broken);
+int attend(std::vector<Child> children, bool prefix, const std::function<int()>& stop, const std::atomic<bool>& broken);
 
 }  // namespace shard::repl

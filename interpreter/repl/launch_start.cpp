@@ -134,7 +134,14 @@ std::vector<Child> start_all(const LaunchJob& job, const Meeting& at) {
   std::vector<Child> children(static_cast<std::size_t>(job.count));
   for (std::size_t i = 0; i < children.size(); ++i) {
     int out[2] = {-1, -1}, err[2], token[2] = {-1, -1};
-    if ((job.prefix && pipe2(out, O_CLOEXEC) != 0) || pipe2(err, O_CLOEXEC) != 0 ||
+    const bool heard = job.prefix || !job.log_dir.empty();
+    if (!job.log_dir.empty()) {
+      const std::string path = job.log_dir + "/process_" + std::to_string(i) + ".log";
+      children[i].log = std::fopen(path.c_str(), "ae");
+      if (!children[i].log) launch_failed(("cannot write to '" + path + "'").c_str());
+      std::setvbuf(children[i].log, nullptr, _IOLBF, BUFSIZ);
+    }
+    if ((heard && pipe2(out, O_CLOEXEC) != 0) || pipe2(err, O_CLOEXEC) != 0 ||
         (job.tcp && pipe2(token, O_CLOEXEC) != 0))
       launch_failed("cannot start processes");
     children[i].pid = fork();

@@ -24,16 +24,19 @@ bool all_ended(const std::vector<Child>& children) {
   return std::all_of(children.begin(), children.end(), [](const Child& c) { return c.status.has_value(); });
 }
 
-// Whole lines of one process, each behind its number.
-void print_lines(Child& c, std::size_t rank, bool ended) {
+// Whole lines of one process, each behind its number; or those of process 0 as they are.
+void print_lines(Child& c, std::size_t rank, bool prefix, bool ended) {
+  const std::string who = prefix ? "[" + std::to_string(rank) + "] " : "";
+  const bool shown = prefix || rank == 0;
   for (std::size_t end; (end = c.line.find('\n')) != std::string::npos; c.line.erase(0, end + 1))
-    std::printf("[%zu] %s\n", rank, c.line.substr(0, end).c_str());
-  if (ended && !c.line.empty()) std::printf("[%zu] %s\n", rank, std::exchange(c.line, {}).c_str());
+    if (shown) std::printf("%s%s\n", who.c_str(), c.line.substr(0, end).c_str());
+  const std::string rest = ended ? std::exchange(c.line, {}) : "";
+  if (shown && !rest.empty()) std::printf("%s%s%s", who.c_str(), rest.c_str(), prefix ? "\n" : "");
   std::fflush(stdout);
 }
 
 // What processes say, as it comes: of errors those of process 0; what others say besides is told at the end.
-void hear(std::vector<Child>& children, int milliseconds) {
+void hear(std::vector<Child>& children, bool prefix, int milliseconds) {
   std::vector<pollfd> fds;
   std::vector<std::pair<std::size_t, bool>> whose;
   for (std::size_t i = 0; i < children.size(); ++i)
@@ -51,12 +54,13 @@ void hear(std::vector<Child>& children, int milliseconds) {
     if (n > 0) {
       const std::string_view text(buffer, static_cast<std::size_t>(n));
       (out ? c.line : c.said) += text;
+      if (c.log) std::fwrite(text.data(), 1, text.size(), c.log);
       if (!out && i == 0) std::fwrite(text.data(), 1, text.size(), stderr);
     } else {
       close(fds[k].fd);
       (out ? c.out : c.err) = -1;
     }
-    if (out) print_lines(c, i, n <= 0);
+    if (out) print_lines(c, i, prefix, n <= 0);
   }
 }
 
@@ -89,7 +93,8 @@ void reap(std::vector<Child>& children, std::optional<int>& first_bad, bool sign
 
 }  // namespace
 
-int attend(std::vector<Child> children, const std::function<int()>& stop, const std::atomic<bool>& broken) {
+int attend(std::vector<Child> children, bool prefix, const std::function<int()>& stop,
+           const std::atomic<bool>& broken) {
   std::optional<int> first_bad;
   std::optional<Clock::time_point> term, kill_at;
   const auto signal_all = [&](int signal) {
@@ -97,7 +102,7 @@ int attend(std::vector<Child> children, const std::function<int()>& stop, const 
       if (!c.status) kill(c.pid, signal);
   };
   while (!all_ended(children)) {
-    hear(children, 50);
+    hear(children, prefix, 50);
     reap(children, first_bad, kill_at.has_value());
     const auto now = Clock::now();
     if (const int signal = stop(); signal != 0 && !first_bad) first_bad = 128 + signal, term = now;
@@ -112,8 +117,13 @@ int attend(std::vector<Child> children, const std::function<int()>& stop, const 
     if (kill_at && now >= *kill_at) signal_all(SIGKILL);
   }
   while (std::any_of(children.begin(), children.end(), [](const Child& c) { return c.out >= 0 || c.err >= 0; }))
-    hear(children, 50);
+    hear(children, prefix, 50);
   tell_others(children);
+  bool cut = false;
+  for (Child& c : children)
+    if (c.log) cut = std::ferror(c.log) != 0 || cut, cut = std::fclose(c.log) != 0 || cut;
+  if (cut) std::fputs("error: not all of what processes said could be written to --log-dir\n", stderr);
+  if (cut && !first_bad) first_bad = 1;
   return first_bad.value_or(0);
 }
 

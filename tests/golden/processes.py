@@ -131,6 +131,33 @@ def elsewhere(shard, folder):
     assert code == 1 and 'process 0, 1 did not come to the start' in err, (code, err)
 
 
+AGAIN = HEAD + """let first = not exists("second")
+print(sum(x))   # all have looked
+if first {
+  log_scalars("second", 1, {a: 1.0})
+  if process_index() == 1 { error("the first time") }
+  print(max(x))
+}
+print("through")
+"""
+
+
+def started_again(shard, folder):
+    """--restarts after a failure, never after success; --log-dir keeps what each said."""
+    with open(folder + '/a.shard', 'w') as f: f.write(AGAIN)
+    code, out, err = run([shard, 'launch', '-n', '2', '--restarts', '3', '--log-dir', 'logs/here', 'a.shard'], folder)
+    assert code == 0 and out == '496.0\n496.0\nthrough\n', (code, out, err)
+    assert err.count('restart 1 of 3') == 1 and 'restart 2' not in err, err
+    texts = [open(f'{folder}/logs/here/process_{i}.log').read() for i in (0, 1)]
+    assert texts[0].startswith('496.0\n') and 'process 1 has ended' in texts[0] and texts[0].endswith('496.0\nthrough\n'), texts
+    assert 'the first time' in texts[1] and texts[1].endswith('496.0\nthrough\n'), texts
+    with open(folder + '/b.shard', 'w') as f: f.write('error("always")\n')
+    code, _, err = run([shard, 'launch', '-n', '2', '--restarts', '2', 'b.shard'], folder)
+    assert code == 1 and 'restart 2 of 2' in err and 'restart 3' not in err, (code, err)
+    code, _, err = run([shard, 'launch', '-n', '2', '--log-dir', '/dev/null/x', 'b.shard'], folder)
+    assert code == 2 and "cannot make the folder '/dev/null/x'" in err, (code, err)
+
+
 def main():
     shard = os.path.abspath(sys.argv[1])
     if len(sys.argv) > 2:
@@ -149,6 +176,7 @@ def main():
     for told in several: assert told == alone, (told, alone)
     with tempfile.TemporaryDirectory() as folder:
         elsewhere(shard, folder)
+        started_again(shard, folder)
         for name, (text, told, status) in FALLS.items():
             with open(folder + '/a.shard', 'w') as f: f.write(HEAD + text + '\n')
             for transport in ('unix', 'tcp'):
