@@ -5,6 +5,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/names/aliases.h"
 #include "interpreter/lang/report/lists.h"
+#include "runtime/channel/processes.h"
 
 namespace shard::lang {
 
@@ -73,7 +74,7 @@ std::vector<std::string> field_names(const Value& v) {
   } else if (v.is<std::shared_ptr<const Spec>>()) {
     out = {"axes"};
   } else if (v.is<Device>()) {
-    out = {"id"};
+    out = {"id", "process"};
   }
   return out;
 }
@@ -106,7 +107,12 @@ std::optional<Value> Impl::find_field(const Value& object, const std::string& na
   if (auto* t = object.get<std::shared_ptr<const runtime::Type>>()) return type_field(**t, name);
   if (auto* m = object.get<std::shared_ptr<const MeshValue>>()) return mesh_field(*(*m)->mesh, name);
   if (auto* s = object.get<std::shared_ptr<const Spec>>(); s && name == "axes") return axes_of(**s);
-  if (auto* d = object.get<Device>(); d && name == "id") return Value(static_cast<std::int64_t>(d->id));
+  if (auto* d = object.get<Device>()) {
+    if (name == "id") return Value(static_cast<std::int64_t>(d->id));
+    const auto& processes = ctx.processes();  // each has as many devices, in order
+    const int each = ctx.devices() / (processes ? processes->count() : 1);
+    if (name == "process") return Value(static_cast<std::int64_t>(d->id / std::max(each, 1)));
+  }
   return std::nullopt;
 }
 
