@@ -177,6 +177,9 @@ def main():
     assert alone[0] == 0, alone
     for told in several: assert told == alone, (told, alone)
     with tempfile.TemporaryDirectory() as folder:
+        with open(folder + '/a.shard', 'w') as f: f.write('mesh m = (@data: 4, @model: 2)\nlet x = shard ones([8, 8]) as P(@data, @model)\nexplain(jit(fn(x) = (sum(x, axis: 0), sum(x, axis: 1))), x)\n')
+        code, out, _ = run([shard, 'launch', '-n', '2', 'a.shard'], folder)   # process 0 has devices 0 to 3: both of each pair along @model
+        assert code == 0 and re.search('@data .* across processes', out) and re.search('@model .* inserted$', out, re.M), out
         elsewhere(shard, folder)
         started_again(shard, folder)
         for name, (text, told, status) in FALLS.items():

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/mesh/part.h"
+
 namespace shard::lang {
 namespace {
 
@@ -42,9 +44,17 @@ std::string axes_of(const CommRecord& r) {
   return out + ")";
 }
 
+// Whether devices of several processes take part.
+bool crosses(const CommRecord& r, const runtime::MeshRef& mesh) {
+  if (!mesh || !mesh->part) return false;
+  for (const std::string& name : r.axes)
+    if (const auto axis = mesh->find(name); axis && mesh->part->apart.has(*axis)) return true;
+  return false;
+}
+
 struct Entry {
   std::string kind, axes;
-  bool written;
+  bool written, crosses;
   std::int64_t count, bytes;
 };
 
@@ -72,7 +82,7 @@ std::string lines(const CompiledCall& call, const grammar::SourceMap& sources) {
     const bool known = sources.has(r.span.source);
     const SourceLine at =
         known ? SourceLine{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : SourceLine{0, 0};
-    add(places[at], {r.kind, axes_of(r), r.written, r.count, r.bytes}, true);
+    add(places[at], {r.kind, axes_of(r), r.written, crosses(r, call.mesh), r.count, r.bytes}, true);
   }
   const auto times_of = [](const Entry& e) { return e.count == 1 ? std::string() : counted(e.count) + " times"; };
   for (const auto& [place, entries] : places)
@@ -100,7 +110,8 @@ std::string lines(const CompiledCall& call, const grammar::SourceMap& sources) {
     for (const Entry& e : places[place]) {
       out += "     |   " + padded(e.kind, kinds) + "  " + padded(e.axes, axes);
       if (times) out += "  " + padded(times_of(e), times, true);
-      out += "  " + padded(bytes(e.bytes), amounts, true) + (e.written ? "  written\n" : "  inserted\n");
+      out += "  " + padded(bytes(e.bytes), amounts, true) + (e.written ? "  written" : "  inserted") +
+             (e.crosses ? ", across processes\n" : "\n");
     }
   }
   return out;
@@ -140,7 +151,7 @@ std::string heading(const CompiledCall& call, const grammar::SourceMap& sources)
 
 std::vector<std::string> communication(const CompiledCall& call) {
   std::vector<Entry> sums;
-  for (const CommRecord& r : call.plan->comm()) add(sums, {r.kind, "", false, r.count, r.bytes}, false);
+  for (const CommRecord& r : call.plan->comm()) add(sums, {r.kind, "", false, false, r.count, r.bytes}, false);
   std::vector<std::string> parts;
   for (const Entry& e : sums) parts.push_back(counted(e.count) + " " + e.kind + " of " + bytes(e.bytes));
   return parts;
