@@ -46,6 +46,7 @@ void install(lang::Interpreter& in) {
   register_associative_scan(in);
   register_custom(in);
   register_compilation(in);
+  register_foresight(in);
 }
 
 }  // namespace shard::stdlib

@@ -16,9 +16,10 @@ MAY_SEE = {
     'interpreter/transform': GRAPHS[:3],
     'interpreter/exec': GRAPHS,
     'interpreter/trace': GRAPHS + ('interpreter/exec',),
+    'interpreter/foresight': GRAPHS + ('interpreter/exec',),   # clocks and memory of programs; no script, no operation
     'interpreter/lang': GRAPHS + ('interpreter/exec', 'interpreter/trace'),
     'stdlib/ops': GRAPHS,          # rows: of graphs and arrays, never of scripts
-    'stdlib/host': GRAPHS + ('interpreter/exec', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops',
+    'stdlib/host': GRAPHS + ('interpreter/exec', 'interpreter/foresight', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops',
                              'stdlib'),  # stdlib.h declares the reference page, which help.cpp writes
     'stdlib': GRAPHS + ('interpreter/exec', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops', 'stdlib/host'),
     'interpreter/embed': None,     # programs: everything
@@ -143,7 +144,7 @@ def main():
                         broken.append(f'{where}\n    {why}')
                     if f.endswith('.h') and HEAVY.match(line):
                         broken.append(f'{where}\n    heavy libraries belong into .cpp files')
-                    if path.startswith(('interpreter/transform/', 'interpreter/exec/', 'interpreter/trace/')):
+                    if path.startswith(('interpreter/transform/', 'interpreter/exec/', 'interpreter/trace/', 'interpreter/foresight/')):
                         for name in re.findall(r'"([a-z_0-9]+)"', line):
                             if name in rows and ('.at(' in line or 'find(' in line or 'name ==' in line or '== "' in line):
                                 broken.append(f'{where}\n    a pass names the operation {name}')

@@ -20,7 +20,7 @@ struct Option {
     Word,    // one word that stands alone
     Words,   // one or more
     Value,   // "--filter WORDS"
-    Values,  // the same, more than once
+    Values,  // the same, as often as one likes: a line each
   };
   std::string_view name, what;
   Kind kind = Flag;
@@ -67,6 +67,8 @@ Command test_command();
 Command check_command();
 Command help_command();
 Command explain_command();
+Command estimate_command();
+Command plan_command();
 Command convert_command();
 Command fmt_command();
 Command launch_command();

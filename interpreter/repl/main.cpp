@@ -43,11 +43,17 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
     const auto word = [&out](const std::string& w) { out.words.push_back(w); };
     const auto flag = [&out, name] { out.flags.push_back(name); };
     const auto value = [&out, name](const std::string& w) { out.values[name] = w; };
-    CLI::Option* made = o.kind == Option::Flag    ? app->add_flag_callback(name, flag, what)
-                        : o.kind == Option::Word  ? app->add_option_function<std::string>(name, word, what)
+    const auto several = [&out, name](const std::vector<std::string>& all) {
+      for (const std::string& w : all) out.values[name] += w + "\n";
+    };
+    CLI::Option* made = o.kind == Option::Flag   ? app->add_flag_callback(name, flag, what)
+                        : o.kind == Option::Word ? app->add_option_function<std::string>(name, word, what)
+                        : o.kind == Option::Values
+                            ? app->add_option_function<std::vector<std::string>>(name, several, what)
                         : o.kind == Option::Value ? app->add_option_function<std::string>(name, value, what)
                                                   : app->add_option(name, out.words, what);
     made->required(o.required);
+    if (o.kind == Option::Values) made->expected(1)->take_all();
   }
   app->add_option_function<std::string>("--color", shard::repl::set_color, what_of("--color"))
       ->check(CLI::IsMember({"always", "never"}));

@@ -16,6 +16,17 @@ using runtime::DType;
 namespace {
 
 constexpr std::size_t kScalars = 64;
+constexpr std::int64_t kFew = 4096;  // elements of an array that is computed even where only types are asked for
+
+bool few(const runtime::Type& t) {
+  std::int64_t n = 1;
+  for (const std::int64_t d : t.shape) {
+    if (d > kFew) return false;
+    n *= d;
+    if (n > kFew) return false;
+  }
+  return !t.mesh;
+}
 
 [[noreturn]] void escaped(grammar::Span span, const runtime::Type& type) {
   throw grammar::Error("trace", span, "a value of a trace that is over, or of another one, is used here",
@@ -130,8 +141,13 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
     std::size_t key = EagerCache::key(op, attrs, args);
     operations_ += types_only();
     const bool by_value = numbers_count(args);
+    // A script that is foretold has its own small numbers: what hangs on no data is computed.
+    const exec::Target* on = target_;
+    if (types_only() && target_->passes().partition && &op != table_.core().shard && regions.empty() &&
+        std::all_of(args.begin(), args.end(), [](const ArrayRef& a) { return a->buffer && few(a->type); }))
+      on = &target("lockstep");
     const exec::Executable* plan =
-        regions.empty() && !by_value ? eager_.find(key, *target_, op, attrs, args, mesh_) : nullptr;
+        regions.empty() && !by_value ? eager_.find(key, *on, op, attrs, args, mesh_) : nullptr;
     std::shared_ptr<const exec::Executable> owned;
     if (!plan) {
       ir::Builder b(table_);
@@ -152,11 +168,13 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
       args = std::move(arrays);
       ir::Vars results = b.emit(op, in, attrs, std::move(regions));
       auto graph = std::make_shared<const ir::Graph>(b.finish(std::move(results)));
+      for (ir::Var r : graph->results)
+        if (!few(graph->type(r))) on = target_;
       bool plain = !by_value && std::all_of(graph->nodes.begin(), graph->nodes.end(),
                                             [](const ir::Node& n) { return n.regions.empty(); });
       runtime::MeshRef mesh = exec::mesh_of(*graph, infos, mesh_);
-      owned = plans_.get(*target_, graph, infos, mesh);
-      plan = plain ? eager_.add(key, {target_, &op, std::move(attrs), std::move(infos), mesh_, owned}) : owned.get();
+      owned = plans_.get(*on, graph, infos, mesh);
+      plan = plain ? eager_.add(key, {on, &op, std::move(attrs), std::move(infos), mesh_, owned}) : owned.get();
     }
     std::vector<Tensor> out;
     for (ArrayRef& a : plan->run(std::move(args), {}, hooks_)) out.emplace_back(std::move(a));

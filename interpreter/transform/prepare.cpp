@@ -47,26 +47,32 @@ class Inliner {
   explicit Inliner(const ir::OpTable& table) : table_(table) {}
 
   Graph run(const Graph& g) {
-    return copied(table_, g, [&](ir::Builder& b, Vars& now, const Node& n) { node(b, g, now, n, 0); });
+    return copied(table_, g, [&](ir::Builder& b, Vars& now, const Node& n) { node(b, g, now, n, {}); });
   }
 
  private:
-  void node(ir::Builder& b, const Graph& g, Vars& now, const Node& n, std::int64_t barrier) {
+  struct Around {              // the calls that a node stands in
+    std::int64_t barrier = 0;  // the innermost that is not merged with what is outside
+    bool again = false;        // one makes anew what there was
+  };
+
+  void node(ir::Builder& b, const Graph& g, Vars& now, const Node& n, Around around) {
     ir::SpanScope scope(b, n.span);
     if (is(n, Structure::Call)) {
       const Graph& body = *n.regions[0];
-      bool again = n.attrs.has("remat") && n.attrs.flag("remat");
-      std::int64_t inner = again ? ++barriers_ : barrier;
+      if (n.attrs.has("remat") && n.attrs.flag("remat")) around.barrier = ++barriers_;
+      around.again |= n.attrs.has("again") && n.attrs.flag("again");
       Vars inside(body.types.size());
       for (std::size_t i = 0; i < n.inputs.size(); ++i) inside[at(body.params[i])] = now[at(n.inputs[i])];
-      for (const Node& m : body.nodes) node(b, body, inside, m, inner);
+      for (const Node& m : body.nodes) node(b, body, inside, m, around);
       for (std::size_t i = 0; i < n.outputs.size(); ++i) now[at(n.outputs[i])] = inside[at(body.results[i])];
       return;
     }
     std::vector<GraphRef> regions;
     for (const auto& r : n.regions) regions.push_back(std::make_shared<const Graph>(run(*r)));
     ir::Attrs attrs = n.attrs;
-    if (barrier) attrs.set("barrier", barrier);
+    if (around.barrier) attrs.set("barrier", around.barrier);
+    if (around.again) attrs.set("again", true);
     Vars outputs = b.append(*n.op, mapped(now, n.inputs), std::move(attrs), std::move(regions), output_types(g, n));
     for (std::size_t i = 0; i < outputs.size(); ++i) now[at(n.outputs[i])] = outputs[i];
   }

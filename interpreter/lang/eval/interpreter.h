@@ -55,6 +55,10 @@ struct Options {
   bool deny_warnings = false;
   std::function<void(const std::string& path)> not_written;  // told of what is not written; absent: files are written
   std::function<void(const CompiledCall&)> compiled;  // told of every call that a jit or manual function compiles
+  // Of a script that is foretold (`shard estimate`), else null: how often it calls what it compiled. Loops over many
+  // numbers whose turns do the same are then left early, and the turns that are missing are counted.
+  std::shared_ptr<std::map<const exec::Executable*, std::int64_t>> counts;
+  std::vector<std::pair<std::string, std::int64_t>> axes;  // sizes of mesh axes in place of those that are written
 };
 
 // What `run` and `enter` throw for a text with several errors of form or names: the first is the Error itself.

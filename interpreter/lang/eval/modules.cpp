@@ -207,11 +207,11 @@ std::string library_text(Impl& m, const ImportStmt& s, Span span) {
   if (m.in.options().embedded_module) found = m.in.options().embedded_module(s.module);
   if (found) return std::move(*found);
   std::vector<std::string> notes;
-  const std::vector<std::string> known{"nn", "optim", "train"};
+  const std::vector<std::string> known{"nn", "optim", "train", "chips"};
   if (const std::string_view here = module_here(s.module); !here.empty()) {
     notes.emplace_back(here);
   } else {
-    notes.push_back("its modules are nn, optim and train; arrays and their functions need no import");
+    notes.push_back("its modules are nn, optim, train and chips; arrays and their functions need no import");
     if (auto near = near_miss(s.module, known)) notes.push_back("did you mean `" + *near + "`?");
     notes.push_back("a file is imported by its name in quotes: import \"" + s.module + ".shard\" as " + s.module);
   }

@@ -1,5 +1,6 @@
 #include "interpreter/lang/layouts/mesh_stmt.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -42,7 +43,12 @@ void exec_mesh(Impl& m, const MeshStmt& s, Span span) {
       if (other.name == a.name.text) m.fail("mesh", a.name.span, "the mesh has two axes called @" + a.name.text);
     runtime::MeshAxis axis{
         a.name.text, 1, a.kind == grammar::AxisKind::Explicit ? runtime::AxisKind::Explicit : runtime::AxisKind::Auto};
-    if (!a.size || std::holds_alternative<HoleLit>(a.size->node)) {
+    const auto& sizes = m.in.options().axes;
+    const auto given = std::find_if(sizes.begin(), sizes.end(), [&](const auto& g) { return g.first == axis.name; });
+    if (given != sizes.end()) {
+      axis.size = given->second;
+      if (__builtin_mul_overflow(product, axis.size, &product)) product = std::numeric_limits<std::int64_t>::max();
+    } else if (!a.size || std::holds_alternative<HoleLit>(a.size->node)) {
       if (hole >= 0)
         m.fail("mesh", a.size ? a.size->span : a.name.span, "one size of a mesh may be left out, and here are two");
       hole = static_cast<std::ptrdiff_t>(mesh->axes.size());

@@ -156,6 +156,7 @@ class JitFunction final : public Wrapped {
     Gathered leaves;
     Value tree = tree_of(args);
     const CompiledEntry& e = find(in, tree, args, leaves, span);
+    if (const auto& counts = in.options().counts) ++(*counts)[e.plan.get()];
     std::vector<runtime::ArrayRef> inputs = inputs_of(in, e, leaves);
     leaves.arrays.clear();
     tree = Value();
@@ -236,13 +237,19 @@ class JitFunction final : public Wrapped {
   }
 
   CompiledCall as_known(Interpreter& in, const CompiledEntry& e, const std::vector<CallArg>& args) const {
-    CompiledCall out{called(function), where_, {}, e.runs_on, e.plan};
+    CompiledCall out{called(function), where_, {}, e.runs_on, e.plan, e.given, {}};
     if (auto* closure = function.get<std::shared_ptr<const Closure>>()) {
       const grammar::Function& f = *(*closure)->function;
       out.where = f.name_span.known() ? f.name_span : f.span;
     }
     for (const CallArg& a : args)
       out.arguments.push_back((a.name.empty() ? "" : a.name + ": ") + described(in, a.value));
+    for (const CallArg& a : args) {
+      Gathered leaves;
+      Pattern::gather(a.value, leaves);
+      out.becomes.insert(out.becomes.end(), leaves.arrays.size(), a.becomes.has_value());
+    }
+    out.becomes.resize(out.given.size(), false);
     return out;
   }
 
@@ -312,6 +319,7 @@ class JitFunction final : public Wrapped {
     const runtime::MeshRef mesh = exec::mesh_of(*graph, infos, e.mesh);
     e.runs_on = mesh;
     e.target = &ctx.target();
+    e.given = infos;
     e.plan = ctx.plans().get(ctx.target(), graph, infos, mesh);
   }
 

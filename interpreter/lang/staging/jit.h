@@ -19,6 +19,8 @@ struct CompiledCall {
   std::vector<std::string> arguments;  // their types with layouts: "f32[64@data,16]"
   runtime::MeshRef mesh;               // null: no mesh
   std::shared_ptr<const exec::Executable> plan;
+  std::vector<exec::ArrayInfo> given;  // what the plan takes
+  std::vector<bool> becomes;           // of each: the caller hands it over, and a result takes its place
 };
 
 // What a call of `f` with these arguments compiles to (f need not be a jit function); shares the trace with jit.

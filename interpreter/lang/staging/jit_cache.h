@@ -28,6 +28,7 @@ struct CompiledEntry {
   std::vector<std::pair<std::size_t, trace::HostNumber>> guards;    // leaf, and the number it must be
   std::vector<std::shared_ptr<const trace::HostFormula>> computed;  // each from leaves and those before it
   std::vector<Source> sources;                                      // one a parameter of the plan
+  std::vector<exec::ArrayInfo> given;                               // the same
   std::shared_ptr<const exec::Executable> plan;
   runtime::MeshRef runs_on;  // the plan's mesh
   HollowTree result;         // places: among the results of the plan

@@ -68,6 +68,8 @@ Wanted laid_out(Interpreter& in, Contents& file, const Value& specs, grammar::Sp
 
 namespace {
 
+constexpr std::int64_t kSmall = 1 << 16;  // bytes
+
 Block as_words(Block keys) {
   keys.origin.push_back(0);
   keys.to.dtype = runtime::DType::U32;
@@ -101,8 +103,10 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
     return file.arrays[a->array].place < file.arrays[b->array].place;
   });
   for (Wanted::Leaf* leaf : order) {
-    if (c.types_only() && leaf->at->type.mesh) {  // a program that is checked needs the type alone
-      leaf->value = Value(c.unknown(leaf->at->type));
+    const runtime::Type& type = leaf->at->type;
+    // A program that is checked or foretold needs the type alone, and small numbers.
+    if (c.types_only() && (type.mesh || runtime::bytes_of(type.shape, runtime::size_of(type.dtype)) > kSmall)) {
+      leaf->value = Value(c.unknown(type));
       continue;
     }
     const bool words = file.arrays[leaf->array].dtype != leaf->at->type.dtype;  // of keys

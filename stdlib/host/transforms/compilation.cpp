@@ -146,18 +146,14 @@ void register_compilation(Interpreter& in) {
              "\"line\"` gives a list with kind, bytes, axes, "
              "line, and whether it was written. Nothing is run; types may stand for arrays.",
              comm});
-  in.define(
-      {"explain",
-       "explain(f, xs...)",
-       "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
-       "collectives, "
-       "their axes and bytes, "
-       "and whether they were written or inserted; then what the call sends in all, what one device holds, and "
-       "how much is computed; types may stand for arrays. "
-       "Nothing is run.",
-       explain,
-       {{"cost", "`cost` comes with a later version; `explain(f, x)` tells what a call moves, holds and computes"},
-        {"plan", "`plan` comes with a later version; `explain(f, x)` tells what a call does"}}});
+  in.define({"explain", "explain(f, xs...)",
+             "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
+             "collectives, "
+             "their axes and bytes, "
+             "and whether they were written or inserted; then what the call sends in all, what one device holds, and "
+             "how much is computed; types may stand for arrays. "
+             "Nothing is run.",
+             explain});
   in.define(
       {"trace",
        "trace(f, xs...)",

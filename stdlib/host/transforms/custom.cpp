@@ -25,6 +25,13 @@ bool is_differentiated(Interpreter& in) {
   return frame && frame->derivatives > 0;
 }
 
+// Loops in a rule of the user's own stand for one kernel of a chip (interpreter/foresight/work.h).
+std::shared_ptr<const Graph> as_kernels(Graph g) {
+  for (ir::Node& n : g.nodes)
+    if (const ir::Structure* s = ir::structure_of(*n.op); s && *s == ir::Structure::Scan) n.attrs.set("kernel", true);
+  return std::make_shared<const Graph>(std::move(g));
+}
+
 // The function's value, traced. Nothing differentiates it: that is what the rule is for.
 TracedCall trace_body(Interpreter& in, const Value& f, const CallArrays& args, grammar::Span span) {
   return trace_call(in, types_of(args.tensors), lang::Take::ArraysAndNumbers, span, [&](std::span<const Tensor> given) {
@@ -154,7 +161,7 @@ Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value
     for (const Type& t : types) all.push_back(b.param(t));
     mine.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
     for (std::size_t i = 0; i < traced[k]->captured.size(); ++i) mine.push_back(all[first[k] + i]);
-    return std::make_shared<const Graph>(b.finish(b.inline_graph(*traced[k]->graph, mine)));
+    return as_kernels(b.finish(b.inline_graph(*traced[k]->graph, mine)));
   };
   const Graph& g = *rule.backward.graph;
   ir::Builder b(table);
@@ -167,7 +174,7 @@ Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value
   for (std::size_t k = 0; k < args.floats; ++k)
     results.push_back(rule.gradients[k] < 0 ? transform::typed_zeros(b, transform::cotangent_type(types[k]))
                                             : found[static_cast<std::size_t>(rule.gradients[k])]);
-  auto backward = std::make_shared<const Graph>(b.finish(std::move(results)));
+  auto backward = as_kernels(b.finish(std::move(results)));
   return rule.body.result.filled(ctx.apply(table.at("custom_vjp_call"), operands,
                                            {{"args", static_cast<std::int64_t>(args.floats)}},
                                            {region(0), region(1), backward}));

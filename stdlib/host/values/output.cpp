@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/warnings/warnings.h"
 #include "runtime/array/format.h"
@@ -108,6 +109,17 @@ DeferredString joined(Interpreter& in, const std::vector<lang::CallArg>& items) 
   return d;
 }
 
+// What is known of a text before a run.
+std::string with_unknowns(const DeferredString& d) {
+  std::string s = d.texts.at(0);
+  for (std::size_t i = 0; i < d.values.size(); ++i) {
+    const runtime::ArrayRef& a = d.values[i].array();
+    s += d.formats[i] == lang::kLayoutFormat && a->type.mesh ? runtime::to_string(*a->type.mesh, a->layout) : "~";
+    s += d.texts.at(i + 1);
+  }
+  return s;
+}
+
 Value print(Interpreter& in, BoundArgs& a) {
   for (const lang::CallArg& x : a.rest)
     if (!x.name.empty())
@@ -117,6 +129,8 @@ Value print(Interpreter& in, BoundArgs& a) {
   const DeferredString d = joined(in, a.rest);
   if (d.values.empty())
     in.write(d.texts.back() + "\n");
+  else if (in.context().types_only() && !in.context().tracing() && !in.impl().checker)
+    in.write(with_unknowns(d) + "\n");
   else
     record_effect(in, "print", d, {});
   return {};

@@ -53,6 +53,15 @@ bool kept_by(const std::string& policy, const Attrs& attrs, const ir::OpTable& t
   return std::find(names.begin(), names.end(), n.attrs.text("name")) != names.end();
 }
 
+// A backward part says which of its values the forward part had already, so that they are not counted as work of the
+// function (interpreter/foresight).
+GraphRef said_again(Graph g, std::size_t inputs) {
+  const Marks late = transform::reached(g, part(g.params, inputs, g.params.size() - inputs));
+  for (ir::Node& n : g.nodes)
+    if (!n.outputs.empty() && !late[at(n.outputs[0])]) n.attrs.set("again", true);
+  return share(std::move(g));
+}
+
 ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted,
                        std::span<const char> given) {
   const ir::OpTable& table = b.table();
@@ -90,10 +99,11 @@ ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span
     append(second_params, saved);
     append(second_params, cts);
     forward = share(transform::extract(table, joint, part(joint.params, 0, inputs), first_results, true));
-    backward =
-        share(transform::extract(table, joint, second_params, part(joint.results, results.size(), wrt.size()), false));
+    backward = said_again(
+        transform::extract(table, joint, second_params, part(joint.results, results.size(), wrt.size()), false),
+        inputs + saved.size());
   } else {
-    backward = share(transform::vjp(table, body, wrt, with_ct, false));
+    backward = said_again(transform::vjp(table, body, wrt, with_ct, false), inputs);
   }
   Vars out = b.emit(call.op, in, call.attrs, {forward}), operands = in;
   append(operands, part(out, results.size(), saved.size()));

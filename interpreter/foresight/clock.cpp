@@ -1,0 +1,255 @@
+#include "interpreter/foresight/clock.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "interpreter/foresight/talk.h"
+#include "interpreter/ir/op.h"
+#include "interpreter/transform/distinct.h"
+
+namespace shard::foresight {
+namespace {
+
+constexpr std::int64_t kPlayed = 3;  // turns of a loop: the last one stands for all that follow
+
+struct Priced {
+  double seconds = 0;
+  std::uint32_t stream = 0;  // 0: computes; else the axes of a collective, plus one
+  std::shared_ptr<const Tally> inside = {};
+};
+
+struct Done {
+  double start = -1, end = -1;
+};
+
+class Player {
+ public:
+  Player(const Chip& chip, const Works& works, const runtime::Mesh* mesh, std::int64_t turns)
+      : chip_(chip), works_(works), mesh_(mesh), turns_(std::min(turns, kPlayed)), all_(turns) {
+    for (const Work& w : works.list) priced_.push_back(price(w));
+  }
+
+  Tally run() {
+    const std::size_t n = works_.list.size();
+    done_.assign(static_cast<std::size_t>(turns_) * n, {});
+    for (std::size_t i = 0; i < done_.size(); ++i)
+      if (priced_[i % n].stream) open_.push_back(i);
+    while (step()) {}
+    return tally();
+  }
+
+ private:
+  Priced price(const Work& w) const {
+    Priced p;
+    switch (w.kind) {
+      case Work::Kind::Product: p.seconds = product_seconds(chip_, w.products[0], w.bytes); break;
+      case Work::Kind::Stretch: p.seconds = chip_.launch + w.bytes / (chip_.bandwidth * chip_.memory_share); break;
+      case Work::Kind::Kernel: {
+        double busy = 0;
+        for (const Product& x : w.products) busy += x.flops() / (chip_.flops_of(x.dtype) * chip_.kernel_share);
+        p.seconds = chip_.launch + std::max(busy, w.bytes / (chip_.bandwidth * chip_.memory_share));
+        break;
+      }
+      case Work::Kind::Talk: {
+        if (!mesh_) break;
+        const std::vector<runtime::AxisId> axes = transform::axes_of(*w.node, *mesh_, true);
+        for (runtime::AxisId a : axes) p.stream |= 1u << a;
+        if (p.stream)
+          p.seconds = talk_seconds(chip_, group_of(chip_, *mesh_, axes), *w.node->op->comm, w.bytes) * w.share;
+        break;
+      }
+      case Work::Kind::Loop:
+        if (!w.body) break;
+        p.inside = std::make_shared<const Tally>(play(chip_, *w.body, mesh_, w.turns));
+        p.seconds = p.inside->seconds;
+        break;
+    }
+    return p;
+  }
+
+  // When it may begin; nothing while that is not known. `waits`: the collective that it waits for last.
+  std::optional<double> ready(std::size_t i, std::optional<std::size_t>* waits = nullptr) const {
+    const std::size_t n = works_.list.size(), turn = i / n;
+    const Work& w = works_.list[i % n];
+    const bool ahead = all_ > 1 && w.early && priced_[i % n].stream;
+    double from = 0;
+    if (ahead) return turn == 0 ? std::optional<double>(0) : begun(turn - 1);
+    const auto after = [&](std::size_t j) {
+      if (done_[j].end < 0) return false;
+      if (done_[j].end > from) {
+        from = done_[j].end;
+        if (waits) *waits = priced_[j % n].stream ? std::optional(j) : std::nullopt;
+      }
+      return true;
+    };
+    for (int a : w.after) {
+      if (a >= 0) {
+        if (!after(turn * n + static_cast<std::size_t>(a))) return std::nullopt;
+        continue;
+      }
+      if (turn == 0) continue;
+      for (const Works::Carried& c : works_.carried)
+        if (static_cast<int>(c.param) == -1 - a)
+          if (const int maker = works_.given[c.result]; maker >= 0)
+            if (!after((turn - 1) * n + static_cast<std::size_t>(maker))) return std::nullopt;
+    }
+    return from;
+  }
+
+  std::optional<double> begun(std::size_t turn) const {  // the first that a turn computes
+    const std::size_t n = works_.list.size();
+    for (std::size_t i = 0; i < n; ++i)
+      if (!priced_[i].stream) {
+        const double start = done_[turn * n + i].start;
+        return start < 0 ? std::nullopt : std::optional(start);
+      }
+    return 0;
+  }
+
+  // The next thing that happens anywhere.
+  bool step() {
+    const std::size_t n = works_.list.size();
+    while (next_ < done_.size() && priced_[next_ % n].stream) ++next_;
+    std::size_t best = done_.size();
+    double when = 0;
+    std::optional<std::size_t> cause;
+    if (next_ < done_.size()) {
+      std::optional<std::size_t> waits;
+      if (const auto from = ready(next_, &waits)) {
+        best = next_;
+        when = std::max(*from, free_[0]);
+        if (*from > free_[0]) cause = waits;
+      }
+    }
+    for (std::size_t i : open_) {
+      const auto from = ready(i);
+      if (!from) continue;
+      const auto at = free_.find(priced_[i % n].stream);
+      const double start = std::max(*from, at == free_.end() ? 0 : at->second);
+      if (best == done_.size() || start < when || (start == when && i < best && best != next_)) best = i, when = start;
+    }
+    if (best == done_.size()) return false;
+    const Priced& p = priced_[best % n];
+    done_[best] = {when, when + p.seconds};
+    if (!p.stream) {
+      if (cause) waited_.emplace_back(best, *cause, when - free_[0]);
+      ++next_;
+    } else {
+      std::erase(open_, best);
+    }
+    free_[p.stream] = when + p.seconds;
+    return true;
+  }
+
+  double end_of(std::size_t turns) const {
+    double end = 0;
+    for (std::size_t i = 0; i < turns * works_.list.size(); ++i) end = std::max(end, done_[i].end);
+    return end;
+  }
+  // When the next turn may begin to compute: what computes is done; collectives may go on.
+  double next_from(std::size_t turn) const {
+    double end = 0;
+    const std::size_t n = works_.list.size();
+    for (std::size_t i = turn * n; i < (turn + 1) * n; ++i)
+      if (!priced_[i % n].stream) end = std::max(end, done_[i].end);
+    return end;
+  }
+
+  Tally tally() const {
+    Tally out;
+    const std::size_t n = works_.list.size(), last = static_cast<std::size_t>(turns_);
+    out.seconds = end_of(last);
+    const double rest = static_cast<double>(all_ - turns_), all = static_cast<double>(all_);
+    double more = 0;
+    if (rest > 0) {
+      more = std::max(end_of(last) - end_of(last - 1), next_from(last - 1) - next_from(last - 2));
+      out.seconds += rest * more;
+    }
+    double talk = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Work& w = works_.list[i];
+      LineCost& line = out.lines[w.node->span];
+      if (priced_[i].stream) {
+        line.talk += priced_[i].seconds * all;
+        talk += priced_[i].seconds * all;
+      } else if (const Tally* inside = priced_[i].inside.get()) {
+        out.compute += inside->compute * all;
+        out.flops += inside->flops * all;
+        out.again += inside->again * all;
+        for (const auto& [span, cost] : inside->lines) add(out.lines[span], cost, all);
+      } else {
+        out.compute += priced_[i].seconds * all;
+        line.compute += priced_[i].seconds * all;
+        line.bytes += w.bytes * all;
+        for (const Product& p : w.products) {
+          (p.again ? out.again : out.flops) += p.flops() * all;
+          line.flops += p.flops() * all;
+        }
+      }
+    }
+    const double hidden = std::max(0.0, talk - std::max(0.0, out.seconds - out.compute));
+    const double lost = chip_.theft * std::min(hidden, out.compute);
+    out.compute += lost;
+    out.seconds += lost;
+    for (const auto& [who, whom, seconds] : waited_)
+      out.lines[works_.list[whom % n].node->span].exposed += seconds * (who / n + 1 == last ? 1 + rest : 1);
+    events(out);
+    return out;
+  }
+
+  static void add(LineCost& to, const LineCost& cost, double times) {
+    to.compute += cost.compute * times;
+    to.exposed += cost.exposed * times;
+    to.talk += cost.talk * times;
+    to.flops += cost.flops * times;
+    to.bytes += cost.bytes * times;
+  }
+
+  void events(Tally& out) const {
+    const std::size_t n = works_.list.size();
+    for (std::size_t i = 0; i < done_.size(); ++i) {
+      const Priced& p = priced_[i % n];
+      const Work& w = works_.list[i % n];
+      if (done_[i].end <= done_[i].start) continue;
+      out.events.push_back({done_[i].start, p.seconds, static_cast<int>(p.stream), w.node, w.turns});
+      if (!p.inside) continue;
+      for (Event e : p.inside->events) {
+        e.start += done_[i].start;
+        out.events.push_back(e);
+      }
+    }
+  }
+
+  const Chip& chip_;
+  const Works& works_;
+  const runtime::Mesh* mesh_;
+  std::int64_t turns_, all_;
+  std::vector<Priced> priced_;
+  std::vector<Done> done_;         // by turn and work
+  std::vector<std::size_t> open_;  // collectives that have not begun
+  std::size_t next_ = 0;           // the next that computes
+  std::map<std::uint32_t, double> free_;
+  struct Waited {
+    std::size_t who, whom;
+    double seconds;
+  };
+  std::vector<Waited> waited_;
+};
+
+}  // namespace
+
+double product_seconds(const Chip& chip, const Product& p, double bytes) {
+  const double memory = bytes / (chip.bandwidth * chip.memory_share);
+  const double tiles = p.batch * std::min(std::ceil(p.m / chip.tile_rows) * std::ceil(p.n / chip.tile_columns),
+                                          std::ceil(p.n / chip.tile_rows) * std::ceil(p.m / chip.tile_columns));
+  const double waves = tiles / chip.units;
+  const double whole = std::ceil(waves) * chip.waves + std::max(waves, 1.0) * (1 - chip.waves);
+  const double one = 2 * chip.tile_rows * chip.tile_columns * chip.units * (p.k + chip.fill);  // a wave
+  return chip.launch + std::max(memory, whole * one / (chip.flops_of(p.dtype) * chip.product_share));
+}
+
+Tally play(const Chip& chip, const Works& works, const runtime::Mesh* mesh, std::int64_t turns) {
+  return Player(chip, works, mesh, std::max<std::int64_t>(turns, 1)).run();
+}
+
+}  // namespace shard::foresight

@@ -1,0 +1,42 @@
+// A device's clock: when each instruction of a program begins and ends on a chip. One stream computes, in order;
+// collectives of each group run beside it, the one that is needed first before the others, and a gather of what a turn
+// of a loop is given anew may begin while the turn before runs. Loops of many turns: a few are played, the others are
+// as the last of them. Nothing here knows an operation or a model: `work.h` says what there is to do.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "interpreter/foresight/chip.h"
+#include "interpreter/foresight/work.h"
+
+namespace shard::foresight {
+
+struct LineCost {  // of all instructions that a source line causes
+  double compute = 0, exposed = 0, talk = 0, flops = 0, bytes = 0;
+};
+struct LineOrder {
+  bool operator()(const grammar::Span& a, const grammar::Span& b) const {
+    return std::pair(a.source, a.begin) < std::pair(b.source, b.begin);
+  }
+};
+
+struct Event {  // for pictures
+  double start = 0, seconds = 0;
+  int stream = 0;  // 0 computes
+  const ir::Node* node = nullptr;
+  std::int64_t turns = 1;
+};
+
+struct Tally {
+  double seconds = 0, compute = 0;  // the rest of the time the device waits for others
+  double flops = 0;                 // of products, without what is made again
+  double again = 0;                 // ... and that
+  std::map<grammar::Span, LineCost, LineOrder> lines;
+  std::vector<Event> events;  // of the first turns of loops
+};
+
+double product_seconds(const Chip& chip, const Product& p, double bytes);
+Tally play(const Chip& chip, const Works& works, const runtime::Mesh* mesh, std::int64_t turns = 1);
+
+}  // namespace shard::foresight

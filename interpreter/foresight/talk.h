@@ -1,0 +1,13 @@
+// Seconds that one collective takes, by kind, bytes, and where the devices of its group lie.
+#pragma once
+#include "interpreter/foresight/chip.h"
+#include "interpreter/ir/collective.h"
+
+namespace shard::foresight {
+
+// `bytes`: the operand's on one device. Rings: each of n devices passes on n - 1 parts of n, twice where all of them
+// sum; between domains of m devices m rings share the way, so that each of the m ports passes a part of it. Sources:
+// the formulas of NCCL's rings (nccl tuning.cc) and of a torus (the Scaling Book, chapter 3).
+double talk_seconds(const Chip& chip, const Group& group, const ir::Collective& kind, double bytes);
+
+}  // namespace shard::foresight

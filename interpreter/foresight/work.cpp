@@ -1,0 +1,436 @@
+#include "interpreter/foresight/work_parts.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+
+#include "interpreter/ir/region_edges.h"
+
+namespace shard::foresight {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::Structure;
+using ir::Var;
+
+constexpr double kRow = 16384;  // elements of a row that a chip holds at once while it reduces it
+
+// A graph as works, in three steps: what each node is, which nodes are one work, in which order.
+class Reader {
+ public:
+  explicit Reader(const Graph& g)
+      : g_(g), producer_(g.types.size(), -1), users_(g.types.size()), root_(g.types.size()) {
+    for (std::size_t v = 0; v < g.types.size(); ++v) root_[v] = Var{static_cast<std::int32_t>(v)};
+    for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+      for (Var v : g.nodes[i].outputs) producer_[at(v)] = static_cast<int>(i);
+      for (Var v : g.nodes[i].inputs) users_[at(v)].push_back(static_cast<int>(i));
+    }
+    is_result_.assign(g.types.size(), false);
+    for (Var v : g.results) is_result_[at(v)] = true;
+  }
+
+  std::shared_ptr<Works> read() {
+    classify();
+    sink();
+    group();
+    build();
+    order();
+    hold();
+    return out_;
+  }
+  void fix(std::vector<char> fixed) { fixed_ = std::move(fixed); }  // by value: the same in every turn of the loop
+
+ private:
+  enum class What : std::uint8_t { Free, Pointwise, Alone };
+
+  // Seen through views: the value that lies in memory, and how much of it is read.
+  Var root(Var v) const { return root_[at(v)]; }
+
+  void classify() {
+    const std::size_t n = g_.nodes.size();
+    what_.assign(n, What::Pointwise);
+    products_.resize(n);
+    level_.assign(g_.types.size(), 0);
+    node_level_.assign(n, 0);
+    if (fixed_.empty()) {
+      fixed_.assign(g_.types.size(), 0);
+      for (Var p : g_.params) fixed_[at(p)] = 1;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const Node& node = g_.nodes[i];
+      products_[i] = product_of(g_, node);
+      const bool view = std::holds_alternative<ir::ViewOf>(node.op->kernel) || is(node, Structure::Shard) ||
+                        (node.op->comm && !node.op->comm->communicates()) || made_anew(node);
+      if (node.inputs.empty() || ir::is_effect(*node.op) || view)
+        what_[i] = What::Free;
+      else if (products_[i] || node.op->comm || !node.regions.empty())
+        what_[i] = What::Alone;
+      int level = 0;
+      bool fixed = true;
+      for (Var v : node.inputs) {
+        level = std::max(level, level_[at(v)]);
+        fixed &= fixed_[at(v)] != 0;
+      }
+      node_level_[i] = level;
+      for (Var v : node.outputs) {
+        level_[at(v)] = level + (what_[i] == What::Alone || ends_stretch(node));
+        fixed_[at(v)] = fixed;
+        if (view && !node.inputs.empty()) root_[at(v)] = root_[at(node.inputs[0])];
+      }
+    }
+  }
+
+  // One operand, element by element, and no smaller: whoever reads it makes it himself from the operand.
+  bool made_anew(const Node& n) const {
+    return n.inputs.size() == 1 && std::holds_alternative<runtime::Code>(n.op->kernel) &&
+           !is_result_[at(n.outputs[0])] && bytes_of(g_.type(n.inputs[0])) <= bytes_of(g_.type(n.outputs[0]));
+  }
+
+  // What only later stretches read is made there: it would be written and read again for nothing.
+  void sink() {
+    for (std::size_t i = g_.nodes.size(); i-- > 0;) {
+      const Node& n = g_.nodes[i];
+      if (what_[i] == What::Alone || n.inputs.empty() || n.outputs.size() != 1 || is_result_[at(n.outputs[0])])
+        continue;
+      const ir::Type& out = g_.type(n.outputs[0]);
+      bool grows = what_[i] == What::Free || std::holds_alternative<runtime::Code>(n.op->kernel);
+      for (Var v : n.inputs) grows &= what_[i] == What::Free || bytes_of(g_.type(v)) <= 2 * bytes_of(out);
+      int late = INT32_MAX;
+      for (int u : users_[at(n.outputs[0])]) late = std::min(late, node_level_[static_cast<std::size_t>(u)]);
+      if (grows && late != INT32_MAX) node_level_[i] = std::max(node_level_[i], late);
+    }
+  }
+
+  // A reduction of more than a chip holds at once: what reads its operand again reads memory again.
+  bool ends_stretch(const Node& n) const {
+    if (ir::structure_of(*n.op) || n.inputs.size() != 1) return false;
+    const auto rule = rule_of(g_, n);
+    if (!rule) return false;
+    double reduced = 1;
+    for (const ir::Factor& f : rule->factors)
+      if (f.kind == ir::FactorKind::Reduced) reduced *= static_cast<double>(f.size);
+    return reduced > kRow;
+  }
+
+  int find(int i) {
+    while (join_[static_cast<std::size_t>(i)] != i) i = join_[static_cast<std::size_t>(i)];
+    return i;
+  }
+
+  // Pointwise nodes of one level that feed one another. Levels count what stands alone on the way to a node, so a way
+  // out of a stretch and back into it does not exist.
+  void group() {
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i) join_.push_back(static_cast<int>(i));
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+      if (what_[i] != What::Pointwise) continue;
+      for (Var v : g_.nodes[i].inputs) {
+        const int p = producer_[at(root(v))];
+        if (p < 0 || what_[static_cast<std::size_t>(p)] != What::Pointwise ||
+            node_level_[static_cast<std::size_t>(p)] != node_level_[i])
+          continue;
+        const int a = find(p), b = find(static_cast<int>(i));
+        join_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+      }
+    }
+  }
+
+  double read_bytes(const Node& n, Var v) const {
+    const double whole = bytes_of(g_.type(root(v))), seen = bytes_of(g_.type(v));
+    double most = std::min(whole, seen);
+    if (std::holds_alternative<runtime::Code>(n.op->kernel) || n.regions.size()) return most;
+    double given = 0;
+    for (Var o : n.outputs) given += bytes_of(g_.type(o));
+    const auto rule = rule_of(g_, n);
+    const bool reduces = rule && std::any_of(rule->factors.begin(), rule->factors.end(), [](const ir::Factor& f) {
+                           return f.kind == ir::FactorKind::Reduced || f.kind == ir::FactorKind::Whole;
+                         });
+    return reduces ? most : std::min(most, std::max(given, 1.0));  // a row of a table is read, not the table
+  }
+
+  void build() {
+    out_ = std::make_shared<Works>();
+    std::map<int, int> of_group;
+    work_of_.assign(g_.nodes.size(), -1);
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+      if (what_[i] == What::Free) continue;
+      const int home = find(static_cast<int>(i));
+      auto [it, fresh] = of_group.try_emplace(home, static_cast<int>(out_->list.size()));
+      if (fresh) {
+        out_->list.emplace_back();
+        members_.emplace_back();
+      }
+      work_of_[i] = it->second;
+      members_[static_cast<std::size_t>(it->second)].push_back(static_cast<int>(i));
+    }
+    for (std::size_t w = 0; w < out_->list.size(); ++w) fill(static_cast<int>(w));
+  }
+
+  int maker(Var v) const {  // the work that makes what lies behind v; of a parameter -1 - index; else kNobody
+    const Var r = root(v);
+    const int p = producer_[at(r)];
+    if (p >= 0)
+      return work_of_[static_cast<std::size_t>(p)] >= 0 ? work_of_[static_cast<std::size_t>(p)] : Works::kNobody;
+    for (std::size_t i = 0; i < g_.params.size(); ++i)
+      if (g_.params[i] == r) return -1 - static_cast<int>(i);
+    return Works::kNobody;
+  }
+
+  void fill(int w) {
+    Work& work = out_->list[static_cast<std::size_t>(w)];
+    const auto& nodes = members_[static_cast<std::size_t>(w)];
+    const Node& last = g_.nodes[static_cast<std::size_t>(nodes.back())];
+    work.node = &last;
+    work.early = true;
+    std::vector<Var> read;
+    for (int i : nodes) {
+      const Node& n = g_.nodes[static_cast<std::size_t>(i)];
+      for (Var v : n.inputs) {
+        work.early &= fixed_[at(v)] != 0;
+        const int m = maker(v);
+        if (m == w) continue;
+        if (m != Works::kNobody && std::find(work.after.begin(), work.after.end(), m) == work.after.end())
+          work.after.push_back(m);
+        if (m == Works::kNobody || std::find(read.begin(), read.end(), root(v)) != read.end()) continue;
+        read.push_back(root(v));
+        work.bytes += read_bytes(n, v);
+      }
+      for (Var v : n.outputs)
+        if (leaves(v, w)) work.bytes += bytes_of(g_.type(v));
+    }
+    if (nodes.size() > 1 || what_[static_cast<std::size_t>(nodes[0])] == What::Pointwise) return;
+    alone(work, nodes[0]);
+  }
+
+  bool leaves(Var v, int w) const {  // whether another work, or the caller, reads it
+    if (is_result_[at(v)]) return true;
+    for (int u : users_[at(v)]) {
+      const auto user = static_cast<std::size_t>(u);
+      if (what_[user] != What::Free) {
+        if (work_of_[user] != w) return true;
+      } else {
+        for (Var o : g_.nodes[user].outputs)
+          if (root_[at(o)] == root_[at(v)] && leaves(o, w)) return true;
+      }
+    }
+    return false;
+  }
+
+  // What type the elements had before they were widened: units that take the narrow one sum in the wide one.
+  runtime::DType narrow(Var v) const {
+    runtime::DType t = g_.type(v).dtype;
+    for (int p = producer_[at(v)]; p >= 0;) {
+      const Node& n = g_.nodes[static_cast<std::size_t>(p)];
+      const bool same = what_[static_cast<std::size_t>(p)] == What::Free && !n.inputs.empty();
+      if (!same && n.op != convert_of(n)) break;
+      v = n.inputs[0];
+      if (runtime::is_float(g_.type(v).dtype) && runtime::size_of(g_.type(v).dtype) < runtime::size_of(t))
+        t = g_.type(v).dtype;
+      p = producer_[at(v)];
+    }
+    return t;
+  }
+  // A node that changes nothing but the type of elements.
+  const ir::OpDef* convert_of(const Node& n) const {
+    return n.inputs.size() == 1 && n.attrs.has("dtype") && std::holds_alternative<runtime::Code>(n.op->kernel)
+               ? n.op
+               : nullptr;
+  }
+
+  void alone(Work& work, int i) {
+    const Node& n = g_.nodes[static_cast<std::size_t>(i)];
+    if (n.op->comm) {
+      work.kind = Work::Kind::Talk;
+      work.bytes = 0;
+      for (Var v : n.inputs) work.bytes += bytes_of(g_.type(v));
+    } else if (auto& p = products_[static_cast<std::size_t>(i)]) {
+      work.kind = Work::Kind::Product;
+      p->dtype = narrow(n.inputs[0]);
+      const runtime::DType other = narrow(n.inputs[1]);
+      if (runtime::size_of(other) > runtime::size_of(p->dtype)) p->dtype = other;
+      work.products.push_back(*p);
+    } else if (!n.regions.empty()) {
+      regions(work, n);
+    }
+  }
+
+  void regions(Work& work, const Node& n) {
+    const ir::RegionEdges edges = ir::region_edges(n);
+    if (is(n, Structure::Scan)) work.turns = ir::scan_wiring(n.attrs).length;
+    if (flag(n, "kernel")) {
+      work.kind = Work::Kind::Kernel;
+      for (const auto& r : n.regions) kernel_products(*r, work, static_cast<double>(work.turns), flag(n, "again"));
+      work.turns = 1;
+      return;
+    }
+    work.kind = Work::Kind::Loop;
+    work.bytes = 0;
+    std::shared_ptr<Works> costliest;
+    for (std::size_t r = 0; r < n.regions.size(); ++r) {
+      if (edges.repeats && edges.verdict && edges.verdict->region == r) continue;  // a condition
+      const Graph& g = *n.regions[r];
+      Reader inner(g);
+      std::vector<char> fixed(g.types.size(), 0);
+      std::vector<Works::Carried> carried;
+      for (Var p : g.params) fixed[at(p)] = 1;
+      for (const ir::RegionEdge& e : edges.edges) {
+        if (!e.carried() || !edges.repeats) continue;
+        for (const ir::RegionPort& p : e.params)
+          if (p.region == r) {
+            fixed[at(g.params[p.index])] = 0;
+            for (const ir::RegionPort& out : e.results)
+              if (out.region == r) carried.push_back({p.index, out.index});
+          }
+      }
+      inner.fix(std::move(fixed));
+      std::shared_ptr<Works> body = inner.read();
+      placed_outside(*body, edges, r, g, carried);
+      for (const Works::Carried& c : carried) add_up_later(g, *body, c, work.turns);
+      body->carried = std::move(carried);
+      if (!costliest || body->list.size() > costliest->list.size()) costliest = std::move(body);
+    }
+    work.body = std::move(costliest);
+  }
+
+  // Results of a turn that lie where a parameter of it lay, or in a row of what the loop gives.
+  static void placed_outside(Works& body, const ir::RegionEdges& edges, std::size_t region, const Graph& g,
+                             const std::vector<Works::Carried>& carried) {
+    const auto free = [&](std::size_t result, std::int64_t most) {
+      for (Held& h : body.held)
+        if (h.value == body.ends[result] && h.bytes <= most) h.bytes = 0;
+    };
+    for (const Works::Carried& c : carried) free(c.result, transform::bytes_of(g.type(g.params[c.param])));
+    for (const ir::RegionEdge& e : edges.edges)
+      if (e.rows && e.output && !e.results.empty() && e.results[0].region == region)
+        free(e.results[0].index, INT64_MAX);
+  }
+
+  // Everything that a kernel multiplies, in all its turns.
+  static void kernel_products(const Graph& g, Work& work, double turns, bool again) {
+    Reader inside(g);
+    inside.classify();
+    for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+      const Node& n = g.nodes[i];
+      if (auto& p = inside.products_[i]) {
+        p->batch *= turns;
+        p->again |= again;
+        p->dtype = inside.narrow(n.inputs[0]);
+        work.products.push_back(*p);
+      }
+      const double more = is(n, Structure::Scan) ? static_cast<double>(ir::scan_wiring(n.attrs).length) : 1;
+      for (const auto& r : n.regions) kernel_products(*r, work, turns * more, again);
+    }
+  }
+
+  // Works are numbered by their first node; a stretch may have to wait for what stands behind that.
+  void order() {
+    const std::size_t n = out_->list.size();
+    std::vector<int> waits(n, 0);
+    std::vector<std::vector<int>> next(n);
+    for (std::size_t w = 0; w < n; ++w)
+      for (int a : out_->list[w].after)
+        if (a >= 0) ++waits[w], next[static_cast<std::size_t>(a)].push_back(static_cast<int>(w));
+    std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> ready;
+    const auto offer = [&](std::size_t w) { ready.emplace(members_[w].back(), static_cast<int>(w)); };
+    for (std::size_t w = 0; w < n; ++w)
+      if (!waits[w]) offer(w);
+    std::vector<int> place(n, -1);
+    std::vector<Work> sorted;
+    while (!ready.empty()) {
+      const auto w = static_cast<std::size_t>(ready.top().second);
+      ready.pop();
+      place[w] = static_cast<int>(sorted.size());
+      sorted.push_back(std::move(out_->list[w]));
+      for (int u : next[w])
+        if (--waits[static_cast<std::size_t>(u)] == 0) offer(static_cast<std::size_t>(u));
+    }
+    for (Work& w : sorted)
+      for (int& a : w.after)
+        if (a >= 0) a = place[static_cast<std::size_t>(a)];
+    for (int& w : work_of_)
+      if (w >= 0) w = place[static_cast<std::size_t>(w)];
+    out_->list = std::move(sorted);
+    settle_early();
+    for (Var v : g_.results) {
+      out_->given.push_back(maker(v));
+      out_->ends.push_back(root(v));
+    }
+  }
+
+  // Early is a collective that nothing but stretches stand before, on values that are the same in every turn.
+  void settle_early() {
+    std::vector<char> light(out_->list.size(), 0);
+    for (std::size_t w = 0; w < out_->list.size(); ++w) {
+      Work& work = out_->list[w];
+      for (int a : work.after) work.early &= a < 0 || light[static_cast<std::size_t>(a)];
+      light[w] = work.early && work.kind == Work::Kind::Stretch;
+    }
+  }
+
+  void hold() {
+    const int end = static_cast<int>(out_->list.size());
+    std::vector<int> last(g_.types.size(), -1);
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i)
+      for (Var v : g_.nodes[i].inputs) last[at(root(v))] = std::max(last[at(root(v))], work_of_[i]);
+    for (Var v : g_.results) last[at(root(v))] = end;
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+      if (work_of_[i] < 0) continue;
+      for (Var v : g_.nodes[i].outputs) {
+        if (!leaves(v, work_of_[i])) continue;
+        out_->held.push_back({transform::bytes_of(g_.type(v)), work_of_[i], std::max(last[at(v)], work_of_[i]), v,
+                              made_at(g_.nodes[i], v)});
+      }
+    }
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i)
+      if (work_of_[i] >= 0 && !g_.nodes[i].regions.empty()) goes_round(g_.nodes[i], work_of_[i]);
+  }
+
+  // Of a loop's result the line inside of it.
+  static grammar::Span made_at(const Node& n, Var v) {
+    if (n.regions.empty()) return n.span;
+    for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
+      if (!e.output || n.outputs[*e.output] != v || e.results.empty()) continue;
+      const Graph& body = *n.regions[e.results[0].region];
+      const Var made = body.results[e.results[0].index];
+      for (const Node& m : body.nodes)
+        for (Var o : m.outputs)
+          if (o == made) return made_at(m, o);
+    }
+    return n.span;
+  }
+
+  // What a loop takes and gives back lies in one place, where nobody else reads what it took.
+  void goes_round(const Node& n, int w) {
+    for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
+      if (!e.carried()) continue;
+      const Var from = root(n.inputs[*e.operand]), to = n.outputs[*e.output];
+      const auto find = [&](Var v) {
+        return std::find_if(out_->held.begin(), out_->held.end(), [&](const Held& h) { return h.value == v; });
+      };
+      const auto before = find(from), after = find(to);
+      if (before == out_->held.end() || after == out_->held.end() || before->last != w || before->bytes != after->bytes)
+        continue;
+      before->last = after->last;
+      after->bytes = 0;
+    }
+  }
+
+  const Graph& g_;
+  std::vector<int> producer_;
+  std::vector<std::vector<int>> users_;
+  std::vector<Var> root_;
+  std::vector<bool> is_result_;
+  std::vector<What> what_;
+  std::vector<std::optional<Product>> products_;
+  std::vector<int> level_, node_level_;
+  std::vector<char> fixed_;
+  std::vector<int> join_, work_of_;
+  std::vector<std::vector<int>> members_;
+  std::shared_ptr<Works> out_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Works> works_of(const Graph& local) { return Reader(local).read(); }
+
+}  // namespace shard::foresight

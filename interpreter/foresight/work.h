@@ -1,0 +1,61 @@
+// The instructions of one device: a local graph as what runs one after another and side by side. Products stand alone;
+// between them everything pointwise, and reductions of rows, that feeds one another is one stretch that reads what
+// comes from outside and writes what goes out; views cost nothing; collectives run beside. Loops and branches hold
+// works of their own. What a kernel of the user's own is (attribute `kernel` of a loop): one instruction.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "interpreter/ir/graph.h"
+#include "interpreter/transform/program.h"
+
+namespace shard::foresight {
+
+struct Product {  // as one chip does it: `batch` products of m x k and k x n
+  double batch = 1, m = 1, n = 1, k = 1;
+  runtime::DType dtype = runtime::DType::F32;
+  bool again = false;  // made once more for a backward part (remat)
+  double flops() const { return 2 * batch * m * n * k; }
+};
+
+struct Works;
+struct Work {
+  enum class Kind : std::uint8_t { Product, Stretch, Kernel, Talk, Loop };
+  Kind kind = Kind::Stretch;
+  const ir::Node* node = nullptr;      // that it is, or the last of those that it is
+  std::vector<Product> products = {};  // one; of a kernel all of its turns
+  double bytes = 0;                    // read and written; of a collective what the device gives to it
+  // What it waits for: earlier works, and parameters of the graph (as -1 - index) that a loop hands on.
+  std::vector<int> after = {};
+  bool early = false;  // hangs on nothing that a turn of a loop makes but by the way: it may run a turn before
+  std::shared_ptr<Works> body = {};
+  std::int64_t turns = 1;
+  // Of the turns of a loop around, the share that does it: what a loop only adds up is summed over devices once behind
+  // it, as compilers do (XLA: while-loop all-reduce code motion).
+  double share = 1;
+};
+
+// A value that lies in memory: made by a work, last read by one (their number: to the end). What goes round in a loop
+// lies in one place.
+struct Held {
+  std::int64_t bytes = 0;
+  int made = 0, last = 0;
+  ir::Var value;
+  grammar::Span where;  // the line that makes it, inside of a loop too
+};
+
+struct Works {
+  std::vector<Work> list;  // in an order that they may run in
+  std::vector<Held> held;  // results of works; parameters lie outside
+  ir::Vars ends;           // by result of the graph: the value that lies in memory
+  std::vector<int> given;  // ... and the work that makes it, -1 - index for a parameter, kNobody
+  static constexpr int kNobody = -1 << 30;
+  struct Carried {
+    std::size_t param, result;
+  };
+  std::vector<Carried> carried;  // of a loop's body: what goes round
+};
+
+std::shared_ptr<const Works> works_of(const ir::Graph& local);
+
+}  // namespace shard::foresight

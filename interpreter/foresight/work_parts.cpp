@@ -1,0 +1,82 @@
+#include "interpreter/foresight/work_parts.h"
+
+#include <algorithm>
+
+#include "interpreter/ir/region_edges.h"
+
+namespace shard::foresight {
+
+using ir::Graph;
+using ir::Node;
+using ir::Structure;
+using ir::Var;
+
+std::optional<ir::FactorRule> rule_of(const Graph& g, const Node& n) {
+  try {
+    return transform::rule_of(g, n);
+  } catch (const std::exception&) { return std::nullopt; }  // a rule that only holds for whole values
+}
+
+std::optional<Product> product_of(const Graph& g, const Node& n) {
+  if (n.inputs.size() < 2 || n.outputs.empty() || ir::structure_of(*n.op) || n.op->flops < 2) return std::nullopt;
+  const auto rule = rule_of(g, n);
+  if (!rule) return std::nullopt;
+  Product p;
+  bool sums = false;
+  for (std::size_t f = 0; f < rule->factors.size(); ++f) {
+    const auto has = [&](const ir::ValueFactors& v) {
+      return std::any_of(v.begin(), v.end(), [&](const ir::DimFactors& d) {
+        return std::find(d.begin(), d.end(), static_cast<int>(f)) != d.end();
+      });
+    };
+    const bool a = has(rule->operands[0]), b = has(rule->operands[1]), out = has(rule->results[0]);
+    const auto size = static_cast<double>(rule->factors[f].size);
+    if (!out) {
+      p.k *= size;
+      sums |= a && b;
+    } else if (a && b) {
+      p.batch *= size;
+    } else {
+      (a ? p.m : p.n) *= size;
+    }
+  }
+  if (!sums) return std::nullopt;
+  p.again = flag(n, "again");
+  return p;
+}
+
+namespace {
+
+const Node* maker_in(const Graph& g, Var v) {
+  for (const Node& n : g.nodes)
+    if (std::find(n.outputs.begin(), n.outputs.end(), v) != n.outputs.end()) return &n;
+  return nullptr;
+}
+// Follows one value that nobody else uses back to what sums it, through views and casts and into loops.
+void wait(const Graph& g, Works& works, Var v, std::int64_t turns) {
+  std::size_t uses = 0;
+  for (const Node& n : g.nodes) uses += static_cast<std::size_t>(std::count(n.inputs.begin(), n.inputs.end(), v));
+  const Node* n = maker_in(g, v);
+  if (!n || uses > 1) return;
+  const auto own = std::find_if(works.list.begin(), works.list.end(), [&](const Work& w) { return w.node == n; });
+  if (ir::sums_all(*n->op)) {
+    if (own != works.list.end()) own->share /= static_cast<double>(turns);
+  } else if (is(*n, Structure::Scan)) {
+    for (const ir::RegionEdge& e : ir::region_edges(*n).edges)
+      if (e.output && e.rows && n->outputs[*e.output] == v && own != works.list.end() && own->body)
+        wait(*n->regions[0], *own->body, n->regions[0]->results[e.results[0].index], turns);
+  } else if (n->inputs.size() == 1 && n->regions.empty() && !n->op->comm) {
+    wait(g, works, n->inputs[0], turns);
+  }
+}
+
+}  // namespace
+
+void add_up_later(const Graph& g, Works& body, const Works::Carried& c, std::int64_t turns) {
+  const Node* sum = maker_in(g, g.results[c.result]);
+  const auto* code = sum ? std::get_if<runtime::Code>(&sum->op->kernel) : nullptr;
+  if (!code || *code != runtime::Code::Add || turns < 2) return;
+  for (std::size_t i = 0; i < 2; ++i)
+    if (sum->inputs[1 - i] == g.params[c.param]) wait(g, body, sum->inputs[i], turns);
+}
+}  // namespace shard::foresight

@@ -1,0 +1,26 @@
+// What reading a graph as works (work.cpp) asks about one node, and about what goes round in a loop. Used there only.
+#pragma once
+#include <optional>
+
+#include "interpreter/foresight/work.h"
+#include "interpreter/ir/op.h"
+#include "interpreter/transform/layout.h"
+
+namespace shard::foresight {
+
+inline std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
+inline double bytes_of(const ir::Type& t) { return static_cast<double>(transform::bytes_of(t)); }
+inline bool is(const ir::Node& n, ir::Structure s) {
+  const ir::Structure* own = ir::structure_of(*n.op);
+  return own && *own == s;
+}
+inline bool flag(const ir::Node& n, const char* name) { return n.attrs.has(name) && n.attrs.flag(name); }
+
+std::optional<ir::FactorRule> rule_of(const ir::Graph& g,
+                                      const ir::Node& n);  // nothing where it holds for whole values
+// The sizes of a product: a sum over factors that both operands have. Without the elements' type.
+std::optional<Product> product_of(const ir::Graph& g, const ir::Node& n);
+// A carried value that a turn of `g` adds something to: sums over devices in that can wait for the last turn.
+void add_up_later(const ir::Graph& g, Works& body, const Works::Carried& c, std::int64_t turns);
+
+}  // namespace shard::foresight

@@ -1,0 +1,69 @@
+// shard estimate: a script is run on arrays that have types and layouts and no elements, and each of its compiled calls
+// is foretold on a chip: time, memory, and the lines that cost most.
+#include "interpreter/lang/report/report.h"
+#include "interpreter/repl/foretold.h"
+
+namespace shard::repl {
+namespace {
+
+using foresight::Chip;
+using foresight::Estimate;
+
+std::string json_of(const Estimate& e) {
+  return "\"step_seconds\": " + number(e.time.seconds) + ", \"compute_seconds\": " + number(e.time.compute) +
+         ", \"exposed_communication_seconds\": " + number(e.time.seconds - e.time.compute) +
+         ", \"peak_bytes_per_device\": " + std::to_string(e.memory.peak) +
+         ", \"fits\": " + (e.fits ? "true" : "false") + ", \"model_flops_per_device\": " + number(e.time.flops);
+}
+
+std::string json(const std::vector<Foretold>& calls, const Foretold& most, const Chip& chip,
+                 const grammar::SourceMap& sources) {
+  std::string out = "{\"chip\": " + lang::json_string(chip.name) + ", " + json_of(most.of) + ", \"calls\": [";
+  for (const Foretold& f : calls)
+    out += (&f == calls.data() ? "\n {" : ",\n {") + ("\"name\": " + lang::json_string(f.call.name)) +
+           ", \"line\": " + std::to_string(source_line(sources, f.call.where)) +
+           ", \"count\": " + std::to_string(f.count) + ", " + json_of(f.of) + "}";
+  return out + "]}";
+}
+
+int estimate(const Arguments& a) {
+  const bool as_json = a.has("--json");
+  const std::string trace = a.value("--trace");
+  std::string text;
+  if (!read_script(a.words[0], text)) return 1;
+  const std::vector<Chip> chips = read_chips(a.value("--chip"));
+  if (chips.empty()) return 1;
+  Foresight script(a.settings, as_json);
+  if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
+  std::string out;
+  for (const Chip& chip : chips) {
+    const Foretold& most = script.on(chip);
+    if (as_json)
+      out += (out.empty() ? "" : ",\n") + json(script.calls(), most, chip, script.sources());
+    else
+      out += "\n" + page(most, chip, script.sources());
+    if (!a.value("--html").empty() && !write_file(a.value("--html"), html(most, chip, script.sources()))) return 1;
+    if (!trace.empty() && !write_file(trace, timeline(most, script.sources()))) return 1;
+  }
+  if (as_json) out = chips.size() == 1 ? out + "\n" : "[" + out + "]\n";
+  write_out(out);
+  flush_out();
+  return 0;
+}
+
+}  // namespace
+
+Command estimate_command() {
+  return {
+      "estimate",
+      "Foretell time and memory of a script's compiled calls on a chip, without data and without running them",
+      {{"file", "The script (- reads it from standard input)", Option::Word, true},
+       {"--chip", "Its name in the module `chips`, or a script that ends with a record; several with commas",
+        Option::Value, true},
+       {"--json", "One JSON object on standard output, and nothing of the script's"},
+       {"--trace", "Write a timeline of the call that takes most, for Perfetto and chrome://tracing", Option::Value}},
+      true,
+      estimate};
+}
+
+}  // namespace shard::repl

@@ -1,0 +1,117 @@
+#include "interpreter/repl/foretold.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "stdlib/host/transforms/chips.h"
+
+namespace shard::repl {
+
+using foresight::Chip;
+
+Foresight::Foresight(const Settings& settings, bool quiet, std::vector<std::pair<std::string, std::int64_t>> axes)
+    : counts_(std::make_shared<std::map<const exec::Executable*, std::int64_t>>()) {
+  lang::Options options;
+  if (quiet) options.output = [](std::string_view) {};
+  options.compiled = [this](const lang::CompiledCall& call) {
+    for (const Foretold& f : calls_)
+      if (f.call.plan == call.plan) return;
+    calls_.push_back({call});
+  };
+  options.counts = counts_;
+  options.axes = std::move(axes);
+  machine_ = make_machine(settings, std::move(options));
+  trace::Context& context = machine_->interpreter().context();
+  context.set_target(context.target("abstract"));
+}
+
+int Foresight::run(const std::string& path, std::string text, const Teller& teller) {
+  return guarded(
+      machine_->interpreter(),
+      [&] {
+        machine_->interpreter().run(path, std::move(text));
+        if (calls_.empty())
+          throw runtime::RuntimeError("estimate",
+                                      "nothing is compiled: the script calls no jit and no manual function");
+        for (Foretold& f : calls_) f.count = (*counts_)[f.call.plan.get()];
+        // Those that the script only asks about count where there are no others.
+        const auto called = [](const Foretold& f) { return f.count > 0; };
+        if (std::any_of(calls_.begin(), calls_.end(), called)) std::erase_if(calls_, std::not_fn(called));
+      },
+      [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
+        grammar::Diagnostic told = d;
+        if (d.code == "unknown")
+          told.notes.emplace_back("without data it is not known: say what shall be taken for it, `assume(x, value)`");
+        teller(told, sources);
+      });
+}
+
+const Foretold& Foresight::on(const Chip& chip) {
+  const Foretold* most = nullptr;
+  const auto weight = [](const Foretold& x) {
+    return x.of.time.seconds * static_cast<double>(std::max<std::int64_t>(x.count, 1));
+  };
+  for (Foretold& f : calls_) {
+    f.of = foresight::estimate(chip, *f.call.plan, f.call.given, f.call.becomes);
+    if (!most || weight(f) > weight(*most)) most = &f;
+  }
+  return *most;
+}
+
+std::vector<Chip> read_chips(const std::string& words) {
+  std::vector<Chip> chips;
+  const auto machine = make_machine({});
+  lang::Interpreter& in = machine->interpreter();
+  for (std::size_t from = 0, to = 0; from <= words.size(); from = to + 1) {
+    to = std::min(words.find(',', from), words.size());
+    const std::string word = words.substr(from, to - from);
+    const bool file = word.ends_with(".shard");
+    std::string text;
+    if (file && !read_script(word, text)) return {};
+    const auto read = [&] {
+      const lang::Value v = file ? in.run(word, std::move(text)) : lang::Value::string(word);
+      chips.push_back(stdlib::chip_of(in, v, in.context().span()));
+      if (chips.back().name.empty()) chips.back().name = word;
+    };
+    if (guarded(in, read) != 0) return {};
+  }
+  return chips;
+}
+
+std::string number(double x) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, x).ptr;
+  return {buffer, end};
+}
+
+int source_line(const grammar::SourceMap& sources, grammar::Span span) {
+  return sources.has(span.source) ? sources.at(span.source).position(span.begin).line : 0;
+}
+
+namespace {
+
+std::string three_digits(double x, const char* unit) {
+  char buffer[48];
+  const int digits = x >= 100 ? 0 : x >= 10 ? 1 : 2;
+  std::snprintf(buffer, sizeof buffer, "%.*f %s", digits, x, unit);
+  return buffer;
+}
+
+}  // namespace
+
+std::string time_text(double s) {
+  return s >= 1 ? three_digits(s, "s") : s >= 1e-3 ? three_digits(s * 1e3, "ms") : three_digits(s * 1e6, "us");
+}
+std::string bytes_text(double b) {
+  return b >= 0x1p30   ? three_digits(b / 0x1p30, "GiB")
+         : b >= 0x1p20 ? three_digits(b / 0x1p20, "MiB")
+                       : three_digits(b / 0x1p10, "KiB");
+}
+std::string percent_text(double part, double whole) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.0f %%", whole > 0 ? 100 * part / whole : 0);
+  return buffer;
+}
+
+}  // namespace shard::repl

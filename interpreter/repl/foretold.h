@@ -1,0 +1,50 @@
+// A script run on types alone and its compiled calls on a chip: what `shard estimate` and `shard plan` share, and what
+// they show of it.
+#pragma once
+#include <map>
+
+#include "interpreter/foresight/estimate.h"
+#include "interpreter/lang/staging/jit.h"
+#include "interpreter/repl/command.h"
+
+namespace shard::repl {
+
+struct Foretold {
+  lang::CompiledCall call;
+  std::int64_t count = 0;
+  foresight::Estimate of = {};
+};
+
+// A script that has been run without data. Its errors are thrown, or told by run_foretold.
+class Foresight {
+ public:
+  Foresight(const Settings& settings, bool quiet, std::vector<std::pair<std::string, std::int64_t>> axes = {});
+  int run(const std::string& path, std::string text, const Teller& teller);
+  // All calls on this chip; the one that takes most of the time. Of a run that went well.
+  const Foretold& on(const foresight::Chip& chip);
+  const std::vector<Foretold>& calls() const { return calls_; }
+  const grammar::SourceMap& sources() { return machine_->interpreter().sources(); }
+
+ private:
+  std::vector<Foretold> calls_;
+  std::shared_ptr<std::map<const exec::Executable*, std::int64_t>> counts_;
+  std::unique_ptr<embed::Machine> machine_;
+};
+
+// "h100,mine.shard": names of the module `chips`, or scripts that end with a record. Empty where one is told to be
+// none.
+std::vector<foresight::Chip> read_chips(const std::string& words);
+
+std::string number(double x);  // the shortest text that reads back the same
+int source_line(const grammar::SourceMap& sources, grammar::Span span);
+std::string time_text(double s);   // "1.43 s", "182 ms"
+std::string bytes_text(double b);  // "61.2 GiB"
+std::string percent_text(double part, double whole);
+
+// The page of 80 columns, and a timeline for chrome://tracing and Perfetto.
+std::string page(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);
+std::string timeline(const Foretold& call, const grammar::SourceMap& sources);
+// The same, memory over time, and the script with its costs, as one file for a browser. (foretold_html.cpp)
+std::string html(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);
+
+}  // namespace shard::repl

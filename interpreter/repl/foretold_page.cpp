@@ -1,0 +1,126 @@
+// What people see of a call that is foretold: a page of 80 columns, and a timeline.
+#include <algorithm>
+#include <cstdio>
+
+#include "interpreter/ir/op.h"
+#include "interpreter/lang/report/report.h"
+#include "interpreter/repl/foretold.h"
+
+namespace shard::repl {
+namespace {
+
+constexpr std::size_t kPage = 80, kCostly = 10;
+
+std::string left(std::string s, std::size_t width) {
+  return s.size() < width ? s + std::string(width - s.size(), ' ') : s;
+}
+std::string right(std::string s, std::size_t width) {
+  return s.size() < width ? std::string(width - s.size(), ' ') + s : s;
+}
+
+std::string row(const std::string& what, const std::string& value, const std::string& more) {
+  return "  " + left(what, 22) + right(value, 10) + (more.empty() ? "" : "   " + more) + "\n";
+}
+
+std::string code_of(const grammar::SourceMap& sources, grammar::Span at, std::size_t width) {
+  if (!sources.has(at.source)) return "(no line of a file)";
+  std::string text(sources.at(at.source).line(source_line(sources, at)));
+  text.erase(0, std::min(text.find_first_not_of(" \t"), text.size()));
+  if (text.size() <= width) return text;
+  text.resize(width - 3);
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
+  return text + "...";
+}
+
+struct Line {
+  grammar::Span at;
+  foresight::LineCost cost;
+  double whole() const { return cost.compute + cost.exposed; }
+};
+
+std::vector<Line> by_line(const foresight::Tally& t, const grammar::SourceMap& sources) {
+  std::vector<Line> out;
+  for (const auto& [span, c] : t.lines) {
+    const auto same = [&](const Line& l) {
+      return l.at.source == span.source && source_line(sources, l.at) == source_line(sources, span);
+    };
+    const auto at = std::find_if(out.begin(), out.end(), same);
+    Line& l = at == out.end() ? out.emplace_back(Line{span, {}}) : *at;
+    l.cost.compute += c.compute;
+    l.cost.exposed += c.exposed;
+    l.cost.talk += c.talk;
+    l.cost.flops += c.flops;
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Line& a, const Line& b) { return a.whole() > b.whole(); });
+  if (out.size() > kCostly) out.resize(kCostly);
+  return out;
+}
+
+}  // namespace
+
+std::string page(const Foretold& f, const foresight::Chip& chip, const grammar::SourceMap& sources) {
+  const foresight::Tally& t = f.of.time;
+  const foresight::Memory& m = f.of.memory;
+  const double wait = t.seconds - t.compute;
+  double talk = 0;
+  for (const auto& [span, c] : t.lines) talk += c.talk;
+  std::string out = f.call.name;
+  if (sources.has(f.call.where.source))
+    out += " at " + sources.at(f.call.where.source).name() + ":" + std::to_string(source_line(sources, f.call.where));
+  out += "\n  on " + std::to_string(f.call.mesh ? f.call.mesh->size() : 1) + " x " + chip.name +
+         (f.call.mesh ? " " + runtime::to_string(*f.call.mesh) : "") + "\n\n";
+  out += row(
+      "one call", time_text(t.seconds),
+      f.count > 1 ? std::to_string(f.count) + " calls, " + time_text(t.seconds * static_cast<double>(f.count)) : "");
+  out += row("computes", time_text(t.compute), percent_text(t.compute, t.seconds));
+  out += row("waits for others", time_text(wait), percent_text(wait, t.seconds));
+  out += row("says to others", time_text(talk),
+             talk > 0 ? percent_text(std::max(0.0, talk - wait), talk) + " of it hidden" : "");
+  if (t.flops > 0) {
+    double peak = 0;
+    for (const auto& [type, rate] : chip.flops) peak = std::max(peak, rate);
+    char rate[64];
+    std::snprintf(rate, sizeof rate, "%.3g TF/s", t.flops / t.seconds / 1e12);
+    out += row("products", rate,
+               percent_text(t.flops / t.seconds, peak) + " of the chip's peak" +
+                   (t.again > 0 ? ", " + percent_text(t.again, t.flops) + " more made again" : ""));
+  }
+  out += row("memory", bytes_text(static_cast<double>(m.peak)),
+             "of " + bytes_text(chip.memory) + (f.of.fits ? ": fits" : ": DOES NOT FIT"));
+  out += row("  arguments", bytes_text(static_cast<double>(m.arguments)), "");
+  std::size_t shown = 0;
+  for (const foresight::Cause& c : m.causes) {
+    if (++shown > 6 || c.bytes * 50 < m.peak) break;
+    const std::string where = right(std::to_string(source_line(sources, c.where)), 4) + " | ";
+    out += row("  made by a line", bytes_text(static_cast<double>(c.bytes)),
+               where + code_of(sources, c.where, kPage - 44));
+  }
+  out += "\n   computes      waits   line\n";
+  std::uint32_t file = f.call.where.source;
+  for (const Line& l : by_line(t, sources)) {
+    const bool other = l.at.source != file && sources.has(l.at.source);
+    const std::string where = right(std::to_string(source_line(sources, l.at)), 4) + " | ";
+    const std::string name = other ? "(" + sources.at(l.at.source).name() + ") " : "";
+    out += right(time_text(l.cost.compute), 11) + right(l.cost.exposed > 0 ? time_text(l.cost.exposed) : "", 11) +
+           "   " + where + code_of(sources, l.at, kPage - 33 - std::min<std::size_t>(name.size(), 25)) +
+           (other ? " " + name.substr(0, name.size() - 1) : "") + "\n";
+  }
+  return out;
+}
+
+std::string timeline(const Foretold& f, const grammar::SourceMap& sources) {
+  std::string out = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
+  bool first = true;
+  for (const foresight::Event& e : f.of.time.events) {
+    const std::string name = std::string(e.node->op->name) + " " + code_of(sources, e.node->span, 60);
+    out += (first ? "\n" : ",\n") + std::string("{\"ph\": \"X\", \"pid\": 0, \"tid\": ") + std::to_string(e.stream) +
+           ", \"ts\": " + number(e.start * 1e6) + ", \"dur\": " + number(e.seconds * 1e6) +
+           ", \"name\": " + lang::json_string(name) +
+           ", \"args\": {\"line\": " + std::to_string(source_line(sources, e.node->span)) +
+           ", \"turns\": " + std::to_string(e.turns) + "}}";
+    first = false;
+  }
+  return out + "\n]}\n";
+}
+
+}  // namespace shard::repl

@@ -1,0 +1,102 @@
+#include "stdlib/host/transforms/chips.h"
+
+#include "grammar/diagnostic.h"
+#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/modules.h"
+
+namespace shard::stdlib {
+namespace {
+
+using foresight::Chip;
+using lang::Interpreter;
+using lang::Value;
+
+// "a100-80" is the field a100_80 of the module.
+Value named_chip(Interpreter& in, const std::string& name, grammar::Span span) {
+  grammar::ImportStmt import;
+  import.module = "chips";
+  const Value module = lang::import_module(in.impl(), import, span);
+  std::string all;
+  std::vector<std::string> names;
+  for (const auto& [field, value] : module.fields()->fields) {
+    const lang::Record* chip = value.fields();
+    const Value* own = chip ? chip->find("name") : nullptr;
+    if (!own || !own->is_string()) continue;
+    if (own->str() == name || field == name) return value;
+    all += (all.empty() ? "" : ", ") + own->str();
+    names.push_back(own->str());
+  }
+  std::vector<std::string> notes{"the module `chips` has " + all};
+  if (auto near = grammar::near_miss(name, names)) notes.push_back("did you mean \"" + *near + "\"?");
+  notes.emplace_back("a record of your own works as well: `help chips` shows the fields");
+  in.fail("chip", span, "there is no chip \"" + name + "\"", std::move(notes));
+}
+
+double positive(Interpreter& in, const Value& v, grammar::Span span, std::string_view what) {
+  const double x = in.number(v, span, "`" + std::string(what) + "` of a chip");
+  if (!(x >= 0) || x > 1e30)
+    in.fail("chip", span, "`" + std::string(what) + "` of a chip is a number from 0 on, and this is " + in.repr(v));
+  return x;
+}
+
+void read_flops(Interpreter& in, const lang::Record& record, Chip& chip, grammar::Span span) {
+  const Value* flops = record.find("flops");
+  if (!flops || !flops->fields() || flops->fields()->fields.empty())
+    in.fail("chip", span, "a chip needs `flops`: a record with a figure a second for each type of elements",
+            {"flops: {f32: 67e12, bf16: 989e12}"});
+  for (const auto& [type, rate] : flops->fields()->fields) {
+    const auto dtype = runtime::dtype_named(type);
+    if (!dtype) in.fail("chip", span, "`flops` of a chip has `" + type + "`, which is no type of elements");
+    const double x = positive(in, rate, span, "flops." + type);
+    if (x <= 0) in.fail("chip", span, "`flops." + type + "` of a chip is 0");
+    chip.flops.emplace_back(*dtype, x);
+  }
+}
+
+}  // namespace
+
+Chip chip_of(Interpreter& in, const Value& given, grammar::Span span) {
+  const Value v = given.is_string() ? named_chip(in, given.str(), span) : given;
+  const lang::Record* record = v.fields();
+  if (!record)
+    in.fail("chip", span, "a chip is a record or the name of one, and this is " + lang::kind_name(v),
+            {"`chip: \"h100\"`, or a record with the fields that `help chips` shows"});
+  Chip chip;
+  read_flops(in, *record, chip, span);
+  for (const auto& [name, value] : record->fields) {
+    if (name == "flops") continue;
+    if (name == "name") {
+      chip.name = in.text(value, span, "`name` of a chip");
+    } else if (name == "domain") {
+      chip.domain.clear();
+      const std::vector<Value> one{value};
+      for (const Value& n : value.items() ? *value.items() : one) {
+        chip.domain.push_back(in.integer(n, span, "`domain` of a chip"));
+        if (chip.domain.back() < 1 || chip.domain.back() > (1 << 20))
+          in.fail("chip", span, "`domain` of a chip counts chips, and this is " + in.repr(value));
+      }
+      if (chip.domain.empty() || chip.domain.size() > 4)
+        in.fail("chip", span, "`domain` of a chip is a number of chips, or up to four sizes of a torus");
+    } else {
+      bool known = false;
+      for (const foresight::ChipField& f : foresight::chip_fields())
+        if (f.name == name) chip.*f.value = positive(in, value, span, name), known = true;
+      if (!known) {
+        std::vector<std::string> names{"flops", "domain", "name"};
+        for (const foresight::ChipField& f : foresight::chip_fields()) names.emplace_back(f.name);
+        const auto near = grammar::near_miss(name, names);
+        in.fail("chip", span, "a chip has no field `" + name + "`",
+                near ? std::vector<std::string>{"did you mean `" + *near + "`?"} : std::vector<std::string>{});
+      }
+    }
+  }
+  for (const foresight::ChipField& f : foresight::chip_fields()) {
+    const double x = chip.*f.value;
+    const bool share = f.name.ends_with("_share") || f.name == "units" || f.name.starts_with("tile");
+    if ((f.required && !record->find(f.name)) || ((f.required || share) && x <= 0))
+      in.fail("chip", span, "a chip needs `" + std::string(f.name) + "`, a number above 0");
+  }
+  return chip;
+}
+
+}  // namespace shard::stdlib

@@ -1,0 +1,213 @@
+// estimate and cost: what a call would take on a chip, as records. A page of text is `shard estimate`'s.
+#include "interpreter/foresight/estimate.h"
+
+#include <algorithm>
+
+#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/staging/jit.h"
+#include "stdlib/host/host.h"
+#include "stdlib/host/transforms/chips.h"
+#include "stdlib/host/transforms/transforms.h"
+
+namespace shard::stdlib {
+namespace {
+
+using foresight::Chip;
+using lang::BoundArgs;
+using lang::Interpreter;
+using lang::Value;
+
+lang::CompiledCall call_of(Interpreter& in, BoundArgs& a, const std::string& who) {
+  if (!a[0].callable()) in.fail("type", a.span, who + " takes a function and its arguments: " + who + "(f, x, y)");
+  if (in.context().tracing())
+    in.fail("trace", a.span, who + " needs a call that could be run, and here a function is being traced",
+            {"ask outside of that function: " + who + "(f, x)"});
+  return lang::compiled_call(in, a[0], a.rest, a.span);
+}
+
+Value line_of(Interpreter& in, grammar::Span at, const foresight::LineCost& c, bool seconds) {
+  const bool known = in.sources().has(at.source);
+  const std::int64_t line = known ? in.sources().at(at.source).position(at.begin).line : 0;
+  auto record = std::make_shared<lang::Record>();
+  record->fields = {{"line", Value(line)}};
+  if (seconds)
+    record->fields.insert(record->fields.end(), {{"compute_seconds", Value(c.compute)},
+                                                 {"exposed_communication_seconds", Value(c.exposed)},
+                                                 {"communication_seconds", Value(c.talk)}});
+  record->fields.emplace_back("flops", Value(c.flops));
+  record->fields.emplace_back("bytes", Value(c.bytes));
+  auto more = std::make_shared<lang::Record>();
+  more->fields = {{"file", Value::string(known ? in.sources().at(at.source).name() : "")}};
+  record->unshown = std::move(more);
+  return Value(std::move(record));
+}
+
+Value lines_of(Interpreter& in, const foresight::Tally& t, bool seconds) {
+  std::vector<Value> out;
+  for (const auto& [span, cost] : t.lines) out.push_back(line_of(in, span, cost, seconds));
+  return Value::list(std::move(out));
+}
+
+// The argument `chip:`, which is none of the function's.
+Chip take_chip(Interpreter& in, BoundArgs& a, const std::string& who) {
+  Value chip;
+  grammar::Span where = a.span;
+  std::erase_if(a.rest, [&](lang::CallArg& x) {
+    if (x.name != "chip") return false;
+    chip = x.value;
+    where = x.span;
+    return true;
+  });
+  if (chip.is_none())
+    in.fail("call", a.span, who + " wants to know the chip", {who + "(f, x, chip: \"h100\"); `help chips` shows them"});
+  return chip_of(in, chip, where);
+}
+
+foresight::Estimate foretold(const Chip& chip, const lang::CompiledCall& call) {
+  return foresight::estimate(chip, *call.plan, call.given, foresight::handed_over(call.given, call.plan->program()));
+}
+
+Value estimate(Interpreter& in, BoundArgs& a) {
+  const Chip chip = take_chip(in, a, "estimate");
+  const foresight::Estimate e = foretold(chip, call_of(in, a, "estimate"));
+  auto out = std::make_shared<lang::Record>();
+  out->fields = {{"step_seconds", Value(e.time.seconds)},
+                 {"compute_seconds", Value(e.time.compute)},
+                 {"exposed_communication_seconds", Value(e.time.seconds - e.time.compute)},
+                 {"peak_bytes_per_device", Value(e.memory.peak)},
+                 {"fits", Value(e.fits)},
+                 {"model_flops_per_device", Value(e.time.flops)}};
+  auto more = std::make_shared<lang::Record>();
+  more->fields = {{"peak_bytes", Value(e.memory.peak)}, {"lines", lines_of(in, e.time, true)}};
+  out->unshown = std::move(more);
+  return Value(std::move(out));
+}
+
+// Sizes of the axes, first to last, that make `n` devices together.
+void divide(std::int64_t n, std::size_t axes, std::vector<std::int64_t>& now,
+            const std::function<void(const std::vector<std::int64_t>&)>& found) {
+  for (std::int64_t d = axes == 1 ? n : 1; d <= n; ++d) {
+    if (n % d) continue;
+    now.push_back(d);
+    axes == 1 ? found(now) : divide(n / d, axes - 1, now, found);
+    now.pop_back();
+  }
+}
+
+// The same arguments on a mesh of the same axes: types in place of arrays.
+Value on_mesh(const Value& v, const runtime::MeshRef& mesh) {
+  return lang::map_leaves(v, [&](const Value& leaf) {
+    const auto* known = leaf.get<std::shared_ptr<const runtime::Type>>();
+    const bool array = leaf.is_tensor() && leaf.tensor().array();
+    if (!known && !array) return leaf;
+    runtime::Type t = known ? **known : leaf.tensor().array()->type;
+    if (array) t.sharding = leaf.tensor().array()->layout;
+    if (t.mesh) t.mesh = mesh;
+    return Value(std::make_shared<const runtime::Type>(std::move(t)));
+  });
+}
+
+struct Planned {
+  int rank;  // 0 fits, 1 does not, 2 cannot be
+  double seconds;
+  Value record;
+};
+
+Planned planned(Interpreter& in, BoundArgs& a, const Chip& chip, const runtime::MeshRef& mesh) {
+  std::vector<std::pair<std::string, Value>> axes;
+  for (const runtime::MeshAxis& axis : mesh->axes) axes.emplace_back(axis.name, Value(axis.size));
+  const auto as = [&](int rank, double seconds, std::int64_t bytes, std::string why) {
+    return Planned{rank, seconds,
+                   Value::record({{"axes", Value::record(axes)},
+                                  {"step_seconds", rank < 2 ? Value(seconds) : Value()},
+                                  {"peak_bytes_per_device", rank < 2 ? Value(bytes) : Value()},
+                                  {"fits", Value(rank == 0)},
+                                  {"why", Value::string(std::move(why))}})};
+  };
+  try {
+    in.context().set_mesh(mesh);
+    BoundArgs here = a;
+    for (lang::CallArg& x : here.rest) x.value = on_mesh(x.value, mesh);
+    const foresight::Estimate e = foretold(chip, call_of(in, here, "plan"));
+    return as(e.fits ? 0 : 1, e.time.seconds, e.memory.peak, e.fits ? "" : "it does not fit");
+  } catch (const grammar::Error& e) {
+    if (e.diagnostic.code == "interrupt") throw;
+    return as(2, 0, 0, e.diagnostic.message);
+  } catch (const runtime::RuntimeError& e) { return as(2, 0, 0, e.what()); }
+}
+
+Value plan(Interpreter& in, BoundArgs& a) {
+  const Chip chip = take_chip(in, a, "plan");
+  const runtime::MeshRef mesh = in.context().mesh();
+  if (!mesh)
+    in.fail("mesh", a.span, "plan divides the devices of a mesh, and there is none",
+            {"mesh m = (@data: 8, @model: 1)"});
+  struct Kept {
+    trace::Context& context;
+    runtime::MeshRef mesh;
+    ~Kept() { context.set_mesh(mesh); }
+  } const kept{in.context(), mesh};
+  std::vector<Planned> all;
+  std::vector<std::int64_t> now;
+  divide(mesh->size(), mesh->axes.size(), now, [&](const std::vector<std::int64_t>& sizes) {
+    auto other = std::make_shared<runtime::Mesh>(*mesh);
+    for (std::size_t i = 0; i < sizes.size(); ++i) other->axes[i].size = sizes[i];
+    all.push_back(planned(in, a, chip, other));
+  });
+  std::stable_sort(all.begin(), all.end(), [](const Planned& x, const Planned& y) {
+    return std::pair(x.rank, x.seconds) < std::pair(y.rank, y.seconds);
+  });
+  std::vector<Value> out;
+  for (Planned& p : all) out.push_back(std::move(p.record));
+  return Value::list(std::move(out));
+}
+
+Value cost(Interpreter& in, BoundArgs& a) {
+  const lang::CompiledCall call = call_of(in, a, "cost");
+  const transform::Program& program = call.plan->program();
+  Chip any;  // what there is to do hangs on no chip
+  any.flops = {{runtime::DType::F32, 1}};
+  any.bandwidth = any.link = any.network = 1;
+  const foresight::Tally t = foresight::play(any, *foresight::works_of(program.local), program.mesh.get());
+  double bytes = 0;
+  for (const auto& [span, c] : t.lines) bytes += c.bytes;
+  return Value::record(
+      {{"flops", Value(t.flops + t.again)}, {"bytes", Value(bytes)}, {"lines", lines_of(in, t, false)}});
+}
+
+// What a script that is foretold takes for a value that only a run has.
+Value assume(Interpreter& in, BoundArgs& a) {
+  const bool here = a[0].is_tensor() && a[0].tensor().valid() && !a[0].tensor().traced();
+  if (!here || a[0].tensor().array()->has_elements() || in.impl().checker) return a[0];
+  const runtime::Type& type = a[0].tensor().type();
+  const trace::Tensor taken = array_of(in, a[1], type.dtype, a.args[1].span);
+  if (taken.type().shape != type.shape)
+    in.fail("shape", a.args[1].span,
+            "this is " + runtime::to_string(taken.type()) + ", and assumed of " + runtime::to_string(type));
+  return Value(taken);
+}
+
+}  // namespace
+
+void register_foresight(Interpreter& in) {
+  in.define({"estimate", "estimate(f, xs...)",
+             "What a call f(xs...) would take on a chip, `chip: \"h100\"` (a name of the module `chips`, or a record): "
+             "{step_seconds, compute_seconds, exposed_communication_seconds, peak_bytes_per_device, fits, "
+             "model_flops_per_device}; `lines` has the same by source line. An argument whose type a result has gives "
+             "its memory to it. Nothing is run, types may stand for arrays.",
+             estimate});
+  in.define({"cost", "cost(f, xs...)",
+             "What one device does in a call f(xs...): {flops, bytes, lines}: operations of its products, bytes that "
+             "they and the pointwise stretches between them read and write, and both by source line. Nothing is run, "
+             "types may stand for arrays.",
+             cost});
+  in.define({"plan", "plan(f, xs...)",
+             "A call f(xs...) foretold on a chip (`chip:`, as for estimate) for all ways to divide the devices of the "
+             "mesh among its axes: a list of {axes, step_seconds, peak_bytes_per_device, fits, why}, the best first. "
+             "Nothing is run, types may stand for arrays.",
+             plan});
+  in.define({"assume", "assume(x, value)",
+             "x; where a script is foretold without its data (`shard estimate`) and x is not known, `value`.", assume});
+}
+
+}  // namespace shard::stdlib

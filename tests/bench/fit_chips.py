@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Fits the shares of stdlib/chips.shard to published training steps, and says what each term of the clock is worth.
+
+    fit_chips.py SHARD PROGRAM.shard ROWS.csv [--rounds N] [--terms] [--sources]
+
+ROWS.csv: id, source, chip, devices, group, settings (for --set), step_seconds. Fits the fields below for each family of
+chips (one value for all chips of a family, whatever the model), by a search along one coordinate after the other, and
+prints them; --terms prints the error with each term left out; --sources the error on each source when its rows are left
+out of the fit. The error is the mean of |foretold / published - 1|. Standard library only."""
+import argparse, concurrent.futures, csv, json, math, os, subprocess, sys, tempfile
+
+FAMILY = {'a100-40': 'gpu', 'a100-80': 'gpu', 'h100': 'gpu', 'h200': 'gpu', 'b200': 'gpu',
+          'v4': 'tpu', 'v5e': 'tpu', 'v5p': 'tpu', 'v6e': 'tpu'}
+START = {
+    'gpu': dict(product_share=0.87, kernel_share=0.4, memory_share=0.8, fill=200.0, waves=0.5, launch=4e-6, dispatch=3e-5,
+                link_share=0.75, network_share=0.8, theft=0.1),
+    'tpu': dict(product_share=0.9, kernel_share=0.5, memory_share=0.8, link_share=0.9, network_share=0.8, theft=0.0),
+}
+BOUNDS = dict(product_share=(0.4, 0.95), kernel_share=(0.1, 0.8), memory_share=(0.3, 0.95), fill=(0.0, 800.0), waves=(0.0, 1.0),
+              launch=(1e-6, 2e-5), dispatch=(5e-6, 2e-4), link_share=(0.3, 1.0), network_share=(0.2, 1.0), theft=(0.0, 1.0))
+LEFT_OUT = dict(fill=dict(fill=0.0), waves=dict(waves=0.0), launch=dict(launch=0.0), theft=dict(theft=0.0),
+                pointwise=dict(memory_share=1e6), attention=dict(kernel_share=None), communication=dict(link_share=1e6, network_share=1e6, dispatch=0.0,
+                link_latency=0.0, network_latency=0.0))
+
+
+class Rows:
+    def __init__(self, shard, program, rows, jobs):
+        self.shard, self.program, self.rows, self.jobs, self.known = shard, program, rows, jobs, {}
+        self.folder = tempfile.mkdtemp()
+
+    def seconds(self, family, constants):
+        """By row: the foretold steps for each of a list of constants, all in one call of the program."""
+        paths = []
+        todo = [r for r in self.rows if FAMILY[r['chip']] == family]
+        for c in constants: paths.append(json.dumps(c, sort_keys=True))
+        need = [p for p in dict.fromkeys(paths) if (family, p) not in self.known]
+        if need:
+            def one(r):
+                files = []
+                for i, p in enumerate(need):
+                    f = os.path.join(self.folder, f"{r['chip']}-{i}-{r['id']}.shard")
+                    fields = ', '.join(f'{k}: {v!r}' for k, v in json.loads(p).items())
+                    with open(f, 'w') as out: out.write(f"import chips\n{{...chips.{r['chip'].replace('-', '_')}, {fields}}}\n")
+                    files.append(f)
+                argv = [self.shard, 'estimate', self.program, '--chip', ','.join(files), '--devices', r['devices'], '--json']
+                for pair in r['settings'].split(): argv += ['--set', pair]
+                p = subprocess.run(argv, capture_output=True, text=True)
+                for f in files: os.remove(f)
+                if p.returncode: sys.exit(f"{r['id']}: {p.stderr.strip()}")
+                answer = json.loads(p.stdout)
+                return [x['step_seconds'] for x in (answer if isinstance(answer, list) else [answer])]
+            with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool: found = list(pool.map(one, todo))
+            for i, p in enumerate(need): self.known[family, p] = {r['id']: f[i] for r, f in zip(todo, found)}
+        return [self.known[family, p] for p in paths]
+
+    def errors(self, family, constants, skip=''):
+        out = []
+        for found in self.seconds(family, constants):
+            out.append([(r, found[r['id']] / float(r['step_seconds']) - 1) for r in self.rows if r['id'] in found and r['source'] != skip])
+        return out
+
+
+def mean(errors): return sum(abs(e) for _, e in errors) / max(1, len(errors))
+
+
+def cost(errors):
+    """Mean error, and less than half as much for pairs of a group in the wrong order by more than they differ."""
+    groups = {}
+    for r, e in errors: groups.setdefault(r['group'], []).append(math.log(1 + e))
+    spread = [abs(a - b) for g in groups.values() for i, a in enumerate(g) for b in g[:i]]
+    return mean(errors) + 0.3 * (sum(spread) / len(spread) if spread else 0)
+
+
+def fit(rows, family, rounds, skip='', say=False):
+    now = dict(START[family])
+    step = 0.25
+    for _ in range(rounds):
+        for name in now:
+            low, high = BOUNDS[name]
+            base = now[name] or (high - low) * 0.1
+            tries = [now[name]] + [min(high, max(low, base * f)) for f in (1 - step, 1 - step / 3, 1 + step / 3, 1 + step)] + ([0.0] if low == 0 else [])
+            tries = [float(f'{t:.4g}') for t in dict.fromkeys(tries)]
+            costs = [cost(e) for e in rows.errors(family, [{**now, name: t} for t in tries], skip)]
+            now[name] = tries[min(range(len(tries)), key=lambda i: costs[i])]
+        step *= 0.7
+        if say: print(f'{family}: cost {min(costs):.4f}  {now}', flush=True)
+    return now
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    p.add_argument('shard'); p.add_argument('program'); p.add_argument('rows')
+    p.add_argument('--rounds', type=int, default=4); p.add_argument('--jobs', type=int, default=2)
+    p.add_argument('--terms', action='store_true'); p.add_argument('--sources', action='store_true')
+    o = p.parse_args()
+    rows = Rows(os.path.abspath(o.shard), o.program, list(csv.DictReader(open(o.rows))), o.jobs)
+    families = list(dict.fromkeys(FAMILY[r['chip']] for r in rows.rows))
+    best, errors = {}, []
+    for f in families:
+        best[f] = fit(rows, f, o.rounds, say=True)
+        part = rows.errors(f, [best[f]])[0]
+        errors += part
+        print(f'{f}: error {100 * mean(part):.1f} %')
+    print(f'all: error {100 * mean(errors):.1f} %')
+    for term, change in LEFT_OUT.items() if o.terms else ():
+        left = []
+        for f in families:
+            c = {k: best[f].get('product_share') if v is None else v for k, v in change.items()}
+            left += rows.errors(f, [{**best[f], **c}])[0]
+        print(f'without {term:14s} {100 * mean(left):5.1f} %')
+    for source in dict.fromkeys(r['source'] for r in rows.rows) if o.sources else ():
+        judged = []
+        for f in families:
+            if any(r['source'] == source and FAMILY[r['chip']] == f for r in rows.rows):
+                others = any(r['source'] != source and FAMILY[r['chip']] == f for r in rows.rows)
+                c = fit(rows, f, o.rounds, skip=source) if others else START[f]
+                judged += [x for x in rows.errors(f, [c])[0] if x[0]['source'] == source]
+        print(f'left out {source:18s} {100 * mean(judged):5.1f} % on its {len(judged)} rows')
+
+
+if __name__ == '__main__': main()

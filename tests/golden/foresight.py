@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""What `shard estimate` foretells, against arithmetic by hand on a chip whose numbers are round.   foresight.py SHARD   closes with "N passed, N failed" """
+import json, sys
+
+import cli
+from cli import case, check, script, shard
+
+cli.CASES.clear()
+
+# 1 TFLOP/s, 100 GB/s of memory, domains of 4 chips with 10 GB/s, 1 GB/s between them; everything at its full rate.
+ROUND = '''let round = {name: "round", flops: {f32: 1e12}, memory: 1e9, bandwidth: 1e11, domain: 4, link: 1e10, network: 1e9, units: 1,
+  tile_rows: 1, tile_columns: 1, fill: 0.0, waves: 1.0, product_share: 1.0, kernel_share: 0.5, memory_share: 1.0, link_share: 1.0,
+  network_share: 1.0, launch: 0.0, dispatch: 0.0, theft: 0.0}
+{...round%s}
+'''
+
+
+def chip(more=''): return script(ROUND % (', ' + more if more else ''), 'chip.shard')
+
+
+def foretold(text, *args, more='', devices=8):
+    p = shard('estimate', script(text), '--chip', chip(more), '--devices', str(devices), '--json', *args)
+    check(p.returncode == 0, 'is foretold', p)
+    return json.loads(p.stdout)
+
+
+def near(got, want, what):
+    if abs(got - want) > 1e-6 * abs(want) + 1e-15: raise AssertionError(f'{what}: {got}, by hand {want}')
+
+
+@case
+def a_product_takes_its_flops_or_its_bytes():
+    say = foretold('jit fn f(x, w) = x @ w\nprint(f(zeros([512, 1024]), zeros([1024, 256])))\n')
+    near(say['model_flops_per_device'], 2 * 512 * 1024 * 256, 'flops')
+    near(say['step_seconds'], 2 * 512 * 1024 * 256 / 1e12, 'bound by flops')
+    near(say['peak_bytes_per_device'], 4 * (512 * 1024 + 1024 * 256 + 512 * 256), 'operands and result')
+    check(say['fits'] is True and say['exposed_communication_seconds'] == 0, 'fits, and waits for nobody')
+    say = foretold('jit fn f(x, w) = x @ w\nf(zeros([1, 1024]), zeros([1024, 1024]))\n')
+    near(say['step_seconds'], 4 * (1024 + 1024 * 1024 + 1024) / 1e11, 'bound by bytes')
+
+
+@case
+def tiles_waves_and_fill():
+    # 200 x 100 in tiles of 64 x 64: 4 x 2 = 8 tiles, 2 waves of 5; each costs (k + fill).
+    say = foretold('jit fn f(x, w) = x @ w\nf(zeros([200, 1000]), zeros([1000, 100]))\n',
+                   more='units: 5, tile_rows: 64, tile_columns: 64, fill: 24.0, bandwidth: 1e15')
+    near(say['step_seconds'], 2 * 5 * 2 * 64 * 64 * 1024 / 1e12, 'two waves')
+
+
+@case
+def pointwise_work_is_one_stretch():
+    # Reads x and b once, writes y once, whatever is between.
+    say = foretold('jit fn f(x, b) { let h = tanh(x) * 2 + b; let y = exp(h) + h * h; y / 3 }\nf(zeros([1000, 1000]), zeros([1000]))\n')
+    near(say['step_seconds'], 4 * (2 * 1000 * 1000 + 1000) / 1e11, 'bytes once')
+    check(say['model_flops_per_device'] == 0, 'no products')
+
+
+SUM = 'mesh m = (@data: 2, @model: 4)\njit fn f(x, w) = shard x @ w as P()\nlet x = shard zeros([64, 512]) as P(_, @{a})\nlet w = shard zeros([512, 256]) as P(@{a})\nprint(f(x, w))\n'
+
+
+@case
+def a_sum_over_devices_is_waited_for():
+    S = 4 * 64 * 256
+    say = foretold(SUM.format(a='model'))                   # four chips of one domain: 2 S (n - 1) / n / link
+    near(say['exposed_communication_seconds'], 2 * S * 3 / 4 / 1e10, 'inside a domain')
+    near(say['compute_seconds'], max(2 * 64 * 128 * 256 / 1e12, 4 * (64 * 128 + 128 * 256 + 64 * 256) / 1e11), 'a quarter of the product')
+    say = foretold(SUM.format(a='data'))                    # two chips of two domains: each port passes S, twice a half
+    near(say['exposed_communication_seconds'], 2 * S / 2 / 1e9, 'between domains')
+    say = foretold(SUM.replace('@{a}', '@(data, model)'))   # all 8: both ways at once, the slower one counts
+    near(say['exposed_communication_seconds'], max(2 * S * 7 / 8 / 1e10, 2 * S / 2 / 4 / 1e9), 'over everything')
+
+
+LAYERS = '''mesh m = (@data: 4)
+let (n, d, tokens) = (10, 256, {tokens})
+jit fn f(w, x) = scan(fn(x, w) = (tanh(x @ (shard w as P())), none), x, w)[0]
+f(shard zeros([n, d, d]) as P(_, @data), shard zeros([4 * tokens, d]) as P(@data))
+'''
+
+
+@case
+def gathers_of_a_loop_hide_behind_the_turn_before():
+    gather = 4 * 256 * 256 * 3 / 4 / 1e10
+    for tokens in (64, 4096):
+        product = max(2 * tokens * 256 * 256 / 1e12, 4 * (2 * tokens * 256 + 256 * 256) / 1e11)
+        turn = product + 4 * 2 * tokens * 256 / 1e11
+        say = foretold(LAYERS.format(tokens=tokens), devices=4)
+        near(say['compute_seconds'], 10 * turn, 'computes')
+        check((tokens == 64) == (gather > turn), 'one of each kind')
+        near(say['step_seconds'], 10 * gather + turn if gather > turn else gather + 10 * turn, f'{tokens} tokens')
+
+
+@case
+def what_remat_repeats_is_time_and_no_flops():
+    text = 'jit fn g(w, x) = value_and_grad(fn(w) = sum({f}(fn(w) = tanh(tanh(x @ w) @ w))(w)))(w)\ng(zeros([256, 256]), zeros([4096, 256]))\n'
+    plain, again = foretold(text.replace('{f}', '')), foretold(text.replace('{f}', 'remat'))
+    near(again['model_flops_per_device'], plain['model_flops_per_device'], 'the same as written')
+    check(again['step_seconds'] > plain['step_seconds'] and again['peak_bytes_per_device'] <= plain['peak_bytes_per_device'], 'time for memory')
+
+
+@case
+def a_loop_in_a_rule_is_one_kernel():
+    text = '''fn forward(q, k) = (scan(fn(t, i) = (t + dynamic_slice(q, [i * 64, 0], [64, 128]) @ k, none), zeros([64, 128]), arange(16))[0], (q, k))
+let f = custom_vjp(fn(q, k) = forward(q, k)[0], forward, fn((q, k), g) = (q, k))
+jit fn step(q, k) = value_and_grad(fn(q) = sum(f(q, k)))(q)
+step(zeros([1024, 128]), zeros([128, 128]))
+'''
+    say = foretold(text, more='bandwidth: 1e15')
+    near(say['model_flops_per_device'], 16 * 2 * 64 * 128 * 128, 'all its products')
+    check(abs(say['compute_seconds'] / (16 * 2 * 64 * 128 * 128 / 0.5e12) - 1) < 0.01, 'at the rate of kernels')
+
+
+@case
+def calls_are_counted_and_text_has_gaps():
+    text = 'jit fn f(x) = x * 2\nlet x = shard zeros([80000]) as P()\nfor i in 0..5 { x = f(x); print("step {i}: {x[0]:.2f}") }\nassert(x[0] == 0)\n'
+    p = shard('estimate', script('mesh m = (@a: 8)\n' + text), '--chip', chip())
+    check(p.returncode == 0 and 'step 4: ~\n' in p.stdout, 'prints', p)
+    say = foretold('mesh m = (@a: 8)\n' + text)
+    check([(c['name'], c['line'], c['count']) for c in say['calls']] == [('f', 2, 5)], 'one call, five times')
+
+
+@case
+def values_of_a_run_may_be_assumed():
+    text = 'jit fn f(x) = sum(x)\nlet x = f(zeros([100000]))\nif {c} > 1 {{ print("more") }} else {{ print("less") }}\n'
+    p = shard('estimate', script(text.format(c='x')), '--chip', chip())
+    check(p.returncode == 1 and 'assume(x, value)' in p.stderr and 'case.shard:3' in p.stderr, 'offers assume', p)
+    p = shard('estimate', script(text.format(c='assume(x, 2.0)')), '--chip', chip())
+    check(p.returncode == 0 and p.stdout.startswith('more\n'), 'takes it', p)
+    p = shard('run', script(text.format(c='assume(x, 2.0)')))
+    check(p.returncode == 0 and p.stdout == 'less\n', 'a run has the value', p)
+
+
+@case
+def what_is_no_chip_is_told():
+    path = script('jit fn f(x) = x + 1\nf(zeros([4]))\n')
+    p = shard('estimate', path, '--chip', 'h10')
+    check(p.returncode == 1 and 'no chip "h10"' in p.stderr and 'a100-80' in p.stderr and 'did you mean "h100"' in p.stderr, 'unknown', p)
+    for text, words in (('{name: "x", flops: {f32: 1e12}, bandwidth: 1e9}', '`memory`'), ('{memory: 1e9, bandwidth: 1e9}', '`flops`'),
+                        ('{flops: {f32: 1e12}, memory: 1e9, bandwidth: -1}', '`bandwidth`'), ('7', 'a record or the name of one'),
+                        ('{flops: {f32: 1e12}, memory: 1e9, bandwidth: 1e9, bandwith: 3}', 'no field `bandwith`'),
+                        ('{flops: {f99: 1e12}, memory: 1e9, bandwidth: 1e9}', 'f99'), ('{flops: {f32: 1e12}, memory: 1e9, bandwidth: 1e9, domain: 0}', '`domain`')):
+        p = shard('estimate', path, '--chip', script(text + '\n', 'chip.shard'))
+        check(p.returncode == 1 and words in p.stderr and p.stdout == '', words, p)
+    p = shard('estimate', path, '--chip', '/no/such.shard')
+    check(p.returncode == 1 and 'cannot read' in p.stderr, 'no file', p)
+    p = shard('estimate', script('print(1)\n'), '--chip', 'h100')
+    check(p.returncode == 1 and 'nothing is compiled' in p.stderr, 'nothing to foretell', p)
+
+
+@case
+def devices_that_do_not_fit_are_the_scripts_error():
+    p = shard('estimate', script('mesh m = (@a: _, @b: 4)\njit fn f(x) = x\nf(zeros([4]))\n'), '--chip', 'h100', '--devices', '6', '--json')
+    check(p.returncode == 1 and '6 devices' in p.stderr and p.stdout == '', 'the mesh', p)
+
+
+@case
+def several_chips_are_compared():
+    p = shard('estimate', script('jit fn f(x) = x @ x\nf(zeros([4096, 4096], dtype: bf16))\n'), '--chip', 'a100-80,h100', '--json')
+    slow, fast = json.loads(p.stdout)
+    check(slow['chip'] == 'a100-80' and fast['step_seconds'] < slow['step_seconds'], 'in order', p)
+
+
+MODEL = '''fn init(k) = {up: normal(k, [6, 256, 1024]), down: normal(k, [6, 1024, 256])}
+fn layer(x, p) = (x + gelu(x @ p.up) @ p.down, none)
+jit fn step(p, x) { let (l, g) = value_and_grad(fn(p) = mean(scan(layer, x, p)[0] ** 2))(p); (tree_map(fn(p, g) = p - 0.1 * g, p, g), l) }
+let p = eval_shape(init, key(0))
+let x = f32[{tokens}, 256]
+let m = memory_stats(step, p, x)
+print(m.arguments + m.temporaries, estimate(step, p, x, chip: "h100").peak_bytes)
+'''
+
+
+@case
+def memory_is_near_what_memory_stats_holds():
+    for tokens, least, most in ((64, 0.95, 1.1), (4096, 0.95, 1.2)):   # stretches make all they give at once; lockstep one by one
+        p = shard('run', script(MODEL.replace('{tokens}', str(tokens))), '--devices', '1')
+        held, said = map(float, p.stdout.split())
+        check(least < said / held < most, f'{said} and {held}', p)
+
+
+@case
+def plans_try_meshes_and_settings():
+    # Gathering w costs 4 d^2 (n - 1) / n bytes over the slowest link on the way; the fewer on @data, the less there is to
+    # gather, and @model splits the product.
+    text = 'let d = 1024\nmesh m = (@data: 8, @model: 1)\njit fn f(w, x) = x @ (shard w as P(_, @model))\nf(shard zeros([d, d]) as P(@data, @model), shard zeros([4096, d]) as P(@data))\n'
+    path = script(text)
+    p = shard('plan', path, '--chip', chip(), '--devices', '8', '--axes', 'data,model', '--over', 'd=1000,1024', '--json')
+    check(p.returncode == 0, 'is planned', p)
+    found = json.loads(p.stdout)
+    check(len(found) == 8 and sorted((c['axes']['data'], c['set']['d']) for c in found) == sorted((n, d) for n in (1, 2, 4, 8) for d in ('1000', '1024')), 'all of them', p)
+    work = [c['step_seconds'] / c['model_flops_per_device'] for c in found]
+    check(work == sorted(work) and all(c['fits'] for c in found), 'the best first', p)
+    one = shard('estimate', script(text.replace('@data: 8, @model: 1', '@data: 2, @model: 4')), '--chip', chip(), '--json')
+    same = [c for c in found if c['axes'] == {'data': 2, 'model': 4} and c['set']['d'] == '1024'][0]
+    near(same['step_seconds'], json.loads(one.stdout)['step_seconds'], 'the same as by itself')
+    p = shard('plan', path, '--chip', chip('memory: 1e6'), '--devices', '8', '--axes', 'data,model')
+    check(p.returncode == 0 and 'lacks' in p.stdout and '0 fit, 4 lack memory' in p.stdout, 'too large', p)
+    p = shard('plan', path, '--chip', chip(), '--devices', '6', '--axes', 'data,model')
+    check(p.returncode == 1 and 'line 4: ' in p.stdout and '0 fit' in p.stdout, 'nothing divides', p)
+    for args in ([], ['--over', 'd'], ['--axes', 'data', '--top', '0']):
+        p = shard('plan', path, '--chip', 'h100', *args)
+        check(p.returncode == 2 and p.stderr.startswith('error: '), 'wrong usage', p)
+
+
+@case
+def a_long_loop_is_counted():
+    say = foretold('jit fn f(x) = x + 1\nlet x = zeros([80000])\nfor i in 0..1000000 { x = f(x) }\n')
+    check(say['calls'][0]['count'] == 1000000, 'counted')
+
+
+@case
+def a_page_is_80_wide_and_a_timeline_is_json():
+    path = script('mesh m = (@data: 2, @model: 4)\n' + LAYERS.split('\n', 1)[1].format(tokens=64))
+    trace = path + '.json'
+    p = shard('estimate', path, '--chip', chip(), '--trace', trace)
+    check(p.returncode == 0 and max(map(len, p.stdout.split('\n'))) <= 80 and 'computes' in p.stdout and 'memory' in p.stdout, 'the page', p)
+    with open(trace) as f: events = json.load(f)['traceEvents']
+    check(any(e['tid'] == 0 for e in events) and any(e['tid'] > 0 and 'all_gather' in e['name'] for e in events), 'both streams')
+
+
+if __name__ == '__main__': sys.exit(cli.main())
