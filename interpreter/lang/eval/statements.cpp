@@ -3,6 +3,7 @@
 #include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/layouts/mesh_stmt.h"
+#include "interpreter/lang/values/wrapped.h"
 #include "runtime/channel/processes.h"
 
 namespace shard::lang {
@@ -37,30 +38,51 @@ Flow exec_body(Impl& m, const std::vector<StmtPtr>& body, Value* out) {
   return Flow::Next;
 }
 
+// A function of the script in a cell, behind all that wraps it, and by how many it is held at most on the way to it.
+struct CellFunction {
+  const Closure* closure = nullptr;
+  long holders = 0;
+};
+
+CellFunction function_in(const CellRef& c) {
+  CellFunction out;
+  const Value* at = c && c->set ? &c->value : nullptr;
+  while (at) {
+    if (auto* f = at->get<std::shared_ptr<const Closure>>()) {
+      out.closure = f->get();
+      out.holders = std::max(out.holders, f->use_count());
+      return out;
+    }
+    auto* w = at->get<std::shared_ptr<const Wrapped>>();
+    if (w) out.holders = std::max(out.holders, w->use_count());
+    at = w ? &(*w)->function : nullptr;
+  }
+  return {};
+}
+
 // A function that refers to itself is held by its own cell. Where nothing outside of the block's cells and functions
 // holds them, the block's end is theirs too.
 void release_cycles(Impl& m, const BlockInfo& info) {
-  std::vector<std::pair<const Closure*, long>> inside;
-  auto closure_in = [](const CellRef& c) -> const std::shared_ptr<const Closure>* {
-    return c && c->set ? c->value.get<std::shared_ptr<const Closure>>() : nullptr;
-  };
+  std::vector<const Closure*> inside;
   for (std::int32_t i : info.cells)
-    if (auto* f = closure_in(m.frame().cells[i]); f && f->use_count() == 1) inside.emplace_back(f->get(), 1);
+    if (const CellFunction f = function_in(m.frame().cells[i]); f.closure && f.holders == 1)
+      inside.push_back(f.closure);
   bool all_inside = true;
   for (std::int32_t i : info.cells) {
     const CellRef& c = m.frame().cells[i];
-    auto* f = closure_in(c);
-    if (!f) continue;
+    const CellFunction f = function_in(c);
+    if (!f.closure) continue;
     long known = 1;  // the frame's
-    for (auto& [closure, n] : inside)
+    for (const Closure* closure : inside)
       for (const CellRef& held : closure->captured) known += held == c;
-    if (f->use_count() != 1 || c.use_count() != known) all_inside = false;
+    if (f.holders != 1 || c.use_count() != known) all_inside = false;
   }
   for (std::int32_t i : info.cells) {
     CellRef& c = m.frame().cells[i];
-    if (all_inside && closure_in(c))
+    const bool holds = function_in(c).closure != nullptr;
+    if (all_inside && holds)
       c->value = Value();
-    else if (closure_in(c))
+    else if (holds)
       m.modules.cyclic.push_back(c);  // emptied with the engine
     c.reset();
   }
