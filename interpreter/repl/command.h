@@ -42,11 +42,13 @@ struct Command {
   std::string_view name, what;
   std::vector<Option> options;
   bool settings = false;                   // takes setting_options() too
-  int (*run)(const Arguments&) = nullptr;  // gives the exit status; null: comes with a later version
+  int (*run)(const Arguments&) = nullptr;  // gives the exit status
 };
 
 // The whole number that an option's value is; nothing where it is none, or not from `least` to `most`.
 std::optional<int> number_of(std::string_view text, int least, int most);
+// "a,b" as its parts, without those that are empty.
+std::vector<std::string> parts_of(std::string_view text, char by);
 // "10s", "500ms", "2m"; seconds where no unit stands. Nothing where it is no such time.
 std::optional<std::chrono::milliseconds> time_of(std::string_view text);
 // The settings with what `--timeout` says; nothing, and a sentence on standard error, where it says no time.

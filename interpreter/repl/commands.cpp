@@ -38,6 +38,15 @@ std::optional<int> number_of(std::string_view text, int least, int most) {
   return n;
 }
 
+std::vector<std::string> parts_of(std::string_view text, char by) {
+  std::vector<std::string> out;
+  for (std::size_t from = 0, to = 0; from <= text.size(); from = to + 1) {
+    to = std::min(text.find(by, from), text.size());
+    if (to > from) out.emplace_back(text.substr(from, to - from));
+  }
+  return out;
+}
+
 std::optional<std::chrono::milliseconds> time_of(std::string_view text) {
   long n = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), n);

@@ -42,7 +42,6 @@ int estimate(const Arguments& a) {
       out += (out.empty() ? "" : ",\n") + json(script.calls(), most, chip, script.sources());
     else
       out += "\n" + page(most, chip, script.sources());
-    if (!a.value("--html").empty() && !write_file(a.value("--html"), html(most, chip, script.sources()))) return 1;
     if (!trace.empty() && !write_file(trace, timeline(most, script.sources()))) return 1;
   }
   if (as_json) out = chips.size() == 1 ? out + "\n" : "[" + out + "]\n";

@@ -44,7 +44,5 @@ std::string percent_text(double part, double whole);
 // The page of 80 columns, and a timeline for chrome://tracing and Perfetto.
 std::string page(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);
 std::string timeline(const Foretold& call, const grammar::SourceMap& sources);
-// The same, memory over time, and the script with its costs, as one file for a browser. (foretold_html.cpp)
-std::string html(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);
 
 }  // namespace shard::repl

@@ -70,9 +70,7 @@ std::string address_towards(const std::string& host) {
 std::optional<std::string> read_hosts(const Arguments& a, LaunchJob& job) {
   std::vector<std::string> hosts;
   if (const std::string list = a.value("--hosts"); !list.empty()) {
-    std::istringstream text(list);
-    for (std::string host; std::getline(text, host, ',');)
-      if (!host.empty()) hosts.push_back(host);
+    hosts = parts_of(list, ',');
   } else if (const std::string path = a.value("--hostfile"); !path.empty()) {
     std::ifstream file(path);
     if (!file) return "cannot read the hosts of '" + path + "'";
@@ -156,12 +154,6 @@ std::vector<std::string> child_words(const Arguments& a, std::chrono::millisecon
   for (const auto& [name, value] : s.set) out.insert(out.end(), {"--set", name + "=" + value});
   if (!s.args.empty()) out.emplace_back("--");
   out.insert(out.end(), s.args.begin(), s.args.end());
-  return out;
-}
-
-std::string numbers(const std::vector<int>& list) {
-  std::string out;
-  for (const int i : list) out += (out.empty() ? "" : ", ") + std::to_string(i);
   return out;
 }
 

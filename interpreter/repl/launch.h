@@ -45,6 +45,7 @@ struct Meeting {
   int board = -1;  // where processes of this machine stand (runtime/channel/board.h)
 };
 
+std::string numbers(const std::vector<int>& list);  // "1, 3"
 std::vector<Child> start_all(const LaunchJob& job, const Meeting& at);
 // Until all have ended; gives the first bad status. `stop`: a signal that the launcher got, or 0; `broken`: they do not
 // come together.

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "interpreter/repl/command.h"
 #include "interpreter/repl/launch.h"
 
 namespace shard::repl {
@@ -77,12 +78,7 @@ std::vector<std::string> remote_words(const LaunchJob& job, const Meeting& at, i
   for (const auto& [name, value] : variables_of(job, at, rank, {}, "/dev/stdin")) command += " " + name + "=" + value;
   command += " " + quoted(own_path("/proc/self/exe"));
   for (std::size_t i = 1; i < job.words.size(); ++i) command += " " + quoted(job.words[i]);
-  std::vector<std::string> out;
-  for (std::size_t at_word = 0; at_word < job.ssh.size();) {  // --ssh "ssh -p 2222"
-    const std::size_t end = std::min(job.ssh.find(' ', at_word), job.ssh.size());
-    if (end > at_word) out.push_back(job.ssh.substr(at_word, end - at_word));
-    at_word = end + 1;
-  }
+  std::vector<std::string> out = parts_of(job.ssh, ' ');  // --ssh "ssh -p 2222"
   out.insert(out.end(), {job.hosts[static_cast<std::size_t>(rank)], command});
   return out;
 }

@@ -66,14 +66,12 @@ void hear(std::vector<Child>& children, bool prefix, int milliseconds) {
 
 // Texts that process 0 did not say, once each, with the processes that had them.
 void tell_others(const std::vector<Child>& children) {
-  std::map<std::string, std::vector<std::size_t>> texts;
+  std::map<std::string, std::vector<int>> texts;
   for (std::size_t i = 1; i < children.size(); ++i)
-    if (!children[i].said.empty() && children[i].said != children[0].said) texts[children[i].said].push_back(i);
-  for (const auto& [text, who] : texts) {
-    std::string list;
-    for (const std::size_t i : who) list += (list.empty() ? "" : ", ") + std::to_string(i);
-    std::fprintf(stderr, "on process%s %s: %s", who.size() > 1 ? "es" : "", list.c_str(), text.c_str());
-  }
+    if (!children[i].said.empty() && children[i].said != children[0].said)
+      texts[children[i].said].push_back(static_cast<int>(i));
+  for (const auto& [text, who] : texts)
+    std::fprintf(stderr, "on process%s %s: %s", who.size() > 1 ? "es" : "", numbers(who).c_str(), text.c_str());
 }
 
 // Takes note of who has ended; gives the first bad status. One that a signal ended, which was not the launcher's, comes
@@ -92,6 +90,12 @@ void reap(std::vector<Child>& children, std::optional<int>& first_bad, bool sign
 }
 
 }  // namespace
+
+std::string numbers(const std::vector<int>& list) {
+  std::string out;
+  for (const int i : list) out += (out.empty() ? "" : ", ") + std::to_string(i);
+  return out;
+}
 
 int attend(std::vector<Child> children, bool prefix, const std::function<int()>& stop,
            const std::atomic<bool>& broken) {

@@ -26,15 +26,6 @@ struct Candidate {
   }
 };
 
-std::vector<std::string> parts_of(const std::string& text, char by) {
-  std::vector<std::string> out;
-  for (std::size_t from = 0, to = 0; from <= text.size(); from = to + 1) {
-    to = std::min(text.find(by, from), text.size());
-    if (to > from) out.push_back(text.substr(from, to - from));
-  }
-  return out;
-}
-
 // All ways to write n as an ordered product of `axes` numbers.
 void factorise(std::int64_t n, std::size_t axes, std::vector<std::int64_t>& now,
                std::vector<std::vector<std::int64_t>>& out) {
