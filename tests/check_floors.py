@@ -14,12 +14,13 @@ MAY_SEE = {
     'runtime': (),
     'interpreter/ir': GRAPHS[:2],
     'interpreter/transform': GRAPHS[:3],
+    'interpreter/hlo': GRAPHS,     # a program as text for other engines
     'interpreter/exec': GRAPHS,
     'interpreter/trace': GRAPHS + ('interpreter/exec',),
     'interpreter/foresight': GRAPHS + ('interpreter/exec',),   # clocks and memory of programs; no script, no operation
     'interpreter/lang': GRAPHS + ('interpreter/exec', 'interpreter/trace'),
-    'stdlib/ops': GRAPHS,          # rows: of graphs and arrays, never of scripts
-    'stdlib/host': GRAPHS + ('interpreter/exec', 'interpreter/foresight', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops',
+    'stdlib/ops': GRAPHS + ('interpreter/hlo',),          # rows: of graphs and arrays, never of scripts
+    'stdlib/host': GRAPHS + ('interpreter/hlo', 'interpreter/exec', 'interpreter/foresight', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops',
                              'stdlib'),  # stdlib.h declares the reference page, which help.cpp writes
     'stdlib': GRAPHS + ('interpreter/exec', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops', 'stdlib/host'),
     'interpreter/embed': None,     # programs: everything

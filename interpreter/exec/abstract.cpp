@@ -1,5 +1,6 @@
-// Two targets that hold no elements and compute nothing. `abstract` partitions a program, so that results have layouts,
-// and what a call communicates and holds is known. `types` wants the types of results alone: it is what checks a
+// Targets that hold no elements and compute nothing. `abstract` partitions a program, so that results have layouts,
+// and what a call communicates and holds is known; `export` gives the program that devices of their own run, for
+// StableHLO. `types` wants the types of results alone: it is what checks a
 // script, where sizes may be made up that nothing divides.
 #include "interpreter/exec/abstract.h"
 
@@ -30,10 +31,9 @@ class NoElements final : public Measured {
 
 class Abstract final : public Target {
  public:
-  Abstract(const ir::OpTable& table, runtime::Pool& pool, bool partition)
-      : table_(table), pool_(pool), partition_(partition) {}
-  // As lockstep: what a device holds is what it holds there.
-  transform::Passes passes() const override { return {.partition = partition_, .early_sums = true}; }
+  Abstract(const ir::OpTable& table, runtime::Pool& pool, transform::Passes passes)
+      : table_(table), pool_(pool), passes_(passes) {}
+  transform::Passes passes() const override { return passes_; }
   bool holds_elements() const override { return false; }
   std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,
                                             std::span<const ArrayInfo> arguments) const override {
@@ -43,7 +43,7 @@ class Abstract final : public Target {
  private:
   const ir::OpTable& table_;
   runtime::Pool& pool_;
-  bool partition_;
+  transform::Passes passes_;
 };
 
 }  // namespace
@@ -68,10 +68,14 @@ ArrayRef without_elements(runtime::Type type, const runtime::MeshRef& mesh) {
 }
 
 std::unique_ptr<const Target> make_abstract(const ir::OpTable& table, runtime::Pool& pool) {
-  return std::make_unique<Abstract>(table, pool, true);
+  // As lockstep: what a device holds is what it holds there.
+  return std::make_unique<Abstract>(table, pool, transform::Passes{.partition = true, .early_sums = true});
+}
+std::unique_ptr<const Target> make_export(const ir::OpTable& table, runtime::Pool& pool) {
+  return std::make_unique<Abstract>(table, pool, transform::Passes{});
 }
 std::unique_ptr<const Target> make_types(const ir::OpTable& table, runtime::Pool& pool) {
-  return std::make_unique<Abstract>(table, pool, false);
+  return std::make_unique<Abstract>(table, pool, transform::Passes{.partition = false});
 }
 
 }  // namespace shard::exec

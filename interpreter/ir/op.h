@@ -18,6 +18,11 @@
 #include "runtime/array/view.h"
 #include "runtime/kernels/elementwise.h"
 
+namespace shard::hlo {  // interpreter/hlo/writer.h
+struct Value;
+struct Use;
+}  // namespace shard::hlo
+
 namespace shard::ir {
 
 class Builder;
@@ -146,6 +151,14 @@ enum class Structure : std::uint8_t {
 };
 using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, ViewOf, Compose, Structure>;
 
+// ---- StableHLO: what the row is in the text that other engines compile (interpreter/hlo) ----
+using HloFn = std::function<std::vector<hlo::Value>(const hlo::Use&)>;  // writes it; gives the results
+struct Refused {
+  std::string_view why;  // and the way out: the end of "engine xla has no `svd`: ..."
+};
+// The text is the name of an operation without attributes, of the same operands and results.
+using Hlo = std::variant<std::monostate, std::string_view, HloFn, Refused>;
+
 // ---- partition override: the local form of one operation where a factor map is not enough ----
 struct LocalCall {
   const OpCall& call;  // global types and attributes
@@ -180,8 +193,11 @@ struct OpDef {
   Factors factors = {};        // REQUIRED  but for composite and structural kernels
   std::function<std::vector<runtime::Shape>(const OpCall&)> shape = {};  // default: sizes of the factors in the results
   DTypeRule dtype = {};
-  Derivative derivative = {};   // REQUIRED
-  Kernel kernel = {};           // REQUIRED
+  Derivative derivative = {};  // REQUIRED
+  Kernel kernel = {};          // REQUIRED
+  // REQUIRED but for composites, elementwise codes (hlo/codes.cpp) and structures, effects excepted (hlo/regions.cpp).
+  // An effect gives what must hold.
+  Hlo hlo = {};
   KernelSumFn kernel_sum = {};  // with a sum over devices behind it: contractions
   bool any_order = false;       // the kernels write results whose dimensions lie in any order, not row-major only
   double flops = 1;             // per point of the factor space

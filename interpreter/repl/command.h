@@ -71,6 +71,7 @@ Command help_command();
 Command explain_command();
 Command estimate_command();
 Command plan_command();
+Command export_command();
 Command convert_command();
 Command fmt_command();
 Command launch_command();

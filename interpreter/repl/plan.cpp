@@ -97,7 +97,7 @@ void foretell(const Search& s, const Arguments& a, const foresight::Chip& chip, 
   }
   std::vector<std::pair<std::string, std::int64_t>> axes;
   for (std::size_t i = 0; i < s.axes.size(); ++i) axes.emplace_back(s.axes[i], c.sizes[i]);
-  Foresight script(settings, true, std::move(axes));
+  Foresight script(settings, true, "abstract", std::move(axes));
   const int status = script.run(s.path, s.text, [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
     if (c.why.empty()) c.why = "line " + std::to_string(source_line(sources, d.span)) + ": " + d.message;
   });

@@ -2,6 +2,7 @@
 // one_hot, tril, triu as users call them. `out` says a layout: the parts are then made so from the start.
 #include <cmath>
 
+#include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/placed.h"
@@ -61,6 +62,9 @@ void register_iota(OpTable& t) {
   };
   row.dtype.result = [](const OpCall& call) { return std::vector<Kind>{{call.attrs.dtype("dtype"), false}}; };
   row.derivative = ir::Zero{};
+  row.hlo = [](const hlo::Use& u) -> hlo::Values {
+    return {hlo::iota(u.to, u.out[0].dtype, u.out[0].shape, from_front(u.attrs.integer("axis"), u.out[0].rank()))};
+  };
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View out = c.out[0];
     int axis = from_front(c.attrs.integer("axis"), out.rank());
@@ -97,6 +101,10 @@ void register_fill_like(OpTable& t) {
     return std::vector<Type>{made};
   };
   row.derivative = ir::Zero{};
+  row.hlo = [](const hlo::Use& u) -> hlo::Values {
+    return {is_whole_number(u.attrs, "value") ? u.to.integer(u.out[0].dtype, u.out[0].shape, u.attrs.integer("value"))
+                                              : u.to.constant(u.out[0].dtype, u.out[0].shape, u.attrs.number("value"))};
+  };
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View out = c.out[0];
     double value = c.attrs.number("value");

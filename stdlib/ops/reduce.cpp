@@ -3,6 +3,7 @@
 // maximum, ...
 #include <cstdint>
 
+#include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
@@ -94,6 +95,18 @@ ir::Samples reduce_samples(bool truth, double low) {
       ir::Range{low, 2}};
 }
 
+// Sums and products of narrow floats are rounded once, at the end.
+ir::HloFn reduce_hlo(Reduce op) {
+  return [op](const hlo::Use& u) -> hlo::Values {
+    Ints dims;
+    for (int d : from_front(u.attrs.ints("axes"), u.in[0].rank())) dims.push_back(d);
+    const hlo::Value& x = u.in[0];
+    const bool adds = op == Reduce::Sum || op == Reduce::Prod;
+    const bool narrow = adds && (x.dtype == DType::F16 || x.dtype == DType::BF16);
+    return {hlo::convert(hlo::reduced(narrow ? hlo::convert(x, DType::F32) : x, op, dims), x.dtype)};
+  };
+}
+
 OpDef reduce_row(std::string_view name, std::string_view signature, std::string_view doc, Reduce op, FactorReduce how,
                  ir::Derivative derivative) {
   bool truth = op == Reduce::And || op == Reduce::Or;
@@ -101,6 +114,7 @@ OpDef reduce_row(std::string_view name, std::string_view signature, std::string_
   row.dtype.operands = Operands::AsIs;
   row.derivative = std::move(derivative);
   row.kernel = reduce_kernel(op);
+  row.hlo = reduce_hlo(op);
   row.samples = reduce_samples(truth, op == Reduce::Prod ? 0.5 : -2);
   row.internal = true;
   return row;

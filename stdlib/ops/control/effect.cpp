@@ -1,6 +1,7 @@
 // `effect`: print, assert and error of values that only a run has. Attributes say which (`what`) and carry the texts
 // and formats; a host hook acts, in the order of the nodes. Effects have no results and no derivative; under vmap they
 // act once a row, in order.
+#include "interpreter/hlo/writer.h"
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/batch.h"
 #include "stdlib/ops/control/control.h"
@@ -33,6 +34,12 @@ OpDef effect_row() {
   row.derivative = ir::Zero{};
   row.kernel = ir::Structure::Effect;
   row.batch = batch_effect;
+  row.hlo = [](const hlo::Use& u) -> hlo::Values {  // what must hold
+    const std::string& what = u.attrs.text("what");
+    if (what == "assert") return {u.in[0]};
+    if (what == "error") return {u.to.constant(DType::Bool, {}, 0)};
+    hlo::refuse(what, "make what it shows a result, and show that after the call");
+  };
   row.internal = true;
   row.infer = [](const OpCall&) { return std::vector<Type>{}; };
   return row;

@@ -2,6 +2,7 @@
 // dimension needs neighbours (factors of kind halo).
 #include <algorithm>
 
+#include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
@@ -29,6 +30,11 @@ void register_reverse(OpTable& t) {
   row.derivative = Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type&) {
                                 return b.emit1(n.call.op, {ct[0]}, n.call.attrs);
                               }};
+  row.hlo = [](const hlo::Use& u) -> hlo::Values {
+    Ints dims;
+    for (int d : from_front(u.attrs.ints("axes"), u.in[0].rank())) dims.push_back(d);
+    return {hlo::reverse(u.in[0], dims)};
+  };
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View from = c.in[0], out = c.out[0];
     std::int64_t offset = 0;
@@ -83,6 +89,14 @@ void register_turn(OpTable& t) {
                    const std::int64_t size = want.shape[static_cast<std::size_t>(from_front(axis, want.rank()))];
                    return b.emit1(n.call.op, {ct[0]}, {{"axis", axis}, {"shift", size ? (size - shift) % size : 0}});
                  }};
+  row.hlo = [](const hlo::Use& u) -> hlo::Values {
+    const hlo::Value& x = u.in[0];
+    const int d = from_front(u.attrs.integer("axis"), x.rank());
+    const std::int64_t size = x.shape[static_cast<std::size_t>(d)], from = size - u.attrs.integer("shift");
+    if (from == size) return {x};
+    const hlo::Values turned{hlo::part(x, d, from, size), hlo::part(x, d, 0, from)};
+    return {hlo::concatenate(turned, d)};
+  };
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View front = c.in[0], out = c.out[0];
     auto a = static_cast<std::size_t>(from_front(c.attrs.integer("axis"), out.rank()));
@@ -174,6 +188,9 @@ void register_concatenate(OpTable& t) {
                    limit[a] = from + want.shape[a];
                    return b.call("slice", {ct[0]}, {{"start", start}, {"limit", limit}, {"step", step}});
                  }};
+  row.hlo = [](const hlo::Use& u) -> hlo::Values {
+    return {hlo::concatenate(u.in, from_front(u.attrs.integer("axis"), u.in[0].rank()))};
+  };
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     std::vector<View> from(c.in.begin(), c.in.end()), to;
     std::vector<std::int64_t> offsets;

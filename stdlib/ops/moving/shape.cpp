@@ -2,7 +2,9 @@
 // permute, broadcast) have whole shapes and axes from the end; users call reshape, transpose, broadcast_to, squeeze,
 // expand_dims.
 #include <algorithm>
+#include <numeric>
 
+#include "interpreter/hlo/writer.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
 
@@ -85,6 +87,7 @@ void register_reshape(OpTable& t) {
                    if (auto out = wanted_layout(b, want, ct)) attrs.set("out", *out);
                    return b.emit1(n.call.op, {ct[0]}, attrs);
                  }};
+  row.hlo = "stablehlo.reshape";
   row.kernel = ir::ViewOf{[](const Strided& x, const Attrs&, const Shape& to) { return runtime::reshaped(x, to); }};
   row.explicit_refuses = reshape_refuses;
   row.internal = true;
@@ -154,6 +157,13 @@ void register_permute(OpTable& t) {
                                   back[static_cast<std::size_t>(count + perm[static_cast<std::size_t>(i)])] = i - count;
                                 return b.emit1(n.call.op, {ct[0]}, {{"perm", back}});
                               }};
+  row.hlo = [](const hlo::Use& u) -> hlo::Values {
+    const Ints& given = u.attrs.ints("perm");
+    Ints perm(u.in[0].shape.size() - given.size());
+    std::iota(perm.begin(), perm.end(), 0);
+    for (auto d : given) perm.push_back(from_front(d, u.in[0].rank()));
+    return {hlo::transpose(u.in[0], perm)};
+  };
   row.kernel = ir::ViewOf{[](const Strided& x, const Attrs& attrs, const Shape&) -> std::optional<Strided> {
     const Ints& perm = attrs.ints("perm");
     const std::size_t rank = x.shape.size(), lead = rank - perm.size();
@@ -221,6 +231,7 @@ void register_broadcast(OpTable& t) {
       Transposes{{}, false, [](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type& want) {
                    return ir::unbroadcast(b, ct[0], want);
                  }};
+  row.hlo = [](const hlo::Use& u) -> hlo::Values { return {hlo::broadcast(u.in[0], u.out[0].shape)}; };
   row.kernel = ir::ViewOf{[](const Strided& x, const Attrs&, const Shape& to) -> std::optional<Strided> {
     return runtime::broadcast(x, to);
   }};

@@ -2,6 +2,7 @@
 // dimension loses or gains needs neighbours (factors of kind halo); dimensions taken whole pass.
 #include <algorithm>
 
+#include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
@@ -147,6 +148,15 @@ void register_cut(OpTable& t) {
   row.shape = [](const OpCall& call) { return std::vector<Shape>{sliced_shape(call)}; };
   row.dtype.operands = Operands::AsIs;
   row.derivative = Transposes{{}, false, slice_transpose};
+  row.hlo = [](const hlo::Use& u) -> hlo::Values {
+    Ints start, limit, step;
+    for (const Cut& cut : cuts(u.attrs, u.in[0].shape)) {
+      start.push_back(cut.start);
+      limit.push_back(cut.count == 0 ? cut.start : cut.start + (cut.count - 1) * cut.step + 1);
+      step.push_back(cut.step);
+    }
+    return {hlo::slice(u.in[0], start, limit, step)};
+  };
   row.kernel = ir::ViewOf{[](const Strided& x, const Attrs& attrs, const Shape&) -> std::optional<Strided> {
                             Strided out = x;
                             const auto parts = cuts(attrs, x.shape);
@@ -281,6 +291,17 @@ void register_pad_with(OpTable& t) {
   };
   row.shape = [](const OpCall& call) { return std::vector<Shape>{padded_shape(call.attrs, call.in[0].shape)}; };
   row.derivative = Transposes{{}, true, pad_transpose};
+  row.hlo = [](const hlo::Use& u) -> hlo::Values {
+    const Pairs& widths = u.attrs.pairs("widths");
+    const std::size_t rank = u.in[0].shape.size(), lead = rank - widths.size();
+    Ints low(rank, 0), high(rank, 0), inner(rank, 0);
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      low[lead + i] = widths[i].first;
+      high[lead + i] = widths[i].second;
+      if (u.attrs.has("interior")) inner[lead + i] = u.attrs.ints("interior")[i];
+    }
+    return {hlo::pad(u.in[0], u.in[1], low, high, inner)};
+  };
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View from = c.in[0], value = c.in[1], out = c.out[0], inner = out;
     const Pairs& widths = c.attrs.pairs("widths");

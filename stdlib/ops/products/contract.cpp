@@ -118,6 +118,7 @@ void register_contract(OpTable& t) {
             .doc = "The sum of products that `spec` writes with one letter a dimension: \"bmk,bkn->bmn\".",
             .factors = contract_factors};
   row.derivative = Transposes{{}, false, contract_transpose};
+  row.hlo = contract_hlo;
   row.kernel = ir::KernelFn(bind_contract);
   row.kernel_sum = bind_contract_sum;
   row.any_order = true;

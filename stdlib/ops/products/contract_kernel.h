@@ -2,6 +2,7 @@
 #pragma once
 #include <string_view>
 
+#include "interpreter/hlo/writer.h"
 #include "stdlib/ops/rows.h"
 
 namespace shard::stdlib {
@@ -12,6 +13,7 @@ struct ContractSpec {
 };
 ContractSpec read_spec(std::string_view text);
 BoundKernel bind_contract(const KernelCall& call);
+std::vector<hlo::Value> contract_hlo(const hlo::Use& use);  // contract_hlo.cpp
 // Also summed over the first `terms` leading dimensions, which the result does not have (the `kernel_sum` column).
 BoundKernel bind_contract_sum(const KernelCall& call, int terms);
 

@@ -1,0 +1,77 @@
+#include "interpreter/hlo/emitter.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "grammar/diagnostic.h"
+
+namespace shard::hlo {
+
+using ir::Node;
+
+void refuse(const std::string& what, std::string_view why) {
+  throw runtime::RuntimeError("engine", "engine xla has no `" + what + "`: " + std::string(why));
+}
+
+std::string Emitter::location(grammar::Span span) const {
+  if (!span.known() || !how_.sources || !how_.sources->has(span.source)) return " loc(unknown)";
+  const grammar::Source& source = how_.sources->at(span.source);
+  const grammar::Position at = source.position(span.begin);
+  return " loc(" + quoted(source.name()) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ")";
+}
+
+// What an operation does to operands that are not of the result's shape.
+Values Emitter::row(const Node& n, std::span<const Value> in, std::span<const runtime::Type> out) {
+  if (const auto* fn = std::get_if<ir::HloFn>(&n.op->hlo)) return (*fn)({to_, n.attrs, in, out});
+  if (const auto* name = std::get_if<std::string_view>(&n.op->hlo))
+    return {to_.op(*name, in, out[0].dtype, out[0].shape)};
+  if (const auto* no = std::get_if<ir::Refused>(&n.op->hlo)) refuse(std::string(n.op->name), no->why);
+  const auto* code = std::get_if<runtime::Code>(&n.op->kernel);
+  if (!code) throw std::logic_error("row `" + std::string(n.op->name) + "` has no StableHLO");
+  Values spread;
+  for (const Value& v : in) spread.push_back(broadcast(v, out[0].shape));
+  return {of_code(*code, spread, out[0].dtype)};
+}
+
+Values Emitter::node(const Inside& at) {
+  const ir::Structure* s = ir::structure_of(*at.node.op);
+  if (!s) return row(at.node, at.in, at.out);
+  return structure(at);
+}
+
+void Emitter::claims_in(const ir::Graph& g, std::vector<Claim>& to) const {
+  for (const Node& n : g.nodes) {
+    if (ir::is_effect(*n.op)) to.push_back({"", n.span});
+    for (const auto& r : n.regions) claims_in(*r, to);
+  }
+}
+
+Values Emitter::graph(const ir::Graph& g, std::span<const Value> params, const transform::Distinct* distinct) {
+  std::vector<Value> values(g.types.size());
+  const auto value = [&](ir::Var v) -> Value& { return values[static_cast<std::size_t>(v.id)]; };
+  for (std::size_t i = 0; i < g.params.size(); ++i) value(g.params[i]) = params[i];
+  Values claims;
+  const std::string outside = to_.location();
+  for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+    const Node& n = g.nodes[i];
+    Values in;
+    std::vector<runtime::Type> out;
+    for (ir::Var v : n.inputs) in.push_back(value(v));
+    for (ir::Var v : n.outputs) out.push_back(g.type(v));
+    to_.set_location(location(n.span));
+    Values made;
+    try {
+      const bool known = distinct && i < distinct->inside.size();
+      made = node({g, n, in, out, known ? &distinct->inside[i] : nullptr});
+    } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, n.span, e.what()); }
+    for (std::size_t k = 0; k < n.outputs.size(); ++k) value(n.outputs[k]) = made[k];
+    claims.insert(claims.end(), made.begin() + static_cast<std::ptrdiff_t>(n.outputs.size()), made.end());
+  }
+  to_.set_location(outside);
+  Values results;
+  for (ir::Var v : g.results) results.push_back(value(v));
+  results.insert(results.end(), claims.begin(), claims.end());
+  return results;
+}
+
+}  // namespace shard::hlo

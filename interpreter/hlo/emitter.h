@@ -1,0 +1,49 @@
+// The walk over a local graph: rows by their column, elementwise codes by the table, structures and collectives here.
+// Private to this folder; see module.h.
+#pragma once
+#include "interpreter/hlo/module.h"
+#include "interpreter/hlo/writer.h"
+#include "interpreter/ir/op.h"
+
+namespace shard::hlo {
+
+class Emitter {
+ public:
+  Emitter(Writer& to, const transform::Program& program, const How& how) : to_(to), program_(program), how_(how) {}
+  // The nodes of a graph whose parameters are these values; gives its results, and behind them what must hold: one
+  // truth value a claim, in the order of claims_in(graph).
+  Values graph(const ir::Graph& g, std::span<const Value> params, const transform::Distinct* distinct);
+  // What the graph and its regions claim, in order.
+  void claims_in(const ir::Graph& g, std::vector<Claim>& to) const;
+  std::string location(grammar::Span span) const;
+
+ private:
+  struct Inside;  // a node with what it stands in
+  Values node(const Inside& at);
+  Values row(const ir::Node& n, std::span<const Value> in, std::span<const runtime::Type> out);
+  // regions.cpp
+  Values structure(const Inside& at);
+  Values scan(const Inside& at);
+  Values loop(const Inside& at);
+  Values branch(const Inside& at);
+  Values region(const Inside& at, std::size_t which, std::span<const Value> params);
+  void refuse_divergence(const Inside& at) const;
+  // collectives.cpp
+  Value collective(const ir::Node& n, std::span<const Value> in, const runtime::Type& out);
+  Value position(const std::vector<runtime::AxisId>& axes);  // of this device along them, i32
+  std::string groups(const ir::Node& n) const;
+
+  Writer& to_;
+  const transform::Program& program_;
+  const How& how_;
+};
+
+struct Emitter::Inside {
+  const ir::Graph& graph;
+  const ir::Node& node;
+  std::span<const Value> in;
+  std::span<const runtime::Type> out;
+  const transform::Distinct::Inside* distinct;  // null where nothing is known of its regions
+};
+
+}  // namespace shard::hlo

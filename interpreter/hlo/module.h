@@ -1,0 +1,49 @@
+// A program as StableHLO text that XLA and other engines compile: transform::Program is what one device does, a local
+// graph with explicit collectives, and is printed as it is. Tested with StableHLO 1.13 (a PJRT plug-in of the CPU) and
+// 1.17 (jaxlib 0.10.2).
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grammar/source.h"
+#include "interpreter/transform/program.h"
+
+namespace shard::hlo {
+
+enum class Form : std::uint8_t {
+  // Shapes of one device, `replica_groups` over replicas, no Shardy: any consumer of StableHLO. Replica i is the device
+  // at
+  // position i of the mesh (row-major); each passes and gets its own block.
+  Replica,
+  // Global shapes; one sdy.manual_computation over all axes of the mesh around the same local graph. Partition i is the
+  // device at position i.
+  Manual,
+};
+
+struct How {
+  Form form = Form::Replica;
+  std::string name = "main";                             // of the module
+  std::span<const transform::ArrayInfo> arguments = {};  // of the program, as they were given to `lower`
+  std::span<const bool> donated = {};                    // by argument; none: nothing is
+  const grammar::SourceMap* sources = nullptr;           // for locations
+};
+
+// A condition that the script asserts: one more result of @main, a truth value (tensor<i1>) behind those of the
+// program, in this order. In replica form each device has its own.
+struct Claim {
+  std::string message;
+  grammar::Span span;
+};
+
+struct Module {
+  std::string text;
+  std::vector<Claim> claims;
+  int collectives = 0;  // in the text
+};
+
+// `public @main`: parameters in the order of program.local.params, results in that of its results, then the claims.
+// A key is ui32[..., 2] there. Throws grammar::Error("engine") with the span of what no engine could do.
+Module module_of(const transform::Program& program, const How& how);
+
+}  // namespace shard::hlo

@@ -1,0 +1,82 @@
+// `contract` as StableHLO: a dot_general, whose result has the dimensions of both batches, of x, of y, and a transpose
+// to the order of `spec`.
+#include <algorithm>
+#include <numeric>
+
+#include "stdlib/ops/products/contract_kernel.h"
+
+namespace shard::stdlib {
+namespace {
+
+struct Side {
+  hlo::Value value;
+  std::string letters;  // one a dimension; leading ones, which the spec does not name, are digits
+  std::int64_t place(char letter) const { return static_cast<std::int64_t>(letters.find(letter)); }
+  bool has(char letter) const { return letters.find(letter) != std::string::npos; }
+};
+
+Side side_of(const hlo::Value& x, std::string_view named) {
+  std::string letters;
+  for (std::size_t d = 0; d + named.size() < x.shape.size(); ++d) letters += static_cast<char>('0' + d);
+  return {x, letters.append(named)};
+}
+
+// Without what only this side has and the result has not.
+void sum_own(Side& side, const Side& other, std::string_view out) {
+  Ints dims;
+  std::string kept;
+  for (std::size_t d = 0; d < side.letters.size(); ++d) {
+    const char letter = side.letters[d];
+    if (other.has(letter) || out.find(letter) != std::string_view::npos)
+      kept += letter;
+    else
+      dims.push_back(static_cast<std::int64_t>(d));
+  }
+  side.value = hlo::reduced(side.value, runtime::Reduce::Sum, dims);
+  side.letters = kept;
+}
+
+}  // namespace
+
+// Precision is said: where it is not, TPUs compute products of f32 in bf16 and GPUs in TF32.
+hlo::Values contract_hlo(const hlo::Use& u) {
+  const ContractSpec spec = read_spec(u.attrs.text("spec"));
+  Side x = side_of(u.in[0], spec.x), y = side_of(u.in[1], spec.y);
+  std::string out;
+  for (std::size_t d = 0; d + spec.x.size() < u.in[0].shape.size(); ++d) out += static_cast<char>('0' + d);
+  out.append(spec.out);
+  sum_own(x, y, out);
+  sum_own(y, x, out);
+  std::string batch, summed, made;
+  for (char letter : x.letters)
+    if (y.has(letter)) (out.find(letter) == std::string::npos ? summed : batch) += letter;
+  made = batch;
+  for (const Side* side : {&x, &y})
+    for (char letter : side->letters)
+      if (batch.find(letter) == std::string::npos && summed.find(letter) == std::string::npos) made += letter;
+  Shape shape;
+  for (char letter : made) {
+    const Side& from = x.has(letter) ? x : y;
+    shape.push_back(from.value.shape[static_cast<std::size_t>(from.place(letter))]);
+  }
+  const auto dims = [](const char* name, const Side& side, const std::string& letters) {
+    std::string list;
+    for (char letter : letters) list += (list.empty() ? "" : ", ") + std::to_string(side.place(letter));
+    return std::string(name) + " = [" + list + "]";
+  };
+  const DType dtype = u.out[0].dtype;
+  const bool narrow = dtype == DType::F16 || dtype == DType::BF16;
+  const std::string attributes = "dot_dimension_numbers = #stablehlo.dot<" + dims("lhs_batching_dimensions", x, batch) +
+                                 ", " + dims("rhs_batching_dimensions", y, batch) + ", " +
+                                 dims("lhs_contracting_dimensions", x, summed) + ", " +
+                                 dims("rhs_contracting_dimensions", y, summed) +
+                                 ">, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]";
+  const hlo::Value product =
+      u.to.op("stablehlo.dot_general", {x.value, y.value}, narrow ? DType::F32 : dtype, std::move(shape), attributes);
+  Ints perm;
+  for (char letter : out) perm.push_back(static_cast<std::int64_t>(made.find(letter)));
+  const hlo::Value placed = made == out ? product : hlo::transpose(product, perm);
+  return {hlo::convert(placed, dtype)};
+}
+
+}  // namespace shard::stdlib
