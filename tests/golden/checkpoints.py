@@ -11,6 +11,7 @@ import tempfile
 from peers import with_packages
 
 SCRIPT = '''
+import train
 mesh m = (@data: 4, @model: 2)
 let w = shard cast(arange(64).reshape([8, 8]), f32) / 3 as P(@data, @model)
 let tree = {w: w, rows: shard arange(8) as P(@data), layers: [{b: ones([3], bf16)}, (zeros([0, 2], i8), array(2.5, f64))],
@@ -18,6 +19,8 @@ let tree = {w: w, rows: shard arange(8) as P(@data), layers: [{b: ones([3], bf16
             name: "r\\u00e4t\\n", on: true, nothing: none}
 TYPES
 save("run/", tree)
+let ck = train.checkpoints("kept", every: 2)
+for i in 1..4 { ck.save(i, {w: w}) }
 '''
 TYPES = ('i8', 'i16', 'i32', 'i64', 'u8', 'u16', 'u32', 'u64', 'f16', 'f32', 'f64')
 
@@ -38,6 +41,8 @@ def main():
             f.write(SCRIPT.replace('TYPES', types))
         done = subprocess.run([shard, 'run', 'a.shard'], cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stderr == '', done.stderr     # nor a warning where a step is not one of `every`
+        assert sorted(os.listdir(folder + '/kept')) == ['step_2'], os.listdir(folder + '/kept')
         assert sorted(os.listdir(folder + '/run')) == ['data_0.safetensors', 'shard.json'], os.listdir(folder + '/run')
         tree = here['read'](folder + '/run')
         stored = here['tensors'](folder + '/run/data_0.safetensors')

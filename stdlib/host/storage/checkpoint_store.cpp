@@ -196,9 +196,10 @@ Value checkpoint_folder(Interpreter& in, BoundArgs& a) {
   in.at_end([weak = std::weak_ptr(store), &in] {
     if (const auto there = weak.lock()) there->end(in);
   });
-  const auto function = [&](std::string name, std::string signature, std::string doc, auto call) {
-    return std::pair(name, Value(std::make_shared<const lang::Native>(
-                               lang::Native{name, std::move(signature), std::move(doc), std::move(call)})));
+  const auto function = [&](std::string name, std::string signature, std::string doc, auto call, bool acts = false) {
+    lang::Native native{name, std::move(signature), std::move(doc), std::move(call)};
+    native.acts = acts;
+    return std::pair(name, Value(std::make_shared<const lang::Native>(std::move(native))));
   };
   return Value::record(
       {function("save", "save(step, tree)",
@@ -208,7 +209,8 @@ Value checkpoint_folder(Interpreter& in, BoundArgs& a) {
                   const std::int64_t step = at.integer(x[0], x.args[0].span, "a step");
                   if (step < 0) at.fail("call", x.args[0].span, "a step is not negative");
                   return Value(store->save(at, step, x[1], x.span));
-                }),
+                },
+                true),
        function("latest", "latest()", "The step of the newest good checkpoint, or none.",
                 [store](Interpreter& at, BoundArgs& x) { return store->latest(at, x.span); }),
        function("restore", "restore(like = none)",
