@@ -18,14 +18,6 @@ using ir::Node;
 
 namespace {
 
-int dimension(const Node& n, const char* name, std::size_t rank) {
-  std::int64_t d = n.attrs.integer(name);
-  if (d < 0) d += static_cast<std::int64_t>(rank);
-  if (d < 0 || d >= static_cast<std::int64_t>(rank))
-    throw std::logic_error("`" + std::string(n.op->name) + "` names a dimension that is not there");
-  return static_cast<int>(d);
-}
-
 std::vector<std::vector<Dim>> dims_of(const Place& p) {
   std::vector<std::vector<Dim>> out;
   for (std::size_t d = 0; d < p.shape.size(); ++d) out.push_back({{p.shape[d], p.strides[d]}});
@@ -34,26 +26,47 @@ std::vector<std::vector<Dim>> dims_of(const Place& p) {
 
 }  // namespace
 
+int dimension(const Node& n, const char* name, std::size_t rank) {
+  std::int64_t d = n.attrs.integer(name);
+  if (d < 0) d += static_cast<std::int64_t>(rank);
+  if (d < 0 || d >= static_cast<std::int64_t>(rank))
+    throw std::logic_error("`" + std::string(n.op->name) + "` names a dimension that is not there");
+  return static_cast<int>(d);
+}
+
 runtime::Reduce combining(const ir::Collective& c, DType dtype) {
   return dtype == DType::Bool && c.combine == runtime::Reduce::Sum ? runtime::Reduce::Or : *c.combine;
+}
+
+// `p` through a program of one operation, whose result is register `registers.size() - 1`.
+Place Lowering::through(runtime::ElementProgram program, const Place& p) {
+  Place out = fresh(program.registers.back(), p.distinct, p.shape);
+  program.inputs = {0};
+  program.outputs = {static_cast<std::uint16_t>(program.registers.size() - 1)};
+  std::vector<AxisId> batch = p.distinct.list();
+  std::vector<View> in{view_of(p, batch, mesh_)}, made{view_of(out, batch, mesh_)};
+  std::vector<std::pair<int, int>> in_place;
+  if (is_dense(p, mesh_) && out.dtype == p.dtype) in_place.emplace_back(0, 0);
+  auto kernel = std::make_shared<runtime::ElementKernel>(std::move(program), in, made);
+  step([kernel](void* const* i, void* const* o) { kernel->run(i, o); }, {p}, {out}, std::move(in_place));
+  return out;
 }
 
 Place Lowering::scaled(const Place& p, std::int64_t by) {
   if (by == 1) return p;
   runtime::ElementProgram program;
   program.registers = {p.dtype, p.dtype, p.dtype};
-  program.inputs = {0};
   program.constants.push_back({1, static_cast<double>(by), by});
   program.code.push_back({runtime::Code::Mul, p.dtype, 2, 0, 1});
-  program.outputs = {2};
-  Place out = fresh(p.dtype, p.distinct, p.shape);
-  std::vector<AxisId> batch = p.distinct.list();
-  std::vector<View> in{view_of(p, batch, mesh_)}, made{view_of(out, batch, mesh_)};
-  auto kernel = std::make_shared<runtime::ElementKernel>(std::move(program), in, made);
-  std::vector<std::pair<int, int>> in_place;
-  if (is_dense(p, mesh_)) in_place.emplace_back(0, 0);
-  step([kernel](void* const* i, void* const* o) { kernel->run(i, o); }, {p}, {out}, std::move(in_place));
-  return out;
+  return through(std::move(program), p);
+}
+
+Place Lowering::converted(const Place& p, DType to) {
+  if (to == p.dtype) return p;
+  runtime::ElementProgram program;
+  program.registers = {p.dtype, to};
+  program.code.push_back({runtime::Code::Convert, p.dtype, 1, 0});
+  return through(std::move(program), p);
 }
 
 // Every device along `over` (major first) is a term, one that holds what others hold too. Equal terms need not be added
@@ -199,12 +212,14 @@ Place Lowering::held_apart(const Node& n, const ir::Collective& c) {
 // and of the result this process goes on with its own.
 Place Lowering::communicated(const Node& n, const ir::Collective& c, const std::vector<AxisId>& list) {
   Place p = c.place ? Place() : place(n.inputs[0]);
+  if (c.combine)
+    if (auto parts = combined_parts(n, c, p, list)) return *std::move(parts);
   if (c.combine) p = combined(n, c, std::move(p), list);
   if (c.combine && !c.split && !c.join) return p;
   const AxisSet along = apart(list);
   if (along.empty()) return c.place ? index_of_device(n, list) : moved(n, c, std::move(p), list);
-  const Mesh wide = widened(along, false);
-  if (c.join || c.pairs) p = brought(n, std::move(p), p.distinct & along, wide, false);
+  const Mesh wide = widened(along);
+  if (c.join || c.pairs) p = brought(n, std::move(p), p.distinct & along, wide);
   const Mesh* narrow = std::exchange(mesh_, &wide);
   const Place before = c.join || c.pairs ? Place() : p;
   Place got = c.place ? index_of_device(n, list) : moved(n, c, std::move(p), list);

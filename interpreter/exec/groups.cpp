@@ -166,8 +166,8 @@ void Lowering::emit_grouped(const Node& n) {
   Place p = place(n.inputs[0]);
   const AxisSet along = apart(transform::axes_of(n, *around_.mesh_ref));
   if (along.empty()) return GroupedCollective(*this, n, std::move(p)).emit();
-  const Mesh wide = widened(along, false);
-  p = brought(n, std::move(p), p.distinct & along, wide, false);
+  const Mesh wide = widened(along);
+  p = brought(n, std::move(p), p.distinct & along, wide);
   const Mesh* narrow = std::exchange(mesh_, &wide);
   GroupedCollective(*this, n, std::move(p)).emit();
   mesh_ = narrow;

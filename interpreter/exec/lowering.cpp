@@ -370,7 +370,9 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
 std::optional<ResultRef> Lowering::as_it_lies(const Place& p, std::size_t i, std::optional<std::size_t> shared,
                                               bool same_layout, const Donors* wanted) {
   const Storage& s = draft_.at(p.storage);
+  const bool all = s.bytes == elements(p.distinct, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
   if (auto* param = std::get_if<Storage::Param>(&s.kind)) {
+    if (!wanted && !all) return std::nullopt;  // a part would keep the whole of it alive
     if (!wanted) return ResultRef{ResultRef::Param{param->index}};
     if ((*wanted)[i] == param->index) return ResultRef{ResultRef::Own{param->index, true}};
   }
@@ -378,9 +380,7 @@ std::optional<ResultRef> Lowering::as_it_lies(const Place& p, std::size_t i, std
   if (constant && !wanted) return ResultRef{ResultRef::Constant{draft_.constants[constant->index]}};
   if (shared && !wanted && same_layout && std::holds_alternative<ResultRef::Own>(draft_.results[*shared].from))
     return ResultRef{ResultRef::Same{*shared}};
-  const bool all =
-      s.in_arena() && s.bytes == elements(p.distinct, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
-  return all && !shared ? std::optional(ResultRef{ResultRef::Own{}}) : std::nullopt;
+  return all && s.in_arena() && !shared ? std::optional(ResultRef{ResultRef::Own{}}) : std::nullopt;
 }
 
 void Lowering::finish_results(const std::vector<AxisSet>& distinct, const Donors* wanted) {

@@ -72,6 +72,8 @@ Body compile_body(const BodyCall& call, const LoweringContext& around);
 
 // How terms of this type are combined; truth values have no sum but `or`.
 runtime::Reduce combining(const ir::Collective& c, DType dtype);  // collectives.cpp
+// The dimension that an attribute of a collective names.
+int dimension(const ir::Node& n, const char* attribute, std::size_t rank);  // collectives.cpp
 
 class Lowering {
  public:
@@ -134,15 +136,21 @@ class Lowering {
   Place communicated(const ir::Node& n, const ir::Collective& c, const std::vector<AxisId>& list);
   Place moved(const ir::Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list);
   Place reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over);
+  Place through(runtime::ElementProgram program, const Place& p);
   Place scaled(const Place& p, std::int64_t by);
+  Place converted(const Place& p, DType to);
   Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);
   Place permute_devices(const ir::Node& n, const Place& p);
   Place index_of_device(const ir::Node& n, const std::vector<AxisId>& list);
   void emit_grouped(const ir::Node& n);  // groups.cpp
   // processes.cpp: what devices of other processes take part in
   AxisSet apart(const std::vector<AxisId>& list) const;  // those of the axes that lie in several processes
-  Mesh widened(AxisSet along, bool one_each) const;
-  Place brought(const ir::Node& n, Place p, AxisSet along, const Mesh& wide, bool one_each);
+  std::string told(const ir::Node& n, const Place& p, const std::vector<AxisId>& along) const;
+  Mesh widened(AxisSet along) const;
+  Place brought(const ir::Node& n, Place p, AxisSet along, const Mesh& wide);
+  bool neighbours(const std::vector<AxisId>& list) const;
+  std::optional<Place> combined_parts(const ir::Node& n, const ir::Collective& c, const Place& given,
+                                      const std::vector<AxisId>& list);
   Place combined(const ir::Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list);
   Place own_of(Place got, const Place& before, AxisSet along) const;
   // regions.cpp

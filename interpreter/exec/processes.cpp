@@ -1,12 +1,14 @@
-// Collectives that devices of several processes take part in. The blocks of the others are brought here as one more
-// storage, over a mesh that is as wide along those axes as the whole; then they are seen as blocks of one process are.
-// Of a sum each process adds up its own terms first, where they are neighbours: the order is that of
-// runtime::reduce_blocks over all devices, so the bits are those of one process.
+// Collectives that devices of several processes take part in. Of a sum each process adds up its own terms first, where
+// they are neighbours, and then the processes theirs (runtime/mesh/between.h): the order is that of
+// runtime::reduce_blocks over all devices, so the bits are those of one process. Of everything else the blocks of the
+// others are brought here as one more storage, over a mesh that is as wide along those axes as the whole; then they are
+// seen as blocks of one process are.
 #include <bit>
 #include <utility>
 
 #include "interpreter/exec/control.h"
 #include "interpreter/exec/lowering.h"
+#include "runtime/mesh/between.h"
 
 namespace shard::exec {
 
@@ -24,7 +26,29 @@ struct BringBlocks : Control {
   }
 };
 
+struct Between : Control {
+  Between(runtime::ReduceBetween b, std::string w, bool p) : terms(std::move(b)), what(std::move(w)), parts(p) {}
+  runtime::ReduceBetween terms;
+  std::string what;
+  bool parts;  // each process goes on with its own part of the sum
+  std::int64_t scratch_bytes() const override { return terms.scratch_bytes(); }
+  void run(Run&, void* const* in, void* const* out, char* scratch) const override {
+    if (parts)
+      terms.run_parts({what}, in[0], out[0], scratch);
+    else
+      terms.run({what}, in[0], out[0], scratch);
+  }
+};
+
+DType sums_in(DType t) { return t == DType::F16 || t == DType::BF16 ? DType::F32 : t; }
+
 }  // namespace
+
+std::string Lowering::told(const Node& n, const Place& p, const std::vector<AxisId>& along) const {
+  std::string axes;
+  for (AxisId a : along) axes += (axes.empty() ? "@" : ", @") + around_.mesh_ref->axes[a].name;
+  return std::string(n.op->name) + " of " + runtime::to_string(runtime::Type::of(p.dtype, p.shape)) + " over " + axes;
+}
 
 AxisSet Lowering::apart(const std::vector<AxisId>& list) const {
   AxisSet out;
@@ -33,77 +57,101 @@ AxisSet Lowering::apart(const std::vector<AxisId>& list) const {
   return out;
 }
 
-// `one_each`: along these axes one block a process.
-Mesh Lowering::widened(AxisSet along, bool one_each) const {
+Mesh Lowering::widened(AxisSet along) const {
   Mesh wide = *mesh_;
-  for (AxisId a : along.list()) {
-    wide.axes[a].size = around_.mesh_ref->size_of(a);
-    if (one_each) wide.axes[a].size /= around_.part->here.size_of(a);
-  }
+  for (AxisId a : along.list()) wide.axes[a].size = around_.mesh_ref->size_of(a);
   return wide;
 }
 
-Place Lowering::brought(const Node& n, Place p, AxisSet along, const Mesh& wide, bool one_each) {
+Place Lowering::brought(const Node& n, Place p, AxisSet along, const Mesh& wide) {
   if (along.empty()) return p;
   p = dense(p, p.distinct);
   const std::int64_t block = runtime::numel(p.shape) * static_cast<std::int64_t>(runtime::size_of(p.dtype));
-  const std::vector<AxisId> order = p.distinct.list();
-  const Mesh& whole = *around_.mesh_ref;
-  auto gather = one_each ? runtime::GatherBlocks::one_each(whole, order, along, block)
-                         : runtime::GatherBlocks(whole, order, along, block);
-  std::string axes;
-  for (AxisId a : along.list()) axes += (axes.empty() ? "@" : ", @") + whole.axes[a].name;
-  std::string what =
-      std::string(n.op->name) + " of " + runtime::to_string(runtime::Type::of(p.dtype, p.shape)) + " over " + axes;
+  auto gather = runtime::GatherBlocks(*around_.mesh_ref, p.distinct.list(), along, block);
   const Mesh* narrow = std::exchange(mesh_, &wide);
   Place out = fresh(p.dtype, p.distinct, p.shape);
   mesh_ = narrow;
-  if (!around_.measure) control(std::make_shared<BringBlocks>(std::move(gather), std::move(what)), {p}, {out});
+  if (!around_.measure)
+    control(std::make_shared<BringBlocks>(std::move(gather), told(n, p, along.list())), {p}, {out});
   return out;
+}
+
+// Whether the devices here are neighbours in the order of terms: axes with one device here, then at most one that is
+// cut, then axes that are whole here; all sizes powers of two, so that the tree of the terms here is a subtree.
+bool Lowering::neighbours(const std::vector<AxisId>& list) const {
+  const AxisSet along = apart(list);
+  bool cut = false;
+  for (AxisId a : list) {
+    if (!std::has_single_bit(static_cast<std::uint64_t>(around_.mesh_ref->size_of(a))) || (cut && along.has(a)))
+      return false;
+    cut = cut || mesh_->size_of(a) > 1;
+  }
+  return true;
 }
 
 Place Lowering::combined(const Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list) {
   const runtime::Reduce op = combining(c, p.dtype);
   const AxisSet along = apart(list);
   if (along.empty()) return reduce_devices(p, op, list);
-  // Neighbours: axes with one device here, then at most one that is cut, then axes that are whole here; all sizes
-  // powers of two, so that the tree of the terms here is a subtree.
-  bool neighbours = true, cut = false;
-  for (AxisId a : list) {
-    const std::int64_t here = mesh_->size_of(a);
-    neighbours = neighbours && std::has_single_bit(static_cast<std::uint64_t>(around_.mesh_ref->size_of(a))) &&
-                 !(cut && along.has(a));
-    cut = cut || here > 1;
-  }
-  const Mesh wide = widened(along, neighbours);
   const AxisSet differs = p.distinct & along;
-  if (neighbours) {
+  if (!neighbours(list)) {
+    const Mesh wide = widened(along);
+    p = brought(n, std::move(p), differs, wide);
+    const Mesh* narrow = std::exchange(mesh_, &wide);
     p = reduce_devices(p, op, list);
-    Place apart = p;  // what is the same for the devices here still differs from process to process
-    apart.distinct = p.distinct | differs;
-    apart.device.clear();
-    for (AxisId a : apart.distinct.list()) apart.device.push_back(p.device_stride(a));
-    p = std::move(apart);
-    std::vector<AxisId> over;
-    for (AxisId a : list)
-      if (along.has(a)) over.push_back(a);
-    const Mesh ones = [&] {
-      Mesh m = *mesh_;
-      for (AxisId a : along.list()) m.axes[a].size = 1;
-      return m;
-    }();
-    const Mesh* narrow = std::exchange(mesh_, &ones);
-    p = brought(n, std::move(p), differs, wide, true);
-    mesh_ = &wide;
-    p = reduce_devices(p, op, over);
     mesh_ = narrow;
     return p;
   }
-  p = brought(n, std::move(p), differs, wide, false);
-  const Mesh* narrow = std::exchange(mesh_, &wide);
-  p = reduce_devices(p, op, list);
-  mesh_ = narrow;
-  return p;
+  const DType asked = p.dtype;
+  p = reduce_devices(converted(p, sums_in(asked)), op, list);
+  std::vector<AxisId> over;
+  std::int64_t same = 1;  // terms that are the same from process to process
+  for (AxisId a : list) {
+    if (differs.has(a))
+      over.push_back(a);
+    else if (along.has(a))
+      same *= around_.mesh_ref->size_of(a) / mesh_->size_of(a);
+  }
+  if (!over.empty()) {
+    p = dense(p, p.distinct);
+    Place out = fresh(p.dtype, p.distinct, p.shape);
+    runtime::ReduceBetween terms(*around_.mesh_ref, over, op, p.dtype, elements(p.distinct, p.shape, mesh_));
+    control(std::make_shared<Between>(std::move(terms), told(n, p, over), false), {p}, {out}, {{0, 0}});
+    p = std::move(out);
+  }
+  return converted(op == runtime::Reduce::Sum ? scaled(p, same) : p, asked);
+}
+
+// A sum of which every device keeps a part: each process gets the terms of its own devices' parts alone. Nothing where
+// they are no whole stretch of the dimension, or where processes bring the same.
+std::optional<Place> Lowering::combined_parts(const Node& n, const ir::Collective& c, const Place& given,
+                                              const std::vector<AxisId>& list) {
+  const AxisSet along = apart(list);
+  if (along.empty() || !c.split || c.join || !neighbours(list) || (given.distinct & along) != along) return std::nullopt;
+  std::vector<AxisId> over;
+  for (AxisId a : list)
+    if (along.has(a)) over.push_back(a);
+  const runtime::Reduce op = combining(c, given.dtype);
+  Place p = reduce_devices(converted(given, sums_in(given.dtype)), op, list);
+  std::int64_t count = 1;
+  for (AxisId a : over) count *= around_.mesh_ref->size_of(a) / mesh_->size_of(a);
+  const auto d = static_cast<std::size_t>(dimension(n, c.split, p.shape.size()));
+  p.shape[d] /= count;
+  const Shape part = p.shape;
+  p.shape.insert(p.shape.begin(), count);
+  p.strides.insert(p.strides.begin(), p.strides[d] * part[d]);
+  Place parts = arranged(p.dtype, {}, count, p.distinct, part);
+  copy_into(p, parts);
+  Place out = fresh(p.dtype, p.distinct, part);
+  runtime::ReduceBetween terms(*around_.mesh_ref, over, op, p.dtype, elements(p.distinct, part, mesh_));
+  control(std::make_shared<Between>(std::move(terms), told(n, given, over), true), {parts}, {out});
+  out = moved(n, c, converted(out, given.dtype), list);
+  AxisSet all = out.distinct | along;  // what lies in one block here is another one elsewhere
+  Strides device;
+  for (AxisId a : all.list()) device.push_back(out.device_stride(a));
+  out.distinct = all;
+  out.device = std::move(device);
+  return out;
 }
 
 // A place over the wide mesh, seen from this process: its own begin further on. `before`: what it was made of, where

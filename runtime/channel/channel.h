@@ -46,8 +46,8 @@ class Channel {
   virtual int count() const = 0;
   // All of it at once, in both directions: two processes that send each other more than the system holds do not wait
   // for each other. Returns when everything has gone and come, or with what went wrong first; then the channel is
-  // closed, since nobody knows what part of a message is still under way. At most one outgoing and one incoming message
-  // a peer; none to itself.
+  // closed, since nobody knows what part of a message is still under way. Messages between two processes come in the
+  // order in which they went; none goes to itself.
   virtual std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in,
                                                Deadline deadline, const Waiting& late = nullptr) = 0;
   virtual void close() = 0;  // the others learn that this process has gone

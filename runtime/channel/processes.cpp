@@ -11,6 +11,7 @@
 namespace shard::runtime {
 namespace {
 
+constexpr std::size_t kAtOnce = 32 << 10;  // less than any socket holds
 constexpr std::uint64_t kMagic = 0x31647261'68732001;  // of this version of the protocol
 
 std::string seconds(std::chrono::milliseconds time) {  // "10", "0.5"
@@ -23,42 +24,39 @@ std::string at_line(std::uint32_t line) { return line > 0 ? " in line " + std::t
 
 }  // namespace
 
-struct Processes::Announced {
-  std::uint64_t magic = kMagic;
-  std::uint64_t number = 0;  // how often these two have met before
-  std::uint64_t bytes = 0;
-  std::uint32_t line = 0;
-  char what[100] = {};  // ends in 0
-  std::string text() const { return "`" + std::string(what, strnlen(what, sizeof what)) + "`" + at_line(line); }
-};
+std::string Processes::Announced::text() const {
+  return "`" + std::string(what, strnlen(what, sizeof what)) + "`" + at_line(line);
+}
+
+std::string Processes::here() const { return "`" + std::string(at_.what) + "`" + at_line(at_.line); }
 
 Processes::Processes(std::unique_ptr<Channel> channel, std::chrono::milliseconds limit)
     : channel_(std::move(channel)), limit_(limit), met_(static_cast<std::size_t>(channel_->count()), 0) {}
 
-Processes::Announced Processes::announced(const Meeting& meeting, int peer, std::size_t bytes) const {
+Processes::Announced Processes::announced(int peer, std::size_t bytes) const {
   static_assert(std::is_trivially_copyable_v<Announced> && sizeof(Announced) == 128);
   Announced a;
+  a.magic = kMagic;
   a.number = met_[static_cast<std::size_t>(peer)];
   a.bytes = bytes;
-  a.line = meeting.line;
-  meeting.what.copy(a.what, sizeof a.what - 1);
+  a.line = at_.line;
+  at_.what.copy(a.what, sizeof a.what - 1);
   return a;
 }
 
-void Processes::fail(const Meeting& meeting, const ChannelError& error) {
+void Processes::fail(const ChannelError& error) {
   channel_->close();
-  const std::string here = "`" + std::string(meeting.what) + "`" + at_line(meeting.line),
-                    who = "process " + std::to_string(error.peer), there = line_of(error.peer);
+  const std::string who = "process " + std::to_string(error.peer), there = line_of(error.peer);
   switch (error.kind) {
     case ChannelError::Kind::Ended:
       throw RuntimeError("process", who + " has ended" + (there.empty() ? "" : " in " + there) + ", and process " +
-                                        std::to_string(index()) + " waits for it at " + here);
+                                        std::to_string(index()) + " waits for it at " + here());
     case ChannelError::Kind::Late:
-      throw RuntimeError("process", who + " did not come to " + here + " within " + seconds(limit_) + " s: it " +
+      throw RuntimeError("process", who + " did not come to " + here() + " within " + seconds(limit_) + " s: it " +
                                         whereabouts(error.peer));
     case ChannelError::Kind::Broken: break;
   }
-  throw RuntimeError("process", "the link to " + who + " broke at " + here + ": " + error.why);
+  throw RuntimeError("process", "the link to " + who + " broke at " + here() + ": " + error.why);
 }
 
 std::string Processes::line_of(int peer) const {
@@ -77,25 +75,23 @@ std::string Processes::whereabouts(int peer) const {
 }
 
 // Who goes on meeting others is slow and not stuck: he is waited for.
-std::optional<ChannelError> Processes::exchange(const Meeting& meeting, std::span<const Outgoing> out,
-                                                std::span<const Incoming> in) {
+std::optional<ChannelError> Processes::exchange(std::span<const Outgoing> out, std::span<const Incoming> in) {
   const auto began = std::chrono::steady_clock::now();
   if (!board_) return channel_->exchange(out, in, began + limit_);
-  std::vector<std::uint64_t> meetings;
   const auto note = [&] {
-    meetings.clear();
-    for (int i = 0; i < count(); ++i) meetings.push_back((*board_)[i].meetings.load(std::memory_order_relaxed));
+    meetings_.clear();
+    for (int i = 0; i < count(); ++i) meetings_.push_back((*board_)[i].meetings.load(std::memory_order_relaxed));
   };
   note();
   auto told = began;
   return channel_->exchange(out, in, began + limit_, [&](int peer) -> std::optional<Deadline> {
     const auto now = std::chrono::steady_clock::now();
-    if ((*board_)[peer].meetings.load(std::memory_order_relaxed) == meetings[static_cast<std::size_t>(peer)])
+    if ((*board_)[peer].meetings.load(std::memory_order_relaxed) == meetings_[static_cast<std::size_t>(peer)])
       return std::nullopt;
     if (tell_ && now - told >= std::chrono::minutes(1)) {
       told = now;
-      tell_("process " + std::to_string(index()) + " waits at `" + std::string(meeting.what) + "`" +
-            at_line(meeting.line) + " for process " + std::to_string(peer) + ", which is in " + line_of(peer));
+      tell_("process " + std::to_string(index()) + " waits at " + here() + " for process " + std::to_string(peer) +
+            ", which is in " + line_of(peer));
     }
     note();
     return now + limit_;
@@ -119,47 +115,63 @@ void Processes::compare(const Announced& mine, const Announced& theirs, int peer
   throw RuntimeError("process", why);
 }
 
-void Processes::gather(const Meeting& asked, std::span<const int> members, const void* mine, std::size_t bytes,
-                       void* all) {
+void Processes::begin(const Meeting& meeting, std::span<const int> members, std::size_t bytes,
+                      std::span<const Outgoing> out, std::span<const Incoming> in) {
   const ScriptPlace place = script_.place ? script_.place() : ScriptPlace();
-  const Meeting meeting{asked.what, asked.line == 0 && place.source > 0 ? script_.line(place) : asked.line};
+  at_ = {meeting.what, meeting.line == 0 && place.source > 0 ? script_.line(place) : meeting.line};
   if (board_) {
     stand_at(place);
     board_->own().meetings.fetch_add(1, std::memory_order_relaxed);
   }
   const std::size_t count = members.size();
-  std::vector<Announced> said(count), heard(count);
-  std::vector<Outgoing> out;
-  std::vector<Incoming> in;
+  said_.assign(count, {}), heard_.assign(count, {});
+  std::vector<Outgoing> first;
+  std::vector<Incoming> theirs;
   for (std::size_t i = 0; i < count; ++i) {
     if (members[i] == index()) continue;
-    said[i] = announced(meeting, members[i], bytes);
-    out.push_back({members[i], &said[i], sizeof(Announced)});
-    in.push_back({members[i], &heard[i], sizeof(Announced)});
+    said_[i] = announced(members[i], bytes);
+    first.push_back({members[i], &said_[i], sizeof(Announced)});
+    theirs.push_back({members[i], &heard_[i], sizeof(Announced)});
   }
-  if (const auto error = exchange(meeting, out, in)) fail(meeting, *error);
-  for (std::size_t i = 0; i < count; ++i)
-    if (members[i] != index()) compare(said[i], heard[i], members[i]);
-  out.clear(), in.clear();
+  // Few bytes go at once, before it is known that the others mean the same; nobody reads them who does not.
+  std::size_t most = 0;
+  for (const Outgoing& m : out) most = std::max(most, m.bytes);
+  const bool at_once = most <= kAtOnce;
+  if (at_once) first.insert(first.end(), out.begin(), out.end());
+  if (const auto error = exchange(first, theirs)) fail(*error);
   for (std::size_t i = 0; i < count; ++i) {
+    if (members[i] == index()) continue;
+    compare(said_[i], heard_[i], members[i]);
+    ++met_[static_cast<std::size_t>(members[i])];
+  }
+  go_on(at_once ? std::span<const Outgoing>() : out, in);
+}
+
+void Processes::go_on(std::span<const Outgoing> out, std::span<const Incoming> in) {
+  if (out.empty() && in.empty()) return;
+  if (const auto error = exchange(out, in)) fail(*error);
+}
+
+void Processes::gather(const Meeting& meeting, std::span<const int> members, const void* mine, std::size_t bytes,
+                       void* all) {
+  std::vector<Outgoing> out;
+  std::vector<Incoming> in;
+  for (std::size_t i = 0; i < members.size() && bytes > 0; ++i) {
     char* to = static_cast<char*>(all) + i * bytes;
     if (members[i] == index()) {
-      if (bytes > 0) std::memcpy(to, mine, bytes);
+      std::memcpy(to, mine, bytes);
       continue;
     }
-    ++met_[static_cast<std::size_t>(members[i])];
-    if (bytes == 0) continue;
     out.push_back({members[i], mine, bytes});
     in.push_back({members[i], to, bytes});
   }
-  if (out.empty()) return;
-  if (const auto error = exchange(meeting, out, in)) fail(meeting, *error);
+  begin(meeting, members, bytes, out, in);
 }
 
 void Processes::meet(const Meeting& meeting) {
   std::vector<int> everybody;
   for (int i = 0; i < count(); ++i) everybody.push_back(i);
-  gather(meeting, everybody, nullptr, 0, nullptr);
+  begin(meeting, everybody, 0, {}, {});
 }
 
 }  // namespace shard::runtime

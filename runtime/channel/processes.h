@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/channel/board.h"
 #include "runtime/channel/channel.h"
@@ -40,18 +42,31 @@ class Processes {
     board_->own().steps.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Each of `members` (ascending, this process among them) brings `bytes`; `all` gets everybody's, in their order.
-  // Members call it in the same order. Throws RuntimeError("process").
+  // All of these throw RuntimeError("process"). Members come to their meetings in the same order; `members` has this
+  // process among them.
+  // Each of `members` brings `bytes`; `all` gets everybody's, in their order.
   void gather(const Meeting& meeting, std::span<const int> members, const void* mine, std::size_t bytes, void* all);
   void meet(const Meeting& meeting);  // returns once all processes are there
+  // In several steps: all say what they do and how many bytes it is about, and the first messages are under way; then
+  // any number of further ones. Sizes and order follow from `bytes` alone, so that nobody need say them.
+  void begin(const Meeting& meeting, std::span<const int> members, std::size_t bytes, std::span<const Outgoing> out,
+             std::span<const Incoming> in);
+  void go_on(std::span<const Outgoing> out, std::span<const Incoming> in);
 
  private:
-  struct Announced;  // the message before the data
-  Announced announced(const Meeting& meeting, int peer, std::size_t bytes) const;
+  struct Announced {  // the message before the data
+    std::uint64_t magic = 0;
+    std::uint64_t number = 0;  // how often these two have met before
+    std::uint64_t bytes = 0;
+    std::uint32_t line = 0;
+    char what[100] = {};  // ends in 0
+    std::string text() const;
+  };
+  Announced announced(int peer, std::size_t bytes) const;
   void compare(const Announced& mine, const Announced& theirs, int peer);
-  [[noreturn]] void fail(const Meeting& meeting, const ChannelError& error);
-  std::optional<ChannelError> exchange(const Meeting& meeting, std::span<const Outgoing> out,
-                                       std::span<const Incoming> in);
+  [[noreturn]] void fail(const ChannelError& error);
+  std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in);
+  std::string here() const;                 // the meeting that this process is at
   std::string whereabouts(int peer) const;  // of one that did not come
   std::string line_of(int peer) const;      // "line 5", of the board; empty where it is not known
 
@@ -61,6 +76,9 @@ class Processes {
   std::unique_ptr<Board> board_;
   std::function<void(const std::string& what)> tell_;
   std::vector<std::uint64_t> met_;  // how often, by process
+  Meeting at_;                      // which one is under way
+  std::vector<Announced> said_, heard_;
+  std::vector<std::uint64_t> meetings_;  // of all, as the board had them when this one began to wait
 };
 
 }  // namespace shard::runtime

@@ -17,7 +17,7 @@ namespace asio = boost::asio;
 
 class SocketChannel final : public Channel {
  public:
-  SocketChannel(int index, const std::vector<int>& sockets) : index_(index) {
+  SocketChannel(int index, const std::vector<int>& sockets) : index_(index), traffic_(sockets.size()) {
     for (std::size_t peer = 0; peer < sockets.size(); ++peer) {
       sockets_.emplace_back(io_);
       if (static_cast<int>(peer) == index) continue;
@@ -38,14 +38,18 @@ class SocketChannel final : public Channel {
       if (!open_to(m.to)) return ChannelError{ChannelError::Kind::Ended, m.to, "the channel is closed"};
     for (const Incoming& m : in)
       if (!open_to(m.from)) return ChannelError{ChannelError::Kind::Ended, m.from, "the channel is closed"};
-    std::size_t left = out.size() + in.size();
+    for (Traffic& t : traffic_) t.out.clear(), t.in.clear(), t.waits = 0;
+    for (const Outgoing& m : out) traffic_[static_cast<std::size_t>(m.to)].out.emplace_back(m.data, m.bytes);
+    for (const Incoming& m : in) traffic_[static_cast<std::size_t>(m.from)].in.emplace_back(m.data, m.bytes);
+    std::size_t left = 0;
     std::optional<ChannelError> error;
-    std::vector<char> waits(sockets_.size(), 0);
     const auto done = [&](int peer) {
+      ++left;
+      ++traffic_[static_cast<std::size_t>(peer)].waits;
       return [&, peer](const boost::system::error_code& failed, std::size_t) {
         --left;
         if (!failed) {
-          --waits[static_cast<std::size_t>(peer)];
+          --traffic_[static_cast<std::size_t>(peer)].waits;
         } else if (!error) {
           const bool gone = failed == asio::error::eof || failed == asio::error::broken_pipe ||
                             failed == asio::error::connection_reset;
@@ -53,19 +57,17 @@ class SocketChannel final : public Channel {
         }
       };
     };
-    for (const Outgoing& m : out) {
-      ++waits[static_cast<std::size_t>(m.to)];
-      asio::async_write(socket(m.to), asio::buffer(m.data, m.bytes), done(m.to));
-    }
-    for (const Incoming& m : in) {
-      ++waits[static_cast<std::size_t>(m.from)];
-      asio::async_read(socket(m.from), asio::buffer(m.data, m.bytes), done(m.from));
-    }
+    for (int peer = 0; peer < count(); ++peer)
+      if (const Traffic& t = traffic_[static_cast<std::size_t>(peer)]; !t.out.empty())
+        asio::async_write(socket(peer), t.out, done(peer));
+    for (int peer = 0; peer < count(); ++peer)
+      if (const Traffic& t = traffic_[static_cast<std::size_t>(peer)]; !t.in.empty())
+        asio::async_read(socket(peer), t.in, done(peer));
     io_.restart();
     while (left > 0 && !error)
       if (io_.run_one_until(deadline) == 0) {
-        const auto whom = std::find_if(waits.begin(), waits.end(), [](char n) { return n > 0; });
-        const int peer = static_cast<int>(whom - waits.begin());
+        const auto whom = std::find_if(traffic_.begin(), traffic_.end(), [](const Traffic& t) { return t.waits > 0; });
+        const int peer = static_cast<int>(whom - traffic_.begin());
         if (const auto more = late ? late(peer) : std::nullopt)
           deadline = *more;
         else
@@ -86,9 +88,16 @@ class SocketChannel final : public Channel {
   asio::generic::stream_protocol::socket& socket(int peer) { return sockets_[static_cast<std::size_t>(peer)]; }
   bool open_to(int peer) { return peer >= 0 && peer < count() && socket(peer).is_open(); }
 
+  struct Traffic {  // of one exchange with one peer
+    std::vector<asio::const_buffer> out;
+    std::vector<asio::mutable_buffer> in;
+    int waits = 0;
+  };
+
   int index_;
   asio::io_context io_{1};
   std::vector<asio::generic::stream_protocol::socket> sockets_;
+  std::vector<Traffic> traffic_;
 };
 
 }  // namespace

@@ -78,37 +78,34 @@ std::shared_ptr<const MeshPart> part_of(const Mesh& mesh, const std::shared_ptr<
   return out;
 }
 
-std::vector<int> members_along(const Mesh& mesh, AxisSet along) {
+std::vector<int> members_along(const Mesh& mesh, std::span<const AxisId> along) {
   const std::vector<std::int64_t> cells = processes_along(mesh);
   const MeshPart& part = *mesh.part;
+  std::vector<std::int64_t> at, sizes;
+  for (std::size_t a = 0; a < cells.size(); ++a) at.push_back(part.first[a] / part.here.axes[a].size);
+  std::int64_t count = 1;
+  for (AxisId a : along) sizes.push_back(cells[a]), count *= cells[a];
   std::vector<int> out;
-  for (std::size_t c = 0; c < part.grid.size(); ++c) {
-    const std::vector<std::int64_t> at = place_of(static_cast<std::int64_t>(c), cells);
-    bool with = true;
-    for (std::size_t a = 0; a < at.size(); ++a)
-      with = with && (along.has(static_cast<AxisId>(a)) || at[a] * part.here.axes[a].size == part.first[a]);
-    if (with) out.push_back(part.grid[c]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::vector<std::int64_t> place = place_of(i, sizes);
+    for (std::size_t k = 0; k < along.size(); ++k) at[along[k]] = place[k];
+    std::int64_t cell = 0;
+    for (std::size_t a = 0; a < cells.size(); ++a) cell = cell * cells[a] + at[a];
+    out.push_back(part.grid[static_cast<std::size_t>(cell)]);
   }
   return out;
 }
 
+std::vector<int> members_along(const Mesh& mesh, AxisSet along) { return members_along(mesh, along.list()); }
+
 GatherBlocks::GatherBlocks(const Mesh& mesh, const std::vector<AxisId>& order, AxisSet along, std::int64_t block_bytes)
-    : GatherBlocks(mesh, order, along, block_bytes, false) {}
-
-GatherBlocks GatherBlocks::one_each(const Mesh& mesh, const std::vector<AxisId>& order, AxisSet along,
-                                    std::int64_t block_bytes) {
-  return {mesh, order, along, block_bytes, true};
-}
-
-GatherBlocks::GatherBlocks(const Mesh& mesh, const std::vector<AxisId>& order, AxisSet along, std::int64_t block_bytes,
-                           bool one)
     : processes_(mesh.part->processes), members_(members_along(mesh, along)), mine_bytes_(block_bytes) {
   const std::vector<std::int64_t> cells = processes_along(mesh);
   bool leads = true;  // only axes of one block stand before
   direct_ = true;
   for (const AxisId a : order) {
     const bool joins = along.has(a) && cells[a] > 1;
-    const std::int64_t here = joins && one ? 1 : mesh.part->here.axes[a].size;
+    const std::int64_t here = mesh.part->here.axes[a].size;
     mine_.push_back(here);
     all_.push_back(joins ? here * cells[a] : here);
     mine_bytes_ *= here;

@@ -3,6 +3,8 @@
 // axis is cut into processes x local. A mesh that its processes do not share so has no part: then every process does
 // all of it, for itself, and the numbers are the same.
 #pragma once
+#include <span>
+
 #include "runtime/channel/processes.h"
 #include "runtime/mesh/mesh.h"
 
@@ -21,21 +23,19 @@ std::shared_ptr<const MeshPart> part_of(const Mesh& mesh, const std::shared_ptr<
 
 // The processes that differ from this one in their place along `along` only, row-major by it.
 std::vector<int> members_along(const Mesh& mesh, AxisSet along);
+// The same, row-major by these axes in their order.
+std::vector<int> members_along(const Mesh& mesh, std::span<const AxisId> along);
 
 // Blocks of all processes along some axes, brought together. In memory `mine` is [sizes of `order` here..., block] and
 // `all` the same with the whole sizes of the axes `along`; both dense.
 class GatherBlocks {
  public:
   GatherBlocks(const Mesh& mesh, const std::vector<AxisId>& order, AxisSet along, std::int64_t block_bytes);
-  // The same where an axis has one block a process, of what its devices have in common.
-  static GatherBlocks one_each(const Mesh& mesh, const std::vector<AxisId>& order, AxisSet along,
-                               std::int64_t block_bytes);
   std::int64_t scratch_bytes() const { return direct_ ? 0 : mine_bytes_ * static_cast<std::int64_t>(members_.size()); }
   std::int64_t all_bytes() const { return mine_bytes_ * static_cast<std::int64_t>(members_.size()); }
   void run(const Meeting& meeting, const void* mine, void* all, char* scratch) const;
 
  private:
-  GatherBlocks(const Mesh& mesh, const std::vector<AxisId>& order, AxisSet along, std::int64_t block_bytes, bool one);
   std::shared_ptr<Processes> processes_;
   std::vector<int> members_;
   std::vector<std::int64_t> mine_, all_;       // sizes, the block's bytes last

@@ -10,6 +10,7 @@
 
 #include "runtime/array/shape.h"
 #include "runtime/channel/processes.h"
+#include "runtime/mesh/between.h"
 #include "runtime/mesh/part.h"
 
 using namespace shard::runtime;
@@ -65,6 +66,40 @@ TEST_CASE("processes bring blocks together, large ones in both directions at onc
       p.meet({"end"});
     });
     CHECK(told == std::vector<std::string>(3));
+  }
+}
+
+TEST_CASE("sums over processes have the bits of reduce_blocks, whole or in parts, in pieces of any size") {
+  for (const int count : {2, 3, 4}) {
+    for (const std::int64_t n : {1, 7, 16385, 300'001}) {
+      const auto value = [](int process, std::int64_t i) {
+        return static_cast<float>((i * 7 + process * 13) % 101) / 7.0f - static_cast<float>(process);
+      };
+      std::vector<float> terms, want(static_cast<std::size_t>(n));
+      for (int i = 0; i < count; ++i)
+        for (std::int64_t k = 0; k < n; ++k) terms.push_back(value(i, k));
+      reduce_blocks(Reduce::Sum, contiguous(DType::F32, {count, n}, terms.data()), 1,
+                    contiguous(DType::F32, {n}, want.data()));
+      const auto told = together(count, 10s, [&](Processes& p) {
+        Mesh mesh{{{"X", count, AxisKind::Auto}}, up_to(count)};
+        const std::shared_ptr<Processes> borrowed(&p, [](Processes*) {});
+        mesh.part = part_of(mesh, borrowed, count);
+        const AxisId x = 0;
+        const ReduceBetween whole(mesh, {&x, 1}, Reduce::Sum, DType::F32, n);
+        std::vector<char> scratch(static_cast<std::size_t>(whole.scratch_bytes()));
+        std::vector<float> mine(terms.begin() + p.index() * n, terms.begin() + (p.index() + 1) * n);
+        whole.run({"sum"}, mine.data(), mine.data(), scratch.data());
+        if (mine != want) throw RuntimeError("test", "another sum");
+        // Everybody brings the same for each part, so that every part is that sum.
+        std::vector<float> brought, part(static_cast<std::size_t>(n));
+        for (int i = 0; i < count; ++i)
+          brought.insert(brought.end(), terms.begin() + p.index() * n, terms.begin() + (p.index() + 1) * n);
+        whole.run_parts({"parts"}, brought.data(), part.data(), scratch.data());
+        if (part != want) throw RuntimeError("test", "another part");
+        p.meet({"end"});
+      });
+      CHECK(told == std::vector<std::string>(static_cast<std::size_t>(count)));
+    }
   }
 }
 
