@@ -219,7 +219,12 @@ Place Lowering::communicated(const Node& n, const ir::Collective& c, const std::
   const AxisSet along = apart(list);
   if (along.empty()) return c.place ? index_of_device(n, list) : moved(n, c, std::move(p), list);
   const Mesh wide = widened(along);
-  if (c.join || c.pairs) p = brought(n, std::move(p), p.distinct & along, wide);
+  if (c.pairs)
+    p = exchanged(n, p, list, wide, std::nullopt);
+  else if (c.join && c.split)
+    p = exchanged(n, p, list, wide, static_cast<std::size_t>(dimension(n, c.split, p.shape.size())));
+  else if (c.join)
+    p = brought(n, std::move(p), p.distinct & along, wide);
   const Mesh* narrow = std::exchange(mesh_, &wide);
   const Place before = c.join || c.pairs ? Place() : p;
   Place got = c.place ? index_of_device(n, list) : moved(n, c, std::move(p), list);

@@ -148,6 +148,8 @@ class Lowering {
   std::string told(const ir::Node& n, const Place& p, const std::vector<AxisId>& along) const;
   Mesh widened(AxisSet along) const;
   Place brought(const ir::Node& n, Place p, AxisSet along, const Mesh& wide);
+  Place exchanged(const ir::Node& n, const Place& p, const std::vector<AxisId>& list, const Mesh& wide,
+                  std::optional<std::size_t> split);
   bool neighbours(const std::vector<AxisId>& list) const;
   std::optional<Place> combined_parts(const ir::Node& n, const ir::Collective& c, const Place& given,
                                       const std::vector<AxisId>& list);

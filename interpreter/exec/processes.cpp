@@ -3,6 +3,7 @@
 // runtime::reduce_blocks over all devices, so the bits are those of one process. Of everything else the blocks of the
 // others are brought here as one more storage, over a mesh that is as wide along those axes as the whole; then they are
 // seen as blocks of one process are.
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -23,6 +24,53 @@ struct BringBlocks : Control {
   std::int64_t scratch_bytes() const override { return gather.scratch_bytes(); }
   void run(Run&, void* const* in, void* const* out, char* scratch) const override {
     gather.run({what}, in[0], out[0], scratch);
+  }
+};
+
+// Pieces of blocks that devices want, from process to process; all of them are of one shape.
+struct BringPieces : Control {
+  struct Move {
+    int peer;               // the other process; this one's own pieces are only copied
+    std::int64_t from, to;  // bytes: in what is here; in what comes out
+  };
+  std::shared_ptr<runtime::Processes> processes;
+  std::vector<int> members;
+  std::string what;
+  View here, there, packed;  // a piece in both, and in a message
+  std::vector<Move> own, sent, got;  // by peer
+  std::int64_t piece_bytes() const {
+    return runtime::numel(packed.shape) * static_cast<std::int64_t>(runtime::size_of(packed.dtype));
+  }
+  std::int64_t scratch_bytes() const override {
+    return piece_bytes() * static_cast<std::int64_t>(sent.size() + got.size());
+  }
+  void run(Run&, void* const* in, void* const* out, char* scratch) const override {
+    const auto copy = [](View from, void* source, View to, void* target) {
+      from.data = source, to.data = target;
+      runtime::copy(from, to);
+    };
+    char* const given = static_cast<char*>(in[0]);
+    char* const made = static_cast<char*>(out[0]);
+    const std::int64_t bytes = piece_bytes();
+    std::vector<runtime::Outgoing> outgoing;
+    std::vector<runtime::Incoming> incoming;
+    char* at = scratch;
+    for (const Move& m : sent) {
+      copy(here, given + m.from, packed, at);
+      if (outgoing.empty() || outgoing.back().to != m.peer) outgoing.push_back({m.peer, at, 0});
+      outgoing.back().bytes += static_cast<std::size_t>(bytes);
+      at += bytes;
+    }
+    char* const received = at;
+    for (const Move& m : got) {
+      if (incoming.empty() || incoming.back().from != m.peer) incoming.push_back({m.peer, at, 0});
+      incoming.back().bytes += static_cast<std::size_t>(bytes);
+      at += bytes;
+    }
+    processes->begin({what}, members, static_cast<std::size_t>(bytes), outgoing, incoming);
+    at = received;
+    for (const Move& m : got) copy(packed, std::exchange(at, at + bytes), there, made + m.to);
+    for (const Move& m : own) copy(here, given + m.from, there, made + m.to);
   }
 };
 
@@ -73,6 +121,79 @@ Place Lowering::brought(const Node& n, Place p, AxisSet along, const Mesh& wide)
   mesh_ = narrow;
   if (!around_.measure)
     control(std::make_shared<BringBlocks>(std::move(gather), told(n, p, along.list())), {p}, {out});
+  return out;
+}
+
+// What devices exchange in pairs: of other processes' blocks only what a device here wants. `split`: the dimension of
+// which every device gets a part from every other; without it what the attribute `pairs` says goes over whole.
+Place Lowering::exchanged(const Node& n, const Place& given, const std::vector<AxisId>& list, const Mesh& wide,
+                          std::optional<std::size_t> split) {
+  const Mesh& whole = *around_.mesh_ref;
+  const runtime::MeshPart& part = *around_.part;
+  const AxisSet differs = given.distinct & apart(list);
+  if (differs.empty()) return given;
+  const Place p = dense(given, given.distinct);
+  std::int64_t devices = 1;
+  for (AxisId a : list) devices *= whole.size_of(a);
+  Shape piece = p.shape;
+  if (split) piece[*split] /= devices;
+  std::vector<AxisId> others;
+  for (AxisId a : p.distinct.list())
+    if (std::find(list.begin(), list.end(), a) == list.end()) others.push_back(a);
+  Place from = p;
+  from.shape = piece;
+  const Mesh* narrow = std::exchange(mesh_, &wide);
+  const Place out = fresh(p.dtype, p.distinct, p.shape);
+  mesh_ = narrow;
+  Place to = out;
+  to.shape = piece;
+  const std::vector<AxisId> over = differs.list();
+  auto c = std::make_shared<BringPieces>();
+  c->processes = part.processes;
+  c->members = runtime::members_along(whole, over);
+  c->what = told(n, p, over);
+  c->here = view_of(from, others, mesh_), c->there = view_of(to, others, mesh_);
+  c->packed = runtime::contiguous(p.dtype, c->here.shape);
+  const auto coordinates = [&](std::int64_t position) {  // by axis of the list
+    std::vector<std::int64_t> at(list.size());
+    for (std::size_t i = list.size(); i-- > 0; position /= whole.size_of(list[i])) at[i] = position % whole.size_of(list[i]);
+    return at;
+  };
+  // Which of the members has the device at these places; along the other axes it is a neighbour of this one.
+  const auto owner = [&](const std::vector<std::int64_t>& at) {
+    std::size_t index = 0;
+    for (AxisId a : over) {
+      const auto i = static_cast<std::size_t>(std::find(list.begin(), list.end(), a) - list.begin());
+      const std::int64_t here = mesh_->size_of(a);
+      index = index * static_cast<std::size_t>(whole.size_of(a) / here) + static_cast<std::size_t>(at[i] / here);
+    }
+    return c->members[index];
+  };
+  const int self = part.processes->index();
+  const auto item = static_cast<std::int64_t>(runtime::size_of(p.dtype));
+  const auto want = [&](std::int64_t source, std::int64_t target, std::int64_t within) {
+    const auto s = coordinates(source), t = coordinates(target);
+    const int has = owner(s), wants = owner(t);
+    if (has != self && wants != self) return;
+    BringPieces::Move m{has == self ? wants : has, within, within};
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      m.from += (s[i] - part.first[list[i]]) * p.device_stride(list[i]);
+      m.to += s[i] * out.device_stride(list[i]);
+    }
+    m.from *= item, m.to *= item;
+    (has != wants ? has == self ? c->sent : c->got : c->own).push_back(m);
+  };
+  if (split) {
+    for (std::int64_t s = 0; s < devices; ++s)
+      for (std::int64_t t = 0; t < devices; ++t) want(s, t, t * piece[*split] * p.strides[*split]);
+  } else {
+    for (auto [s, t] : n.attrs.pairs("pairs")) want(s, t, 0);
+  }
+  for (auto* moves : {&c->sent, &c->got})
+    std::stable_sort(moves->begin(), moves->end(),
+                     [](const BringPieces::Move& x, const BringPieces::Move& y) { return x.peer < y.peer; });
+  std::sort(c->members.begin(), c->members.end());
+  control(std::move(c), {p}, {out});
   return out;
 }
 

@@ -47,6 +47,17 @@ manual fn own_last(v: P((@data, @model))) -> P(_, (@model, @data)) = psum_scatte
 manual fn own_row(v: P((@data, @model))) -> P(_, (@data, @model)) = psum_scatter(reshape(v[:, 0:64], [8, 8]), (@data, @model))[none]
 for f in [own, own_model, own_data, own_bf16, own_last] { print(f(parts)[:, 0::9999], sharding(f(parts))) }
 print(own_row(parts))
+let q = shard normal(key(4), [8, 16, 8]) as P((@data, @model))
+manual fn swap(v: P((@data, @model))) -> P(_, (@data, @model)) = all_to_all(v, (@data, @model), split: 1, concat: 0, tiled: true)
+manual fn swap_data(v: P(@data, _, @model)) -> P(_, @data, @model) = all_to_all(v, @data, split: 1, concat: 0, tiled: true)
+manual fn swap_model(v: P(@data, @model)) -> P(@data, _, @model) = all_to_all(v, @model, split: 2, concat: 1, tiled: true)
+manual fn swap_turned(v: P((@model, @data))) -> P(_, (@model, @data)) = all_to_all(v, (@model, @data), split: 1, concat: 0, tiled: true)
+manual fn swap_new(v: P(_, @data)) -> P(_, @data) = sum(all_to_all(v, @data, split: 1, concat: 0) * 2.0, axis: 0)[:, none]
+for f in [swap, swap_data, swap_model, swap_turned] { print(f(q)[0, 0:3], f(q)[5, 7], sum(f(q) * q), sharding(f(q))) }
+print(swap_new(q[:, 0:16])[:, 0, 0])
+manual fn around(v: P(@data, @model)) -> P(@data, @model) = ppermute(v, @data, [(0, 3), (3, 1), (1, 0)])
+manual fn across(v: P(@data, @model)) -> P(@data, @model) = ppermute(v, @model, [(1, 0)])
+for f in [around, across] { print(f(q)[:, ::8, 0]) }
 mesh odd = (@a: 3)
 print(sum(shard arange(6) as P(@a)))
 use m
