@@ -87,6 +87,12 @@ class FileSink : public Sink {
   bool done_ = false;
 };
 
+class NoSink : public Sink {
+ public:
+  void write(std::string_view) override {}
+  void finish() override {}
+};
+
 class GzipSink : public Sink {
  public:
   explicit GzipSink(std::unique_ptr<Sink> to) : to_(std::move(to)), chunk_(1 << 18, '\0') {
@@ -130,6 +136,8 @@ std::unique_ptr<Sink> open_sink(const std::string& path, bool packed) {
   std::unique_ptr<Sink> file = std::make_unique<FileSink>(path, path + ".part" + std::to_string(getpid()), O_TRUNC);
   return packed ? std::make_unique<GzipSink>(std::move(file)) : std::move(file);
 }
+
+std::unique_ptr<Sink> no_sink() { return std::make_unique<NoSink>(); }
 
 std::unique_ptr<Sink> open_in_new_folder(const std::string& path) {
   return std::make_unique<FileSink>(path, path, O_EXCL);

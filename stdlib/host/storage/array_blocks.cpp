@@ -12,6 +12,21 @@ using runtime::DeviceArray;
 using runtime::Shape;
 using runtime::View;
 
+std::int64_t count_of_blocks(const DeviceArray& a) {
+  std::int64_t out = 1;
+  for (std::size_t d = 0; a.type.mesh && d < a.type.shape.size(); ++d)
+    out *= runtime::parts(*a.type.mesh, a.layout.dims[d]);
+  return out;
+}
+
+bool writes_blocks(const DeviceArray& a, int index) {
+  const runtime::MeshPart* part = a.type.mesh ? a.type.mesh->part.get() : nullptr;
+  if (!part) return index == 0;
+  for (const AxisId axis : (part->apart - a.layout.split_axes()).list())
+    if (part->first[axis] > 0) return false;
+  return true;
+}
+
 std::vector<DeviceBlock> device_blocks(const DeviceArray& a) {
   const View all = a.view();
   const std::vector<AxisId> distinct = a.distinct.list();
@@ -36,7 +51,7 @@ std::vector<DeviceBlock> device_blocks(const DeviceArray& a) {
   const runtime::MeshPart* part = a.type.mesh ? a.type.mesh->part.get() : nullptr;
   std::vector<DeviceBlock> out;
   Shape at(local.size(), 0);
-  for (std::int64_t left = runtime::numel(grid); left > 0; --left) {
+  for (const std::int64_t count = runtime::numel(grid); block.number < count; ++block.number) {
     std::int64_t offset = 0;
     bool here = true;
     for (std::size_t d = 0; d < at.size(); ++d) {

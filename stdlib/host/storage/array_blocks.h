@@ -11,9 +11,13 @@ struct DeviceBlock {
   runtime::Shape origin;
   runtime::View terms;  // the block; in front `pending` dimensions of terms that are summed (maximum, minimum)
   int pending = 0;
+  std::int64_t number = 0;  // among all blocks of the array, those of other processes too
 };
 // The distinct blocks that split the array, in row-major order of their places; of several processes those of this one.
 std::vector<DeviceBlock> device_blocks(const runtime::DeviceArray& a);
+std::int64_t count_of_blocks(const runtime::DeviceArray& a);  // of all processes
+// Whether this process, `index`, writes the blocks that it has: of those that have the same ones the first.
+bool writes_blocks(const runtime::DeviceArray& a, int index);
 
 // Where an array shall lie. Without a mesh: one block.
 struct Placement {

@@ -12,13 +12,12 @@
 #include <future>
 
 #include "interpreter/lang/values/native.h"
-#include "runtime/channel/processes.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/source.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/storage/folder_reader.h"
-#include "stdlib/host/storage/folder_writer.h"
 #include "stdlib/host/storage/loading.h"
+#include "stdlib/host/storage/together.h"
 
 namespace shard::stdlib {
 namespace {
@@ -72,6 +71,7 @@ class CheckpointStore {
   CheckpointStore(Kept kept, std::int64_t every) : kept_(std::move(kept)), every_(every) {}
   ~CheckpointStore() {  // where the script ended in an error: nobody else tells what went wrong
     try {
+      if (under_way_) under_way_->give_up();
       if (writing_.valid()) writing_.get();
     } catch (const std::exception& e) {
       std::fprintf(stderr, "error: the checkpoint of step %lld was not written: %s\n", static_cast<long long>(step_),
@@ -85,20 +85,25 @@ class CheckpointStore {
     if (writes_nothing(in, path)) return true;
     wait(in, span, true);
     check_may_write(in, path, span);
-    for (const std::string& file : files_of_folder(path)) check_may_write(in, file, span);
+    runtime::Processes* processes = in.context().processes().get();
+    const Share share = share_of(processes);
+    for (const std::string& file : files_of_folder(path, share)) check_may_write(in, file, span);
     try {
-      Snapshot what = snapshot_of(in, tree);  // of several processes all blocks come to each; the first one writes
-      if (const auto& processes = in.context().processes(); processes && processes->index() > 0) return true;
-      if (mkdir(kept_.folder.c_str(), 0777) != 0 && errno != EEXIST) refuse_file(std::strerror(errno));
-      if (!cleaned_) remove_unfinished(kept_.folder);
-      cleaned_ = true;
+      Snapshot what = snapshot_of(in, tree);
+      all_together(processes, "save", [&] {
+        if (share.index > 0) return;
+        if (mkdir(kept_.folder.c_str(), 0777) != 0 && errno != EEXIST) refuse_file(std::strerror(errno));
+        if (!cleaned_) remove_unfinished(kept_.folder);
+        cleaned_ = true;
+      });
+      under_way_ = std::make_unique<SharedFolder>(processes, path);
       step_ = step, saved_at_ = span;
-      writing_ = std::async(std::launch::async,
-                            [&pool = in.context().pool(), kept = kept_, path, step, what = std::move(what)]() mutable {
-                              write_folder(pool, path, what);
-                              what = {};  // arrays may be donated again
-                              remove_old(kept, step);
-                            });
+      writing_ = std::async(std::launch::async, [&pool = in.context().pool(), &folder = *under_way_, kept = kept_, step,
+                                                 share, what = std::move(what)]() mutable {
+        const bool written = folder.write(pool, what);
+        what = {};  // arrays may be donated again
+        if (written && share.index == 0) remove_old(kept, step);
+      });
     } catch (const runtime::RuntimeError& e) {
       in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(kept_.folder));
     }
@@ -109,13 +114,13 @@ class CheckpointStore {
   void wait(Interpreter& in, grammar::Span span, bool next) {
     if (!writing_.valid()) return;
     const auto begun = std::chrono::steady_clock::now();
-    writing_.wait();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    if (next && seconds >= 0.1)
-      std::fprintf(stderr, "note: waited %.1f s until the checkpoint of step %lld was on the disk\n", seconds,
-                   static_cast<long long>(step_));
     try {
-      std::exchange(writing_, {}).get();
+      const auto folder = std::exchange(under_way_, nullptr);
+      folder->settle(std::exchange(writing_, {}));
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+      if (next && seconds >= 0.1 && share_of(in.context().processes().get()).index == 0)
+        std::fprintf(stderr, "note: waited %.1f s until the checkpoint of step %lld was on the disk\n", seconds,
+                     static_cast<long long>(step_));
     } catch (const runtime::RuntimeError& e) {
       in.fail(e.code, span, "cannot write '" + folder_of_step(kept_.folder, step_) + "': " + e.what(),
               {"the checkpoint of step " + std::to_string(step_) + " was not saved; older ones are as they were"});
@@ -179,6 +184,7 @@ class CheckpointStore {
   std::int64_t every_, step_ = 0;
   bool cleaned_ = false, found_ = false;
   grammar::Span saved_at_;
+  std::unique_ptr<SharedFolder> under_way_;
   std::future<void> writing_;
 };
 

@@ -5,13 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "interpreter/lang/report/report.h"
+#include "runtime/mesh/part.h"
 #include "runtime/mesh/pieces.h"
 #include "stdlib/host/files/format_safetensors.h"
 #include "stdlib/host/files/paths.h"
@@ -24,8 +28,10 @@ namespace {
 using runtime::DType;
 using runtime::Shape;
 
-constexpr std::string_view kIndex = "shard.json", kData = "data_0.safetensors";
-constexpr std::size_t kWritten = std::size_t{1} << 20;  // at once: summed up while it is in the cache
+constexpr std::string_view kIndex = "shard.json", kWrittenBy = "written_";
+constexpr std::size_t kAtOnce = std::size_t{1} << 20;  // summed up while it is in the cache
+
+std::string data_file(int index) { return "data_" + std::to_string(index) + ".safetensors"; }
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> out;
@@ -43,7 +49,7 @@ bool of_a_checkpoint(std::string_view name) {
 
 void remove_files(const std::string& folder) {
   for (const std::string& name : names_in(folder))
-    if (of_a_checkpoint(name)) unlink((folder + "/" + name).c_str());
+    if (of_a_checkpoint(name) || name.starts_with(kWrittenBy)) unlink((folder + "/" + name).c_str());
   rmdir(folder.c_str());
 }
 
@@ -55,30 +61,6 @@ std::optional<pid_t> writer_of(std::string_view name) {
   const auto end = std::from_chars(name.data() + at + 5, name.data() + name.size(), pid);
   return end.ec == std::errc() && end.ptr == name.data() + name.size() && pid > 0 ? std::optional(pid) : std::nullopt;
 }
-
-class TemporaryFolder {
- public:
-  explicit TemporaryFolder(const std::string& path) : path_(path), beside_(path + ".part" + std::to_string(getpid())) {
-    remove_files(beside_);
-    if (mkdir(beside_.c_str(), 0777) != 0) refuse_file(std::strerror(errno));
-  }
-  ~TemporaryFolder() { remove_files(beside_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  std::string at(std::string_view name) const { return beside_ + "/" + std::string(name); }
-
-  void take_name() {
-    folder_to_disk(beside_);
-    // An older checkpoint of that name changes places with this one, and is then removed as the temporary one is.
-    if (rename(beside_.c_str(), path_.c_str()) != 0 &&
-        !((errno == ENOTEMPTY || errno == EEXIST) &&
-          renameat2(AT_FDCWD, beside_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0))
-      refuse_file(std::strerror(errno));
-    folder_to_disk(folder_of(path_));
-  }
-
- private:
-  std::string path_, beside_;
-};
 
 // A block's bytes, piece by piece: where they lie, the sum of its terms, or from another file.
 class BlockBytes {
@@ -101,7 +83,7 @@ class BlockBytes {
   }
   std::string_view next() {
     if (far_) return far_->next();
-    const std::string_view piece = rest_.substr(0, kWritten);
+    const std::string_view piece = rest_.substr(0, kAtOnce);
     rest_.remove_prefix(piece.size());
     return piece;
   }
@@ -120,23 +102,24 @@ struct BlockEntry {
 
 std::vector<BlockEntry> entries_of(const Snapshot::Array& a, const std::vector<DeviceBlock>& blocks) {
   std::vector<BlockEntry> out;
+  const bool one = count_of_blocks(*a.array) == 1;
   for (const DeviceBlock& b : blocks) {
     BlockEntry e{b.origin, Shape(b.terms.shape.begin() + b.pending, b.terms.shape.end()), a.name};
     if (a.array->type.dtype == DType::Key) e.origin.push_back(0), e.shape.push_back(2);
-    if (blocks.size() > 1) e.tensor += "/" + std::to_string(out.size());
+    if (!one) e.tensor += "/" + std::to_string(b.number);
     out.push_back(std::move(e));
   }
   return out;
 }
 
-// Writes one array's blocks and gives its entry in shard.json.
-std::string write_array(runtime::Pool& pool, const Snapshot::Array& a, Sink& file) {
+// Writes the blocks that an array has here.
+void write_array(runtime::Pool& pool, const Snapshot& what, std::size_t index, Sink& file, const std::string& file_name,
+                 Written& written) {
+  const Snapshot::Array& a = what.arrays[index];
   const bool parts = a.array->elsewhere && a.array->elsewhere->in_parts() && a.array->distinct.empty();
   const runtime::ArrayRef array = parts ? a.array : runtime::here(pool, a.array);
   const std::vector<DeviceBlock> blocks = device_blocks(*array);
   const std::vector<BlockEntry> entries = entries_of(a, blocks);
-  std::string json = lang::json_string(a.name) + ":{\"dtype\":\"" + std::string(type_as_stored(array->type.dtype)) +
-                     "\",\"shape\":" + json_sizes(shape_as_stored(array->type)) + ",\"blocks\":[";
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     BlockBytes bytes(pool, array, blocks[i]);
     std::uint32_t crc = 0;
@@ -144,11 +127,12 @@ std::string write_array(runtime::Pool& pool, const Snapshot::Array& a, Sink& fil
       crc = crc32c(crc, piece);
       file.write(piece);
     }
-    json += std::string(i ? "," : "") + "{\"origin\":" + json_sizes(entries[i].origin) +
-            ",\"shape\":" + json_sizes(entries[i].shape) + ",\"file\":" + lang::json_string(kData) +
-            ",\"tensor\":" + lang::json_string(entries[i].tensor) + ",\"crc32c\":" + std::to_string(crc) + "}";
+    written.push_back({index, blocks[i].number,
+                       "{\"origin\":" + json_sizes(entries[i].origin) + ",\"shape\":" + json_sizes(entries[i].shape) +
+                           ",\"file\":" + lang::json_string(file_name) +
+                           ",\"tensor\":" + lang::json_string(entries[i].tensor) +
+                           ",\"crc32c\":" + std::to_string(crc) + "}"});
   }
-  return json + "]}";
 }
 
 // What would be lost if `path` were replaced by a checkpoint.
@@ -166,35 +150,110 @@ void check_replaceable(const std::string& path) {
 Snapshot snapshot_of(lang::Interpreter& in, const lang::Value& tree) {
   Snapshot out;
   out.tree = tree_to_json(tree, [&](const std::string& name, const lang::Value& v) {
-    out.arrays.push_back({name, array_to_write(in, v)});
+    runtime::ArrayRef a = in.context().concrete(v.tensor(), "save");
+    // Terms of several processes are brought together now; blocks stay where they are.
+    const runtime::MeshPart* part = a->type.mesh ? a->type.mesh->part.get() : nullptr;
+    if (part && !(a->layout.unreduced & part->apart).empty()) a = runtime::whole(in.context().pool(), a);
+    out.arrays.push_back({name, std::move(a)});
     return "{\"array\":" + lang::json_string(name) + "}";
   });
   return out;
 }
 
-void write_folder(runtime::Pool& pool, const std::string& path, const Snapshot& what) {
-  const std::string name = without_slashes(path);
-  check_replaceable(name);
-  TemporaryFolder folder(name);
+Written write_part(runtime::Pool& pool, const std::string& folder, const Snapshot& what, Share share) {
   SafetensorsHeader header;
-  for (const Snapshot::Array& a : what.arrays)
+  const auto writes = [&](const Snapshot::Array& a) { return writes_blocks(*a.array, share.index); };
+  bool any = share.index == 0;
+  for (const Snapshot::Array& a : what.arrays) {
+    if (!writes(a)) continue;
+    any = true;
     for (const BlockEntry& e : entries_of(a, device_blocks(*a.array)))
       header.add(e.tensor, a.array->type.dtype, e.shape);
-  const std::unique_ptr<Sink> data = open_in_new_folder(folder.at(kData));
+  }
+  Written out;
+  if (!any) return out;
+  const std::string name = data_file(share.index);
+  const std::unique_ptr<Sink> data = open_in_new_folder(folder + "/" + name);
   data->write(header.text("\"format\":\"shard\""));
-  std::string json = "{\"format\":\"shard checkpoint\",\"version\":1,\"tree\":" + what.tree + ",\"arrays\":{";
   for (std::size_t i = 0; i < what.arrays.size(); ++i)
-    json += (i ? ",\n" : "\n") + write_array(pool, what.arrays[i], *data);
+    if (writes(what.arrays[i])) write_array(pool, what, i, *data, name, out);
   data->finish();
-  const std::unique_ptr<Sink> index = open_in_new_folder(folder.at(kIndex));
-  index->write(json + "}}\n");
-  index->finish();
-  folder.take_name();
+  return out;
 }
 
-std::vector<std::string> files_of_folder(const std::string& path) {
+// A line a block: array, number, entry; the last line says that it is all.
+void keep_written(const std::string& folder, const Written& what, Share share) {
+  const std::unique_ptr<Sink> file = open_in_new_folder(folder + "/" + std::string(kWrittenBy) + std::to_string(share.index));
+  std::string text;
+  for (const WrittenBlock& b : what)
+    text += std::to_string(b.array) + " " + std::to_string(b.number) + " " + b.json + "\n";
+  file->write(text + ".\n");
+  file->finish();
+}
+
+std::optional<Written> find_written(const std::string& folder, int index) {
+  std::ifstream file(folder + "/" + std::string(kWrittenBy) + std::to_string(index));
+  Written out;
+  WrittenBlock b{};
+  for (std::string line; std::getline(file, line);) {
+    if (line == ".") return out;
+    std::istringstream words(line);
+    if (!(words >> b.array >> b.number >> std::ws) || !std::getline(words, b.json)) return std::nullopt;
+    out.push_back(b);
+  }
+  return std::nullopt;
+}
+
+NewFolder::NewFolder(const std::string& path)
+    : path_(without_slashes(path)), beside_(path_ + ".part" + std::to_string(getpid())) {
+  check_replaceable(path_);
+  remove_files(beside_);
+  if (mkdir(beside_.c_str(), 0777) != 0) refuse_file(std::strerror(errno));
+}
+
+NewFolder::~NewFolder() { remove_files(beside_); }
+
+void NewFolder::finish(const Snapshot& what, Written all) {
+  std::sort(all.begin(), all.end(), [](const WrittenBlock& x, const WrittenBlock& y) {
+    return std::pair(x.array, x.number) < std::pair(y.array, y.number);
+  });
+  std::string json = "{\"format\":\"shard checkpoint\",\"version\":1,\"tree\":" + what.tree + ",\"arrays\":{";
+  auto block = all.begin();
+  for (std::size_t i = 0; i < what.arrays.size(); ++i) {
+    const Snapshot::Array& a = what.arrays[i];
+    json += (i ? ",\n" : "\n") + lang::json_string(a.name) + ":{\"dtype\":\"" +
+            std::string(type_as_stored(a.array->type.dtype)) +
+            "\",\"shape\":" + json_sizes(shape_as_stored(a.array->type)) + ",\"blocks\":[";
+    const std::int64_t count = count_of_blocks(*a.array);
+    for (std::int64_t number = 0; number < count; ++number, ++block) {
+      if (block == all.end() || block->array != i || block->number != number)
+        refuse_file("no process wrote block " + std::to_string(number) + " of `" + a.name + "`");
+      json += (number ? "," : "") + block->json;
+    }
+    json += "]}";
+  }
+  const std::unique_ptr<Sink> index = open_in_new_folder(beside_ + "/" + std::string(kIndex));
+  index->write(json + "}}\n");
+  index->finish();
+  for (const std::string& name : names_in(beside_))
+    if (name.starts_with(kWrittenBy)) unlink((beside_ + "/" + name).c_str());
+  folder_to_disk(beside_);
+  // An older checkpoint of that name changes places with this one, and is then removed as the temporary one is.
+  if (rename(beside_.c_str(), path_.c_str()) != 0 &&
+      !((errno == ENOTEMPTY || errno == EEXIST) &&
+        renameat2(AT_FDCWD, beside_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0))
+    refuse_file(std::strerror(errno));
+  folder_to_disk(folder_of(path_));
+}
+
+void write_folder(runtime::Pool& pool, const std::string& path, const Snapshot& what) {
+  NewFolder folder(path);
+  folder.finish(what, write_part(pool, folder.beside(), what, {}));
+}
+
+std::vector<std::string> files_of_folder(const std::string& path, Share share) {
   const std::string name = without_slashes(path) + "/";
-  return {name + std::string(kIndex), name + std::string(kData)};
+  return {name + std::string(kIndex), name + data_file(share.index)};
 }
 
 std::string without_slashes(std::string path) {

@@ -1,6 +1,7 @@
 // Writing a checkpoint folder: shard.json and the arrays' blocks in safetensors files (docs: README.md of this folder).
 // Everything goes into a temporary folder beside, is brought to the disk, and gets its name by one rename.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,40 @@ struct Snapshot {
 };
 Snapshot snapshot_of(lang::Interpreter& in, const lang::Value& tree);
 
-// The files that write_folder makes: a host is asked for each before.
-std::vector<std::string> files_of_folder(const std::string& path);
-// Any thread may call it. Throws RuntimeError("io"); then nothing is left behind and what was there is untouched.
-void write_folder(runtime::Pool& pool, const std::string& path, const Snapshot& what);
+// Who of several processes writes: the blocks that it owns, into data_<index>.safetensors.
+struct Share {
+  int index = 0, count = 1;
+};
+// The files that it makes: a host is asked for each before.
+std::vector<std::string> files_of_folder(const std::string& path, Share share);
+
+// What a process wrote: for each block its array, its number in it, and its entry in shard.json.
+struct WrittenBlock {
+  std::size_t array;
+  std::int64_t number;
+  std::string json;
+};
+using Written = std::vector<WrittenBlock>;
+// Into a folder that has no good name yet.
+Written write_part(runtime::Pool& pool, const std::string& folder, const Snapshot& what, Share share);
+// For another process: a file of that folder, and reading it; nothing as long as it is not there.
+void keep_written(const std::string& folder, const Written& what, Share share);
+std::optional<Written> find_written(const std::string& folder, int index);
+
+// A folder before it has its name; not finished, it leaves nothing, and what had the name is untouched. All of it
+// throws RuntimeError("io").
+class NewFolder {
+ public:
+  explicit NewFolder(const std::string& path);
+  ~NewFolder();
+  NewFolder(const NewFolder&) = delete;
+  const std::string& beside() const { return beside_; }  // where it is written
+  void finish(const Snapshot& what, Written all);
+
+ private:
+  std::string path_, beside_;
+};
+void write_folder(runtime::Pool& pool, const std::string& path, const Snapshot& what);  // by this process alone
 
 std::string without_slashes(std::string path);      // at its end
 void remove_unfinished(const std::string& folder);  // temporary folders of processes that are no more

@@ -1,13 +1,12 @@
 // load and save: trees of arrays to files and folders and back. What a file is, its content says, for text its ending;
 // the table of formats knows (files/format.h). A folder is a checkpoint (folder_writer.h).
 #include "interpreter/lang/values/format.h"
-#include "runtime/channel/processes.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/storage/folder_reader.h"
-#include "stdlib/host/storage/folder_writer.h"
 #include "stdlib/host/storage/loading.h"
+#include "stdlib/host/storage/together.h"
 #include "stdlib/host/storage/writing.h"
 
 namespace shard::stdlib {
@@ -81,19 +80,19 @@ std::string endings_text() {
 
 void write_tree(Interpreter& in, const std::string& path, const Value& tree, grammar::Span span) {
   check_may_write(in, path, span);
-  const auto& processes = in.context().processes();
-  const bool writes = !processes || processes->index() == 0;
+  runtime::Processes* processes = in.context().processes().get();
   try {
     if (is_folder(path)) {
-      for (const std::string& file : files_of_folder(path)) check_may_write(in, file, span);
-      const Snapshot what = snapshot_of(in, tree);
-      if (writes) write_folder(in.context().pool(), path, what);
-    } else {  // every process, each beside: formats bring arrays together as they write them
-      const std::unique_ptr<Sink> file = open_sink(path, lower(path).ends_with(".gz"));
-      format_to_write(path).writes(in, tree, *file);
-      if (writes) file->finish();
+      for (const std::string& file : files_of_folder(path, share_of(processes))) check_may_write(in, file, span);
+      return write_together(in.context().pool(), processes, path, snapshot_of(in, tree));
     }
-    if (processes) processes->meet({"save"});  // whoever goes on finds it
+    // Formats bring arrays together as they write them: all processes do that, and one keeps it.
+    all_together(processes, "save", [&] {
+      const bool keeps = share_of(processes).index == 0;
+      const std::unique_ptr<Sink> file = keeps ? open_sink(path, lower(path).ends_with(".gz")) : no_sink();
+      format_to_write(path).writes(in, tree, *file);
+      file->finish();
+    });
   } catch (const runtime::RuntimeError& e) {
     in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(without_slashes(path)));
   }
