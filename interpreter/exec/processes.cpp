@@ -36,7 +36,7 @@ struct BringPieces : Control {
   std::shared_ptr<runtime::Processes> processes;
   std::vector<int> members;
   std::string what;
-  View here, there, packed;  // a piece in both, and in a message
+  View here, there, packed;          // a piece in both, and in a message
   std::vector<Move> own, sent, got;  // by peer
   std::int64_t piece_bytes() const {
     return runtime::numel(packed.shape) * static_cast<std::int64_t>(runtime::size_of(packed.dtype));
@@ -119,8 +119,7 @@ Place Lowering::brought(const Node& n, Place p, AxisSet along, const Mesh& wide)
   const Mesh* narrow = std::exchange(mesh_, &wide);
   Place out = fresh(p.dtype, p.distinct, p.shape);
   mesh_ = narrow;
-  if (!around_.measure)
-    control(std::make_shared<BringBlocks>(std::move(gather), told(n, p, along.list())), {p}, {out});
+  if (!around_.measure) control(std::make_shared<BringBlocks>(std::move(gather), told(n, p, along.list())), {p}, {out});
   return out;
 }
 
@@ -156,7 +155,8 @@ Place Lowering::exchanged(const Node& n, const Place& given, const std::vector<A
   c->packed = runtime::contiguous(p.dtype, c->here.shape);
   const auto coordinates = [&](std::int64_t position) {  // by axis of the list
     std::vector<std::int64_t> at(list.size());
-    for (std::size_t i = list.size(); i-- > 0; position /= whole.size_of(list[i])) at[i] = position % whole.size_of(list[i]);
+    for (std::size_t i = list.size(); i-- > 0; position /= whole.size_of(list[i]))
+      at[i] = position % whole.size_of(list[i]);
     return at;
   };
   // Which of the members has the device at these places; along the other axes it is a neighbour of this one.
@@ -248,7 +248,8 @@ Place Lowering::combined(const Node& n, const ir::Collective& c, Place p, const 
 std::optional<Place> Lowering::combined_parts(const Node& n, const ir::Collective& c, const Place& given,
                                               const std::vector<AxisId>& list) {
   const AxisSet along = apart(list);
-  if (along.empty() || !c.split || c.join || !neighbours(list) || (given.distinct & along) != along) return std::nullopt;
+  if (along.empty() || !c.split || c.join || !neighbours(list) || (given.distinct & along) != along)
+    return std::nullopt;
   std::vector<AxisId> over;
   for (AxisId a : list)
     if (along.has(a)) over.push_back(a);

@@ -50,6 +50,8 @@ class Channel {
   // order in which they went; none goes to itself.
   virtual std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in,
                                                Deadline deadline, const Waiting& late = nullptr) = 0;
+  // How large a message is at most that goes although the other side does not receive it yet.
+  virtual std::size_t holds() const { return 0; }
   virtual void close() = 0;  // the others learn that this process has gone
 
   std::optional<ChannelError> send(const Outgoing& message, Deadline deadline) {

@@ -11,7 +11,7 @@
 namespace shard::runtime {
 namespace {
 
-constexpr std::size_t kAtOnce = 32 << 10;  // less than any socket holds
+constexpr std::size_t kAtOnce = 32 << 10;              // less than any socket holds
 constexpr std::uint64_t kMagic = 0x31647261'68732001;  // of this version of the protocol
 
 std::string seconds(std::chrono::milliseconds time) {  // "10", "0.5"
@@ -136,7 +136,7 @@ void Processes::begin(const Meeting& meeting, std::span<const int> members, std:
   // Few bytes go at once, before it is known that the others mean the same; nobody reads them who does not.
   std::size_t most = 0;
   for (const Outgoing& m : out) most = std::max(most, m.bytes);
-  const bool at_once = most <= kAtOnce;
+  const bool at_once = most <= channel_->holds();
   if (at_once) first.insert(first.end(), out.begin(), out.end());
   if (const auto error = exchange(first, theirs)) fail(*error);
   for (std::size_t i = 0; i < count; ++i) {

@@ -31,6 +31,7 @@ class SocketChannel final : public Channel {
 
   int index() const override { return index_; }
   int count() const override { return static_cast<int>(sockets_.size()); }
+  std::size_t holds() const override { return 32 << 10; }  // less than any system's buffers
 
   std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Deadline deadline,
                                        const Waiting& late) override {

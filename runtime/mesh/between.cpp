@@ -17,8 +17,8 @@ ReduceBetween::ReduceBetween(const Mesh& mesh, std::span<const AxisId> over, Red
   members_ = members_along(mesh, over);
   sorted_ = members_;
   std::sort(sorted_.begin(), sorted_.end());
-  place_ = static_cast<std::size_t>(std::find(members_.begin(), members_.end(), processes_->index()) -
-                                    members_.begin());
+  place_ =
+      static_cast<std::size_t>(std::find(members_.begin(), members_.end(), processes_->index()) - members_.begin());
   const auto item = static_cast<std::int64_t>(size_of(dtype));
   slice_ = elements * item <= kWhole ? elements : std::min((elements + count() - 1) / count(), kPiece / item);
 }

@@ -1,8 +1,9 @@
 """Training that is killed (SIGKILL) at random moments while checkpoints are written every step, and started again.
 
-Usage: kill_and_resume.py SHARD [TIMES]. Every start must find a good checkpoint no older than the last that was reported
+Usage: kill_and_resume.py SHARD [TIMES [PROCESSES]]. Every start must find a good checkpoint no older than the last that was reported
 saved, and the run that comes to its end must give the parameters, loss and log of the run that was never killed, to the bit.
-20 times in the suite; `kill_and_resume.py build/shard 200` is the long one.
+20 times in the suite; `kill_and_resume.py build/shard 200` is the long one. With several processes the launcher is killed,
+or one of its processes.
 """
 import os
 import random
@@ -49,8 +50,23 @@ def last_reported(folder):
         return 0
 
 
+PROCESSES = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+
+
 def start(shard, folder):
-    return subprocess.Popen([shard, 'run', 'a.shard'], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = ['run'] if PROCESSES == 1 else ['launch', '-n', str(PROCESSES)]
+    return subprocess.Popen([shard, *command, 'a.shard'], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def kill(p, draw):
+    """The program; of several processes any of them, and whoever is left ends by himself."""
+    pids = [p.pid]
+    try:
+        pids += [int(n) for n in open(f'/proc/{p.pid}/task/{p.pid}/children').read().split()] if PROCESSES > 1 else []
+        os.kill(draw.choice(pids), signal.SIGKILL)
+    except (FileNotFoundError, ProcessLookupError):
+        pass                                           # it has just ended
+    p.communicate(timeout=60)
 
 
 def finish(shard, folder):
@@ -81,8 +97,7 @@ def main():
                         subprocess.run(['rm', '-rf', f'{killed}/{name}'], check=True)
                 continue
             except subprocess.TimeoutExpired:
-                p.send_signal(signal.SIGKILL)
-                p.communicate()
+                kill(p, draw)
             done += 1
             reported = last_reported(killed)
             probe = subprocess.run([shard, 'run', '-'], cwd=killed, text=True, capture_output=True,

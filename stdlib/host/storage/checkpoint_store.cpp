@@ -208,15 +208,16 @@ Value checkpoint_folder(Interpreter& in, BoundArgs& a) {
     return std::pair(name, Value(std::make_shared<const lang::Native>(std::move(native))));
   };
   return Value::record(
-      {function("save", "save(step, tree)",
-                "Saves the tree of this step, where it is one of `every`, while the script goes on; returns once the "
-                "previous checkpoint is on the disk. Whether it saved.",
-                [store](Interpreter& at, BoundArgs& x) -> Value {
-                  const std::int64_t step = at.integer(x[0], x.args[0].span, "a step");
-                  if (step < 0) at.fail("call", x.args[0].span, "a step is not negative");
-                  return Value(store->save(at, step, x[1], x.span));
-                },
-                true),
+      {function(
+           "save", "save(step, tree)",
+           "Saves the tree of this step, where it is one of `every`, while the script goes on; returns once the "
+           "previous checkpoint is on the disk. Whether it saved.",
+           [store](Interpreter& at, BoundArgs& x) -> Value {
+             const std::int64_t step = at.integer(x[0], x.args[0].span, "a step");
+             if (step < 0) at.fail("call", x.args[0].span, "a step is not negative");
+             return Value(store->save(at, step, x[1], x.span));
+           },
+           true),
        function("latest", "latest()", "The step of the newest good checkpoint, or none.",
                 [store](Interpreter& at, BoundArgs& x) { return store->latest(at, x.span); }),
        function("restore", "restore(like = none)",

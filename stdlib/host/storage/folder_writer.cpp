@@ -2,13 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -53,13 +52,23 @@ void remove_files(const std::string& folder) {
   rmdir(folder.c_str());
 }
 
-// The process that a temporary folder belongs to; nothing where the name is none of ours.
-std::optional<pid_t> writer_of(std::string_view name) {
+bool is_unfinished(std::string_view name) {  // "step_3.part1234"
   const std::size_t at = name.rfind(".part");
-  if (at == std::string_view::npos) return std::nullopt;
-  pid_t pid = 0;
-  const auto end = std::from_chars(name.data() + at + 5, name.data() + name.size(), pid);
-  return end.ec == std::errc() && end.ptr == name.data() + name.size() && pid > 0 ? std::optional(pid) : std::nullopt;
+  return at != std::string_view::npos && at + 5 < name.size() &&
+         name.find_first_not_of("0123456789", at + 5) == std::string_view::npos;
+}
+
+// Who writes a folder holds a lock on it as long as he lives, so that others know what was left behind. -1: another
+// has it, or it is gone.
+int lock_folder(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  struct stat held {
+  }, there{};
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &held) == 0 && stat(folder.c_str(), &there) == 0 &&
+      held.st_ino == there.st_ino)
+    return fd;
+  if (fd >= 0) close(fd);
+  return -1;
 }
 
 // A block's bytes, piece by piece: where they lie, the sum of its terms, or from another file.
@@ -129,9 +138,8 @@ void write_array(runtime::Pool& pool, const Snapshot& what, std::size_t index, S
     }
     written.push_back({index, blocks[i].number,
                        "{\"origin\":" + json_sizes(entries[i].origin) + ",\"shape\":" + json_sizes(entries[i].shape) +
-                           ",\"file\":" + lang::json_string(file_name) +
-                           ",\"tensor\":" + lang::json_string(entries[i].tensor) +
-                           ",\"crc32c\":" + std::to_string(crc) + "}"});
+                           ",\"file\":" + lang::json_string(file_name) + ",\"tensor\":" +
+                           lang::json_string(entries[i].tensor) + ",\"crc32c\":" + std::to_string(crc) + "}"});
   }
 }
 
@@ -183,7 +191,8 @@ Written write_part(runtime::Pool& pool, const std::string& folder, const Snapsho
 
 // A line a block: array, number, entry; the last line says that it is all.
 void keep_written(const std::string& folder, const Written& what, Share share) {
-  const std::unique_ptr<Sink> file = open_in_new_folder(folder + "/" + std::string(kWrittenBy) + std::to_string(share.index));
+  const std::unique_ptr<Sink> file =
+      open_in_new_folder(folder + "/" + std::string(kWrittenBy) + std::to_string(share.index));
   std::string text;
   for (const WrittenBlock& b : what)
     text += std::to_string(b.array) + " " + std::to_string(b.number) + " " + b.json + "\n";
@@ -208,10 +217,18 @@ NewFolder::NewFolder(const std::string& path)
     : path_(without_slashes(path)), beside_(path_ + ".part" + std::to_string(getpid())) {
   check_replaceable(path_);
   remove_files(beside_);
-  if (mkdir(beside_.c_str(), 0777) != 0) refuse_file(std::strerror(errno));
+  for (int tries = 0; lock_ < 0; ++tries) {  // who clears away may take it in the moment before it is locked
+    if (mkdir(beside_.c_str(), 0777) != 0 && (errno != EEXIST || tries == 0)) refuse_file(std::strerror(errno));
+    lock_ = lock_folder(beside_);
+    if (lock_ < 0 && (errno == ENOLCK || errno == EOPNOTSUPP)) break;  // a file system without locks
+    if (lock_ < 0 && tries == 100) refuse_file("another process has the folder '" + beside_ + "'");
+  }
 }
 
-NewFolder::~NewFolder() { remove_files(beside_); }
+NewFolder::~NewFolder() {
+  remove_files(beside_);
+  close(lock_);
+}
 
 void NewFolder::finish(const Snapshot& what, Written all) {
   std::sort(all.begin(), all.end(), [](const WrittenBlock& x, const WrittenBlock& y) {
@@ -262,9 +279,14 @@ std::string without_slashes(std::string path) {
 }
 
 void remove_unfinished(const std::string& folder) {
-  for (const std::string& name : names_in(folder))
-    if (const auto pid = writer_of(name); pid && *pid != getpid() && kill(*pid, 0) != 0 && errno == ESRCH)
-      remove_files(folder + "/" + name);
+  for (const std::string& name : names_in(folder)) {
+    if (!is_unfinished(name)) continue;
+    const std::string path = folder + "/" + name;
+    const int lock = lock_folder(path);
+    if (lock < 0) continue;
+    remove_files(path);
+    close(lock);
+  }
 }
 
 void remove_checkpoint(const std::string& path) {
