@@ -168,6 +168,9 @@ struct Options {
   // The first operation that makes a nan or an infinity, of operands that hold none, is an Error of the code "nan" on
   // its line, in compiled code and gradients too. Slow: operations run one by one.
   bool debug_nans = false;
+  // What runs compiled functions: "lockstep", "exact", "watch", or "xla" for a plug-in of PJRT that is found,
+  // "xla:PATH" for one; its devices are then at least `devices`.
+  std::string engine;
   std::int64_t memory = 0;                       // bytes of arrays that may live at once; besides, what the machine has
   std::int64_t steps = 0;                        // statements, calls and turns of loops in one run or call
   double seconds = 0;                            // of one run or call

@@ -16,6 +16,7 @@ MAY_SEE = {
     'interpreter/transform': GRAPHS[:3],
     'interpreter/hlo': GRAPHS,     # a program as text for other engines
     'interpreter/exec': GRAPHS,
+    'interpreter/xla': GRAPHS + ('interpreter/exec', 'interpreter/hlo'),   # a target, whose devices are a plug-in's
     'interpreter/trace': GRAPHS + ('interpreter/exec',),
     'interpreter/foresight': GRAPHS + ('interpreter/exec',),   # clocks and memory of programs; no script, no operation
     'interpreter/lang': GRAPHS + ('interpreter/exec', 'interpreter/trace'),

@@ -1,4 +1,4 @@
-// The options of an engine as C hosts write them: one flat JSON object of numbers and truth values.
+// The options of an engine as C hosts write them: one flat JSON object of numbers, truth values and texts.
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -85,6 +85,7 @@ class OptionsText {
         {"exact", [&](const std::string& k) { out.exact = truth(k); }},
         {"debug_nans", [&](const std::string& k) { out.debug_nans = truth(k); }},
         {"deny_warnings", [&](const std::string& k) { out.deny_warnings = truth(k); }},
+        {"engine", [&](const std::string&) { out.engine = name(); }},
         {"read", [&](const std::string& k) { out.may_read = [yes = truth(k)](const std::string&) { return yes; }; }},
         {"write", [&](const std::string& k) { out.may_write = [yes = truth(k)](const std::string&) { return yes; }; }}};
     const std::string key = name();

@@ -150,7 +150,8 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
   if (given.memory < 0 || given.steps < 0 || !(given.seconds >= 0) || given.recursion < 1)
     refuse("limits are not negative, and at least one call may be open");
   try {
-    lang::RunStack().run([&] { impl_->machine = std::make_shared<embed::Machine>(std::move(inside)); });
+    lang::RunStack().run(
+        [&] { impl_->machine = std::make_shared<embed::Machine>(std::move(inside), embed::Runs{given.engine}); });
   } catch (const runtime::RuntimeError& e) { throw Error({plain(e.code.c_str(), e.what())}); }
 }
 Engine::~Engine() = default;

@@ -13,16 +13,21 @@ std::uint32_t line_at(const grammar::SourceMap& sources, runtime::ScriptPlace at
 
 }  // namespace
 
-Machine::Machine(lang::Options options) {
+Machine::Machine(lang::Options options, const Runs& runs) {
   stdlib::install(table_);
   if (options.memory > 0) pool_.set_limit(options.memory);
   if (!options.embedded_module) options.embedded_module = stdlib::embedded_module;
+  constexpr std::string_view kXla = "xla";
+  const std::string_view engine = runs.engine;
+  if (engine == kXla || engine.starts_with("xla:")) {
+    const auto asked = runs.all_devices ? std::nullopt : std::optional(options.devices);
+    xla_ = std::make_unique<xla::Engine>(table_, pool_, runs.engine.substr(std::min(engine.size(), kXla.size() + 1)),
+                                         asked);
+    if (runs.all_devices) options.devices = xla_->devices();
+  }
   context_ = std::make_unique<trace::Context>(table_, pool_, options.devices);
   context_->set_processes(options.processes);
-  if (options.debug_nans)
-    context_->set_target(context_->target("watch"));  // exact too
-  else if (options.exact)
-    context_->set_target(context_->target("exact"));
+  choose(options, runs.engine);
   const std::shared_ptr<runtime::Processes> processes = options.processes;
   interpreter_ = std::make_unique<lang::Interpreter>(*context_, std::move(options));
   if (processes)
@@ -31,7 +36,28 @@ Machine::Machine(lang::Options options) {
                              return runtime::ScriptPlace{at.source, at.begin};
                            },
                            [in = interpreter_.get()](runtime::ScriptPlace at) { return line_at(in->sources(), at); }});
+  if (xla_) xla_->set_sources(interpreter_->sources());
   stdlib::install(*interpreter_);
+}
+
+void Machine::choose(const lang::Options& options, const std::string& engine) {
+  const bool own = options.debug_nans || options.exact;
+  const auto refuse = [](const std::string& why) { throw runtime::RuntimeError("engine", why); };
+  if (!engine.empty() && own)
+    refuse("an engine is chosen twice: " + engine + ", and by " + (options.debug_nans ? "debug nans" : "exact"));
+  if (xla_ && options.processes) refuse("engine xla has all devices in one process: run the script without a launcher");
+  if (xla_) return context_->set_target(*xla_);
+  if (engine.empty() && !own) return;
+  const std::string_view name = options.debug_nans ? "watch" : options.exact ? "exact" : std::string_view(engine);
+  std::vector<std::string> known = {"xla"};
+  for (const exec::TargetRow& row : exec::targets()) {
+    if (!context_->target(row.name).holds_elements()) continue;  // runs nothing
+    if (row.name == name) return context_->set_target(context_->target(name));
+    known.emplace_back(row.name);
+  }
+  const auto near = grammar::near_miss(engine, known);
+  refuse("there is no engine `" + engine + "`" +
+         (near ? ", did you mean `" + *near + "`?" : "; `shard engines` lists them"));
 }
 
 }  // namespace shard::embed

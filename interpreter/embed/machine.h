@@ -5,20 +5,30 @@
 #include <memory>
 
 #include "interpreter/lang/eval/interpreter.h"
+#include "interpreter/xla/engine.h"
 
 namespace shard::embed {
 
+// What runs what a script computes: a target of the list (exec/targets.h), or `xla`, behind a colon the path of a
+// plug-in of PJRT. Empty: what the options ask for.
+struct Runs {
+  std::string engine;
+  bool all_devices = false;  // of a plug-in, however many the options say
+};
+
 class Machine {
  public:
-  explicit Machine(lang::Options options);
+  explicit Machine(lang::Options options, const Runs& runs = {});
   Machine(const Machine&) = delete;
   lang::Interpreter& interpreter() { return *interpreter_; }
   runtime::Pool& pool() { return pool_; }
   const ir::OpTable& table() const { return table_; }
 
  private:
+  void choose(const lang::Options& options, const std::string& engine);
   runtime::Pool pool_;
   ir::OpTable table_;
+  std::unique_ptr<xla::Engine> xla_;
   std::unique_ptr<trace::Context> context_;
   std::unique_ptr<lang::Interpreter> interpreter_;
 };

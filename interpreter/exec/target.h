@@ -18,6 +18,10 @@ class Target {
   virtual transform::Passes passes() const { return {}; }
   // False: results are arrays without elements, and reading one is an error. Then an operation has no effect either.
   virtual bool holds_elements() const { return true; }
+  // False: an operation outside of compiled functions is not worth a compilation there; `lockstep` does it.
+  virtual bool takes_single() const { return true; }
+  // What the device of this id is, for those who ask the script's `devices()`.
+  virtual std::string device_kind(int) const { return "simulated"; }
   // `arguments`: how the arrays are laid out that each run will be given. They may be another target's: elements of an
   // array that has no buffer are asked of whoever holds them (runtime::DeviceArray).
   virtual std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,

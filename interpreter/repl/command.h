@@ -53,6 +53,8 @@ std::vector<std::string> parts_of(std::string_view text, char by);
 std::optional<std::chrono::milliseconds> time_of(std::string_view text);
 // The settings with what `--timeout` says; nothing, and a sentence on standard error, where it says no time.
 std::optional<Settings> with_timeout(const Arguments& a);
+inline const Option kEngine{"--engine", "What runs it: lockstep, or xla[:PLUGIN.so]; `shard engines` lists them",
+                            Option::Value};
 inline const Option kTimeout{"--timeout", "How long a process that does not come is waited for: 10s, 500ms, 2m",
                              Option::Value};
 
@@ -75,6 +77,7 @@ Command export_command();
 Command convert_command();
 Command fmt_command();
 Command launch_command();
+Command engines_command();
 Command lsp_command();  // interpreter/lsp
 
 }  // namespace shard::repl

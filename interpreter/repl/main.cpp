@@ -60,7 +60,8 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
   if (!c.settings) return;
   app->add_option("--devices", out.settings.devices, what_of("--devices"))
       ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->each([&out](const std::string&) { out.settings.devices_given = true; });
   app->add_flag("--exact", out.settings.exact, what_of("--exact"));
   app->add_flag("--debug-nans", out.settings.debug_nans, what_of("--debug-nans"));
   app->add_option("--allow", out.settings.allow, what_of("--allow"))
@@ -171,6 +172,7 @@ int run_program(int argc, char** argv) {
   } catch (const CLI::ExtrasError& e) { return unexpected(app, e); } catch (const CLI::ParseError& e) {
     return usage(app, e);
   }
+  given.settings.engine = given.value("--engine");
   if (!split_sets(sets, given.settings)) return 2;
   for (std::size_t i = 0; i < made.size(); ++i) {
     const Command& c = shard::repl::commands()[i];

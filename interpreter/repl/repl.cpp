@@ -167,7 +167,7 @@ std::vector<std::string> Loop::complete(const std::string& before) {
 }
 
 Command repl_command() {
-  return {"repl", "Read entries one by one and show their values", {}, true, [](const Arguments& a) {
+  return {"repl", "Read entries one by one and show their values", {kEngine}, true, [](const Arguments& a) {
             lang::Options options;
             options.breakpoint = stand_still;
             const auto machine = make_machine(a.settings, std::move(options));

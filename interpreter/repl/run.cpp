@@ -32,7 +32,10 @@ int run(const Arguments& a) {
 Command run_command() {
   return {"run",
           "Run a script (- reads it from standard input); words behind -- reach it as `args`",
-          {{"file", "The script", Option::Word}, {"-e", "Code to run in place of a script", Option::Value}, kTimeout},
+          {{"file", "The script", Option::Word},
+           {"-e", "Code to run in place of a script", Option::Value},
+           kEngine,
+           kTimeout},
           true,
           run};
 }

@@ -91,7 +91,7 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
   if (!options.output) options.output = write_out;
   if (!options.screen) options.screen = terminal_screen();
   if (!options.warning) options.warning = tell;
-  return std::make_unique<embed::Machine>(std::move(options));
+  return std::make_unique<embed::Machine>(std::move(options), embed::Runs{settings.engine, !settings.devices_given});
 }
 
 int guarded(lang::Interpreter& in, const std::function<void()>& body, const Teller& teller) {

@@ -17,6 +17,8 @@ namespace shard::repl {
 
 struct Settings {
   int devices = 8;
+  bool devices_given = false;  // by `--devices`: otherwise a plug-in's are as many as it has
+  std::string engine;          // `--engine`: embed::Runs
   bool exact = false, debug_nans = false;
   std::vector<std::pair<std::string, std::string>> set;
   std::vector<std::string> args;              // the words behind `--`

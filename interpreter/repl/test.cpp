@@ -91,6 +91,7 @@ Command test_command() {
           {{"paths", "Scripts, and folders of them (default: this folder)", Option::Words},
            {"--filter", "Only tests whose file and name have all of these words", Option::Value},
            {"--jobs", "How many scripts run at a time (default: 1)", Option::Value},
+           kEngine,
            {"--junit", "Write the results to this file as JUnit XML", Option::Value},
            {"--list", "Name the tests and run none"}},
           true,

@@ -142,7 +142,8 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
     operations_ += types_only();
     const bool by_value = numbers_count(args);
     // A script that is foretold has its own small numbers: what hangs on no data is computed.
-    const exec::Target* on = target_;
+    const exec::Target* home = target_->takes_single() || !regions.empty() ? target_ : &target("lockstep");
+    const exec::Target* on = home;
     if (types_only() && target_->passes().partition && &op != table_.core().shard && regions.empty() &&
         std::all_of(args.begin(), args.end(), [](const ArrayRef& a) { return a->buffer && few(a->type); }))
       on = &target("lockstep");
@@ -169,7 +170,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
       ir::Vars results = b.emit(op, in, attrs, std::move(regions));
       auto graph = std::make_shared<const ir::Graph>(b.finish(std::move(results)));
       for (ir::Var r : graph->results)
-        if (!few(graph->type(r))) on = target_;
+        if (!few(graph->type(r))) on = home;
       bool plain = !by_value && std::all_of(graph->nodes.begin(), graph->nodes.end(),
                                             [](const ir::Node& n) { return n.regions.empty(); });
       runtime::MeshRef mesh = exec::mesh_of(*graph, infos, mesh_);

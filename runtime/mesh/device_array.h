@@ -23,6 +23,8 @@ class Elsewhere {
   // thread.
   virtual bool in_parts() const { return false; }
   virtual void read(const Shape&, const View&) const {}
+  // Whose devices they lie on, by which a target knows those that are its own; null: nobody's.
+  virtual const void* owner() const { return nullptr; }
 };
 
 struct DeviceArray {

@@ -69,6 +69,21 @@ def missing_files_and_folders_are_told():
 
 
 @case
+def engines_that_are_not_there_are_told():
+    path = script('print(1)\n')
+    for engine, words in (('xlo', 'did you mean `xla`'), ('cuda', '`shard engines` lists them'), ('xla:/no/such.so', "no plug-in '/no/such.so'"),
+                          (f'xla:{path}', 'cannot be loaded'), ('abstract', 'there is no engine')):
+        p = shard('run', path, '--engine', engine)
+        check(p.returncode == 1 and p.stderr.startswith('error: ') and words in p.stderr and not p.stdout, engine, p)
+    p = shard('run', path, '--engine', 'exact', '--debug-nans')
+    check(p.returncode == 1 and 'chosen twice' in p.stderr, 'two engines', p)
+    p = shard('run', path, '--engine', 'exact')
+    check(p.returncode == 0 and p.stdout == '1\n', 'one that is built in', p)
+    p = shard('engines', path)
+    check(p.returncode == 0 and 'lockstep  ' in p.stdout and f'xla:{path}' in p.stdout and 'error: ' in p.stdout, 'what is no plug-in', p)
+
+
+@case
 def wrong_usage_is_status_2():
     path = script('print(1)\n')
     for args in (['run'], ['run', path, '--no-such-option'], ['run', path, '--devices', '0'], ['run', path, '--devices', 'x'], ['run', path, '--set', 'novalue'],

@@ -74,7 +74,7 @@ std::vector<std::string> field_names(const Value& v) {
   } else if (v.is<std::shared_ptr<const Spec>>()) {
     out = {"axes"};
   } else if (v.is<Device>()) {
-    out = {"id", "process"};
+    out = {"id", "process", "kind"};
   }
   return out;
 }
@@ -109,6 +109,7 @@ std::optional<Value> Impl::find_field(const Value& object, const std::string& na
   if (auto* s = object.get<std::shared_ptr<const Spec>>(); s && name == "axes") return axes_of(**s);
   if (auto* d = object.get<Device>()) {
     if (name == "id") return Value(static_cast<std::int64_t>(d->id));
+    if (name == "kind") return Value::string(ctx.target().device_kind(d->id));
     const auto& processes = ctx.processes();  // each has as many devices, in order
     const int each = ctx.devices() / (processes ? processes->count() : 1);
     if (name == "process") return Value(static_cast<std::int64_t>(d->id / std::max(each, 1)));

@@ -159,7 +159,7 @@ void register_layout(Interpreter& in) {
       {"shards", "shards(x)", "A record {device, index, data} for each device, in the order of the mesh.", shards});
   in.define({"device_get", "device_get(x)", "The whole array (or tree of arrays) as one block without a layout.",
              device_get});
-  in.define({"devices", "devices()", "The devices there are; of each, `id` and `process`.", devices});
+  in.define({"devices", "devices()", "The devices there are; of each, `id`, `process` and `kind`.", devices});
   in.define({"local_devices", "local_devices()", "The devices of this process.", local_devices});
   number("device_count", "How many devices there are.", in.context().devices());
   const auto& processes = in.context().processes();

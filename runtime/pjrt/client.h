@@ -1,0 +1,108 @@
+// The devices of a plug-in, what is compiled for them, and blocks of arrays that lie on them.
+#pragma once
+#include <optional>
+#include <span>
+
+#include "runtime/array/dtype.h"
+#include "runtime/pjrt/plugin.h"
+
+namespace shard::runtime::pjrt {
+
+struct BlockType {  // as StableHLO has it: a key is two u32 in a dimension more
+  abi::ElementType element = abi::ElementType::F32;
+  std::vector<std::int64_t> dims;
+  bool operator==(const BlockType&) const = default;
+};
+BlockType block_type(DType dtype, const Shape& shape);
+std::string to_string(const BlockType& t);  // "f32[2,3]"
+std::size_t bytes_of(const BlockType& t);
+
+struct DeviceInfo {
+  int id = 0;        // not always its place among the devices
+  std::string kind;  // "cpu", "NVIDIA H100 80GB HBM3", "TPU v5 lite"
+};
+
+struct MemoryStats {
+  std::int64_t code = 0, arguments = 0, results = 0, aliased = 0, temporaries = 0;  // of a device, in bytes
+};
+
+// `r` replicas of one program that needs no partitioning, on devices of these ids. The encoded protobuf
+// CompileOptionsProto, of which the plug-in wants the build options.
+std::string compile_options(std::span<const int> ids);
+
+class Client : public std::enable_shared_from_this<Client> {
+ public:
+  // `devices`: how many of them a plug-in for the CPU shall have; others have what is there.
+  static std::shared_ptr<Client> create(std::shared_ptr<const Plugin> plugin, int devices);
+  ~Client();
+  Client(const Client&) = delete;
+  const Plugin& plugin() const { return *plugin_; }
+  const std::string& platform() const { return platform_; }  // "cpu", "cuda", "tpu"
+  std::string platform_version() const;
+  const std::vector<DeviceInfo>& devices() const { return infos_; }
+
+ private:
+  friend class Buffer;
+  friend class Executable;
+  Client(std::shared_ptr<const Plugin> plugin, abi::Client* client) : plugin_(std::move(plugin)), client_(client) {}
+  std::shared_ptr<const Plugin> plugin_;
+  abi::Client* client_;
+  std::string platform_;
+  std::vector<DeviceInfo> infos_;
+  std::vector<abi::Device*> devices_;
+};
+using ClientRef = std::shared_ptr<Client>;
+
+class Buffer {  // a block on one device
+ public:
+  // Copies row-major elements to the device of this place among the client's.
+  static Buffer from_host(ClientRef client, std::size_t device, BlockType type, const void* elements);
+  Buffer(Buffer&& o) noexcept : client_(std::move(o.client_)), buffer_(std::exchange(o.buffer_, nullptr)) {
+    type_ = std::move(o.type_);
+    device_ = o.device_;
+  }
+  Buffer& operator=(Buffer&&) = delete;
+  ~Buffer();
+  const BlockType& type() const { return type_; }
+  std::size_t device() const { return device_; }
+  void to_host(void* elements, std::size_t bytes) const;  // row-major; waits for what computes it
+
+ private:
+  friend class Executable;
+  Buffer(ClientRef client, std::size_t device, BlockType type, abi::Buffer* buffer)
+      : client_(std::move(client)), type_(std::move(type)), device_(device), buffer_(buffer) {}
+  ClientRef client_;
+  BlockType type_;
+  std::size_t device_;
+  abi::Buffer* buffer_;
+};
+
+class Executable {
+ public:
+  // StableHLO text (or an artifact) for one replica on each of these devices, which are places among the client's.
+  // `parameters`: what each run will be given: a plug-in takes bits of another type without a word, so they are
+  // compared here.
+  static std::shared_ptr<const Executable> compile(ClientRef client, const std::string& text,
+                                                   std::vector<std::size_t> devices, std::vector<BlockType> parameters);
+  ~Executable();
+  Executable(const Executable&) = delete;
+  const std::vector<BlockType>& results() const { return results_; }
+  const std::vector<std::size_t>& devices() const { return devices_; }
+  std::optional<MemoryStats> memory() const;
+  // arguments[device][parameter]; gives [device][result]. Waits until all devices are done. Those of `kept` are not
+  // given away though the module says that they may be.
+  std::vector<std::vector<Buffer>> run(const std::vector<std::vector<const Buffer*>>& arguments,
+                                       std::span<const std::int64_t> kept = {}) const;
+
+ private:
+  Executable(ClientRef client, abi::LoadedExecutable* loaded) : client_(std::move(client)), loaded_(loaded) {}
+  void look_at_results();
+  void check_arguments(const std::vector<std::vector<const Buffer*>>& arguments) const;
+  ClientRef client_;
+  abi::LoadedExecutable* loaded_;
+  abi::Executable* inner_ = nullptr;
+  std::vector<std::size_t> devices_;
+  std::vector<BlockType> parameters_, results_;
+};
+
+}  // namespace shard::runtime::pjrt

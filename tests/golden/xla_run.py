@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Scripts on engine xla: the same programs, compiled and run by a plug-in of PJRT that nobody here wrote.
+
+    xla_run.py SHARD FOLDER TEST_RUNTIME      closes with "N passed, N failed"
+
+FOLDER keeps a Python environment with the package `xla-cpu-pjrt` (one is made with pip where there is none); SHARD_PJRT_PLUGIN names
+another plug-in. Without either, as where there is no network, it says so and ends well.
+First what lies below: our description of the C API against the plug-in's header, and the client's own tests. Then programs on 8 devices:
+they end as with engine lockstep and print the same words, numbers to the program's tolerance or 1e-5; those in DIFFERS only end alike.
+Those in REFUSED end with the error that is named there. XLA may hang or end the process: each run has its time.
+"""
+import concurrent.futures, glob, os, re, shutil, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run as golden
+
+PACKAGE = 'xla-cpu-pjrt==0.0.1'
+SECONDS = 120
+LACKS = 'a row that it uses has no StableHLO yet'
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+# What engine xla refuses, and what it says.
+PRINTS = 'engine xla has no `print`'
+REFUSED = {
+    'tests/golden/manual/print_inside.shard': PRINTS,
+    'tests/golden/manual/varying_predicate_regions.shard': 'engine xla has no communication under a condition that differs along @X',
+    'tests/golden/auto/remat_memory.shard': 'at most a fifth',      # it measures what this process holds
+}
+# What prints other numbers there, by right: sums over devices in an order, or rounded in between, as the engine likes.
+DIFFERS = {
+    'tests/golden/auto/halves_of_sums.shard',        # f16: lockstep rounds a sum over devices once
+    'tests/golden/manual/sum_order.shard',           # f32 terms that cancel: the law of lockstep's tree
+    'scripts/training/mixed_precision.shard',        # f16: the last digit of one loss
+}
+
+
+def found(folder):
+    named = os.environ.get('SHARD_PJRT_PLUGIN')
+    if named: return named
+    paths = glob.glob(os.path.join(folder, 'lib/python3*/site-packages/xla_plugins/*/*.so'))
+    return paths[0] if paths else None
+
+
+def plugin(folder):
+    """The path of a plug-in, installed where there is none yet; None where that cannot be."""
+    if found(folder): return found(folder)
+    if os.environ.get('SHARD_NO_DOWNLOADS'): return None
+    try:
+        subprocess.run([sys.executable, '-m', 'venv', folder], check=True, capture_output=True, timeout=120)
+        subprocess.run([os.path.join(folder, 'bin/pip'), 'install', '--quiet', '--retries', '1', '--timeout', '15', PACKAGE], check=True,
+                       capture_output=True, timeout=300)
+    except (subprocess.SubprocessError, OSError):
+        shutil.rmtree(folder, ignore_errors=True)
+    return found(folder)
+
+
+def describes(path):
+    """What is wrong with runtime/pjrt/abi.h; None where it is as the plug-in's header says, or there is no compiler or header."""
+    include = os.path.join(os.path.dirname(path), 'include')
+    if not shutil.which('c++') or not os.path.exists(os.path.join(include, 'pjrt_c_api.h')): return None
+    p = subprocess.run(['c++', '-std=c++20', '-fsyntax-only', '-Wno-invalid-offsetof', '-I', ROOT, '-I', include, os.path.join(HERE, 'pjrt_abi.cpp')],
+                       capture_output=True, text=True, timeout=SECONDS)
+    return p.stderr[:800] if p.returncode else None
+
+
+def client(path, test_runtime):
+    p = subprocess.run([test_runtime, '*plug-in*'], capture_output=True, text=True, timeout=SECONDS, cwd=ROOT,
+                       env={**os.environ, 'SHARD_PJRT_PLUGIN': path})
+    return p.stdout[-800:] + p.stderr[-800:] if p.returncode or 'skipped' in p.stdout else None
+
+
+def printed(shard, case, script, *more):
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = ['--set', f'{case.scratch}={folder}'] if case.scratch else []
+        return subprocess.run([shard, 'run', script, *case.options, *scratch, *more], capture_output=True, text=True, timeout=SECONDS,
+                              stdin=subprocess.DEVNULL)
+
+
+def compared(shard, engine, script):
+    """What is wrong with this script; None where engine xla prints what lockstep prints, or refuses what it shall refuse."""
+    name = os.path.relpath(script, ROOT)
+    case = golden.Case(script)
+    try:
+        ours, theirs = printed(shard, case, script), printed(shard, case, script, '--engine', engine)
+    except subprocess.TimeoutExpired: return f'it did not end within {SECONDS} s'
+    if name in REFUSED:
+        if theirs.returncode == 1 and REFUSED[name] in theirs.stderr: return None
+        return f'it shall be refused ("{REFUSED[name]}"): status {theirs.returncode}\n{theirs.stderr[:600]}'
+    if 'has no StableHLO' in theirs.stderr: return LACKS
+    if theirs.returncode != ours.returncode: return f'status {theirs.returncode}, not {ours.returncode}\n{theirs.stderr.strip()[:900]}'
+    if name in DIFFERS: return None
+    want, got = golden.words(ours.stdout), golden.words(theirs.stdout)
+    tolerance = max(case.tolerance, 1e-5)
+    for i, w in enumerate(want):
+        if i >= len(got) or not golden.equal(w, got[i], tolerance):
+            return f'word {i}: lockstep prints {" ".join(want[i:i + 8])}, xla {" ".join(got[i:i + 8])}'
+    return None if len(want) == len(got) else 'it prints too much'
+
+
+def main():
+    if len(sys.argv) != 4: sys.exit(__doc__)
+    shard, folder, test_runtime = map(os.path.abspath, sys.argv[1:])
+    path = plugin(folder)
+    if not path:
+        print(f'skipped: there is no plug-in of PJRT, and {PACKAGE} cannot be installed here\n0 passed, 0 failed')
+        return 0
+    wanted = [os.path.join(HERE, d) for d in ('auto', 'explicit', 'manual', 'values')] + [os.path.join(ROOT, 'scripts')]
+    scripts = [f for d in wanted for f in sorted(glob.glob(d + '/**/*.shard', recursive=True)) if golden.Case(f).command == 'run']
+    checks = [('runtime/pjrt/abi.h', lambda: describes(path)), ('client', lambda: client(path, test_runtime))]
+    checks += [(os.path.relpath(s, ROOT), lambda s=s: compared(shard, 'xla:' + path, s)) for s in scripts]
+    failed = lacking = 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for (name, _), wrong in zip(checks, pool.map(lambda c: c[1](), checks)):
+            if wrong == LACKS:
+                lacking += 1
+            elif wrong:
+                failed += 1
+                print(f'FAIL {name}: {wrong}')
+    if lacking: print(f'{lacking} use a row that has no StableHLO yet')
+    print(f'{len(checks) - failed - lacking} passed, {failed} failed')
+    return 1 if failed else 0
+
+
+if __name__ == '__main__': sys.exit(main())
