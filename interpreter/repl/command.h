@@ -51,12 +51,14 @@ std::optional<int> number_of(std::string_view text, int least, int most);
 std::vector<std::string> parts_of(std::string_view text, char by);
 // "10s", "500ms", "2m"; seconds where no unit stands. Nothing where it is no such time.
 std::optional<std::chrono::milliseconds> time_of(std::string_view text);
-// The settings with what `--timeout` says; nothing, and a sentence on standard error, where it says no time.
-std::optional<Settings> with_timeout(const Arguments& a);
+// The settings with what the options of processes say; nothing, and a sentence on standard error, where `--timeout`
+// says no time.
+std::optional<Settings> process_settings(const Arguments& a);
 inline const Option kEngine{"--engine", "What runs it: lockstep, or xla[:PLUGIN.so]; `shard engines` lists them",
                             Option::Value};
 inline const Option kTimeout{"--timeout", "How long a process that does not come is waited for: 10s, 500ms, 2m",
                              Option::Value};
+inline const Option kDrill{"--drill", "A fault on purpose: kill 2 at step 5; may stand several times", Option::Values};
 
 std::span<const Command> commands();
 std::span<const Option> setting_options();  // of commands with settings

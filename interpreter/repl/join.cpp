@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "interpreter/repl/session.h"
+#include "runtime/channel/drill.h"
 #include "runtime/channel/processes.h"
 #include "runtime/channel/tcp/rendezvous.h"
 
@@ -177,7 +178,15 @@ std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings) {
   const bool launched = !variable("SHARD_SIZE").empty(), tcp = !variable("SHARD_COORDINATOR").empty();
   auto channel = !launched ? by_mpi(settings.devices) : tcp ? by_tcp(settings.devices) : by_links(settings.devices);
   if (!channel) return nullptr;
+  std::vector<runtime::Drill> drills;
+  try {
+    for (const std::string& text : settings.drills) drills.push_back(runtime::parse_drill(text, channel->count()));
+  } catch (const runtime::RuntimeError& e) { cannot_join(e.what(), kLaunch); }
+  const auto calls = std::make_shared<long>(0);
+  if (!drills.empty()) channel = runtime::drilled(std::move(channel), std::move(drills), calls);
   auto out = std::make_shared<runtime::Processes>(std::move(channel), settings.timeout);
+  out->count_calls(calls);
+  if (!settings.drills.empty()) out->set_checked();
   std::string_view board_text = variable("SHARD_BOARD");
   if (const int fd = next_number(board_text); fd >= 0) {
     out->set_board(runtime::Board::of(fd, out->count(), out->index()));

@@ -15,6 +15,7 @@
 #include "interpreter/repl/command.h"
 #include "interpreter/repl/launch.h"
 #include "runtime/channel/board.h"
+#include "runtime/channel/drill.h"
 #include "runtime/channel/tcp/proof.h"
 
 namespace shard::repl {
@@ -138,15 +139,15 @@ std::optional<std::string> read_transport(const Arguments& a, LaunchJob& job) {
   return std::nullopt;
 }
 
-std::vector<std::string> child_words(const Arguments& a, std::chrono::milliseconds timeout) {
-  const Settings& s = a.settings;
+std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
   std::vector<std::string> out = {"shard",
                                   "run",
                                   a.words.at(0),
                                   "--devices",
                                   std::to_string(s.devices),
                                   "--timeout",
-                                  std::to_string(timeout.count()) + "ms"};
+                                  std::to_string(s.timeout.count()) + "ms"};
+  for (const std::string& drill : s.drills) out.insert(out.end(), {"--drill", drill});
   if (s.exact) out.emplace_back("--exact");
   if (s.debug_nans) out.emplace_back("--debug-nans");
   if (s.deny_warnings) out.emplace_back("--deny-warnings");
@@ -200,7 +201,7 @@ int launch(const Arguments& a) {
   if (a.settings.devices % job.count != 0)
     return misused(std::to_string(a.settings.devices) + " devices cannot be shared out to " + n +
                    " processes: --devices takes a multiple of " + n);
-  const auto settings = with_timeout(a);
+  const auto settings = process_settings(a);
   if (!settings) return 2;
   if (!output.empty() && output != "all") return misused("--output takes `all`, not '" + output + "'");
   job.prefix = output == "all";
@@ -214,8 +215,14 @@ int launch(const Arguments& a) {
   if (std::error_code failed;
       !job.log_dir.empty() && (std::filesystem::create_directories(job.log_dir, failed), failed))
     return misused("cannot make the folder '" + job.log_dir + "': " + failed.message());
-  job.words = child_words(a, settings->timeout);
+  try {
+    for (const std::string& drill : settings->drills) runtime::parse_drill(drill, job.count);
+  } catch (const runtime::RuntimeError& e) { return misused(e.what()); }
+  job.words = child_words(a, *settings);
   int status = run_job(job);
+  Settings again = *settings;  // a drill is over once its job has failed
+  again.drills.clear();
+  job.words = child_words(a, again);
   for (int i = 1; status != 0 && i <= job.restarts && asked_to_end == 0; ++i) {
     std::fprintf(stderr, "the job ended with status %d: restart %d of %d\n", status, i, job.restarts);
     status = run_job(job);
@@ -232,6 +239,7 @@ Command launch_command() {
       {{"file", "The script", Option::Word, true},
        {"-n", "How many processes", Option::Value, true},
        kTimeout,
+       kDrill,
        {"--output", "all: lines of every process, each behind its number", Option::Value},
        {"--transport", "unix or tcp; unix on one machine unless told otherwise", Option::Value},
        {"--hosts", "a,b: where processes run, as many on each", Option::Value},

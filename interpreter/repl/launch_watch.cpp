@@ -17,8 +17,9 @@ namespace shard::repl {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kLastWords = std::chrono::seconds(2);  // the others notice by themselves that one has gone
-constexpr auto kPatience = std::chrono::seconds(5);   // from TERM to KILL
+constexpr auto kLastWords = std::chrono::seconds(2);     // the others notice by themselves that one has gone
+constexpr auto kPatience = std::chrono::seconds(5);      // from TERM to KILL,
+constexpr auto kGone = std::chrono::milliseconds(5800);  // and to KILL from the first failure at the latest
 
 bool all_ended(const std::vector<Child>& children) {
   return std::all_of(children.begin(), children.end(), [](const Child& c) { return c.status.has_value(); });
@@ -100,7 +101,7 @@ std::string numbers(const std::vector<int>& list) {
 int attend(std::vector<Child> children, bool prefix, const std::function<int()>& stop,
            const std::atomic<bool>& broken) {
   std::optional<int> first_bad;
-  std::optional<Clock::time_point> term, kill_at;
+  std::optional<Clock::time_point> failed, term, kill_at;
   const auto signal_all = [&](int signal) {
     for (const Child& c : children)
       if (!c.status) kill(c.pid, signal);
@@ -111,12 +112,13 @@ int attend(std::vector<Child> children, bool prefix, const std::function<int()>&
     const auto now = Clock::now();
     if (const int signal = stop(); signal != 0 && !first_bad) first_bad = 128 + signal, term = now;
     if (broken && !term) first_bad = first_bad.value_or(1), term = now;
+    if (first_bad && !failed) failed = now;
     if (first_bad && !term) term = now + kLastWords;
     if (term && now >= *term && !kill_at) {
       signal_all(SIGTERM);
       for (Child& c : children)
         if (c.in >= 0) close(std::exchange(c.in, -1));
-      kill_at = now + kPatience;
+      kill_at = std::min(now + kPatience, *failed + kGone);
     }
     if (kill_at && now >= *kill_at) signal_all(SIGKILL);
   }

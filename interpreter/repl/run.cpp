@@ -18,7 +18,7 @@ int run(const Arguments& a) {
   if (!inline_code && !read_script(path, text)) return 1;
   lang::Options options;
   options.breakpoint = stand_still;
-  const auto settings = with_timeout(a);
+  const auto settings = process_settings(a);
   if (!settings) return 2;
   options.processes = joined_processes(*settings);
   if (options.processes && options.processes->index() > 0)
@@ -34,8 +34,9 @@ Command run_command() {
           "Run a script (- reads it from standard input); words behind -- reach it as `args`",
           {{"file", "The script", Option::Word},
            {"-e", "Code to run in place of a script", Option::Value},
-           kEngine,
-           kTimeout},
+            kEngine,
+            kTimeout,
+            kDrill},
           true,
           run};
 }

@@ -25,6 +25,7 @@ struct Settings {
   std::vector<std::string> allow;             // codes of warnings that are not told
   bool deny_warnings = false;                 // each is an error
   std::chrono::milliseconds timeout{10'000};  // how long another process is waited for
+  std::vector<std::string> drills;            // faults on purpose (runtime/channel/drill.h)
 };
 
 // The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.

@@ -52,7 +52,8 @@ class Channel {
                                                Deadline deadline, const Waiting& late = nullptr) = 0;
   // How large a message is at most that goes although the other side does not receive it yet.
   virtual std::size_t holds() const { return 0; }
-  virtual void close() = 0;  // the others learn that this process has gone
+  virtual bool cut(int) { return false; }  // the link to that process breaks; false: this transport cannot do that
+  virtual void close() = 0;                // the others learn that this process has gone
 
   std::optional<ChannelError> send(const Outgoing& message, Deadline deadline) {
     return exchange({&message, 1}, {}, deadline);

@@ -5,7 +5,9 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
+#include "runtime/array/crc32c.h"
 #include "runtime/array/shape.h"
 
 namespace shard::runtime {
@@ -36,7 +38,7 @@ Processes::Processes(std::unique_ptr<Channel> channel, std::chrono::milliseconds
 Processes::Announced Processes::announced(int peer, std::size_t bytes) const {
   static_assert(std::is_trivially_copyable_v<Announced> && sizeof(Announced) == 128);
   Announced a;
-  a.magic = kMagic;
+  a.magic = kMagic + (checked_ ? 1 : 0);
   a.number = met_[static_cast<std::size_t>(peer)];
   a.bytes = bytes;
   a.line = at_.line;
@@ -101,7 +103,7 @@ std::optional<ChannelError> Processes::exchange(std::span<const Outgoing> out, s
 void Processes::compare(const Announced& mine, const Announced& theirs, int peer) {
   const std::string who = "process " + std::to_string(peer);
   std::string why;
-  if (theirs.magic != kMagic)
+  if (theirs.magic != mine.magic)
     why = who + " speaks another version of the protocol, or is none of Shard's";
   else if (std::memcmp(mine.what, theirs.what, sizeof mine.what) != 0 || mine.line != theirs.line ||
            mine.number != theirs.number)
@@ -119,6 +121,7 @@ void Processes::begin(const Meeting& meeting, std::span<const int> members, std:
                       std::span<const Outgoing> out, std::span<const Incoming> in) {
   const ScriptPlace place = script_.place ? script_.place() : ScriptPlace();
   at_ = {meeting.what, meeting.line == 0 && place.source > 0 ? script_.line(place) : meeting.line};
+  if (calls_ && std::exchange(new_call_, false)) ++*calls_;
   if (board_) {
     stand_at(place);
     board_->own().meetings.fetch_add(1, std::memory_order_relaxed);
@@ -136,7 +139,7 @@ void Processes::begin(const Meeting& meeting, std::span<const int> members, std:
   // Few bytes go at once, before it is known that the others mean the same; nobody reads them who does not.
   std::size_t most = 0;
   for (const Outgoing& m : out) most = std::max(most, m.bytes);
-  const bool at_once = most <= channel_->holds();
+  const bool at_once = !checked_ && most <= channel_->holds();
   if (at_once) first.insert(first.end(), out.begin(), out.end());
   if (const auto error = exchange(first, theirs)) fail(*error);
   for (std::size_t i = 0; i < count; ++i) {
@@ -149,7 +152,32 @@ void Processes::begin(const Meeting& meeting, std::span<const int> members, std:
 
 void Processes::go_on(std::span<const Outgoing> out, std::span<const Incoming> in) {
   if (out.empty() && in.empty()) return;
+  if (checked_) return move_checked(out, in);
   if (const auto error = exchange(out, in)) fail(*error);
+}
+
+void Processes::move_checked(std::span<const Outgoing> out, std::span<const Incoming> in) {
+  std::vector<std::uint32_t> sums, theirs(in.size());
+  std::vector<Outgoing> sent;
+  std::vector<Incoming> got;
+  for (const Outgoing& m : out) sums.push_back(crc32c(0, {static_cast<const char*>(m.data), m.bytes}));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    sent.push_back(out[i]);
+    sent.push_back({out[i].to, &sums[i], sizeof sums[i]});
+  }
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    got.push_back(in[i]);
+    got.push_back({in[i].from, &theirs[i], sizeof theirs[i]});
+  }
+  if (const auto error = exchange(sent, got)) fail(*error);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (crc32c(0, {static_cast<const char*>(in[i].data), in[i].bytes}) != theirs[i]) {
+      channel_->close();
+      throw RuntimeError("process", "what process " + std::to_string(in[i].from) + " sent to process " +
+                                        std::to_string(index()) + " at " + here() +
+                                        " came with other bits: " + std::to_string(in[i].bytes) +
+                                        " bytes do not have the check sum that follows them");
+    }
 }
 
 void Processes::gather(const Meeting& meeting, std::span<const int> members, const void* mine, std::size_t bytes,

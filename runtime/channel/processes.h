@@ -34,6 +34,11 @@ class Processes {
   };
   void set_script(Script script) { script_ = std::move(script); }
   void set_board(std::unique_ptr<Board> board) { board_ = std::move(board); }
+  // A check sum goes behind all data. Every process has it, or none.
+  void set_checked() { checked_ = true; }
+  // Counts the compiled calls that communicate, from 1: `call_begins` before each, `*count` while it runs.
+  void count_calls(std::shared_ptr<long> count) { calls_ = std::move(count); }
+  void call_begins() { new_call_ = true; }
   // Told, once a minute, of one that is waited for beyond the limit because it goes on meeting others.
   void set_patience(std::function<void(const std::string& what)> tell) { tell_ = std::move(tell); }
   void stand_at(ScriptPlace place) {  // before each statement
@@ -65,6 +70,7 @@ class Processes {
   Announced announced(int peer, std::size_t bytes) const;
   void compare(const Announced& mine, const Announced& theirs, int peer);
   [[noreturn]] void fail(const ChannelError& error);
+  void move_checked(std::span<const Outgoing> out, std::span<const Incoming> in);
   std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in);
   std::string here() const;                 // the meeting that this process is at
   std::string whereabouts(int peer) const;  // of one that did not come
@@ -77,6 +83,8 @@ class Processes {
   std::function<void(const std::string& what)> tell_;
   std::vector<std::uint64_t> met_;  // how often, by process
   Meeting at_;                      // which one is under way
+  std::shared_ptr<long> calls_;
+  bool checked_ = false, new_call_ = false;
   std::vector<Announced> said_, heard_;
   std::vector<std::uint64_t> meetings_;  // of all, as the board had them when this one began to wait
 };

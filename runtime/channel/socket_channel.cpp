@@ -80,6 +80,11 @@ class SocketChannel final : public Channel {
     return error;
   }
 
+  bool cut(int peer) override {
+    boost::system::error_code ignored;
+    socket(peer).shutdown(asio::socket_base::shutdown_both, ignored);
+    return true;
+  }
   void close() override {
     boost::system::error_code ignored;
     for (auto& s : sockets_) s.close(ignored);

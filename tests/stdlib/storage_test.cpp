@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "stdlib/host/files/crc32c.h"
+#include "runtime/array/crc32c.h"
 #include "stdlib/host/storage/folder_reader.h"
 #include "stdlib/host/storage/loading.h"
 #include "tests/stdlib/folder.h"
@@ -17,6 +17,8 @@
 using Catch::Contains;
 using namespace shard;
 using namespace shard::stdlib;
+using runtime::crc32c;
+using runtime::PartialSum;
 using test::error;
 using test::run;
 namespace fs = std::filesystem;

@@ -83,7 +83,7 @@ void read_long_run(Source& file, const Stored& stored, std::uint64_t place, char
     const std::size_t i = next++, from = i * kPiece;
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, bytes - from));
     if (file.read_apart(place + from, to + from, n) != n) refuse_file("it ends too early");
-    if (stored.sum) sums[i] = PartialSum::apart({to + from, n});
+    if (stored.sum) sums[i] = runtime::PartialSum::apart({to + from, n});
     put_right(to + from, n, item, dtype, stored.big_endian);
   });
   for (std::uint64_t at = 0; stored.sum && at < bytes; at += kPiece)

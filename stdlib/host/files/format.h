@@ -12,7 +12,7 @@
 #include "interpreter/lang/eval/interpreter.h"
 #include "runtime/array/view.h"
 #include "runtime/mesh/pieces.h"
-#include "stdlib/host/files/crc32c.h"
+#include "runtime/array/crc32c.h"
 #include "stdlib/host/files/sink.h"
 #include "stdlib/host/files/source.h"
 
@@ -85,7 +85,7 @@ void write_pieces(lang::Interpreter& in, const runtime::ArrayRef& a, Sink& file)
 struct Stored {
   std::uint64_t at = 0;
   bool big_endian = false, fortran = false;
-  PartialSum* sum = nullptr;  // told every run of bytes; null, or the elements lie in row-major order
+  runtime::PartialSum* sum = nullptr;  // told every run of bytes; null, or the elements lie in row-major order
 };
 void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, const Block& block);
 

@@ -205,7 +205,7 @@ std::optional<std::size_t> SafetensorsFile::find(const std::string& name) const 
   return it == by_name_.end() ? std::nullopt : std::optional(it->second);
 }
 
-void SafetensorsFile::read_summed(std::size_t i, const Block& block, PartialSum* sum) {
+void SafetensorsFile::read_summed(std::size_t i, const Block& block, runtime::PartialSum* sum) {
   read_stored(file_, {begin_ + arrays[i].place, false, false, sum}, arrays[i], block);
 }
 
@@ -217,7 +217,7 @@ std::uint32_t SafetensorsFile::sum_of(std::size_t i) {
   for (std::uint64_t at = begin_ + a.place; left > 0; at += piece.size(), left -= piece.size()) {
     piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(left, piece.size())));
     file_.read(at, piece.data(), piece.size());
-    sum = crc32c(sum, piece);
+    sum = runtime::crc32c(sum, piece);
   }
   return sum;
 }

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "runtime/channel/processes.h"
-#include "stdlib/host/files/crc32c.h"
+#include "runtime/array/crc32c.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/sink.h"
 #include "stdlib/host/host.h"
@@ -95,7 +95,7 @@ void to_csv(Interpreter& in, const std::string& path, std::int64_t step, const S
 
 // ---- TensorBoard
 std::uint32_t masked_crc(std::string_view bytes) {
-  const std::uint32_t c = crc32c(0, bytes);
+  const std::uint32_t c = runtime::crc32c(0, bytes);
   return ((c >> 15) | (c << 17)) + 0xa282ead8u;
 }
 

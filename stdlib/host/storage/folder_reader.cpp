@@ -90,7 +90,7 @@ class CheckpointFolder : public Contents {
       const auto bytes = static_cast<std::uint64_t>(runtime::numel(part.to.shape)) * runtime::size_of(block.to.dtype);
       if (bytes == 0) continue;
       part.to.data = static_cast<char*>(block.to.data) + first * static_cast<std::int64_t>(bytes / numel(part));
-      PartialSum sum;
+      runtime::PartialSum sum;
       naming(*b.file, [&] { b.data->read_summed(b.tensor, part, &sum); });
       b.read += bytes;
       b.summed ^= sum.finish(b.bytes);
@@ -100,7 +100,7 @@ class CheckpointFolder : public Contents {
   void check_end() override {
     for (const std::vector<FileBlock>& blocks : blocks_)
       for (const FileBlock& b : blocks)
-        if (b.read == b.bytes && b.summed != PartialSum::whole(b.crc, b.bytes)) wrong_sum(b);
+        if (b.read == b.bytes && b.summed != runtime::PartialSum::whole(b.crc, b.bytes)) wrong_sum(b);
     for (auto& [name, file] : files_) naming(name, [&] { file.contents->check_end(); });
   }
 

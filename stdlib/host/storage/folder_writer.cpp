@@ -133,7 +133,7 @@ void write_array(runtime::Pool& pool, const Snapshot& what, std::size_t index, S
     BlockBytes bytes(pool, array, blocks[i]);
     std::uint32_t crc = 0;
     for (std::string_view piece = bytes.next(); !piece.empty(); piece = bytes.next()) {
-      crc = crc32c(crc, piece);
+      crc = runtime::crc32c(crc, piece);
       file.write(piece);
     }
     written.push_back({index, blocks[i].number,

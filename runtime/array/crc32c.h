@@ -1,13 +1,13 @@
-// CRC-32C (Castagnoli), the check sum of checkpoints and of TensorBoard's records. It is linear: parts of a whole may
-// be summed up apart and in any order, which is how an array that is read in pieces by many devices is checked without
-// reading anything twice.
+// CRC-32C (Castagnoli), the check sum of checkpoints, of TensorBoard's records and of messages between processes. It is
+// linear: parts of a whole may be summed up apart and in any order, which is how an array that is read in pieces by
+// many devices is checked without reading anything twice.
 #pragma once
 #include <array>
 #include <cstdint>
 #include <map>
 #include <string_view>
 
-namespace shard::stdlib {
+namespace shard::runtime {
 
 // The sum of `before` and what follows it; 0 before anything.
 std::uint32_t crc32c(std::uint32_t before, std::string_view bytes);
@@ -43,4 +43,4 @@ class PartialSum {
   std::map<std::uint64_t, ZeroBytes> gaps_;  // few: one a dimension of what is read
 };
 
-}  // namespace shard::stdlib
+}  // namespace shard::runtime

@@ -1,12 +1,12 @@
 // Sources: RFC 3720 (the polynomial), zlib's crc32_combine (multiplication of polynomials in reflected order).
-#include "stdlib/host/files/crc32c.h"
+#include "runtime/array/crc32c.h"
 
 #include <cstring>
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #endif
 
-namespace shard::stdlib {
+namespace shard::runtime {
 namespace {
 
 constexpr std::uint32_t kCastagnoli = 0x82f63b78;  // reflected
@@ -148,4 +148,4 @@ std::uint32_t PartialSum::finish(std::uint64_t size) {
 
 std::uint32_t PartialSum::whole(std::uint32_t crc, std::uint64_t size) { return ~crc ^ times(~0u, power_of_x(size)); }
 
-}  // namespace shard::stdlib
+}  // namespace shard::runtime
