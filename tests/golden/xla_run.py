@@ -70,6 +70,21 @@ def client(path, test_runtime):
     return p.stdout[-800:] + p.stderr[-800:] if p.returncode or 'skipped' in p.stdout else None
 
 
+# Scripts of their own: options, text, and what is said.
+SAID = [
+    ([], 'jit fn f(x) {\n  assert(all(x > 0), "only {x.sum()} of them")\n  x\n}\nprint(f(ones(3)))\nprint(f(zeros(3)))',
+     ['[1. 1. 1.]', '-e:2:3: error']),
+    ([], 'jit fn f(x) = x + 1\nlet x = f(f(ones([8])))\nx = f(x)\nprint(x[2], x.sum(), f(x))', ['4.0 32.0 [5. 5. 5. 5. 5. 5. 5. 5.]']),
+    (['--devices', '3'], 'print(len(devices()), devices()[2].kind)', ['3 cpu']),
+    ([], 'let x = ones([2])\njit fn f(y) = x + y\nprint(f(x))\nx[0] = 5\nprint(f(x), x)', ['[2. 2.]', '[10.  2.] [5. 1.]']),
+]
+
+
+def says(shard, engine, options, text, words):
+    p = subprocess.run([shard, 'run', '--engine', engine, *options, '-e', text], capture_output=True, text=True, timeout=SECONDS)
+    return None if all(w in p.stdout + p.stderr for w in words) else f'it says\n{p.stdout}{p.stderr}'
+
+
 def printed(shard, case, script, *more):
     with tempfile.TemporaryDirectory() as folder:
         scratch = ['--set', f'{case.scratch}={folder}'] if case.scratch else []
@@ -105,9 +120,10 @@ def main():
     if not path:
         print(f'skipped: there is no plug-in of PJRT, and {PACKAGE} cannot be installed here\n0 passed, 0 failed')
         return 0
-    wanted = [os.path.join(HERE, d) for d in ('auto', 'explicit', 'manual', 'values')] + [os.path.join(ROOT, 'scripts')]
+    wanted = [os.path.join(HERE, d) for d in ('auto', 'explicit', 'manual', 'values', 'curves')] + [os.path.join(ROOT, 'scripts')]
     scripts = [f for d in wanted for f in sorted(glob.glob(d + '/**/*.shard', recursive=True)) if golden.Case(f).command == 'run']
     checks = [('runtime/pjrt/abi.h', lambda: describes(path)), ('client', lambda: client(path, test_runtime))]
+    checks += [(text, lambda o=options, t=text, w=words: says(shard, 'xla:' + path, o, t, w)) for options, text, words in SAID]
     checks += [(os.path.relpath(s, ROOT), lambda s=s: compared(shard, 'xla:' + path, s)) for s in scripts]
     failed = lacking = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
