@@ -34,9 +34,9 @@ Command run_command() {
           "Run a script (- reads it from standard input); words behind -- reach it as `args`",
           {{"file", "The script", Option::Word},
            {"-e", "Code to run in place of a script", Option::Value},
-            kEngine,
-            kTimeout,
-            kDrill},
+           kEngine,
+           kTimeout,
+           kDrill},
           true,
           run};
 }

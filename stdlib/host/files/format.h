@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "interpreter/lang/eval/interpreter.h"
+#include "runtime/array/crc32c.h"
 #include "runtime/array/view.h"
 #include "runtime/mesh/pieces.h"
-#include "runtime/array/crc32c.h"
 #include "stdlib/host/files/sink.h"
 #include "stdlib/host/files/source.h"
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "runtime/channel/processes.h"
 #include "runtime/array/crc32c.h"
+#include "runtime/channel/processes.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/sink.h"
 #include "stdlib/host/host.h"
