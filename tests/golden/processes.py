@@ -203,6 +203,8 @@ def main():
     alone, *several = same(shard, None, SAME, [[shard, 'run'], [shard, 'launch', '-n', '2'], [shard, 'launch', '-n', '4'], *over_tcp])
     assert alone[0] == 0, alone
     for told in several: assert told == alone, (told, alone)
+    alone, *several = same(shard, None, open('scripts/training/processes.shard').read())
+    assert alone[0] == 0 and several == [alone, alone], (alone, several)
     with tempfile.TemporaryDirectory() as folder:
         with open(folder + '/a.shard', 'w') as f: f.write('mesh m = (@data: 4, @model: 2)\nlet x = shard ones([8, 8]) as P(@data, @model)\nexplain(jit(fn(x) = (sum(x, axis: 0), sum(x, axis: 1))), x)\n')
         code, out, _ = run([shard, 'launch', '-n', '2', 'a.shard'], folder)   # process 0 has devices 0 to 3: both of each pair along @model

@@ -35,11 +35,11 @@ std::string type_text(runtime::DType dtype, const runtime::Shape& shape) {
 bool host_value(const Value& v) { return v.is_host_number() || v.is<bool>() || v.is_string(); }
 
 // What a leaf of `like` asks for, or nothing where it is no leaf that can be loaded.
-std::optional<Placement> asked(const Value& leaf) {
-  if (leaf.is_tensor() && !leaf.tensor().traced()) return placement_of(*leaf.tensor().array());
-  if (leaf.is_tensor()) return placement_of(leaf.tensor().type());
-  if (const auto* type = leaf.get<TypeRef>()) return placement_of(**type);
-  if (const auto* dtype = leaf.get<runtime::DType>()) return placement_of(runtime::Type::of(*dtype, {}));
+std::optional<runtime::Placement> asked(const Value& leaf) {
+  if (leaf.is_tensor() && !leaf.tensor().traced()) return runtime::placement_of(*leaf.tensor().array());
+  if (leaf.is_tensor()) return runtime::placement_of(leaf.tensor().type());
+  if (const auto* type = leaf.get<TypeRef>()) return runtime::placement_of(**type);
+  if (const auto* dtype = leaf.get<runtime::DType>()) return runtime::placement_of(runtime::Type::of(*dtype, {}));
   return std::nullopt;
 }
 
@@ -149,7 +149,7 @@ class Fitter {
     }
     const std::string like = type_text(place->type.dtype, place->type.shape);
     if (text != like && !words_of_keys(header, place->type)) differ(text, like);
-    out.at = std::make_shared<const Placement>(*place);
+    out.at = std::make_shared<const runtime::Placement>(*place);
     return out;
   }
 

@@ -14,12 +14,12 @@
 #include <sstream>
 
 #include "interpreter/lang/report/report.h"
+#include "runtime/mesh/device_blocks.h"
 #include "runtime/mesh/part.h"
 #include "runtime/mesh/pieces.h"
 #include "stdlib/host/files/format_safetensors.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/tree_json.h"
-#include "stdlib/host/storage/array_blocks.h"
 
 namespace shard::stdlib {
 namespace {
@@ -74,7 +74,7 @@ int lock_folder(const std::string& folder) {
 // A block's bytes, piece by piece: where they lie, the sum of its terms, or from another file.
 class BlockBytes {
  public:
-  BlockBytes(runtime::Pool& pool, const runtime::ArrayRef& a, const DeviceBlock& block) {
+  BlockBytes(runtime::Pool& pool, const runtime::ArrayRef& a, const runtime::DeviceBlock& block) {
     if (!a->buffer) {
       far_.emplace(pool, a);
       return;
@@ -109,10 +109,10 @@ struct BlockEntry {
   std::string tensor;
 };
 
-std::vector<BlockEntry> entries_of(const Snapshot::Array& a, const std::vector<DeviceBlock>& blocks) {
+std::vector<BlockEntry> entries_of(const Snapshot::Array& a, const std::vector<runtime::DeviceBlock>& blocks) {
   std::vector<BlockEntry> out;
-  const bool one = count_of_blocks(*a.array) == 1;
-  for (const DeviceBlock& b : blocks) {
+  const bool one = runtime::count_of_blocks(*a.array) == 1;
+  for (const runtime::DeviceBlock& b : blocks) {
     BlockEntry e{b.origin, Shape(b.terms.shape.begin() + b.pending, b.terms.shape.end()), a.name};
     if (a.array->type.dtype == DType::Key) e.origin.push_back(0), e.shape.push_back(2);
     if (!one) e.tensor += "/" + std::to_string(b.number);
@@ -127,7 +127,7 @@ void write_array(runtime::Pool& pool, const Snapshot& what, std::size_t index, S
   const Snapshot::Array& a = what.arrays[index];
   const bool parts = a.array->elsewhere && a.array->elsewhere->in_parts() && a.array->distinct.empty();
   const runtime::ArrayRef array = parts ? a.array : runtime::here(pool, a.array);
-  const std::vector<DeviceBlock> blocks = device_blocks(*array);
+  const std::vector<runtime::DeviceBlock> blocks = runtime::device_blocks(*array);
   const std::vector<BlockEntry> entries = entries_of(a, blocks);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     BlockBytes bytes(pool, array, blocks[i]);
@@ -170,12 +170,12 @@ Snapshot snapshot_of(lang::Interpreter& in, const lang::Value& tree) {
 
 Written write_part(runtime::Pool& pool, const std::string& folder, const Snapshot& what, Share share) {
   SafetensorsHeader header;
-  const auto writes = [&](const Snapshot::Array& a) { return writes_blocks(*a.array, share.index); };
+  const auto writes = [&](const Snapshot::Array& a) { return runtime::writes_blocks(*a.array, share.index); };
   bool any = share.index == 0;
   for (const Snapshot::Array& a : what.arrays) {
     if (!writes(a)) continue;
     any = true;
-    for (const BlockEntry& e : entries_of(a, device_blocks(*a.array)))
+    for (const BlockEntry& e : entries_of(a, runtime::device_blocks(*a.array)))
       header.add(e.tensor, a.array->type.dtype, e.shape);
   }
   Written out;
@@ -241,7 +241,7 @@ void NewFolder::finish(const Snapshot& what, Written all) {
     json += (i ? ",\n" : "\n") + lang::json_string(a.name) + ":{\"dtype\":\"" +
             std::string(type_as_stored(a.array->type.dtype)) +
             "\",\"shape\":" + json_sizes(shape_as_stored(a.array->type)) + ",\"blocks\":[";
-    const std::int64_t count = count_of_blocks(*a.array);
+    const std::int64_t count = runtime::count_of_blocks(*a.array);
     for (std::int64_t number = 0; number < count; ++number, ++block) {
       if (block == all.end() || block->array != i || block->number != number)
         refuse_file("no process wrote block " + std::to_string(number) + " of `" + a.name + "`");

@@ -30,7 +30,7 @@ Wanted all_of(Interpreter& in, Contents& file) {
     if (const auto* type = leaf.get<TypeRef>()) {
       const auto at = std::lower_bound(which.begin(), which.end(), std::pair(type->get(), std::size_t{0}));
       one.array = at->second;
-      one.at = std::make_shared<const Placement>(placement_of(**type));
+      one.at = std::make_shared<const runtime::Placement>(runtime::placement_of(**type));
     }
     one.value = std::move(leaf);
     out.leaves.push_back(std::move(one));
@@ -62,7 +62,8 @@ Wanted laid_out(Interpreter& in, Contents& file, const Value& specs, grammar::Sp
   Wanted out = all_of(in, file);
   const std::vector<Value> types = lang::leaves(with_layouts(in, out.tree, specs, span));
   for (std::size_t i = 0; i < types.size(); ++i)
-    if (out.leaves[i].at) out.leaves[i].at = std::make_shared<const Placement>(placement_of(**types[i].get<TypeRef>()));
+    if (out.leaves[i].at)
+      out.leaves[i].at = std::make_shared<const runtime::Placement>(runtime::placement_of(**types[i].get<TypeRef>()));
   return out;
 }
 
@@ -110,8 +111,8 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
       continue;
     }
     const bool words = file.arrays[leaf->array].dtype != leaf->at->type.dtype;  // of keys
-    leaf->value =
-        Value(trace::Tensor(new_placed(c.pool(), *leaf->at, [&](const runtime::Shape& origin, const runtime::View& to) {
+    leaf->value = Value(trace::Tensor(
+        runtime::new_placed(c.pool(), *leaf->at, [&](const runtime::Shape& origin, const runtime::View& to) {
           file.read(leaf->array, words ? as_words({origin, to}) : Block{origin, to});
         })));
   }

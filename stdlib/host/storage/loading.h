@@ -15,7 +15,7 @@ struct Wanted {
   struct Leaf {
     lang::Value value;
     std::size_t array = 0;
-    std::shared_ptr<const Placement> at;  // of an array; none: `value` it is
+    std::shared_ptr<const runtime::Placement> at;  // of an array; none: `value` it is
   };
   lang::Value tree;          // its structure
   std::vector<Leaf> leaves;  // in order

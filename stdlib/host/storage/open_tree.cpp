@@ -13,8 +13,8 @@ class InFile final : public runtime::Elsewhere {
   InFile(std::shared_ptr<OpenTree> file, std::size_t which) : file_(std::move(file)), which_(which) {}
 
   runtime::BufferRef fetch(runtime::Pool& pool, const runtime::DeviceArray& array) const override {
-    return new_placed(pool, placement_of(array),
-                      [this](const runtime::Shape& origin, const runtime::View& to) { read(origin, to); })
+    return runtime::new_placed(pool, runtime::placement_of(array),
+                               [this](const runtime::Shape& origin, const runtime::View& to) { read(origin, to); })
         ->buffer;
   }
   bool in_parts() const override { return true; }
@@ -59,7 +59,7 @@ std::shared_ptr<OpenTree> open_tree(lang::Interpreter& in, const std::string& pa
   return out;
 }
 
-runtime::ArrayRef mapped_array(std::shared_ptr<OpenTree> file, std::size_t which, const Placement& at) {
+runtime::ArrayRef mapped_array(std::shared_ptr<OpenTree> file, std::size_t which, const runtime::Placement& at) {
   auto out = std::make_shared<runtime::DeviceArray>();
   out->type = at.type;
   out->layout = at.layout;

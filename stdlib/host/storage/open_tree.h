@@ -4,8 +4,8 @@
 #include <mutex>
 #include <optional>
 
+#include "runtime/mesh/device_blocks.h"
 #include "stdlib/host/files/format.h"
-#include "stdlib/host/storage/array_blocks.h"
 
 namespace shard::stdlib {
 
@@ -20,6 +20,6 @@ std::shared_ptr<OpenTree> open_tree(lang::Interpreter& in, const std::string& pa
                                     std::optional<runtime::DType> raw);
 
 // Array `which` of the file, laid out; its elements are read when they are needed.
-runtime::ArrayRef mapped_array(std::shared_ptr<OpenTree> file, std::size_t which, const Placement& at);
+runtime::ArrayRef mapped_array(std::shared_ptr<OpenTree> file, std::size_t which, const runtime::Placement& at);
 
 }  // namespace shard::stdlib

@@ -1,26 +1,20 @@
-#include "stdlib/host/storage/array_blocks.h"
+#include "runtime/mesh/device_blocks.h"
 
 #include <cstring>
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/mesh/part.h"
 
-namespace shard::stdlib {
-
-using runtime::AxisId;
-using runtime::DeviceArray;
-using runtime::Shape;
-using runtime::View;
+namespace shard::runtime {
 
 std::int64_t count_of_blocks(const DeviceArray& a) {
   std::int64_t out = 1;
-  for (std::size_t d = 0; a.type.mesh && d < a.type.shape.size(); ++d)
-    out *= runtime::parts(*a.type.mesh, a.layout.dims[d]);
+  for (std::size_t d = 0; a.type.mesh && d < a.type.shape.size(); ++d) out *= parts(*a.type.mesh, a.layout.dims[d]);
   return out;
 }
 
 bool writes_blocks(const DeviceArray& a, int index) {
-  const runtime::MeshPart* part = a.type.mesh ? a.type.mesh->part.get() : nullptr;
+  const MeshPart* part = a.type.mesh ? a.type.mesh->part.get() : nullptr;
   if (!part) return index == 0;
   for (const AxisId axis : (part->apart - a.layout.split_axes()).list())
     if (part->first[axis] > 0) return false;
@@ -47,11 +41,11 @@ std::vector<DeviceBlock> device_blocks(const DeviceArray& a) {
                              all.strides.begin() + static_cast<std::ptrdiff_t>(distinct.size()), all.strides.end());
   Shape grid;
   for (std::size_t d = 0; d < local.size(); ++d)
-    grid.push_back(a.type.mesh ? runtime::parts(*a.type.mesh, a.layout.dims[d]) : 1);
-  const runtime::MeshPart* part = a.type.mesh ? a.type.mesh->part.get() : nullptr;
+    grid.push_back(a.type.mesh ? parts(*a.type.mesh, a.layout.dims[d]) : 1);
+  const MeshPart* part = a.type.mesh ? a.type.mesh->part.get() : nullptr;
   std::vector<DeviceBlock> out;
   Shape at(local.size(), 0);
-  for (const std::int64_t count = runtime::numel(grid); block.number < count; ++block.number) {
+  for (const std::int64_t count = numel(grid); block.number < count; ++block.number) {
     std::int64_t offset = 0;
     bool here = true;
     for (std::size_t d = 0; d < at.size(); ++d) {
@@ -65,8 +59,7 @@ std::vector<DeviceBlock> device_blocks(const DeviceArray& a) {
       }
     }
     block.terms.data =
-        all.data ? static_cast<char*>(all.data) + offset * static_cast<std::int64_t>(runtime::size_of(all.dtype))
-                 : nullptr;
+        all.data ? static_cast<char*>(all.data) + offset * static_cast<std::int64_t>(size_of(all.dtype)) : nullptr;
     if (here) out.push_back(block);
     for (std::size_t d = at.size(); d-- > 0 && ++at[d] == grid[d];) at[d] = 0;
   }
@@ -76,32 +69,32 @@ std::vector<DeviceBlock> device_blocks(const DeviceArray& a) {
 Placement placement_of(const DeviceArray& a) {
   Placement out{a.type, a.layout};
   out.type.weak = false;
-  for (runtime::DimSharding& d : out.layout.dims) d.open = false;
+  for (DimSharding& d : out.layout.dims) d.open = false;
   return out;
 }
 
-Placement placement_of(const runtime::Type& type) {
+Placement placement_of(const Type& type) {
   Placement out{type, type.sharding};
   out.type.weak = false;
-  for (runtime::DimSharding& d : out.layout.dims) d.open = false;
+  for (DimSharding& d : out.layout.dims) d.open = false;
   if (type.mesh)
-    for (runtime::DimSharding& d : out.type.sharding.dims)
-      std::erase_if(d.axes, [&](AxisId a) { return type.mesh->axes[a].kind == runtime::AxisKind::Auto; });
+    for (DimSharding& d : out.type.sharding.dims)
+      std::erase_if(d.axes, [&](AxisId a) { return type.mesh->axes[a].kind == AxisKind::Auto; });
   return out;
 }
 
-runtime::ArrayRef new_placed(runtime::Pool& pool, const Placement& at,
-                             const std::function<void(const Shape& origin, const View& to)>& fill) {
-  const std::size_t item = runtime::size_of(at.type.dtype);
-  runtime::checked_bytes(at.type.shape, item);
+ArrayRef new_placed(Pool& pool, const Placement& at,
+                    const std::function<void(const Shape& origin, const View& to)>& fill) {
+  const std::size_t item = size_of(at.type.dtype);
+  checked_bytes(at.type.shape, item);
   auto out = std::make_shared<DeviceArray>();
   out->type = at.type;
   out->layout = at.layout;
   if (at.type.mesh) out->distinct = at.layout.split_axes() | at.layout.unreduced;
-  const std::int64_t bytes = runtime::checked_bytes(out->physical(), item);
+  const std::int64_t bytes = checked_bytes(out->physical(), item);
   out->buffer = pool.allocate(static_cast<std::size_t>(bytes));
   // The value is the first term of a pending sum; the others are zero, or of a maximum the same.
-  const bool sum = at.layout.pending == runtime::Pending::Sum;
+  const bool sum = at.layout.pending == Pending::Sum;
   if (!at.layout.unreduced.empty() && sum) std::memset(out->buffer->data(), 0, static_cast<std::size_t>(bytes));
   for (const DeviceBlock& block : device_blocks(*out)) {
     View one = block.terms;
@@ -112,9 +105,9 @@ runtime::ArrayRef new_placed(runtime::Pool& pool, const Placement& at,
     View same = one;  // seen once for each term
     same.shape = block.terms.shape;
     same.strides.insert(same.strides.begin(), static_cast<std::size_t>(block.pending), 0);
-    runtime::copy(same, block.terms);
+    copy(same, block.terms);
   }
   return out;
 }
 
-}  // namespace shard::stdlib
+}  // namespace shard::runtime
