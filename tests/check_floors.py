@@ -19,7 +19,7 @@ MAY_SEE = {
     'interpreter/xla': GRAPHS + ('interpreter/exec', 'interpreter/hlo'),   # a target, whose devices are a plug-in's
     'interpreter/trace': GRAPHS + ('interpreter/exec',),
     'interpreter/foresight': GRAPHS + ('interpreter/exec',),   # clocks and memory of programs; no script, no operation
-    'interpreter/lang': GRAPHS + ('interpreter/exec', 'interpreter/trace'),
+    'interpreter/lang': GRAPHS + ('interpreter/hlo', 'interpreter/exec', 'interpreter/trace'),
     'stdlib/ops': GRAPHS + ('interpreter/hlo',),          # rows: of graphs and arrays, never of scripts
     'stdlib/host': GRAPHS + ('interpreter/hlo', 'interpreter/exec', 'interpreter/foresight', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops',
                              'stdlib'),  # stdlib.h declares the reference page, which help.cpp writes

@@ -121,8 +121,10 @@ Value Writer::constant(DType dtype, Shape shape, double x) {
 Value Writer::integer(DType dtype, Shape shape, std::int64_t x) {
   if (runtime::is_float(dtype) || dtype == DType::Bool)
     return constant(dtype, std::move(shape), static_cast<double>(x));
-  const bool large = dtype == DType::U64 || dtype == DType::Key;
-  return dense(dtype, std::move(shape), large ? std::to_string(static_cast<std::uint64_t>(x)) : std::to_string(x));
+  if (runtime::is_signed(dtype)) return dense(dtype, std::move(shape), std::to_string(x));
+  const int bits = static_cast<int>(runtime::size_of(dtype)) * 8;  // -1 is all of them
+  return dense(dtype, std::move(shape),
+               std::to_string(static_cast<std::uint64_t>(x) & ~std::uint64_t{0} >> (64 - bits)));
 }
 
 Values Writer::begin(std::span<const Value> like) {

@@ -27,6 +27,11 @@ OpDef& OpTable::add(OpDef row) {
     refuse("`factors` is empty: write an einsum over named factors, or a function that gives one");
   if (structural && !row.infer && !factors) refuse("`infer` is empty: a structural row says its results' types");
   if (!structural && row.samples.text.empty()) refuse("`samples` is empty: give inputs that exercise it");
+  const auto* structure = structure_of(row);
+  const bool reads_hlo =
+      structure ? *structure == Structure::Effect : !std::holds_alternative<runtime::Code>(row.kernel);
+  if (!composite && reads_hlo && std::holds_alternative<std::monostate>(row.hlo))
+    refuse("`hlo` is empty: write the name of its StableHLO operation, a function that emits it, or Refused{why}");
   if (row.comm && row.comm->combine && row.comm->join) refuse("`comm` joins what it combines: that is whole already");
   Signature signature = parse_signature(row.signature);
   if (signature.name != row.name) refuse("its signature is for `" + signature.name + "`");

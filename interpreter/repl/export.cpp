@@ -1,39 +1,141 @@
-// shard export: a script is run on arrays that have types and layouts and no elements, and the program of a compiled
-// call is written as StableHLO, which JAX and other engines load.
-#include "interpreter/hlo/module.h"
+// shard export: a script is run on arrays that have types and layouts and no elements, and the programs of its compiled
+// calls are written as StableHLO, which JAX and other engines load; beside the text its names and layouts, and a
+// program of Python that runs it.
+#include <cstdio>
+#include <set>
+
+#include "interpreter/lang/staging/exported.h"
 #include "interpreter/repl/foretold.h"
 
 namespace shard::repl {
 namespace {
 
-int export_program(const Arguments& a) {
+// Loads X.mlir and X.json, which lie beside it. As a program it makes arguments, runs, and prints the results.
+constexpr std::string_view kPython =
+    R"py("""Runs {name}.mlir in JAX (jaxlib 0.10.2): python {name}.py [arguments.npz]. Without a file the arguments are random."""
+import json, os, sys
+HERE = os.path.splitext(os.path.abspath(__file__))[0]
+ABOUT = json.load(open(HERE + '.json'))
+COUNT = 1
+for _, size in ABOUT['mesh']: COUNT *= size
+os.environ.setdefault('XLA_FLAGS', f'--xla_force_host_platform_device_count={COUNT}')  # where the CPU is the platform
+import jax, numpy as np, ml_dtypes
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from jaxlib import xla_client as xc
+jax.config.update('jax_enable_x64', True)
+if len(jax.devices()) < COUNT: sys.exit(f'{COUNT} devices are needed, and {len(jax.devices())} are here')
+MESH = Mesh(np.array(jax.devices()[:COUNT]).reshape([n for _, n in ABOUT['mesh']] or [1]), [a for a, _ in ABOUT['mesh']] or ['one'])
+TYPES = {'bool': np.bool_, 'f16': np.float16, 'bf16': ml_dtypes.bfloat16, 'f32': np.float32, 'f64': np.float64,
+         **{k + str(n): getattr(np, w + str(n)) for k, w in (('i', 'int'), ('u', 'uint')) for n in (8, 16, 32, 64)}}
+
+
+def layout(entry): return NamedSharding(MESH, P(*[tuple(axes) or None for axes in entry['layout']]))
+
+
+def place(entry, array): return jax.device_put(np.asarray(array, TYPES[entry['type']]), layout(entry))
+
+
+def compiled():
+    replicas, partitions = (1, COUNT) if ABOUT['form'] == 'manual' else (COUNT, 1)
+    o, devices = xc.CompileOptions(), tuple(MESH.devices.flat)
+    o.num_replicas, o.num_partitions = replicas, partitions
+    o.device_assignment = xc.DeviceAssignment.create(np.array([d.id for d in devices]).reshape(replicas, partitions))
+    b = o.executable_build_options
+    b.use_spmd_partitioning = b.use_shardy_partitioner = partitions > 1
+    return devices[0].client.compile_and_load(open(HERE + '.mlir').read(), xc.DeviceList(devices), o)
+
+
+def run(executable, arguments):
+    """Global arrays in and out, in the order of ABOUT."""
+    made = executable.execute_sharded(arguments).disassemble_into_single_device_arrays()
+    whole = lambda e, blocks: jax.make_array_from_single_device_arrays(tuple(e['shape']), layout(e), blocks)  # noqa: E731
+    return [whole(e, blocks) for e, blocks in zip(ABOUT['results'], made)]
+
+
+if __name__ == '__main__':
+    rng, given = np.random.default_rng(0), dict(np.load(sys.argv[1])) if len(sys.argv) > 1 else {}
+    arguments = [place(e, given[e['name']] if e['name'] in given else rng.random(e['shape'])) for e in ABOUT['arguments']]
+    for e, x in zip(ABOUT['results'], run(compiled(), arguments)):
+        print(e['name'], e['type'], e['shape'], np.asarray(x).ravel()[:4])
+)py";
+
+std::string python_for(const std::string& name) {
+  std::string out(kPython);
+  for (std::size_t at = 0; (at = out.find("{name}", at)) != std::string::npos;) out.replace(at, 6, name);
+  return out;
+}
+
+bool write_call(const lang::CompiledCall& call, hlo::Form form, const grammar::SourceMap& sources,
+                const std::string& base, bool python) {
+  const hlo::Module module = lang::exported(call, form, sources);
+  const std::size_t folder = base.find_last_of('/');
+  if (!write_file(base + ".mlir", module.text) ||
+      !write_file(base + ".json", lang::exported_json(call, form, module, sources)) ||
+      (python && !write_file(base + ".py", python_for(folder == std::string::npos ? base : base.substr(folder + 1)))))
+    return false;
+  write_out(base + ".mlir: " + call.name + ", " + std::to_string(call.given.size()) + " arguments, " +
+            std::to_string(module.collectives) + " collectives\n");
+  return true;
+}
+
+int refuse_words(const std::string& what, const std::string& help) {
+  std::fprintf(stderr, "error: %s\nhelp: %s\n", what.c_str(), help.c_str());
+  return 1;
+}
+
+int export_programs(const Arguments& a) {
+  const std::string name = a.value("--function"), word = a.value("--form");
+  const bool all = a.has("--all");
+  if (name.empty() && !all)
+    return refuse_words("which function shall be written?", "--function NAME, or --all for every compiled call");
+  if (!word.empty() && word != "manual" && word != "replica")
+    return refuse_words("there is no form '" + word + "'", "manual or replica");
+  const hlo::Form form = lang::form_named(word.empty() ? "manual" : word);
   std::string text;
   if (!read_script(a.words[0], text)) return 1;
   Foresight script(a.settings, true, "export");
   if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
-  const std::string name = a.value("--function");
-  const Foretold* found = nullptr;
-  for (const Foretold& f : script.calls())
-    if (name.empty() || f.call.name == name) found = &f;
-  if (!found) {
-    std::fprintf(stderr, "error: no compiled function is called '%s'\n", name.c_str());
-    return 1;
+  for (const std::string& file : script.not_written())
+    std::fprintf(stderr, "note: '%s' is not written\n", file.c_str());
+  std::vector<const lang::CompiledCall*> chosen;
+  std::string there;
+  for (const Foretold& f : script.calls()) {
+    there += (there.empty() ? "" : ", ") + f.call.name;
+    if (all || f.call.name == name) chosen.push_back(&f.call);
   }
-  hlo::How how{.name = found->call.name, .arguments = found->call.given, .sources = &script.sources()};
-  write_out(hlo::module_of(found->call.plan->program(), how).text);
-  flush_out();
-  return 0;
+  if (chosen.empty())
+    return refuse_words("no compiled function is called '" + name + "'", "compiled functions of this script: " + there);
+  if (!all) chosen = {chosen.back()};  // as it was called last
+  std::string given = a.value("-o");
+  if (given.ends_with(".mlir")) given.resize(given.size() - 5);
+  std::set<std::string> taken;
+  return guarded(script.interpreter(), [&] {
+    for (const lang::CompiledCall* call : chosen) {
+      std::string base = all && !given.empty() ? given + "_" + call->name : given.empty() ? call->name : given;
+      for (int k = 2; !taken.insert(base).second; ++k)
+        base = base.substr(0, base.find_last_of('~')) + "~" + std::to_string(k);
+      if (!write_call(*call, form, script.sources(), base, a.has("--python")))
+        throw runtime::RuntimeError("io", "'" + base + "' cannot be written");
+    }
+    flush_out();
+  });
 }
 
 }  // namespace
 
 Command export_command() {
-  return {"export",
-          "Write a compiled function of a script as StableHLO, which JAX and other engines load",
-          {{"file", "The script (- reads it from standard input)", Option::Word, true},
-           {"--function", "The jit or manual function, with the arguments it was last called with", Option::Value}},
-          true,
-          export_program};
+  return {
+      "export",
+      "Write a compiled function of a script as StableHLO, which JAX and other engines load; no data is needed",
+      {{"file", "The script (- reads it from standard input)", Option::Word, true},
+       {"--function", "The jit or manual function, with the arguments it was last called with", Option::Value},
+       {"--all", "Every compiled call, each in a file of its own"},
+       {"--form", "manual: whole arrays at the border (the default); replica: the blocks of one device, for any reader",
+        Option::Value},
+       {"-o", "Where to write it: X.mlir, and X.json with names and layouts beside it", Option::Value},
+       {"--python", "Write X.py too, which runs it in JAX"}},
+      true,
+      export_programs};
 }
 
 }  // namespace shard::repl

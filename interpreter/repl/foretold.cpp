@@ -20,6 +20,7 @@ Foresight::Foresight(const Settings& settings, bool quiet, std::string_view targ
       if (f.call.plan == call.plan) return;
     calls_.push_back({call});
   };
+  options.not_written = [this](const std::string& file) { not_written_.push_back(file); };
   options.counts = counts_;
   options.axes = std::move(axes);
   machine_ = make_machine(settings, std::move(options));

@@ -24,10 +24,13 @@ class Foresight {
   // All calls on this chip; the one that takes most of the time. Of a run that went well.
   const Foretold& on(const foresight::Chip& chip);
   const std::vector<Foretold>& calls() const { return calls_; }
+  lang::Interpreter& interpreter() { return machine_->interpreter(); }
+  const std::vector<std::string>& not_written() const { return not_written_; }  // files, in order
   const grammar::SourceMap& sources() { return machine_->interpreter().sources(); }
 
  private:
   std::vector<Foretold> calls_;
+  std::vector<std::string> not_written_;
   std::shared_ptr<std::map<const exec::Executable*, std::int64_t>> counts_;
   std::unique_ptr<embed::Machine> machine_;
 };

@@ -51,6 +51,8 @@ OpDef draw_row(std::string_view name, std::string_view signature, std::string_vi
                  return std::vector<Kind>{{call.in.back().dtype, false}};
                }};
   row.derivative = ir::Zero{};
+  row.hlo =
+      ir::Refused{name, "its numbers are drawn until one is accepted; draw them outside of the compiled function"};
   row.kernel = [draw](const KernelCall& c) -> BoundKernel {
     const std::vector<View> views = over_result(c);
     View out = c.out[0];

@@ -2,6 +2,7 @@
 // dimension, which they need whole; users' axes are brought there and back.
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -63,6 +64,7 @@ void register_sort(OpTable& t) {
                                  return {along_last(b, tangents[0], order)};
                                },
                                {}};
+  sort.hlo = sort_hlo;
   sort.kernel = [](const KernelCall& c) -> BoundKernel {
     View in = c.in[0], out = c.out[0];
     bool down = flag_or(c.attrs, "descending", false);
@@ -76,6 +78,7 @@ void register_sort(OpTable& t) {
                 "The positions that put the last dimension in order; equal elements keep theirs.", "argsort");
   argsort.dtype = {Operands::AsIs, always(DType::I32)};
   argsort.derivative = ir::Zero{};
+  argsort.hlo = argsort_hlo;
   argsort.kernel = [](const KernelCall& c) -> BoundKernel {
     View in = c.in[0], out = c.out[0];
     bool down = flag_or(c.attrs, "descending", false);
@@ -92,6 +95,7 @@ void register_scans(OpTable& t) {
     OpDef row = order_row(name, signature, doc, said);
     row.derivative = std::move(derivative);
     row.flops = 1;
+    row.hlo = [op](const hlo::Use& u) { return running_hlo(u, op); };
     row.kernel = [op](const KernelCall& c) -> BoundKernel {
       View in = c.in[0], out = c.out[0];
       bool reverse = flag_or(c.attrs, "reverse", false);

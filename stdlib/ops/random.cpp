@@ -3,6 +3,7 @@
 // sample.cpp.
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/placed.h"
 #include "stdlib/ops/ops.h"
 
@@ -131,6 +132,7 @@ void register_random_bits(OpTable& t) {
   row.factors = bits_factors;
   row.dtype = {Operands::AsIs, kind_of_bits("bits")};
   row.derivative = ir::Zero{};
+  row.hlo = bits_hlo;
   row.kernel = ir::KernelFn(bind_bits);
   row.partition = bits_locally;
   row.batch = batch_keys;
@@ -161,6 +163,7 @@ void register_split_keys(OpTable& t) {
   };
   split.dtype = {Operands::AsIs, keys("split")};
   split.derivative = ir::Zero{};
+  split.hlo = split_hlo;
   split.kernel = [](const KernelCall& c) -> BoundKernel {
     View key = c.in[0], out = c.out[0];
     Shape outer(out.shape.begin(), out.shape.end() - 1);
@@ -198,6 +201,7 @@ void register_fold_keys(OpTable& t) {
   fold.factors = broadcast_factors;
   fold.dtype = {Operands::AsIs, keys("fold_in")};
   fold.derivative = ir::Zero{};
+  fold.hlo = fold_hlo;
   fold.kernel = [](const KernelCall& c) -> BoundKernel {
     View key = c.in[0], data = c.in[1], out = c.out[0];
     auto over = [&](View v) {  // aligned with the result, from the right behind the blocks
@@ -242,6 +246,7 @@ void register_key_words(OpTable& t) {
                    return std::vector<Kind>{{DType::U32, false}};
                  }};
   words.derivative = ir::Zero{};
+  words.hlo = [](const hlo::Use& u) -> hlo::Values { return {hlo::bitcast(u.in[0], DType::U32, u.out[0].shape)}; };
   words.kernel = [](const KernelCall& c) -> BoundKernel {
     View key = c.in[0];
     View out = runtime::contiguous(DType::Key, key.shape);  // the same memory: k0 lies before k1
@@ -260,6 +265,7 @@ void register_key_words(OpTable& t) {
                   return std::vector<Kind>{{DType::Key, false}};
                 }};
   made.derivative = ir::Zero{};
+  made.hlo = make_key_hlo;
   made.kernel = [](const KernelCall& c) -> BoundKernel {
     View seed = c.in[0], out = c.out[0];
     View low = out, high = out;  // the words as u32, every second one

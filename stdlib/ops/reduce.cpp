@@ -6,6 +6,7 @@
 #include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -156,6 +157,7 @@ OpDef arg_row(std::string_view name, std::string_view signature, std::string_vie
   };
   row.dtype = {Operands::AsIs, always(DType::I32)};
   row.derivative = ir::Zero{};
+  row.hlo = [largest](const hlo::Use& u) { return extreme_position_hlo(u, largest); };
   row.kernel = [largest](const KernelCall& c) -> BoundKernel {
     View in = c.in[0], out = c.out[0];
     int axis = from_front(c.attrs.integer("axis"), in.rank());

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "runtime/kernels/kernels.h"
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
 
@@ -33,6 +34,7 @@ void register_lines(OpTable& t) {
             .factors = search_factors};
   row.dtype = {Operands::Promote, always(DType::I32)};
   row.derivative = ir::Zero{};
+  row.hlo = search_hlo;
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View a = c.in[0], v = c.in[1], out = c.out[0];
     const bool behind = flag_or(c.attrs, "behind", false);

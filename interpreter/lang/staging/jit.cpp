@@ -5,6 +5,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/staging/jit_cache.h"
+#include "interpreter/lang/staging/leaf_names.h"
 #include "interpreter/lang/staging/modes.h"
 #include "interpreter/lang/staging/stand_ins.h"
 
@@ -237,7 +238,8 @@ class JitFunction final : public Wrapped {
   }
 
   CompiledCall as_known(Interpreter& in, const CompiledEntry& e, const std::vector<CallArg>& args) const {
-    CompiledCall out{called(function), where_, {}, e.runs_on, e.plan, e.given, {}};
+    CompiledCall out{called(function), where_, {}, e.runs_on, e.plan, e.given, {}, names_given(function, args, e),
+                     names_made(e)};
     if (auto* closure = function.get<std::shared_ptr<const Closure>>()) {
       const grammar::Function& f = *(*closure)->function;
       out.where = f.name_span.known() ? f.name_span : f.span;

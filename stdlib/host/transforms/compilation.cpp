@@ -3,6 +3,7 @@
 #include "interpreter/ir/text.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/exported.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/staging/stand_ins.h"
 
@@ -97,6 +98,26 @@ Value explain(Interpreter& in, BoundArgs& a) {
 }
 
 // Of an array the row of that name: the sum of a diagonal.
+Value export_stablehlo(Interpreter& in, BoundArgs& a) {
+  std::vector<lang::CallArg> args;
+  hlo::Form form = hlo::Form::Manual;
+  for (lang::CallArg& x : a.rest) {
+    if (x.name != "form") {
+      args.push_back(std::move(x));
+      continue;
+    }
+    if (!x.value.is_string()) in.fail("call", x.span, "a form is \"manual\" or \"replica\"");
+    form = lang::form_named(x.value.str());
+  }
+  if (!a[0].callable())
+    in.fail("type", a.span, "export_stablehlo takes a function and its arguments: export_stablehlo(f, x, y)");
+  if (in.context().tracing())
+    in.fail("trace", a.span, "export_stablehlo needs a call that could be run, and here a function is being traced",
+            {"ask outside of that function: export_stablehlo(f, x)"});
+  const trace::TargetScope scope(in.context(), in.context().target("export"));
+  return Value::string(lang::exported(lang::compiled_call(in, a[0], args, a.span), form, in.sources()).text);
+}
+
 Value trace(Interpreter& in, BoundArgs& a) {
   if (!a[0].callable()) {
     std::vector<lang::CallArg> args{{"", a[0], a.args[0].span}};
@@ -154,6 +175,11 @@ void register_compilation(Interpreter& in) {
              "how much is computed; types may stand for arrays. "
              "Nothing is run.",
              explain});
+  in.define(
+      {"export_stablehlo", "export_stablehlo(f, xs...)",
+       "A call f(xs...) as StableHLO text, which JAX and other engines load: form \"manual\" takes and gives whole "
+       "arrays, \"replica\" the blocks of one device. Nothing is run; types may stand for arrays.",
+       export_stablehlo});
   in.define(
       {"trace",
        "trace(f, xs...)",

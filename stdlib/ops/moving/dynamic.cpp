@@ -4,6 +4,7 @@
 // one element is taken where it is; longer windows need them whole.
 #include <algorithm>
 
+#include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
@@ -276,6 +277,18 @@ Var window_whole(Builder& b, Var x, const Ints& axes, const Shape& window) {
   return b.emit1(*b.core().shard, {x}, {{"layout", Layout{t.mesh, t.sharding}}});
 }
 
+// A start for each dimension, of one type. StableHLO clamps them, too.
+hlo::Values starts_of(const hlo::Use& u, std::size_t first) {
+  DType dtype = DType::I32;
+  for (const hlo::Value& v : u.in.subspan(first))
+    if (v.dtype == DType::I64) dtype = v.dtype;
+  hlo::Values starts(u.in[0].shape.size(), u.to.constant(dtype, {}, 0));
+  const auto dims = from_front(u.attrs.ints("axes"), u.in[0].rank());
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    starts[static_cast<std::size_t>(dims[i])] = hlo::convert(u.in[first + i], dtype);
+  return starts;
+}
+
 void register_window_at(OpTable& t) {
   OpDef cut{.name = "dynamic_slice_at",
             .signature = "dynamic_slice_at(x, starts: arrays, axes: ints, sizes: ints)",
@@ -306,6 +319,9 @@ void register_window_at(OpTable& t) {
                    in.insert(in.end(), n.in.begin() + 1, n.in.end());
                    return b.emit(*b.core().dynamic_update, in, {{"axes", n.call.attrs.ints("axes")}}).at(0);
                  }};
+  cut.hlo = [](const hlo::Use& u) -> hlo::Values {
+    return {hlo::dynamic_slice(u.in[0], starts_of(u, 1), u.out[0].shape)};
+  };
   cut.kernel = ir::KernelFn(bind_slice);
   cut.explicit_refuses = [](const OpCall& call, const FactorRule&) {
     return size_change_refuses("dynamic_slice", call.in[0], window_shape(call));
@@ -376,6 +392,9 @@ void register_window_update(OpTable& t) {
         return "dynamic_update_slice: the update must be laid out as the array is, got " + runtime::to_string(x) +
                " and " + runtime::to_string(v) + "; `shard` one of them first";
     return std::nullopt;
+  };
+  update.hlo = [](const hlo::Use& u) -> hlo::Values {
+    return {hlo::dynamic_update(u.in[0], u.in[1], starts_of(u, 2))};
   };
   update.kernel = ir::KernelFn(bind_update);
   update.partition = update_locally;

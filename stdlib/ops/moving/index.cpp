@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/placed.h"
 #include "stdlib/ops/ops.h"
 
@@ -394,6 +395,7 @@ OpDef scatter_row(std::string_view name, std::string_view signature, std::string
     return i.r.rule;
   };
   row.dtype = {Operands::AsIs, kind_of_first(name)};
+  row.hlo = scatter_hlo;
   row.kernel = scatter_kernel();
   row.explicit_refuses = index_refuses;
   row.partition = scatter_locally;
@@ -421,6 +423,7 @@ void register_index(OpTable& t) {
   take_row.derivative = Transposes{{0}, false, take_transpose, [](const OpCall& call) {
                                      return call.attrs.text("bounds") == "nan" && !runtime::is_float(call.in[0].dtype);
                                    }};
+  take_row.hlo = take_hlo;
   take_row.kernel = ir::KernelFn(bind_take);
   take_row.explicit_refuses = index_refuses;
   take_row.partition = take_locally;

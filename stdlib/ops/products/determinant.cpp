@@ -2,6 +2,7 @@
 // determinant are the cofactors (of singular matrices too); that of the exponential stands above the diagonal of the
 // exponential of [[a, da], [0, a]] (Mathias, "A chain rule for matrix functions and applications", 1996).
 #include "runtime/kernels/dense/decompose.h"
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/matrices.h"
@@ -36,6 +37,7 @@ void register_log_det(OpTable& t) {
                    return {Var{}, ir::reduce_sum(b, diagonal(solved({b, n.in[0]}, {b, tangents[0]})), {-1})};
                  },
                  {}};
+  row.hlo = log_det_hlo;
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::log_det(in[0], out[0], out[1], stop); },
                              {0, 0});
@@ -54,6 +56,7 @@ void register_determinant(OpTable& t) {
                    return {beside(grown) * c - turned(solved(a, product(da, turned(c))))};
                  },
                  {}};
+  adjoint.hlo = cofactors_hlo;
   adjoint.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                     const runtime::Stop* stop) { runtime::cofactors(in[0], out[0], stop); });
   adjoint.samples = "[3, 3]; [2, 4, 4]";
@@ -67,6 +70,7 @@ void register_determinant(OpTable& t) {
                                 return {sum_of(c * Expr{b, tangents[0]})};
                               },
                               {}};
+  row.hlo = determinant_hlo;
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::determinant(in[0], out[0], stop); },
                              {0});
@@ -103,6 +107,8 @@ void register_expm(OpTable& t) {
                                 if (!ct[0].valid()) return {Var{}};
                                 return {expm_derivative(n, turned({b, n.in[0]}), {b, ct[0]})};
                               }};
+  row.hlo =
+      ir::Refused{"expm", "how often it squares depends on the matrix; compute it outside of the compiled function"};
   row.kernel = matrix_kernel(
       [](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs, const runtime::Stop* stop) {
         runtime::expm(in[0], out[0], static_cast<int>(integer_or(attrs, "squarings", 16)), stop);

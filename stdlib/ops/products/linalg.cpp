@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/dense/decompose.h"
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/matrices.h"
 
@@ -87,6 +88,7 @@ void register_systems(OpTable& t) {
         return {b, b.call("lu_solve", {transposed ? turned(a) : a, rhs})};
       },
       [](const NodeView&, const Expr& a) { return a; }, [](const NodeView&, const Expr& a) { return a; });
+  lu.hlo = lu_solve_hlo;
   lu.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                const runtime::Stop* stop) { runtime::solve(in[0], in[1], out[0], stop); });
   lu.samples = "[4, 4] [4, 2]; [2, 3, 3] [2, 3, 2]";
@@ -114,6 +116,7 @@ void register_systems(OpTable& t) {
       [triangle](const NodeView& n, const Expr& a) {
         return triangle(n, flag_or(n.call.attrs, "transposed", false) ? turned(a) : a);
       });
+  tri.hlo = triangular_hlo;
   tri.kernel = matrix_kernel(
       [](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs, const runtime::Stop* stop) {
         runtime::solve_triangular(in[0], in[1], out[0], attrs.flag("lower"), flag_or(attrs, "transposed", false),
@@ -138,6 +141,7 @@ void register_cholesky(OpTable& t) {
         return {product(l, half)};
       },
       {}};
+  row.hlo = cholesky_hlo;
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::cholesky(in[0], out[0], stop); });
   // Not definite: nan on both sides. The composite's samples below are definite.
@@ -171,6 +175,7 @@ void register_qr(OpTable& t) {
                                 return {product(q, turn - inside) + over, product(inside - turn, r)};
                               },
                               {}};
+  row.hlo = qr_hlo;
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::qr(in[0], out[0], out[1], stop); });
   row.samples = "[4, 3]; [2, 3, 3]";
@@ -196,6 +201,7 @@ void register_eigh(OpTable& t) {
                                 return {diagonal(inside), product(v, apart * inside)};
                               },
                               {}};
+  row.hlo = eigh_hlo;
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::eigh(in[0], out[0], out[1], stop); },
                              {1});
@@ -238,6 +244,7 @@ void register_svd(OpTable& t) {
                    return {du, diagonal(inside), turned(dv)};
                  },
                  {}};
+  row.hlo = ir::Refused{"svd", "XLA has no form of it for every engine; `eigh(transpose(a) @ a)` gives v and s ** 2"};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::svd(in[0], out[0], out[1], out[2], stop); },
                              {2, 1});

@@ -2,6 +2,7 @@
 // convolve_lines is the whole convolution of two lines; its derivatives are parts of convolutions of the same kind.
 #include <algorithm>
 
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
 
@@ -78,6 +79,7 @@ void register_lines(OpTable& t) {
         Var whole = b.emit1(n.call.op, {ct[0], reversed(b, n.in[static_cast<std::size_t>(1 - operand)])});
         return part_of(b, whole, -1, other - 1, other - 1 + mine);
       }};
+  row.hlo = convolve_hlo;
   row.kernel = ir::KernelFn(bind_convolve);
   row.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
     for (const Type& x : call.in)

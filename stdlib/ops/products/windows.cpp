@@ -1,4 +1,5 @@
 #include "stdlib/ops/products/windows.h"
+#include "stdlib/ops/hlo.h"
 
 #include <algorithm>
 #include <cstring>
@@ -251,6 +252,25 @@ Var windowed(Builder& b, Var x, const WindowPlan& plan, double filler) {
   return b.emit1(*b.core().shard, {x}, {{"layout", wanted}});
 }
 
+// Dimension by dimension: [lead..., positions and windows in turn..., C], then all positions before all windows.
+static hlo::Values windows_hlo(const hlo::Use& u) {
+  const Spatial s(u.attrs, u.in[0].shape.size());
+  const std::size_t rank = u.in[0].shape.size();
+  Ints low(rank, 0), high(rank, 0);
+  const Ints inner(rank, 0);
+  for (std::size_t i = 0; i < s.count; ++i) std::tie(low[s.lead + i], high[s.lead + i]) = s.padding[i];
+  hlo::Value x = s.padded() ? hlo::pad(u.in[0], u.to.constant(u.in[0].dtype, {}, 0), low, high, inner) : u.in[0];
+  Ints perm;
+  for (std::size_t d = 0; d < s.lead; ++d) perm.push_back(static_cast<std::int64_t>(d));
+  for (std::size_t i = 0; i < s.count; ++i)  // [lead..., positions and windows in turn..., C]
+    x = windows_along(x, static_cast<int>(s.lead + 2 * i), u.out[0].shape[s.lead + i], u.attrs.ints("window")[i],
+                      u.attrs.ints("stride")[i], s.dilation[i]);
+  for (std::size_t k : {0, 1})
+    for (std::size_t i = 0; i < s.count; ++i) perm.push_back(static_cast<std::int64_t>(s.lead + 2 * i + k));
+  perm.push_back(x.rank() - 1);
+  return {hlo::transpose(x, perm)};
+}
+
 void register_windows(OpTable& t) {
   OpDef row{.name = "windows",
             .signature = "windows(x, window: ints, stride: ints, padding: pairs? = none, dilation: ints? = none)",
@@ -275,6 +295,7 @@ void register_windows(OpTable& t) {
   row.shape = windows_shape;
   row.dtype.operands = Operands::AsIs;
   row.derivative = Transposes{{}, false, windows_transpose};
+  row.hlo = windows_hlo;
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     Spatial s(c.attrs, c.in[0].shape.size());
     const bool padded = s.padded();

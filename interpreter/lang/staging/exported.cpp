@@ -1,0 +1,82 @@
+#include "interpreter/lang/staging/exported.h"
+
+#include "interpreter/lang/report/report.h"
+
+namespace shard::lang {
+namespace {
+
+constexpr const char* kTestedWith = "[\"jaxlib 0.10.2 (StableHLO 1.17.0)\"]";
+
+// As @main has it: a key is two words.
+std::string shape_text(const runtime::Type& t) {
+  std::string out;
+  for (auto n : t.shape) out += (out.empty() ? "" : ", ") + std::to_string(n);
+  if (t.dtype == runtime::DType::Key) out += out.empty() ? "2" : ", 2";
+  return "[" + out + "]";
+}
+
+std::string layout_text(const exec::ArrayInfo& info, const runtime::MeshRef& mesh) {
+  std::string out;
+  for (std::size_t d = 0; d < info.type.shape.size(); ++d) {
+    std::string axes;
+    if (mesh && d < info.layout.dims.size())
+      for (runtime::AxisId a : info.layout.dims[d].axes)
+        axes += (axes.empty() ? "" : ", ") + json_string(mesh->axes[a].name);
+    out += (d ? ", [" : "[") + axes + "]";
+  }
+  if (info.type.dtype == runtime::DType::Key) out += out.empty() ? "[]" : ", []";
+  return "[" + out + "]";
+}
+
+std::string entry(const std::string& name, const exec::ArrayInfo& info, const runtime::MeshRef& mesh) {
+  const runtime::DType type = info.type.dtype == runtime::DType::Key ? runtime::DType::U32 : info.type.dtype;
+  return "{\"name\": " + json_string(name) + ", \"shape\": " + shape_text(info.type) +
+         ", \"type\": " + json_string(runtime::name(type)) + ", \"layout\": " + layout_text(info, mesh);
+}
+
+}  // namespace
+
+hlo::Form form_named(std::string_view word) {
+  if (word == "manual") return hlo::Form::Manual;
+  if (word == "replica") return hlo::Form::Replica;
+  throw runtime::RuntimeError("value", "a form is \"manual\" or \"replica\", got \"" + std::string(word) + "\"");
+}
+
+hlo::Module exported(const CompiledCall& call, hlo::Form form, const grammar::SourceMap& sources) {
+  return hlo::module_of(call.plan->program(), {form, call.name, call.given, &call.becomes, &sources});
+}
+
+std::string exported_json(const CompiledCall& call, hlo::Form form, const hlo::Module& module,
+                          const grammar::SourceMap& sources) {
+  const bool known = sources.has(call.where.source);
+  const transform::Program& program = call.plan->program();
+  std::string mesh, arguments, results;
+  if (program.mesh)
+    for (const runtime::MeshAxis& a : program.mesh->axes)
+      mesh += (mesh.empty() ? "[" : ", [") + json_string(a.name) + ", " + std::to_string(a.size) + "]";
+  for (std::size_t i = 0; i < call.given.size(); ++i)
+    arguments += (i ? ",\n  " : "\n  ") + entry(call.names[i], call.given[i], program.mesh) +
+                 ", \"donated\": " + (call.becomes[i] ? "true" : "false") + "}";
+  for (std::size_t i = 0; i < program.results.size(); ++i)
+    results += (results.empty() ? "\n  " : ",\n  ") +
+               entry(i < call.results.size() ? call.results[i] : "result", program.results[i], program.mesh) + "}";
+  for (const hlo::Claim& c : module.claims) {  // what must hold, as each device found it
+    const int line = sources.has(c.span.source) ? sources.at(c.span.source).position(c.span.begin).line : 0;
+    const bool each = form == hlo::Form::Manual && program.mesh;
+    std::string all;
+    for (std::size_t a = 0; each && a < program.mesh->axes.size(); ++a)
+      all += (a ? ", " : "") + json_string(program.mesh->axes[a].name);
+    results += (results.empty() ? "\n  " : ",\n  ") +
+               ("{\"name\": " + json_string("assert of line " + std::to_string(line))) + ", \"shape\": [" +
+               (each ? std::to_string(program.mesh->size()) : "") + "], \"type\": \"bool\", \"layout\": [" +
+               (each ? "[" + all + "]" : "") + "]}";
+  }
+  return "{\"function\": " + json_string(call.name) +
+         ", \"file\": " + json_string(known ? sources.at(call.where.source).name() : "") +
+         ", \"line\": " + std::to_string(known ? sources.at(call.where.source).position(call.where.begin).line : 0) +
+         ", \"form\": \"" + (form == hlo::Form::Manual ? "manual" : "replica") + "\", \"mesh\": [" + mesh +
+         "],\n \"arguments\": [" + arguments + "],\n \"results\": [" + results +
+         "],\n \"tested_with\": " + kTestedWith + "}\n";
+}
+
+}  // namespace shard::lang
