@@ -153,7 +153,7 @@ using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, ViewOf, Com
 
 // ---- StableHLO: what the row is in the text that other engines compile (interpreter/hlo) ----
 using HloFn = std::function<std::vector<hlo::Value>(const hlo::Use&)>;  // writes it; gives the results
-struct Refused {  // "engine xla has no `svd`: ..."
+struct Refused {                                                        // "engine xla has no `svd`: ..."
   std::string_view what, why;  // what users call it; the reason, and the way out
 };
 // The text is the name of an operation without attributes, of the same operands and results.

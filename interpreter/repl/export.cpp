@@ -52,6 +52,24 @@ def run(executable, arguments):
     return [whole(e, blocks) for e, blocks in zip(ABOUT['results'], made)]
 
 
+def as_jax():
+    """A function of JAX, to be called inside of jax.jit: takes the arguments, gives a tuple of the results. Of the form manual."""
+    from jax import export, tree_util
+    from jaxlib import _jax
+    about = lambda k: (tuple(jax.core.ShapedArray(tuple(e['shape']), TYPES[e['type']]) for e in ABOUT[k]),  # noqa: E731
+                       tuple(layout(e) for e in ABOUT[k]),
+                       tuple(layout(e)._to_xla_hlo_sharding(len(e['shape'])) for e in ABOUT[k]))
+    (ins, in_layouts, in_hlo), (outs, out_layouts, out_hlo) = about('arguments'), about('results')
+    artifact = _jax.mlir.serialize_portable_artifact(open(HERE + '.mlir').read(), '1.9.0', True)
+    return export.Exported(
+        fun_name=ABOUT['function'], in_tree=tree_util.tree_structure(((0,) * len(ins), {})), in_avals=ins,
+        out_tree=tree_util.tree_structure((0,) * len(outs)), out_avals=outs, _has_named_shardings=True, _in_named_shardings=in_layouts,
+        _out_named_shardings=out_layouts, in_shardings_hlo=in_hlo, out_shardings_hlo=out_hlo, nr_devices=COUNT, platforms=('cpu',),
+        ordered_effects=(), unordered_effects=(), disabled_safety_checks=(export.DisabledSafetyCheck.platform(),),
+        mlir_module_serialized=artifact, calling_convention_version=10, module_kept_var_idx=tuple(range(len(ins))),
+        uses_global_constants=False, _get_vjp=None).call
+
+
 if __name__ == '__main__':
     rng, given = np.random.default_rng(0), dict(np.load(sys.argv[1])) if len(sys.argv) > 1 else {}
     arguments = [place(e, given[e['name']] if e['name'] in given else rng.random(e['shape'])) for e in ABOUT['arguments']]

@@ -121,11 +121,182 @@ def samples(tests):
     return wrong
 
 
+# ---- steps: a function, what it is given, and its result; every form gives what `shard run` gives.
+SHARED = """mesh m = (@data: 4, @model: 2)
+let (k0, k1, k2) = split(key(0), 3)
+fn rows(k, shape) = uniform(k, shape, minval: -1.0, maxval: 1.0)
+"""
+STEPS = {'contract', 'reduce_sum', 'reduce_prod', 'scan_sum', 'scan_prod', 'convolve_lines', 'ragged_rows', 'ragged_outer', 'scatter_rows',
+         'scatter_reduce', 'lu_solve', 'triangular_solve', 'cholesky_lower', 'qr_factors', 'eigh_lower', 'determinant', 'log_det', 'cofactors'}
+SPECIAL = {'lgamma', 'digamma', 'trigamma', 'erf_inv', 'power', 'tan'}
+
+
+def close(numpy, row, got, want, kind):
+    if kind[0] != 'f' and kind != 'bf16': return (got == want).all()
+    limit = 2e-6 if row not in STEPS | SPECIAL else 1e-5
+    limit = {'f16': 2e-3, 'bf16': 1.6e-2, 'f64': limit if row in STEPS | SPECIAL else 1e-9}.get(kind, limit)
+    got, want = got.astype('f8'), want.astype('f8')
+    return numpy.allclose(got, want, rtol=limit, atol=limit, equal_nan=True)
+
+
+def samples(tests):
+    """Every sample of every core row, of each element type that it takes."""
+    import jax
+    import numpy
+    jax.config.update('jax_enable_x64', True)
+    kinds = types(numpy)
+    wrong, refused, ran = [], {}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([tests, '[.hlo]'], env=dict(os.environ, SHARD_HLO_SAMPLES=folder), check=True, capture_output=True, timeout=300)
+
+        def arrays(path, described):
+            data, at, out = open(path, 'rb').read(), 0, []
+            for kind, shape in described:
+                dtype = numpy.dtype(numpy.uint32 if kind == 'key' else kinds[kind])
+                full = shape + [2] if kind == 'key' else shape
+                count = int(numpy.prod(full, dtype=int)) if full else 1
+                out.append(numpy.frombuffer(data, dtype, count, at).reshape(full))
+                at += count * dtype.itemsize
+            return out
+        for i, case in enumerate(json.load(open(os.path.join(folder, 'cases.json')))):
+            if 'refused' in case:
+                refused[case['row']] = case['refused']
+                continue
+            path = os.path.join(folder, str(i))
+            try:
+                text = open(path + '.mlir').read()
+                got = run(load(text), [jax.device_put(a) for a in arrays(path + '.in', case['in'])])
+            except Exception as e:  # noqa: BLE001: all are told
+                wrong.append(f'{case["name"]}: {str(e).splitlines()[0][:300]}')
+                continue
+            ran += 1
+            for k, (want, (kind, _)) in enumerate(zip(arrays(path + '.out', case['out']), case['out'])):
+                have = got[k][0]
+                if have.shape != want.shape or have.dtype != want.dtype or not close(numpy, case['row'], have, want, kind):
+                    wrong.append(f'{case["name"]}, result {k}:\n  {have.ravel()[:6]}\n  {want.ravel()[:6]} wanted')
+    for row, why in sorted(refused.items()): print(f'  refused: {why}')
+    print(f'  samples: {ran} run by XLA as by our kernels, {len(wrong)} otherwise; {len(refused)} rows are refused')
+    return wrong
+
+
+# ---- steps: a function, what it is given, and its result; every form gives what `shard run` gives.
+SHARED = """mesh m = (@data: 4, @model: 2)
+let (k0, k1, k2) = split(key(0), 3)
+fn rows(k, shape) = uniform(k, shape, minval: -1.0, maxval: 1.0)
+"""
+COLLECTIVES = """mesh m = (@i: 8)
+let k0 = key(3)
+fn rows(k, shape) = uniform(k, shape, minval: -1.0, maxval: 1.0)
+"""
+STEPS = {
+    'perceptron': (SHARED, """fn loss(p, x, y) = mean((tanh(x @ p.a) @ p.b - y) ** 2)
+jit fn step(p, x, y) {
+  let (l, g) = value_and_grad(loss)(p, x, y)
+  assert(l > 0.0, "positive")
+  (l, tree_map(fn(a, b) = a - 0.1 * b, p, g))
+}""", {'p': '{a: shard rows(k0, [16, 32]) as P(_, @model), b: shard rows(k1, [32, 4]) as P(@model)}',
+       'x': 'shard rows(k2, [64, 16]) as P(@data)', 'y': 'rows(k0, [64, 4])'}),
+    'loops': (SHARED, """jit fn step(x, n) {
+  let total = 0.0
+  for i in 0..5 { total = total + sum(x * x) / (1.0 + total) }
+  let c = x
+  while sum(c) < n { c = c + 1.0 }
+  let chosen = if total > 1.0 { c * 2.0 } else { c - 1.0 }
+  (total, chosen, cumsum(x, axis: 1))
+}""", {'x': 'shard rows(k0, [8, 6]) as P(@data, @model)', 'n': 'array(40.0)'}),
+    'random': (SHARED, """jit fn step(k, x) {
+  let (a, b) = split(k)
+  (normal(a, [8, 4]) + x, randint(b, [8], 0, 100), permutation(a, 16), sort(x, axis: 0), argmax(x, axis: 0), topk(x))
+}
+fn topk(x) = top_k(x, 2)""", {'k': 'key(7)', 'x': 'shard rows(k0, [8, 4]) as P(@data)'}),
+    'attention': (SHARED, """jit fn step(q, k, v, table, ids) {
+  let s = softmax(einsum("bqd,bkd->bqk", q, k) / 2.0, axis: -1)
+  (einsum("bqk,bkd->bqd", s, v), table[ids], conv(v, table.reshape([3, 4, 4]), padding: "SAME"))
+}""", {'q': 'shard rows(k0, [8, 6, 4]) as P(@data)', 'k': 'shard rows(k1, [8, 6, 4]) as P(@data)', 'v': 'shard rows(k2, [8, 6, 4]) as P(@data)',
+       'table': 'rows(k0, [12, 4])', 'ids': 'array([3, 0, 11, 5])'}),
+    'solving': (SHARED, """jit fn step(a, b) {
+  let s = a @ transpose(a) + 6.0 * eye(6)
+  let (w, v) = eigh(s)
+  let (q, r) = qr(a)
+  (solve(a, b), cholesky(s), w, (v * w) @ transpose(v), q @ r, det(a), inv(s))
+}""", {'a': 'rows(k0, [6, 6]) + eye(6)', 'b': 'rows(k1, [6, 2])'}),
+}
+
+
+def imported(path):
+    import importlib.util
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def close_step(numpy, got, want):
+    if want.dtype.kind != 'f': return bool((got == want).all())
+    return numpy.allclose(got.astype('f8'), want.astype('f8'), rtol=2e-5, atol=2e-5, equal_nan=True)
+
+
+def steps(shard):
+    """Functions of scripts in both forms; the collectives in the text are those that `comm` counts; one inside of jax.jit."""
+    import re
+    import jax
+    import numpy
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (head, function, given) in STEPS.items():
+            keys = [n for n, v in given.items() if v.startswith('key')]
+            script = head + function + '\n' + ''.join(f'let {n}_ = {v}\n' for n, v in given.items())
+            call = ', '.join(n + '_' for n in given)
+            script += f'let out = step({call})\nlet counts = comm(step, {call})\n'
+            script += ('print(' + ' + '.join(f'counts.{c}.count' for c in ('psum', 'pmax', 'pmin', 'all_gather', 'psum_scatter', 'all_to_all',
+                                                                           'ppermute')) + ')\n')
+            script += ('save("in.npz", {' + ', '.join(f'{n}: ' + (f'key_data({n}_)' if n in keys else f'{n}_') for n in given) + '})\n'
+                       'save("out.npz", {result: out})\n')
+            path = os.path.join(folder, name + '.shard')
+            open(path, 'w').write(script)
+            ran = subprocess.run([shard, 'run', path], cwd=folder, capture_output=True, text=True, timeout=120)
+            if ran.returncode:
+                wrong.append(f'{name}: {ran.stderr}')
+                continue
+            want, arguments = dict(numpy.load(os.path.join(folder, 'out.npz'))), dict(numpy.load(os.path.join(folder, 'in.npz')))
+            for form in ('manual', 'replica'):
+                base = os.path.join(folder, f'{name}_{form}')
+                made = subprocess.run([shard, 'export', path, '--function', 'step', '--form', form, '-o', base + '.mlir', '--python'],
+                                      cwd=folder, capture_output=True, text=True, timeout=120)
+                if made.returncode:
+                    wrong.append(f'{name}, {form}: {made.stderr}')
+                    continue
+                text = open(base + '.mlir').read()
+                found = len(re.findall(r'"stablehlo\.(all_reduce|all_gather|reduce_scatter|all_to_all|collective_permute)"', text))
+                counted = int(ran.stdout.split()[-1])
+                if found != counted and name != 'loops': wrong.append(f'{name}, {form}: {found} collectives in the text, comm counts {counted}')
+                try:
+                    step = imported(base + '.py')
+                    placed = [step.place(e, arguments[e['name']]) for e in step.ABOUT['arguments']]
+                    got = step.run(step.compiled(), placed)
+                    if form == 'manual' and name == 'perceptron':   # an exported step as a part of a program of JAX
+                        f = step.as_jax()
+                        twice = jax.jit(lambda *a: [2 * x for x in f(*a)[:3]])(*placed)
+                        if not all(numpy.allclose(numpy.asarray(t), 2 * numpy.asarray(g), rtol=1e-6) for t, g in zip(twice, got)):
+                            wrong.append(f'{name}: inside of jax.jit it gives other numbers')
+                except Exception as e:  # noqa: BLE001: all are told
+                    wrong.append(f'{name}, {form}: {type(e).__name__} {str(e)[:600]}')
+                    continue
+                for entry, x in zip(step.ABOUT['results'], got):
+                    x = numpy.asarray(x)
+                    if entry['name'].startswith('assert'):
+                        if not x.all(): wrong.append(f'{name}, {form}: {entry["name"]} does not hold')
+                    elif not close_step(numpy, x, want[entry['name']]):
+                        wrong.append(f'{name}, {form}, {entry["name"]}:\n  {x.ravel()[:6]}\n  {want[entry["name"]].ravel()[:6]} wanted')
+    print(f'  steps: {len(STEPS)} functions, each in two forms; one called inside of jax.jit')
+    return wrong
+
+
 def main():
     os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=8'
     os.environ['JAX_PLATFORMS'] = 'cpu'
     os.environ['TF_CPP_MIN_LOG_LEVEL'] = '2'
-    wrong = samples(os.path.abspath(sys.argv[2]))
+    wrong = steps(os.path.abspath(sys.argv[1])) + samples(os.path.abspath(sys.argv[2]))
     for w in wrong: print(w)
     sys.exit(1 if wrong else 0)
 

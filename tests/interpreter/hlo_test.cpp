@@ -1,0 +1,91 @@
+// The text of small programs as StableHLO, what is refused, and that rows must say what they are there. Expectations
+// are read off the specification of StableHLO; that an engine gives our numbers is tests/golden/xla_export.py's.
+#include <catch2/catch.hpp>
+
+#include "grammar/diagnostic.h"
+#include "interpreter/hlo/module.h"
+#include "interpreter/transform/pipeline.h"
+#include "tests/stdlib/op_check.h"
+
+using namespace shard;
+using namespace shard::testing;
+
+namespace {
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+exec::ArrayInfo info_of(const Type& t, const MeshRef& m, std::vector<std::vector<runtime::AxisId>> dims) {
+  exec::ArrayInfo info{t, runtime::Sharding::replicated(t.shape.size()), {}, m};
+  info.type.mesh = m;
+  for (std::size_t d = 0; d < dims.size(); ++d) info.layout.dims[d].axes = dims[d];
+  info.distinct = info.layout.split_axes();
+  return info;
+}
+
+// The sum of a vector that lies on both axes of 2 x 2 devices.
+hlo::Module summed(hlo::Form form) {
+  const MeshRef m = mesh({{"X", 2}, {"Y", 2}});
+  const Type x = Type::of(DType::F32, {8});
+  Builder b(rows());
+  const Var in = b.param(x);
+  const Graph g = b.finish({ir::reduce_sum(b, in, {-1})});
+  const std::vector<exec::ArrayInfo> infos{info_of(x, m, {{0, 1}})};
+  return hlo::module_of(transform::lower(rows(), g, m, infos), {form, "total", infos});
+}
+
+std::string refusal(std::string_view row, std::vector<Type> types, ir::Attrs attrs) {
+  Builder b(rows());
+  Vars in;
+  for (const Type& t : types) in.push_back(b.param(t));
+  const Graph g = b.finish(b.emit(rows().at(row), in, std::move(attrs)));
+  std::vector<exec::ArrayInfo> infos;
+  for (const Type& t : types) infos.push_back(info_of(t, nullptr, {}));
+  try {
+    hlo::module_of(transform::lower(rows(), g, nullptr, infos), {.arguments = infos});
+  } catch (const grammar::Error& e) { return e.diagnostic.code + ": " + e.diagnostic.message; }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("hlo: replicas have the shapes of one device and groups of positions") {
+  const hlo::Module made = summed(hlo::Form::Replica);
+  CHECK(holds(made.text, "mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32"));
+  CHECK(holds(made.text, "func.func public @main(%0: tensor<2xf32>) -> (tensor<f32>)"));
+  CHECK(holds(made.text, "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}>"));
+  CHECK(!holds(made.text, "sdy."));
+  CHECK(made.collectives == 1);
+}
+
+TEST_CASE("hlo: the manual form has whole arrays at the border, laid out, and one channel") {
+  const hlo::Module made = summed(hlo::Form::Manual);
+  CHECK(holds(made.text, "sdy.mesh @mesh = <[\"X\"=2, \"Y\"=2]>"));
+  CHECK(holds(made.text, "%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"X\", \"Y\"}]>}"));
+  CHECK(holds(made.text, "manual_axes={\"X\", \"Y\"} (%0: tensor<2xf32>)"));
+  CHECK(holds(made.text, "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}>"));
+}
+
+TEST_CASE("hlo: what no engine has is refused with the reason") {
+  const Type matrix = Type::of(DType::F32, {3, 3});
+  CHECK(refusal("svd_factors", {matrix}, {}).starts_with("engine: engine xla has no `svd`: "));
+  CHECK(refusal("effect", {}, {{"what", std::string("print")}}).starts_with("engine: engine xla has no `print`: "));
+  CHECK(refusal("qr_factors", {matrix}, {}) == "");
+}
+
+TEST_CASE("hlo: a condition that is asserted is one more truth value") {
+  Builder b(rows());
+  const Var x = b.param(Type::of(DType::Bool, {}));
+  b.emit(rows().at("effect"), {x}, {{"what", std::string("assert")}});
+  const Graph g = b.finish({});
+  const std::vector<exec::ArrayInfo> infos{info_of(Type::of(DType::Bool, {}), nullptr, {})};
+  const hlo::Module made = hlo::module_of(transform::lower(rows(), g, nullptr, infos), {.arguments = infos});
+  CHECK(made.claims.size() == 1);
+  CHECK(holds(made.text, "return %0 : tensor<i1>"));
+}
+
+TEST_CASE("hlo: a core row without a word on StableHLO is not taken") {
+  ir::OpTable table;
+  ir::OpDef row = rows().at("contract");
+  row.hlo = {};
+  CHECK_THROWS_WITH(table.add(row), Catch::Contains("`hlo` is empty"));
+}
