@@ -111,8 +111,19 @@ int export_programs(const Arguments& a) {
   const hlo::Form form = lang::form_named(word.empty() ? "manual" : word);
   std::string text;
   if (!read_script(a.words[0], text)) return 1;
+  bool stopped_there = false;
   Foresight script(a.settings, true, "export");
-  if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
+  // Calls that were compiled before the script asks for what only a run knows are there all the same.
+  const auto met = [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
+    const bool later = (d.code == "unknown" || d.code == "trace") &&
+                       std::any_of(script.calls().begin(), script.calls().end(),
+                                   [&](const Foretold& f) { return all || f.call.name == name; });
+    if (!later) return tell(d, sources);
+    std::fprintf(stderr, "note: followed up to line %d, which needs data: %s\n", source_line(sources, d.span),
+                 d.message.c_str());
+    stopped_there = true;
+  };
+  if (const int status = script.run(a.words[0], std::move(text), met); status && !stopped_there) return status;
   for (const std::string& file : script.not_written())
     std::fprintf(stderr, "note: '%s' is not written\n", file.c_str());
   std::vector<const lang::CompiledCall*> chosen;

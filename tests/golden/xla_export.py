@@ -188,7 +188,7 @@ COLLECTIVES = """mesh m = (@i: 8)
 let k0 = key(3)
 fn rows(k, shape) = uniform(k, shape, minval: -1.0, maxval: 1.0)
 """
-STEPS = {
+FUNCTIONS = {
     'perceptron': (SHARED, """fn loss(p, x, y) = mean((tanh(x @ p.a) @ p.b - y) ** 2)
 jit fn step(p, x, y) {
   let (l, g) = value_and_grad(loss)(p, x, y)
@@ -243,7 +243,7 @@ def steps(shard):
     import numpy
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, (head, function, given) in STEPS.items():
+        for name, (head, function, given) in FUNCTIONS.items():
             keys = [n for n, v in given.items() if v.startswith('key')]
             script = head + function + '\n' + ''.join(f'let {n}_ = {v}\n' for n, v in given.items())
             call = ', '.join(n + '_' for n in given)
@@ -288,7 +288,7 @@ def steps(shard):
                         if not x.all(): wrong.append(f'{name}, {form}: {entry["name"]} does not hold')
                     elif not close_step(numpy, x, want[entry['name']]):
                         wrong.append(f'{name}, {form}, {entry["name"]}:\n  {x.ravel()[:6]}\n  {want[entry["name"]].ravel()[:6]} wanted')
-    print(f'  steps: {len(STEPS)} functions, each in two forms; one called inside of jax.jit')
+    print(f'  steps: {len(FUNCTIONS)} functions, each in two forms; one called inside of jax.jit')
     return wrong
 
 

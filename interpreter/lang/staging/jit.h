@@ -21,8 +21,8 @@ struct CompiledCall {
   std::shared_ptr<const exec::Executable> plan;
   std::vector<exec::ArrayInfo> given;  // what the plan takes
   std::vector<bool> becomes;           // of each: the caller hands it over, and a result takes its place
-  std::vector<std::string> names;      // of each, as a path: "p.layers[0].w"
-  std::vector<std::string> results;    // of what it gives: "result[1].w"
+  std::vector<std::string> names;      // of each, as a path: "p.layers.0.w"
+  std::vector<std::string> results;    // of what it gives: "result.1.w"
 };
 
 // What a call of `f` with these arguments compiles to (f need not be a jit function); shares the trace with jit.

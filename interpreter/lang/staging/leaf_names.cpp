@@ -6,10 +6,6 @@
 namespace shard::lang {
 namespace {
 
-std::string under(const std::string& root, const std::string& path) {
-  return path.empty() || path[0] == '[' ? root + path : root + "." + path;
-}
-
 // One name an array or number in a value.
 void add_names(const std::string& root, const Value& v, std::vector<std::string>& to) {
   const std::vector<std::string> paths = leaf_paths(v);
@@ -17,7 +13,7 @@ void add_names(const std::string& root, const Value& v, std::vector<std::string>
   for (std::size_t i = 0; i < all.size(); ++i) {
     Gathered held;
     Pattern::gather(all[i], held);
-    to.insert(to.end(), held.arrays.size(), under(root, paths[i]));
+    to.insert(to.end(), held.arrays.size(), dotted(root, paths[i]));
   }
 }
 
@@ -58,7 +54,7 @@ std::vector<std::string> names_made(const CompiledEntry& e) {
     const int place = e.result.place(i);
     if (place < 0) continue;
     out.resize(std::max(out.size(), static_cast<std::size_t>(place) + 1), "result");
-    out[static_cast<std::size_t>(place)] = under("result", paths[i]);
+    out[static_cast<std::size_t>(place)] = dotted("result", paths[i]);
   }
   return out;
 }

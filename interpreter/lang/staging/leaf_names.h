@@ -1,4 +1,5 @@
-// What the arrays that go into and come out of a compiled function are called, as paths: "p.layers[0].w".
+// What the arrays that go into and come out of a compiled function are called, as in a file of the tree:
+// "p.layers.0.w".
 #pragma once
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@ namespace shard::lang {
 // Of the parameters of the plan: an argument's by the name of the function's parameter, one that the function takes
 // from outside by that of its variable.
 std::vector<std::string> names_given(const Value& function, const std::vector<CallArg>& args, const CompiledEntry& e);
-// Of its results: "result", "result[1].w".
+// Of its results: "result", "result.1.w".
 std::vector<std::string> names_made(const CompiledEntry& e);
 
 }  // namespace shard::lang

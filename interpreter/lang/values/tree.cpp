@@ -131,6 +131,16 @@ std::vector<std::string> leaf_paths(const Value& tree) {
   return out;
 }
 
+std::string dotted(std::string root, const std::string& path) {
+  if (!path.empty() && path[0] != '[') root += '.';
+  for (char c : path)
+    if (c == '[')
+      root += '.';
+    else if (c != ']' && c != '"')
+      root += c;
+  return root;
+}
+
 std::optional<std::vector<Value>> parts_under(const Value& prefix, const Value& tree) {
   std::vector<Value> out;
   if (!parts(prefix, tree, out, 0)) return std::nullopt;

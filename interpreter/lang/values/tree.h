@@ -16,6 +16,8 @@ Value with_leaves(const Value& tree, std::vector<Value> leaves);  // the same st
 bool same_structure(const Value& a, const Value& b);
 // How each leaf is reached, in order: "layers[0].w".
 std::vector<std::string> leaf_paths(const Value& tree);
+// Such a path under a name, as files have it: "p" and "layers[0].w" are "p.layers.0.w".
+std::string dotted(std::string root, const std::string& path);
 // What stands in `tree` where `prefix` has its leaves; nothing where `prefix` is not a prefix of it.
 std::optional<std::vector<Value>> parts_under(const Value& prefix, const Value& tree);
 std::string structure(const Value& tree);  // "{w: *, b: *}" for messages and keys

@@ -169,18 +169,23 @@ std::uint32_t checksum_of(lang::Interpreter& in, const std::string& head, const 
 }
 
 void write_npz(lang::Interpreter& in, const Value& record, Sink& file) {
-  if (!record.fields()) refuse_file("an npz file holds a record of arrays, this is " + lang::kind_name(record));
-  const std::vector<std::string> names = lang::leaf_paths(record);  // of a tree the paths: "p.layers[0].w"
-  const std::vector<Value> leaves = lang::leaves(record);
-  for (std::size_t i = 0; i < leaves.size(); ++i)
-    if (!leaves[i].is_tensor())
-      refuse_file("an npz file holds arrays, the field " + names[i] + " is " + lang::kind_name(leaves[i]) +
-                  "; another ending saves it");
+  const lang::Record* r = record.fields();
+  if (!r) refuse_file("an npz file holds a record of arrays, this is " + lang::kind_name(record));
+  std::vector<std::pair<std::string, Value>> fields;  // of a tree by their places: "layers.0.w"
+  for (const auto& [field, v] : r->fields) {
+    const std::vector<std::string> paths = lang::leaf_paths(v);
+    const std::vector<Value> leaves = lang::leaves(v);
+    for (std::size_t i = 0; i < leaves.size(); ++i) fields.emplace_back(lang::dotted(field, paths[i]), leaves[i]);
+  }
+  for (const auto& [field, v] : fields)
+    if (!v.is_tensor())
+      refuse_file("an npz file holds arrays, the field " + field + " is " + lang::kind_name(v) +
+                  "; another ending saves trees");
   std::string directory;
   std::uint64_t at = 0;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const runtime::ArrayRef a = array_to_write(in, leaves[i]);
-    const std::string name = names[i] + ".npy", head = npy_header(a->type);
+  for (const auto& [field, v] : fields) {
+    const runtime::ArrayRef a = array_to_write(in, v);
+    const std::string name = field + ".npy", head = npy_header(a->type);
     const std::uint64_t size = head.size() + static_cast<std::uint64_t>(runtime::checked_bytes(
                                                  a->type.shape, runtime::size_of(a->type.dtype)));
     if (at + size > 0xf0000000)
@@ -192,7 +197,7 @@ void write_npz(lang::Interpreter& in, const Value& record, Sink& file) {
         number(common, name.size(), 2);
     number(directory, 0x02014b50, 4), number(directory, 20, 2);
     directory += common;
-    for (int k = 0; k < 5; ++k) number(directory, 0, k == 4 ? 4 : 2);  // no extra, comment, disk, attributes
+    for (int i = 0; i < 5; ++i) number(directory, 0, i == 4 ? 4 : 2);  // no extra, comment, disk, attributes
     number(directory, at, 4);
     directory += name;
     std::string out;
@@ -204,7 +209,7 @@ void write_npz(lang::Interpreter& in, const Value& record, Sink& file) {
     write_pieces(in, a, file);
     at += out.size() - head.size() + size;
   }
-  const std::size_t count = leaves.size();
+  const std::size_t count = fields.size();
   std::string end;
   number(end, 0x06054b50, 4), number(end, 0, 4), number(end, count, 2), number(end, count, 2),
       number(end, directory.size(), 4), number(end, at, 4);

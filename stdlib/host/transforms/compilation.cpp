@@ -175,11 +175,11 @@ void register_compilation(Interpreter& in) {
              "how much is computed; types may stand for arrays. "
              "Nothing is run.",
              explain});
-  in.define(
-      {"export_stablehlo", "export_stablehlo(f, xs...)",
-       "A call f(xs...) as StableHLO text, which JAX and other engines load: form \"manual\" takes and gives whole "
-       "arrays, \"replica\" the blocks of one device. Nothing is run; types may stand for arrays.",
-       export_stablehlo});
+  in.define({"export_stablehlo", "export_stablehlo(f, xs...)",
+             "A call f(xs...) as StableHLO text, which JAX and other engines load; `form:` \"manual\" (the default) "
+             "takes and "
+             "gives whole arrays, \"replica\" the blocks of one device. Nothing is run; types may stand for arrays.",
+             export_stablehlo});
   in.define(
       {"trace",
        "trace(f, xs...)",
