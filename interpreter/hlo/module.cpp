@@ -127,7 +127,7 @@ class Printer {
     }
     std::vector<std::string> params, results;
     for (std::size_t i = 0; i < in_.size(); ++i) {
-      const bool donated = how_.donated && i < how_.donated->size() && (*how_.donated)[i];
+      const bool donated = i < how_.donated.size() && how_.donated[i];
       params.push_back(outer(i) + ": " + in_[i].type() + in_[i].attributes(donated ? "jax.buffer_donor = true" : ""));
     }
     for (const Port& p : out_) results.push_back(p.declared());

@@ -25,7 +25,7 @@ struct How {
   Form form = Form::Replica;
   std::string name = "main";                             // of the module
   std::span<const transform::ArrayInfo> arguments = {};  // of the program, as they were given to `lower`
-  const std::vector<bool>* donated = nullptr;            // by argument; null: none is
+  std::span<const bool> donated = {};                    // by argument; none: nothing is
   const grammar::SourceMap* sources = nullptr;           // for locations
 };
 

@@ -43,7 +43,10 @@ hlo::Form form_named(std::string_view word) {
 }
 
 hlo::Module exported(const CompiledCall& call, hlo::Form form, const grammar::SourceMap& sources) {
-  return hlo::module_of(call.plan->program(), {form, call.name, call.given, &call.becomes, &sources});
+  const auto flags = std::make_unique<bool[]>(call.becomes.size());
+  std::copy(call.becomes.begin(), call.becomes.end(), flags.get());
+  const std::span<const bool> donated(flags.get(), call.becomes.size());
+  return hlo::module_of(call.plan->program(), {form, call.name, call.given, donated, &sources});
 }
 
 std::string exported_json(const CompiledCall& call, hlo::Form form, const hlo::Module& module,
