@@ -45,6 +45,11 @@ void Checker::check(const std::string& path, const std::string& text) {
   inside.test = [](const grammar::TestStmt&, Span, const std::function<void()>& body) { body(); };
   warnings_.clear();  // denied or not, none ends the check
   inside.warning = [this](const Diagnostic& d, const SourceMap&) { warnings_.push_back(d); };
+  if (parameters)
+    inside.compiled = [this](const lang::CompiledCall& call) {
+      if (options.compiled) options.compiled(call);
+      if (check_) check_->lay_out(call);
+    };
   machine = make_machine(settings_, std::move(inside));
   if (names_only_)
     names(machine->interpreter(), path, text);
@@ -67,12 +72,14 @@ void Checker::names(lang::Interpreter& in, const std::string& path, const std::s
 void Checker::types(lang::Interpreter& in, const std::string& path, const std::string& text) {
   lang::Check check(in);
   check.with_parameters = parameters;
+  check_ = &check;
   in.context().set_target(in.context().target(target));
   const auto add = [&](const Diagnostic& d) { check.errors.push_back(d); };
   const Listening listening(in.context().pool().stop());
   if (running) running(&in);
   const std::shared_ptr<void> done(nullptr, [&](void*) {
     if (running) running(nullptr);
+    check_ = nullptr;
   });
   try {
     in.run(path, text);
@@ -82,6 +89,7 @@ void Checker::types(lang::Interpreter& in, const std::string& path, const std::s
   } catch (const runtime::RuntimeError& e) {
     if (e.code != "unknown") add({e.code, in.context().span(), e.what(), {}, {}, {}});
   }
+  check.finish();
   Moved moved(in.sources(), sources);
   for (const Diagnostic& d : check.errors) found.push_back(moved(d));
   for (const Diagnostic& d : check.notes) notes.push_back(moved(d));

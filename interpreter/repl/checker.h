@@ -40,6 +40,7 @@ class Checker {
 
   Settings settings_;
   std::vector<grammar::Diagnostic> warnings_;
+  lang::Check* check_ = nullptr;  // while it runs
   bool names_only_, deny_;
 };
 

@@ -53,6 +53,17 @@ std::vector<ArrayInfo> results_of(const ir::Graph& g, const runtime::MeshRef& me
   return out;
 }
 
+// Calls are inlined, what is not needed goes: also of a graph that is never laid out.
+ir::Graph before_layouts(const ir::OpTable& table, const ir::Graph& graph, const LowerOptions& options) {
+  ir::Graph whole = inline_calls(table, graph);
+  after("inline calls", whole, options);
+  whole = simplify(table, whole);
+  after("simplify", whole, options);
+  whole = hoist_invariants(table, trim_loops(table, whole));
+  after("loops", whole, options);
+  return whole;
+}
+
 // Where a result lives is settled when its layout and distinct axes are known: what differs anywhere is on the mesh.
 void settle_result(ArrayInfo& r, AxisSet own, const runtime::MeshRef& mesh) {
   r.type.varying = {};
@@ -98,6 +109,10 @@ Program settle(const ir::OpTable& table, ir::Graph local, const runtime::MeshRef
   return out;
 }
 
+ir::Graph whole_graph(const ir::OpTable& table, const ir::Graph& graph) {
+  return split_constants(table, before_layouts(table, graph, {}));
+}
+
 Program lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
               std::span<const ArrayInfo> arguments, const LowerOptions& options) {
   std::vector<ArrayInfo> results = results_of(graph, mesh, arguments);
@@ -112,12 +127,7 @@ Program lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::M
     out.results = std::move(results);
     return out;
   }
-  ir::Graph whole = inline_calls(table, graph);
-  after("inline calls", whole, options);
-  whole = simplify(table, whole);
-  after("simplify", whole, options);
-  whole = hoist_invariants(table, trim_loops(table, whole));
-  after("loops", whole, options);
+  ir::Graph whole = before_layouts(table, graph, options);
   if (!mesh) {
     whole = on_one_device(table, whole);
     after("on one device", whole, options);

@@ -19,6 +19,9 @@ struct LowerOptions {
   Passes passes = {};
 };
 
+// The first part of the list: the graph that is laid out, on a mesh.
+ir::Graph whole_graph(const ir::OpTable& table, const ir::Graph& graph);
+
 // `arguments`: how they are laid out. `mesh` null: nothing was ever laid out, the graph runs on one device as it is.
 Program lower(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
               std::span<const ArrayInfo> arguments, const LowerOptions& options = {});

@@ -197,6 +197,36 @@ def hints_and_lenses_show_layouts_and_communication():
 
 
 @case
+def what_is_compiled_shows_the_layouts_that_it_will_have():
+    """On automatic axes, which no type has: in functions, loops and derivatives, used or not, and once for all calls."""
+    text = STEP.replace('let last = step(w)', '''jit fn all(x, w) {
+  let h = tanh(x @ w)
+  let unused = sum(h, axis: 0)
+  let total = zeros([4])
+  for i in 0..3 {
+    let inner = h * 2
+    total = total + sum(inner, axis: 0)
+  }
+  let parts = {left: h, right: [x, w]}
+  fn inside(w) {
+    let e = x @ w
+    mean(e ** 2)
+  }
+  let g = grad(inside)(w)
+  (total, parts, g)
+}
+let many = all(x, w)
+let last = step(w)''')
+    want = {'h =': 'h: f32[64@data,4@model]', 'unused =': 'unused: f32[4@model]', 'inner =': 'inner: f32[64@data,4@model]', 'e =': 'e: f32[64@data,4@model]', 'g = grad(inside': 'g: f32[16,4@model]',
+            'x, w) {': 'x: f32[64@data,16]', 'w) {\n    let e': 'w: f32[16,4@model]', 'total = zeros': 'total: f32[4@model]',
+            'parts': 'parts: {left: f32[64@data,4@model], right: [f32[64@data,16], f32[16,4@model]]}'}
+    with Server() as s:
+        s.open(text).typed()
+        for word, type_ in want.items(): check(s.hover(word) == f'```shard\n{type_}\n```\n', f'{word}: {s.hover(word)}')
+        check([x['command']['title'] for x in s.about('codeLens')][0] == 'communicates 1 psum of 128 bytes', 'and sends what it sends')
+
+
+@case
 def completion_knows_names_fields_axes_arguments_and_modules():
     with Server() as s:
         text = STEP + 'import nn\nlet p = {weight: w, bias: 1}\nprint(p.we)\nprint(nn.lin, shard x as P(@mo))\nprint(softmax(x, ax))\nimport op\n'

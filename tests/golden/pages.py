@@ -4,6 +4,8 @@
     pages.py SHARD PAGE...           status 0 where all hold; the last line is "N passed, N failed"
     pages.py SHARD PAGE... --write   writes what is printed into the pages
 
+A picture that has a script as a comment below it is the file that the script saves.
+
 Of README.md, which has boxes that are parts of something, the first one alone is run.
 """
 import os, re, subprocess, sys, tempfile
@@ -18,7 +20,23 @@ def outputs(shard, boxes):
     with tempfile.TemporaryDirectory() as folder:
         with open(folder + '/page.shard', 'w', encoding='utf-8') as f: f.write(script)
         p = subprocess.run([shard, 'run', 'page.shard'], cwd=folder, capture_output=True, text=True, timeout=float(os.environ.get('GOLDEN_SECONDS', '120')))
-    return p.stdout.split(MARK + '\n')+ [''] * 0, p.stderr if p.returncode or p.stderr else None
+    return p.stdout.split(MARK + '\n'), p.stderr if p.returncode or p.stderr else None
+
+
+def pictures(shard, path, page, write):
+    """How many pictures are what their scripts save, and how many are not."""
+    passed = failed = 0
+    for file, script in re.findall(r'^!\[[^\]]*\]\((\S+\.svg)\)\n<!-- (.*?) -->$', page, re.M):
+        kept = os.path.join(os.path.dirname(path), file)
+        with tempfile.TemporaryDirectory() as folder:
+            p = subprocess.run([shard, 'run', '-e', script], cwd=folder, capture_output=True, text=True)
+            with open(f'{folder}/{os.path.basename(file)}', encoding='utf-8') as f: made = f.read()
+        if write:
+            with open(kept, 'w', encoding='utf-8') as f: f.write(made)
+        with open(kept, encoding='utf-8') as f: same = f.read() == made and p.returncode == 0
+        if not same: print(f'FAIL {kept} is not what its script makes: {p.stderr or "--write renews it"}')
+        passed, failed = passed + same, failed + (not same)
+    return passed, failed
 
 
 def styled(shard, box): return subprocess.run([shard, 'fmt', '-'], input=box, capture_output=True, text=True).stdout
@@ -30,6 +48,8 @@ def main():
     for path in [a for a in sys.argv[2:] if a != '--write']:
         with open(path, encoding='utf-8') as f: page = f.read()
         found = list(FENCE.finditer(page))
+        good, bad = pictures(shard, path, page, write)
+        passed, failed = passed + good, failed + bad
         if os.path.basename(path) == 'README.md': found = found[:1]
         printed, wrong = outputs(shard, [m[1] for m in found])
         if wrong or len(printed) < len(found):

@@ -262,12 +262,32 @@ void Check::declared(const LetStmt& s, Span span) {
 void Check::note(const Pattern& pattern, Span statement, bool parameter) {
   each_name(pattern, [&](const Pattern& p, const NamePattern& n) {
     const Value* v = place_of(m_, m_.slot(p.id));
-    const std::string text = type_text(m_, v ? *v : nothing());
+    const Value value = v ? *v : nothing();
     const Span span = parameter ? p.span : statement;
     const auto same = [&](const Let& l) { return l.span == span && l.name == n.name; };
     auto it = std::find_if(lets.begin(), lets.end(), same);
     if (it == lets.end()) it = lets.insert(lets.end(), {span, n.name, {}, p.span, parameter});
-    if (std::find(it->types.begin(), it->types.end(), text) == it->types.end()) it->types.push_back(text);
+    const auto let = static_cast<std::size_t>(it - lets.begin());
+    if (with_parameters && is_traced(value))
+      traced_.add(let, value);
+    else
+      add_type(let, type_text(m_, value));
+  });
+}
+
+void Check::add_type(std::size_t let, std::string text) {
+  std::vector<std::string>& types = lets[let].types;
+  if (std::find(types.begin(), types.end(), text) == types.end()) types.push_back(std::move(text));
+}
+
+void Check::lay_out(const CompiledCall& call) {
+  traced_.lay_out(m_, call, [this](std::size_t let, std::string text) { add_type(let, std::move(text)); });
+}
+
+// What no compiled call has laid out (a gradient that is computed at once) has its type alone, where nothing is known.
+void Check::finish() {
+  traced_.rest([this](std::size_t let, const Value& v) {
+    if (lets[let].types.empty()) add_type(let, type_text(m_, v));
   });
 }
 

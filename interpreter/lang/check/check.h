@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "interpreter/lang/check/traced.h"
 #include "interpreter/lang/eval/hooks.h"
 #include "interpreter/lang/eval/interpreter.h"
 #include "interpreter/lang/values/unknown.h"
@@ -32,6 +33,9 @@ class Check final : public Checker {
   std::vector<grammar::Diagnostic> notes;   // what could not be looked at: files that are not there
   std::vector<Let> lets;
   bool with_parameters = false;  // whether `lets` shall have those of the script's functions too, as calls bind them
+  // With them: a call was compiled, so that the layouts are known which its values get. At the end: no more will be.
+  void lay_out(const CompiledCall& call);
+  void finish();
 
   Flow statement(const grammar::Stmt& s, Value* out) override;
   Flow body(const grammar::Expr& block) override;
@@ -53,10 +57,12 @@ class Check final : public Checker {
   void forget(const grammar::Pattern& p);
   void forget_target(const grammar::Expr& target);
   void note(const grammar::Pattern& p, grammar::Span statement, bool parameter);
+  void add_type(std::size_t let, std::string text);
 
   Interpreter::Impl& m_;
   std::vector<grammar::Frame> calls_;  // that are open, for the errors found inside of them
   std::map<const runtime::DeviceArray*, std::pair<runtime::ArrayRef, std::int64_t>> size_of_;
+  TracedValues traced_;
   std::int64_t sizes_ = 0, steps_ = 0;
   int uncertain_ = 0;  // open parts that a run may not take
   bool throws_ = false;

@@ -27,20 +27,21 @@ std::string blank(const std::string& text) {
   return out;
 }
 
-std::string type_text(Interpreter::Impl& m, const Value& v) {
+std::string type_text(Interpreter::Impl& m, const Value& v, const LayoutOf& layout) {
   if (is_nothing(v)) return "_";
   if (auto* t = v.get<Tensor>()) {
     if (const auto kind = number_kind(v))
       return *kind == runtime::DType::Bool ? "bool[]" : *kind == runtime::DType::F32 ? "float" : "int";
     runtime::Type type = m.ctx.type_of(*t);
-    if (!t->traced()) type = **type_of(exec::array_info(*t->array())).get<std::shared_ptr<const runtime::Type>>();
+    const auto info = !t->traced() ? std::optional(exec::array_info(*t->array())) : layout ? layout(*t) : std::nullopt;
+    if (info) type = **type_of(*info).get<std::shared_ptr<const runtime::Type>>();
     type.weak = false;
     const bool of_data = std::any_of(type.shape.begin(), type.shape.end(), is_unknown_size);
     return of_data ? blank(runtime::to_string(type)) : runtime::to_string(type);
   }
   auto list = [&](const std::vector<Value>& items) {
     std::vector<std::string> parts;
-    for (const Value& x : items) parts.push_back(type_text(m, x));
+    for (const Value& x : items) parts.push_back(type_text(m, x, layout));
     const auto alike = [&](const std::string& p) { return p == parts[0]; };
     if (parts.size() > 3 && std::all_of(parts.begin(), parts.end(), alike))
       return std::to_string(parts.size()) + " * " + parts[0];
@@ -54,7 +55,7 @@ std::string type_text(Interpreter::Impl& m, const Value& v) {
   }
   if (auto* r = v.fields()) {
     std::string out;
-    for (const auto& [name, x] : r->fields) out += (out.empty() ? "" : ", ") + name + ": " + type_text(m, x);
+    for (const auto& [name, x] : r->fields) out += (out.empty() ? "" : ", ") + name + ": " + type_text(m, x, layout);
     return "{" + out + "}";
   }
   if (v.is<std::shared_ptr<const runtime::Type>>()) return "type";

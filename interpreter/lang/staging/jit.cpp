@@ -238,7 +238,8 @@ class JitFunction final : public Wrapped {
   }
 
   CompiledCall as_known(Interpreter& in, const CompiledEntry& e, const std::vector<CallArg>& args) const {
-    CompiledCall out{called(function), where_, {}, e.runs_on, e.plan, e.given, {}, names_given(function, args, e),
+    CompiledCall out{called(function), where_,  {},         e.runs_on, e.plan,
+                     e.given,          e.graph, e.recorded, {},        names_given(function, args, e),
                      names_made(e)};
     if (auto* closure = function.get<std::shared_ptr<const Closure>>()) {
       const grammar::Function& f = *(*closure)->function;
@@ -322,6 +323,8 @@ class JitFunction final : public Wrapped {
     e.runs_on = mesh;
     e.target = &ctx.target();
     e.given = infos;
+    e.graph = graph;
+    e.recorded = traced.graph.get();
     e.plan = ctx.plans().get(ctx.target(), graph, infos, mesh);
   }
 

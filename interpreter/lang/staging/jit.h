@@ -20,6 +20,8 @@ struct CompiledCall {
   runtime::MeshRef mesh;               // null: no mesh
   std::shared_ptr<const exec::Executable> plan;
   std::vector<exec::ArrayInfo> given;  // what the plan takes
+  ir::GraphRef graph;                  // the plan's, as it was recorded: on no devices yet
+  const ir::Graph* recorded;           // only to know the trace by (trace::Frame::done)
   std::vector<bool> becomes;           // of each: the caller hands it over, and a result takes its place
   std::vector<std::string> names;      // of each, as a path: "p.layers.0.w"
   std::vector<std::string> results;    // of what it gives: "result.1.w"

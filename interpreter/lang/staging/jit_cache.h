@@ -30,8 +30,10 @@ struct CompiledEntry {
   std::vector<Source> sources;                                      // one a parameter of the plan
   std::vector<exec::ArrayInfo> given;                               // the same
   std::shared_ptr<const exec::Executable> plan;
-  runtime::MeshRef runs_on;  // the plan's mesh
-  HollowTree result;         // places: among the results of the plan
+  ir::GraphRef graph;                   // the plan's
+  const ir::Graph* recorded = nullptr;  // what it was made of: which trace that was (Frame::done)
+  runtime::MeshRef runs_on;             // the plan's mesh
+  HollowTree result;                    // places: among the results of the plan
 };
 
 class JitCache {
