@@ -75,7 +75,8 @@ def zsh(commands):
     def option(o, kind, what):
         about = quoted(what).replace('[', '(').replace(']', ')').replace(':', '\\:')
         return f"'{'*' if kind == 'values' else ''}{o}[{about}]{':value:' if takes(kind) else ''}'"
-    cases = '\n'.join(f"    {name}) _arguments {' '.join(option(*o) for o in options if o[1] not in ('word', 'words'))} '*:file:_files' ;;" for name, _, options in commands)
+    names = """'*:name:{compadd -- ${=${(f)"$(shard help --words 2>/dev/null)"}#*:}}'"""
+    cases = '\n'.join(f"    {name}) _arguments {' '.join(option(*o) for o in options if o[1] not in ('word', 'words'))} {names if name == 'help' else chr(39) + '*:file:_files' + chr(39)} ;;" for name, _, options in commands)
     return f'''#compdef shard
 # Made by manual.py.
 _shard() {{
@@ -108,6 +109,7 @@ def fish(commands):
         for o, kind, about in options:
             if kind not in ('word', 'words'): out.append(f"complete -c shard -n '__fish_seen_subcommand_from {name}' -l {o[2:]}{' -r' if takes(kind) else ''} -d {q(about)}" if o.startswith('--') else
                                                          f"complete -c shard -n '__fish_seen_subcommand_from {name}' -s {o[1:]}{' -r' if takes(kind) else ''} -d {q(about)}")
+    out.append("complete -c shard -n '__fish_seen_subcommand_from help' -f -a '(shard help --words 2>/dev/null | string replace -r \"^[^:]*:\" \"\" | string split -n \" \")'")
     return '\n'.join(out) + '\n'
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What editors and shells know of Shard is what the program knows: colours, man page, completions.   editors.py SHARD   closes with "N passed, N failed" """
-import gzip, json, os, re, shutil, subprocess, sys, tempfile
+import gzip, json, os, pty, re, shutil, signal, subprocess, sys, tempfile
 
 import cli
 from cli import SHARD, case, check, shard
@@ -93,6 +93,46 @@ def every_option_of_the_command_line_is_in_the_table():
         check(said == told - {'-h'} or said <= told and told - said <= {'-h'}, f'{name}: {said ^ told}')
 
 
+def with_shard(): return {**os.environ, 'PATH': os.path.dirname(SHARD) + os.pathsep + os.environ['PATH'], 'TERM': 'dumb'}
+
+
+def zsh_completes(folder, typed):
+    """The line that zsh makes of this one when Tab is pressed behind it."""
+    signal.alarm(60)  # it ends, whatever zsh does
+    out = tempfile.mktemp()
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(f'{ROOT}/scripts')
+        os.execvpe('zsh', ['zsh', '-f', '-i'], with_shard())
+    begin = f'fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -d {out}.dump; shown() {{ print -r -- "$BUFFER" >{out}; exit }}; zle -N shown; bindkey "^X" shown\n'
+    os.write(terminal, (begin + typed + '\t\x18').encode())
+    try:
+        while os.read(terminal, 4096): pass  # to the end of zsh
+    except OSError: pass
+    os.close(terminal)
+    os.waitpid(child, 0)
+    signal.alarm(0)
+    return read(out).rstrip('\n') if os.path.exists(out) else None
+
+
+@case
+def neovim_starts_the_server():
+    nvim = shutil.which('nvim')
+    if not nvim: return print('no Neovim: it is not tried')
+    path, out = cli.script('mesh m = (@data: 4)\nlet x = shard zeros([8, 4]) as P(@data)\nprint(xy)\n'), tempfile.mktemp()
+    ask = """lua vim.wait(30000, function() return #vim.diagnostic.get(0) > 0 end)
+        local place = { textDocument = vim.lsp.util.make_text_document_params(), position = { line = 1, character = 4 } }
+        local text = ''
+        vim.wait(30000, function()
+          local _, first = next(vim.lsp.buf_request_sync(0, 'textDocument/hover', place, 10000) or {})
+          text = first and first.result and first.result.contents.value or ''
+          return text:find(': ') ~= nil
+        end, 50)
+        vim.fn.writefile({ vim.diagnostic.get(0)[1].code, vim.split(text, '\\n')[2] }, '%s')""" % out
+    p = run(nvim, '--headless', '-u', 'NONE', '-i', 'NONE', '--cmd', f'set rtp+={EDITORS}/vim', '-c', 'filetype plugin on', '-c', f'edit {path}', '-c', ask.replace('\n', ' '), '-c', 'qa!', env=with_shard())
+    check(os.path.exists(out) and read(out).split() == ['name', 'x:', 'f32[8@data,4]'], 'diagnostics and hover', p)
+
+
 @case
 def shells_complete():
     folder = made()
@@ -102,8 +142,13 @@ def shells_complete():
     check({'--devices', '--deny-warnings'} <= set(ask('shard', 'check', '--de')), str(ask('shard', 'check', '--de')))
     check(ask('shard', 'run', 'quick') == ['quickstart.shard'], str(ask('shard', 'run', 'quick')))
     check('matmul' in ask('shard', 'help', 'matm'), str(ask('shard', 'help', 'matm')))
-    for program, words in (('zsh', ['-n', folder + '/_shard']), ('fish', ['--no-execute', folder + '/shard.fish'])):
-        if shutil.which(program): check(run(program, *words).returncode == 0, program)
+    if shutil.which('fish'):
+        ask = lambda line: [l.split('\t')[0] for l in run('fish', '-c', f'source {folder}/shard.fish; complete -C "{line}"', cwd=f'{ROOT}/scripts', env=with_shard()).stdout.splitlines()]
+        check(ask('shard ch') == ['check'] and {'--devices', '--deny-warnings'} <= set(ask('shard check --de')) and ask('shard run quick') == ['quickstart.shard'] and ask('shard help matm') == ['matmul'], 'fish')
+    if shutil.which('zsh'):
+        for typed, want in (('shard che', 'shard check '), ('shard check --deny', 'shard check --deny-warnings '), ('shard run quick', 'shard run quickstart.shard '), ('shard help matm', 'shard help matmul ')):
+            got = zsh_completes(folder, typed)
+            check(got == want, f'zsh: {got!r}, not {want!r}')
 
 
 @case
