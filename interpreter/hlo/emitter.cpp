@@ -41,7 +41,13 @@ Values Emitter::node(const Inside& at) {
 
 void Emitter::claims_in(const ir::Graph& g, std::vector<Claim>& to) const {
   for (const Node& n : g.nodes) {
-    if (ir::is_effect(*n.op)) to.push_back({"", n.span});
+    if (ir::is_effect(*n.op)) {
+      std::string message;  // without the values that it would show
+      if (const auto* texts = n.attrs.find("texts"))
+        for (const std::string& t : std::get<std::vector<std::string>>(*texts))
+          message += (message.empty() ? "" : "...") + t;
+      to.push_back({std::move(message), n.span});
+    }
     for (const auto& r : n.regions) claims_in(*r, to);
   }
 }
