@@ -61,6 +61,10 @@ for f in [around, across] { print(f(q)[:, ::8, 0]) }
 mesh odd = (@a: 3)
 print(sum(shard arange(6) as P(@a)))
 use m
+save("rows.npy", normal(key(5), [40, 6]))
+for (r, i, real) in loader((load("rows.npy", map: true), arange(40)), batch: 16, shuffle: key(6), rest: "pad", spec: (P(@data, @model), P(@model))) { print(r, i, real) }
+for (r, i) in loader((load("rows.npy", map: true), arange(40)), batch: 8, epochs: 2, shuffle: key(6), spec: (P((@model, @data)), P())) { print(r[:, 0], i) }
+for w in loader(arange(100), batch: 8, windows: 5, spec: P(@data)) { print(w) }
 save("t/", {v: v, x: x})
 print(load("t/", like: {v: shard i32[8] as P(@model), x: f32[8, 8]}).v)
 log_scalars("log.csv", 1, {a: sum(v)})

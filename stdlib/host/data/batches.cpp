@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "interpreter/lang/layouts/shard_expr.h"
+#include "runtime/mesh/device_blocks.h"
 #include "stdlib/host/data/loader.h"
 #include "stdlib/host/host.h"
 
@@ -28,22 +29,51 @@ std::optional<Value> Batches::next(Interpreter& in) {
   const std::int64_t end = plan_.steps() * plan_.epochs;
   if (at_ >= end) return std::nullopt;
   if (plan_.types_only) return blank(in);
-  Bytes bytes;
+  Rows rows;
   try {
     if (queue_.empty()) {
-      bytes = bytes_of(in, at_);
+      rows = rows_of(in, at_, needed_);
     } else {
-      bytes = queue_.front().get();
+      rows = queue_.front().get();
       queue_.pop_front();
     }
   } catch (const runtime::RuntimeError& e) { in.fail(e.code, plan_.span, e.what()); }
   ++at_;
   if (plan_.example.is_none())
     for (std::int64_t i = at_ + static_cast<std::int64_t>(queue_.size()); i < std::min(at_ + plan_.ahead, end); ++i)
-      queue_.push_back(std::async(std::launch::async, [rows = plan_.rows, chosen = which(in, i), n = plan_.batch] {
-        return rows->gather(chosen, n);
-      }));
-  return made(in, bytes, real_rows(at_ - 1));
+      queue_.push_back(std::async(std::launch::async,
+                                  [table = plan_.rows, chosen = which(in, i), n = plan_.batch, wanted = needed_] {
+                                    return Rows{table->gather(chosen, n, wanted), wanted};
+                                  }));
+  Value batch = made(in, rows.bytes, real_rows(at_ - 1));
+  needed_ = needed_by(batch);
+  if (rows.wanted.empty() || rows.wanted == needed_) return batch;
+  try {  // it is laid out otherwise than the one before
+    return made(in, rows_of(in, at_ - 1, needed_).bytes, real_rows(at_ - 1));
+  } catch (const runtime::RuntimeError& e) { in.fail(e.code, plan_.span, e.what()); }
+}
+
+// The rows that lie in this process; empty where that is all of them.
+WantedRows Batches::needed_by(const Value& batch) const {
+  WantedRows out;
+  bool all = true;
+  const std::vector<Value> leaves = lang::leaves(batch);
+  for (std::size_t i = 0; i < plan_.types.size(); ++i) {
+    auto& ranges = out.emplace_back();
+    const ArrayRef a = leaves[i].tensor().traced() ? nullptr : leaves[i].tensor().array();
+    if (!a || !a->type.mesh || !a->type.mesh->part) {
+      ranges.emplace_back(0, plan_.batch);
+      continue;
+    }
+    const std::int64_t rows = a->local()[0];
+    for (const runtime::DeviceBlock& b : runtime::device_blocks(*a))
+      if (const std::int64_t first = b.origin[0]; ranges.empty() || first > ranges.back().second)
+        ranges.emplace_back(first, first + rows);
+      else
+        ranges.back().second = std::max(ranges.back().second, first + rows);
+    all = all && ranges.size() == 1 && ranges[0] == std::pair<std::int64_t, std::int64_t>(0, plan_.batch);
+  }
+  return all ? WantedRows() : out;
 }
 
 std::int64_t Batches::real_rows(std::int64_t at) const {
@@ -82,9 +112,11 @@ std::vector<std::int64_t> Batches::which(Interpreter& in, std::int64_t at) {
   return out;
 }
 
-Batches::Bytes Batches::bytes_of(Interpreter& in, std::int64_t at) {
+// A function of the script is asked for all rows in every process: what it does besides is the same in all of them.
+Batches::Rows Batches::rows_of(Interpreter& in, std::int64_t at, const WantedRows& wanted) {
   const std::vector<std::int64_t> rows = which(in, at);
-  return plan_.example.is_none() ? plan_.rows->gather(rows, plan_.batch) : examples(in, rows);
+  if (!plan_.example.is_none()) return {examples(in, rows), {}};
+  return {plan_.rows->gather(rows, plan_.batch, wanted), wanted};
 }
 
 // What a function of the script gives for these rows, side by side.

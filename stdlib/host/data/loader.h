@@ -43,10 +43,15 @@ class Batches : public lang::Loader {
 
  private:
   using Bytes = std::vector<std::string>;  // of each leaf
+  struct Rows {
+    Bytes bytes;
+    WantedRows wanted;  // what of them was read
+  };
   std::int64_t real_rows(std::int64_t at) const;
   std::vector<std::int64_t> which(lang::Interpreter& in, std::int64_t at);
   runtime::ArrayRef epoch_key(lang::Interpreter& in, std::int64_t epoch) const;
-  Bytes bytes_of(lang::Interpreter& in, std::int64_t at);
+  Rows rows_of(lang::Interpreter& in, std::int64_t at, const WantedRows& wanted);
+  WantedRows needed_by(const lang::Value& batch) const;
   Bytes examples(lang::Interpreter& in, const std::vector<std::int64_t>& rows) const;
   lang::Value blank(lang::Interpreter& in);
   lang::Value made(lang::Interpreter& in, const Bytes& bytes, std::int64_t real) const;
@@ -55,7 +60,8 @@ class Batches : public lang::Loader {
 
   LoaderPlan plan_;
   std::int64_t at_ = 0;
-  std::deque<std::future<Bytes>> queue_;                           // batches at_, at_ + 1, ...
+  std::deque<std::future<Rows>> queue_;  // batches at_, at_ + 1, ...
+  WantedRows needed_;  // by the batch before: of several processes each reads the rows of its own devices
   std::deque<std::pair<std::int64_t, runtime::ArrayRef>> orders_;  // epoch, i32 [count]
   std::optional<std::pair<std::int64_t, KeyedOrder>> order_;       // of an epoch
 };

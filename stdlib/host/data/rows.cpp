@@ -72,7 +72,9 @@ void RowTable::copy_rows(const DeviceArray& from, std::int64_t row, std::int64_t
   from.elsewhere->read(origin, runtime::contiguous(type.dtype, shape, to));
 }
 
-std::vector<std::string> RowTable::gather(const std::vector<std::int64_t>& which, std::int64_t batch) const {
+std::vector<std::string> RowTable::gather(const std::vector<std::int64_t>& which, std::int64_t batch,
+                                          const WantedRows& wanted) const {
+  const WantedRows all(wanted.empty() ? types_.size() : 0, {{0, batch}});
   std::vector<std::string> out;
   for (const RowType& type : types_) out.emplace_back(static_cast<std::size_t>(batch) * type.bytes(), '\0');
   for (std::size_t i = 0; i < which.size();) {
@@ -82,8 +84,14 @@ std::vector<std::string> RowTable::gather(const std::vector<std::int64_t>& which
     while (window_ == 0 && i + static_cast<std::size_t>(n) < which.size() && row + n < part.count &&
            which[i + static_cast<std::size_t>(n)] == which[i] + n)
       ++n;
+    const auto at = static_cast<std::int64_t>(i);
     for (std::size_t a = 0; a < types_.size(); ++a)
-      copy_rows(*part.arrays[a], row, n, types_[a], out[a].data() + i * types_[a].bytes());
+      for (const auto& [first, last] : (wanted.empty() ? all : wanted)[a]) {
+        const std::int64_t from = std::max(at, first), to = std::min(at + n, last);
+        if (from < to)
+          copy_rows(*part.arrays[a], row + from - at, to - from, types_[a],
+                    out[a].data() + static_cast<std::size_t>(from) * types_[a].bytes());
+      }
     i += static_cast<std::size_t>(n);
   }
   return out;

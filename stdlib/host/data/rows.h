@@ -8,6 +8,9 @@
 
 namespace shard::stdlib {
 
+// Of each leaf the rows of a batch that are wanted, from the first to behind the last; empty: all of all leaves.
+using WantedRows = std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>;
+
 class RowTable {
  public:
   struct RowType {
@@ -24,8 +27,9 @@ class RowTable {
   std::int64_t count() const { return count_; }
   bool far() const { return far_; }  // some lie in files
   const std::vector<RowType>& types() const { return types_; }
-  // These rows of each leaf, one behind the other; zeros for what `batch` has more.
-  std::vector<std::string> gather(const std::vector<std::int64_t>& which, std::int64_t batch) const;
+  // These rows of each leaf, one behind the other; zeros for what `batch` has more, and for rows that nobody wants.
+  std::vector<std::string> gather(const std::vector<std::int64_t>& which, std::int64_t batch,
+                                  const WantedRows& wanted) const;
 
  private:
   struct Part {
