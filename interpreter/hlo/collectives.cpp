@@ -97,15 +97,32 @@ std::string Emitter::groups(const ir::Node& n) const {
 }
 
 Value Emitter::position(const std::vector<AxisId>& axes) {
+  Value at = to_.constant(DType::I32, {}, 0);
+  if (!places_.empty()) {
+    for (AxisId a : axes) at = at * static_cast<double>(program_.mesh->size_of(a)) + places_.at(a);
+    return at;
+  }
   const Value id = to_.op(to_.partitions ? "stablehlo.partition_id" : "stablehlo.replica_id", {}, DType::U32, Shape{});
   const Value device = convert(id, DType::I32);
-  Value at = to_.constant(DType::I32, {}, 0);
   for (AxisId a : axes) {
     const auto size = static_cast<double>(program_.mesh->size_of(a));
     const Value along = device / static_cast<double>(stride_of(*program_.mesh, a));
     at = at * size + binary("remainder", along, along.number(size));
   }
   return at;
+}
+
+Value Emitter::combined_over(const Value& x, runtime::Reduce op, const std::string& over) {
+  return to_.op("stablehlo.all_reduce", {x}, x.dtype, x.shape, over + channel(to_, true),
+                to_.combining(combiner(op, x.dtype), x.dtype));
+}
+
+Value Emitter::added(const Value& x, const runtime::Sharding& terms) {
+  if (terms.unreduced.empty()) return x;
+  constexpr runtime::Reduce how[] = {runtime::Reduce::Sum, runtime::Reduce::Max, runtime::Reduce::Min};
+  ++to_.collectives;
+  return combined_over(x, how[static_cast<std::size_t>(terms.pending)],
+                       "replica_groups = " + rows_text(lines(*program_.mesh, terms.unreduced.list())));
 }
 
 Value Emitter::collective(const ir::Node& n, std::span<const Value> in, const runtime::Type& out) {
@@ -147,8 +164,8 @@ Value Emitter::collective(const ir::Node& n, std::span<const Value> in, const ru
   const std::string over = groups(n);
   const bool tiled = ir::tiled(c, n.attrs);
   if (c.combine) {
+    if (!c.split) return combined_over(x, *c.combine, over);
     const std::string region = to_.combining(combiner(*c.combine, x.dtype), x.dtype);
-    if (!c.split) return to_.op("stablehlo.all_reduce", {x}, x.dtype, x.shape, over + channel(to_, true), region);
     const std::int64_t d = dimension(c.split, x.rank());
     const Shape made = tiled ? out.shape : inserted(out.shape, d);
     return reshape(to_.op("stablehlo.reduce_scatter", {x}, x.dtype, made,

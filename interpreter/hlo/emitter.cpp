@@ -52,7 +52,7 @@ void Emitter::claims_in(const ir::Graph& g, std::vector<Claim>& to) const {
   }
 }
 
-Values Emitter::graph(const ir::Graph& g, std::span<const Value> params, const transform::Distinct* distinct) {
+Values Emitter::graph(const ir::Graph& g, std::span<const Value> params, Scope known) {
   std::vector<Value> values(g.types.size());
   const auto value = [&](ir::Var v) -> Value& { return values[static_cast<std::size_t>(v.id)]; };
   for (std::size_t i = 0; i < g.params.size(); ++i) value(g.params[i]) = params[i];
@@ -67,8 +67,11 @@ Values Emitter::graph(const ir::Graph& g, std::span<const Value> params, const t
     to_.set_location(location(n.span));
     Values made;
     try {
-      const bool known = distinct && i < distinct->inside.size();
-      made = node({g, n, in, out, known ? &distinct->inside[i] : nullptr});
+      const bool regions = known.distinct && i < known.distinct->inside.size();
+      made = node({g, n, in, out, regions ? &known.distinct->inside[i] : nullptr,
+                   known.layouts ? &known.layouts->regions[i] : nullptr});
+      for (std::size_t k = 0; known.layouts && k < n.outputs.size(); ++k)
+        made[k] = constrained(made[k], n, known.layouts->of[static_cast<std::size_t>(n.outputs[k].id)]);
     } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, n.span, e.what()); }
     for (std::size_t k = 0; k < n.outputs.size(); ++k) value(n.outputs[k]) = made[k];
     claims.insert(claims.end(), made.begin() + static_cast<std::ptrdiff_t>(n.outputs.size()), made.end());

@@ -1,8 +1,10 @@
 // The walk over a local graph: rows by their column, elementwise codes by the table, structures and collectives here.
 // Private to this folder; see module.h.
 #pragma once
+#include <map>
+
 #include "interpreter/hlo/module.h"
-#include "interpreter/hlo/writer.h"
+#include "interpreter/hlo/shardy.h"
 #include "interpreter/ir/op.h"
 
 namespace shard::hlo {
@@ -10,9 +12,15 @@ namespace shard::hlo {
 class Emitter {
  public:
   Emitter(Writer& to, const transform::Program& program, const How& how) : to_(to), program_(program), how_(how) {}
+  // What is known of a graph and its regions: of a local one distinct axes, of a whole one layouts, of per-device code
+  // in a whole one both.
+  struct Scope {
+    const transform::Distinct* distinct = nullptr;
+    const transform::Layouts* layouts = nullptr;
+  };
   // The nodes of a graph whose parameters are these values; gives its results, and behind them what must hold: one
   // truth value a claim, in the order of claims_in(graph).
-  Values graph(const ir::Graph& g, std::span<const Value> params, const transform::Distinct* distinct);
+  Values graph(const ir::Graph& g, std::span<const Value> params, Scope known);
   // What the graph and its regions claim, in order.
   void claims_in(const ir::Graph& g, std::vector<Claim>& to) const;
   std::string location(grammar::Span span) const;
@@ -28,14 +36,21 @@ class Emitter {
   Values branch(const Inside& at);
   Values region(const Inside& at, std::size_t which, std::span<const Value> params);
   void refuse_divergence(const Inside& at) const;
+  // whole.cpp
+  Value constrained(const Value& x, const ir::Node& n, const runtime::Sharding& layout);
+  Values per_device(const Inside& at);
+  std::vector<std::pair<runtime::AxisId, Laid>> places_along(runtime::AxisSet axes);
   // collectives.cpp
+  Value added(const Value& x, const runtime::Sharding& terms);  // the sum that its pending axes stand for
   Value collective(const ir::Node& n, std::span<const Value> in, const runtime::Type& out);
   Value position(const std::vector<runtime::AxisId>& axes);  // of this device along them, i32
   std::string groups(const ir::Node& n) const;
+  Value combined_over(const Value& x, runtime::Reduce op, const std::string& over);
 
   Writer& to_;
   const transform::Program& program_;
   const How& how_;
+  std::map<runtime::AxisId, Value> places_;  // along an axis, where per-device code was told
 };
 
 struct Emitter::Inside {
@@ -43,7 +58,8 @@ struct Emitter::Inside {
   const ir::Node& node;
   std::span<const Value> in;
   std::span<const runtime::Type> out;
-  const transform::Distinct::Inside* distinct;  // null where nothing is known of its regions
+  const transform::Distinct::Inside* distinct;     // of its regions; null where nothing is known
+  const std::vector<transform::Layouts>* layouts;  // of its regions; null in a local graph
 };
 
 }  // namespace shard::hlo

@@ -1,24 +1,35 @@
 // A program as StableHLO text that XLA and other engines compile: transform::Program is what one device does, a local
-// graph with explicit collectives, and is printed as it is. Tested with StableHLO 1.13 (a PJRT plug-in of the CPU) and
-// 1.17 (jaxlib 0.10.2).
+// graph with explicit collectives, and is printed as it is; or the graph that it was made of, with its layouts. Tested
+// with StableHLO 1.13 (a PJRT plug-in of the CPU) and 1.17 (jaxlib 0.10.2).
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "grammar/source.h"
 #include "interpreter/transform/program.h"
+#include "interpreter/transform/propagate.h"
 
 namespace shard::hlo {
 
 enum class Form : std::uint8_t {
   // Shapes of one device, `replica_groups` over replicas, no Shardy: any consumer of StableHLO. Replica i is the device
-  // at
-  // position i of the mesh (row-major); each passes and gets its own block.
+  // at position i of the mesh (row-major); each passes and gets its own block.
   Replica,
   // Global shapes; one sdy.manual_computation over all axes of the mesh around the same local graph. Partition i is the
   // device at position i.
   Manual,
+  // The whole graph with the layouts that propagation found: the engine's own partitioner cuts it and chooses the
+  // collectives, but for those of per-device code.
+  Auto,
+};
+std::string_view name_of(Form form);            // "replica"
+std::optional<Form> form_of(std::string_view);  // by its name
+
+struct Whole {  // a graph before it is cut, and a layout for each of its values
+  ir::Graph graph;
+  transform::Layouts layouts;
 };
 
 struct How {
@@ -27,10 +38,11 @@ struct How {
   std::span<const transform::ArrayInfo> arguments = {};  // of the program, as they were given to `lower`
   std::span<const bool> donated = {};                    // by argument; none: nothing is
   const grammar::SourceMap* sources = nullptr;           // for locations
+  const Whole* whole = nullptr;                          // of the form Auto
 };
 
 // A condition that the script asserts: one more result of @main, a truth value (tensor<i1>) behind those of the
-// program, in this order. In replica form each device has its own.
+// program, in this order. In replica form each device has its own, in manual form there is one element a device.
 struct Claim {
   std::string message;
   grammar::Span span;

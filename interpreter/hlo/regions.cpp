@@ -60,14 +60,15 @@ Values Emitter::structure(const Inside& at) {
     case Structure::Collective: return {collective(n, at.in, at.out[0])};
     case Structure::Shard: return {at.in[0]};
     case Structure::Effect: return row(n, at.in, at.out);
-    case Structure::Manual: break;
+    case Structure::Manual: return per_device(at);
   }
-  throw std::logic_error("`" + std::string(n.op->name) + "` in the program of one device");
+  throw std::logic_error("`" + std::string(n.op->name) + "` is of no structure");
 }
 
 Values Emitter::region(const Inside& at, std::size_t which, std::span<const Value> params) {
   const bool known = at.distinct && which < at.distinct->regions.size();
-  return graph(*at.node.regions[which], params, known ? &at.distinct->regions[which] : nullptr);
+  return graph(*at.node.regions[which], params,
+               {known ? &at.distinct->regions[which] : nullptr, at.layouts ? &(*at.layouts)[which] : nullptr});
 }
 
 // Engines start a collective on all devices together: one that some devices skip never ends.

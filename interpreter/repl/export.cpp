@@ -36,7 +36,7 @@ def place(entry, array): return jax.device_put(np.asarray(array, TYPES[entry['ty
 
 
 def compiled():
-    replicas, partitions = (1, COUNT) if ABOUT['form'] == 'manual' else (COUNT, 1)
+    replicas, partitions = (COUNT, 1) if ABOUT['form'] == 'replica' else (1, COUNT)
     o, devices = xc.CompileOptions(), tuple(MESH.devices.flat)
     o.num_replicas, o.num_partitions = replicas, partitions
     o.device_assignment = xc.DeviceAssignment.create(np.array([d.id for d in devices]).reshape(replicas, partitions))
@@ -53,7 +53,7 @@ def run(executable, arguments):
 
 
 def as_jax():
-    """A function of JAX, to be called inside of jax.jit: takes the arguments, gives a tuple of the results. Of the form manual."""
+    """A function of JAX, to be called inside of jax.jit: takes the arguments, gives a tuple of the results. Not of the form replica."""
     from jax import export, tree_util
     from jaxlib import _jax
     about = lambda k: (tuple(jax.core.ShapedArray(tuple(e['shape']), TYPES[e['type']]) for e in ABOUT[k]),  # noqa: E731
@@ -83,9 +83,10 @@ std::string python_for(const std::string& name) {
   return out;
 }
 
-bool write_call(const lang::CompiledCall& call, hlo::Form form, const grammar::SourceMap& sources,
-                const std::string& base, bool python) {
-  const hlo::Module module = lang::exported(call, form, sources);
+bool write_call(const lang::CompiledCall& call, hlo::Form form, Foresight& script, const std::string& base,
+                bool python) {
+  const grammar::SourceMap& sources = script.sources();
+  const hlo::Module module = lang::exported(call, form, script.interpreter().context().table(), sources);
   const std::size_t folder = base.find_last_of('/');
   if (!write_file(base + ".mlir", module.text) ||
       !write_file(base + ".json", lang::exported_json(call, form, module, sources)) ||
@@ -106,8 +107,8 @@ int export_programs(const Arguments& a) {
   const bool all = a.has("--all");
   if (name.empty() && !all)
     return refuse_words("which function shall be written?", "--function NAME, or --all for every compiled call");
-  if (!word.empty() && word != "manual" && word != "replica")
-    return refuse_words("there is no form '" + word + "'", "manual or replica");
+  if (!word.empty() && !hlo::form_of(word))
+    return refuse_words("there is no form '" + word + "'", "manual, replica or auto");
   const hlo::Form form = lang::form_named(word.empty() ? "manual" : word);
   std::string text;
   if (!read_script(a.words[0], text)) return 1;
@@ -143,7 +144,7 @@ int export_programs(const Arguments& a) {
       std::string base = all && !given.empty() ? given + "_" + call->name : given.empty() ? call->name : given;
       for (int k = 2; !taken.insert(base).second; ++k)
         base = base.substr(0, base.find_last_of('~')) + "~" + std::to_string(k);
-      if (!write_call(*call, form, script.sources(), base, a.has("--python")))
+      if (!write_call(*call, form, script, base, a.has("--python")))
         throw runtime::RuntimeError("io", "'" + base + "' cannot be written");
     }
     flush_out();
@@ -153,18 +154,20 @@ int export_programs(const Arguments& a) {
 }  // namespace
 
 Command export_command() {
-  return {
-      "export",
-      "Write a compiled function of a script as StableHLO, which JAX and other engines load; no data is needed",
-      {{"file", "The script (- reads it from standard input)", Option::Word, true},
-       {"--function", "The jit or manual function, with the arguments it was last called with", Option::Value},
-       {"--all", "Every compiled call, each in a file of its own"},
-       {"--form", "manual: whole arrays at the border (the default); replica: the blocks of one device, for any reader",
-        Option::Value},
-       {"-o", "Where to write it: X.mlir, and X.json with names and layouts beside it", Option::Value},
-       {"--python", "Write X.py too, which runs it in JAX"}},
-      true,
-      export_programs};
+  return {"export",
+          "Write a compiled function of a script as StableHLO, which JAX and other engines load; no data is needed",
+          {{"file", "The script (- reads it from standard input)", Option::Word, true},
+           {"--function", "The jit or manual function, with the arguments it was last called with", Option::Value},
+           {"--all", "Every compiled call, each in a file of its own"},
+           {"--form",
+            "manual: whole arrays at the border (the default); replica: the blocks of one device, for any reader; "
+            "auto: the "
+            "whole graph, for XLA to cut",
+            Option::Value},
+           {"-o", "Where to write it: X.mlir, and X.json with names and layouts beside it", Option::Value},
+           {"--python", "Write X.py too, which runs it in JAX"}},
+          true,
+          export_programs};
 }
 
 }  // namespace shard::repl

@@ -22,15 +22,16 @@ exec::ArrayInfo info_of(const Type& t, const MeshRef& m, std::vector<std::vector
   return info;
 }
 
-// The sum of a vector that lies on both axes of 2 x 2 devices.
+// The sum of a vector that lies on both axes of 2 x 2 devices, twice.
 hlo::Module summed(hlo::Form form) {
   const MeshRef m = mesh({{"X", 2}, {"Y", 2}});
   const Type x = Type::of(DType::F32, {8});
   Builder b(rows());
   const Var in = b.param(x);
-  const Graph g = b.finish({ir::reduce_sum(b, in, {-1})});
+  const Graph g = b.finish({ir::reduce_sum(b, ir::add(b, in, in), {-1})});
   const std::vector<exec::ArrayInfo> infos{info_of(x, m, {{0, 1}})};
-  return hlo::module_of(transform::lower(rows(), g, m, infos), {form, "total", infos});
+  const hlo::Whole whole{g, transform::propagate(g, m, std::vector{infos[0].layout})};
+  return hlo::module_of(transform::lower(rows(), g, m, infos), {form, "total", infos, {}, nullptr, &whole});
 }
 
 std::string refusal(std::string_view row, std::vector<Type> types, ir::Attrs attrs) {
@@ -60,9 +61,20 @@ TEST_CASE("hlo: replicas have the shapes of one device and groups of positions")
 TEST_CASE("hlo: the manual form has whole arrays at the border, laid out, and one channel") {
   const hlo::Module made = summed(hlo::Form::Manual);
   CHECK(holds(made.text, "sdy.mesh @mesh = <[\"X\"=2, \"Y\"=2]>"));
-  CHECK(holds(made.text, "%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"X\", \"Y\"}]>}"));
-  CHECK(holds(made.text, "manual_axes={\"X\", \"Y\"} (%0: tensor<2xf32>)"));
+  CHECK(holds(made.text, "%0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"X\", \"Y\"}]>}"));
+  CHECK(holds(made.text, "manual_axes = #sdy<manual_axes{\"X\", \"Y\"}>}> ({"));
+  CHECK(holds(made.text, "^bb0(%1: tensor<2xf32>)"));
   CHECK(holds(made.text, "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}>"));
+}
+
+TEST_CASE("hlo: the form auto leaves collectives to the engine and says the layout of each value that is cut") {
+  const hlo::Module made = summed(hlo::Form::Auto);
+  CHECK(holds(made.text, "mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32"));
+  CHECK(holds(made.text,
+              "func.func public @main(%0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"X\", \"Y\"}]>}) -> "
+              "(tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>})"));
+  CHECK(holds(made.text, "%2 = \"sdy.sharding_constraint\"(%1) <{sharding = #sdy.sharding<@mesh, [{\"X\", \"Y\"}]>}>"));
+  CHECK(made.collectives == 0);
 }
 
 TEST_CASE("hlo: what no engine has is refused with the reason") {

@@ -1,6 +1,7 @@
 #include "interpreter/lang/staging/exported.h"
 
 #include "interpreter/lang/report/report.h"
+#include "interpreter/transform/pipeline.h"
 
 namespace shard::lang {
 namespace {
@@ -37,16 +38,25 @@ std::string entry(const std::string& name, const exec::ArrayInfo& info, const ru
 }  // namespace
 
 hlo::Form form_named(std::string_view word) {
-  if (word == "manual") return hlo::Form::Manual;
-  if (word == "replica") return hlo::Form::Replica;
-  throw runtime::RuntimeError("value", "a form is \"manual\" or \"replica\", got \"" + std::string(word) + "\"");
+  if (const auto form = hlo::form_of(word)) return *form;
+  throw runtime::RuntimeError("value",
+                              "a form is \"manual\", \"replica\" or \"auto\", got \"" + std::string(word) + "\"");
 }
 
-hlo::Module exported(const CompiledCall& call, hlo::Form form, const grammar::SourceMap& sources) {
+hlo::Module exported(const CompiledCall& call, hlo::Form form, const ir::OpTable& table,
+                     const grammar::SourceMap& sources) {
   const auto flags = std::make_unique<bool[]>(call.becomes.size());
   std::copy(call.becomes.begin(), call.becomes.end(), flags.get());
   const std::span<const bool> donated(flags.get(), call.becomes.size());
-  return hlo::module_of(call.plan->program(), {form, call.name, call.given, donated, &sources});
+  hlo::How how{form, call.name, call.given, donated, &sources};
+  const transform::Program& program = call.plan->program();
+  if (form != hlo::Form::Auto || !program.mesh) return hlo::module_of(program, how);
+  std::vector<runtime::Sharding> layouts;
+  for (const exec::ArrayInfo& a : call.given) layouts.push_back(a.layout);
+  hlo::Whole whole{transform::whole_graph(table, *call.graph), {}};
+  whole.layouts = transform::propagate(whole.graph, program.mesh, layouts);
+  how.whole = &whole;
+  return hlo::module_of(program, how);
 }
 
 std::string exported_json(const CompiledCall& call, hlo::Form form, const hlo::Module& module,
@@ -63,7 +73,7 @@ std::string exported_json(const CompiledCall& call, hlo::Form form, const hlo::M
   for (std::size_t i = 0; i < program.results.size(); ++i)
     results += (results.empty() ? "\n  " : ",\n  ") +
                entry(i < call.results.size() ? call.results[i] : "result", program.results[i], program.mesh) + "}";
-  for (const hlo::Claim& c : module.claims) {  // what must hold, as each device found it
+  for (const hlo::Claim& c : module.claims) {  // what must hold; in manual form as each device found it
     const int line = sources.has(c.span.source) ? sources.at(c.span.source).position(c.span.begin).line : 0;
     const bool each = form == hlo::Form::Manual && program.mesh;
     std::string all;
@@ -77,9 +87,8 @@ std::string exported_json(const CompiledCall& call, hlo::Form form, const hlo::M
   return "{\"function\": " + json_string(call.name) +
          ", \"file\": " + json_string(known ? sources.at(call.where.source).name() : "") +
          ", \"line\": " + std::to_string(known ? sources.at(call.where.source).position(call.where.begin).line : 0) +
-         ", \"form\": \"" + (form == hlo::Form::Manual ? "manual" : "replica") + "\", \"mesh\": [" + mesh +
-         "],\n \"arguments\": [" + arguments + "],\n \"results\": [" + results +
-         "],\n \"tested_with\": " + kTestedWith + "}\n";
+         ", \"form\": \"" + std::string(hlo::name_of(form)) + "\", \"mesh\": [" + mesh + "],\n \"arguments\": [" +
+         arguments + "],\n \"results\": [" + results + "],\n \"tested_with\": " + kTestedWith + "}\n";
 }
 
 }  // namespace shard::lang

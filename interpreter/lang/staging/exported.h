@@ -8,9 +8,10 @@
 
 namespace shard::lang {
 
-// "manual", "replica"; RuntimeError("value") for another word.
+// "manual", "replica", "auto"; RuntimeError("value") for another word.
 hlo::Form form_named(std::string_view word);
-hlo::Module exported(const CompiledCall& call, hlo::Form form, const grammar::SourceMap& sources);
+hlo::Module exported(const CompiledCall& call, hlo::Form form, const ir::OpTable& table,
+                     const grammar::SourceMap& sources);
 // One JSON object: {"function", "file", "line", "form", "mesh", "arguments", "results", "tested_with"}, an entry a
 // parameter and a result of @main, in order.
 std::string exported_json(const CompiledCall& call, hlo::Form form, const hlo::Module& module,

@@ -106,7 +106,7 @@ Value export_stablehlo(Interpreter& in, BoundArgs& a) {
       args.push_back(std::move(x));
       continue;
     }
-    if (!x.value.is_string()) in.fail("call", x.span, "a form is \"manual\" or \"replica\"");
+    if (!x.value.is_string()) in.fail("call", x.span, "a form is \"manual\", \"replica\" or \"auto\"");
     form = lang::form_named(x.value.str());
   }
   if (!a[0].callable())
@@ -115,7 +115,8 @@ Value export_stablehlo(Interpreter& in, BoundArgs& a) {
     in.fail("trace", a.span, "export_stablehlo needs a call that could be run, and here a function is being traced",
             {"ask outside of that function: export_stablehlo(f, x)"});
   const trace::TargetScope scope(in.context(), in.context().target("export"));
-  return Value::string(lang::exported(lang::compiled_call(in, a[0], args, a.span), form, in.sources()).text);
+  const lang::CompiledCall call = lang::compiled_call(in, a[0], args, a.span);
+  return Value::string(lang::exported(call, form, in.context().table(), in.sources()).text);
 }
 
 Value trace(Interpreter& in, BoundArgs& a) {
