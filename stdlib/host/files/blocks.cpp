@@ -15,7 +15,8 @@ using runtime::DType;
 using runtime::Shape;
 using runtime::Strides;
 
-constexpr std::size_t kPiece = std::size_t{1} << 18;  // summed up while it is in the cache of its core
+constexpr std::size_t kPiece = std::size_t{1} << 18;              // summed up while it is in the cache of its core
+constexpr std::size_t kAhead = 64 * kPiece, kTold = 16 * kPiece;  // how far ahead the disk is told, and how often
 
 // The order of bytes, and truth values that are 0 or 1.
 void put_right(char* data, std::size_t bytes, std::size_t item, DType dtype, bool swap) {
@@ -74,7 +75,7 @@ void scatter(const Walk& w, Shape index, std::int64_t first, const char* from, s
 
 // A long run that lies in memory as in the file: pieces of it by several threads, since taking new memory and summing
 // up cost more than the file does. Whoever is free takes the next piece, so that the disk sees one run from front to
-// back.
+// back; it is told what comes, since the system reads no further ahead where two threads take turns.
 void read_long_run(Source& file, const Stored& stored, std::uint64_t place, char* to, std::uint64_t bytes,
                    std::size_t item, DType dtype) {
   std::vector<std::uint32_t> sums(static_cast<std::size_t>(bytes / kPiece + 1), 0);
@@ -82,6 +83,8 @@ void read_long_run(Source& file, const Stored& stored, std::uint64_t place, char
   runtime::spread(static_cast<std::int64_t>(bytes), kPiece, [&](std::int64_t, std::int64_t) {
     const std::size_t i = next++, from = i * kPiece;
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, bytes - from));
+    if (from == 0) file.soon(place, kAhead);
+    if (from % kTold == 0) file.soon(place + from + kAhead, kTold);
     if (file.read_apart(place + from, to + from, n) != n) refuse_file("it ends too early");
     if (stored.sum) sums[i] = runtime::PartialSum::apart({to + from, n});
     put_right(to + from, n, item, dtype, stored.big_endian);

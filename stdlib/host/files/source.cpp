@@ -34,6 +34,9 @@ class File : public Source {
   std::size_t read_apart(std::uint64_t offset, void* to, std::size_t n) const override {
     return direct(offset, static_cast<char*>(to), n);
   }
+  void soon(std::uint64_t offset, std::size_t n) const override {
+    posix_fadvise(file_.fd, static_cast<off_t>(offset), static_cast<off_t>(n), POSIX_FADV_WILLNEED);
+  }
 
   std::size_t read_some(std::uint64_t offset, void* to, std::size_t n) override {
     // Ahead is read where small pieces follow each other; a row here and a row there are read as they are.

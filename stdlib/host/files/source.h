@@ -24,6 +24,7 @@ class Source {
   // Whether reading costs the same wherever; then several threads may read at once, by this one.
   virtual bool anywhere() const { return false; }
   virtual std::size_t read_apart(std::uint64_t, void*, std::size_t) const { return 0; }
+  virtual void soon(std::uint64_t, std::size_t) const {}  // these bytes will be read: the disk may begin
 
   void read(std::uint64_t offset, void* to, std::size_t n);  // all of them, or an error
   std::string text(std::uint64_t offset, std::size_t n);     // as far as there are
