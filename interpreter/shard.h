@@ -158,6 +158,16 @@ Elements<T> Value::elements() const {
   return {{reinterpret_cast<const T*>(all.data()), all.size() / sizeof(T)}, *this};
 }
 
+// This process is one of several that run the same scripts, each with an engine; together they have the devices of
+// `Options`, as many each. What one engine does, those of all processes do, in the same order; who falls out of step or
+// goes is an Error of the code "process" in all of them. See runtime/channel/README.md.
+struct Processes {
+  int index = 0, count = 0;  // count 0: as the launcher says that started this process (`shard launch -n 4 ./program`,
+                             // mpirun, srun); where none did, it is alone
+  std::vector<int> links;    // otherwise connected stream sockets, the one to process i at i; the engine takes them
+  double timeout = 10;       // seconds: how long one that does not come is waited for
+};
+
 // A limit that a script reaches is an Error of the code that the limit has here; the engine is usable afterwards. 0:
 // none.
 struct Options {
@@ -171,6 +181,7 @@ struct Options {
   // What runs compiled functions: "lockstep", "exact", "watch", or "xla" for a plug-in of PJRT that is found,
   // "xla:PATH" for one; its devices are then at least `devices`.
   std::string engine;
+  std::optional<Processes> processes;            // default: this process is alone, whoever started it
   std::int64_t memory = 0;                       // bytes of arrays that may live at once; besides, what the machine has
   std::int64_t steps = 0;                        // statements, calls and turns of loops in one run or call
   double seconds = 0;                            // of one run or call

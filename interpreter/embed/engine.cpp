@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "interpreter/embed/inner.h"
+#include "interpreter/embed/join.h"
 #include "interpreter/lang/eval/run_stack.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/warnings/warnings.h"
@@ -51,6 +52,15 @@ std::function<R(A...)> guarded_callback(const char* what, std::function<R(A...)>
       throw runtime::RuntimeError("host", std::string(what) + ": " + e.what());
     } catch (...) { throw runtime::RuntimeError("host", std::string(what) + ": an exception that says nothing"); }
   };
+}
+
+std::shared_ptr<runtime::Processes> joined(const Processes& given, int devices) {
+  if (!(given.timeout > 0)) embed::cannot_join("a process is waited for some time", "`timeout` is in seconds");
+  embed::Group group;
+  group.devices = devices;
+  group.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::min(given.timeout, 1e9) * 1000));
+  if (given.count != 0) group.linked = {given.index, given.count, given.links};
+  return embed::join(group).processes;
 }
 
 bool bound_to_engine(const lang::Value& v) {
@@ -149,6 +159,9 @@ Engine::Engine(Options options) : impl_(std::make_unique<Impl>()) {
   if (given.devices < 1 || given.devices > 65536) refuse("an engine has 1 to 65,536 devices");
   if (given.memory < 0 || given.steps < 0 || !(given.seconds >= 0) || given.recursion < 1)
     refuse("limits are not negative, and at least one call may be open");
+  try {
+    if (given.processes) inside.processes = joined(*given.processes, given.devices);
+  } catch (const grammar::Error& e) { throw Error({converted(e.diagnostic, grammar::SourceMap())}); }
   try {
     lang::RunStack().run(
         [&] { impl_->machine = std::make_shared<embed::Machine>(std::move(inside), embed::Runs{given.engine}); });

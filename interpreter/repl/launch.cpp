@@ -4,6 +4,7 @@
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -139,7 +140,19 @@ std::optional<std::string> read_transport(const Arguments& a, LaunchJob& job) {
   return std::nullopt;
 }
 
+// A program of the user's own, which joins by Options::processes.
+bool is_program(const std::string& file) {
+  struct stat info {};
+  return !file.ends_with(".shard") && stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+         access(file.c_str(), X_OK) == 0;
+}
+
 std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
+  if (is_program(a.words.at(0))) {
+    std::vector<std::string> out = {a.words[0]};
+    out.insert(out.end(), s.args.begin(), s.args.end());
+    return out;
+  }
   std::vector<std::string> out = {"shard",
                                   "run",
                                   a.words.at(0),
@@ -219,6 +232,7 @@ int launch(const Arguments& a) {
     for (const std::string& drill : settings->drills) runtime::parse_drill(drill, job.count);
   } catch (const runtime::RuntimeError& e) { return misused(e.what()); }
   job.words = child_words(a, *settings);
+  if (is_program(a.words[0])) job.program = std::filesystem::absolute(a.words[0]).string();
   int status = run_job(job);
   Settings again = *settings;  // a drill is over once its job has failed
   again.drills.clear();
@@ -236,7 +250,7 @@ Command launch_command() {
   return {
       "launch",
       "Run a script in several processes, of this machine or of several, which share out the devices",
-      {{"file", "The script", Option::Word, true},
+      {{"file", "The script, or a program that embeds Shard", Option::Word, true},
        {"-n", "How many processes", Option::Value, true},
        kTimeout,
        kDrill,
@@ -250,7 +264,10 @@ Command launch_command() {
        {"--port-range", "A-B: where all of them wait", Option::Value},
        {"--start-timeout", "How long all may take to come: 60s", Option::Value},
        {"--restarts", "How often a job that failed is started again, to go on from its last checkpoint", Option::Value},
-       {"--log-dir", "A folder: all that each process says, in process_0.log and so on", Option::Value}},
+       {"--log-dir",
+        "A folder: all that each process says, in process_0.log and so on; of a job that fails also its last 64 "
+        "collectives, in process_0.last",
+        Option::Value}},
       true,
       launch};
 }

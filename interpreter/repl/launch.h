@@ -17,13 +17,14 @@
 namespace shard::repl {
 
 struct LaunchJob {
-  std::vector<std::string> words;  // of the children
+  std::string program = "/proc/self/exe";  // that the children run
+  std::vector<std::string> words;          // of the children
   int count = 0;
-  bool prefix = false;                             // lines of every process, behind its number
-  std::string log_dir;                             // a file a process of all that it says; empty: none
-  int restarts = 0;                                // how often a job that failed is started again
-  bool tcp = false;                                // else Unix sockets, which the children are given
-  std::vector<std::string> hosts;                  // by process; empty: this machine
+  bool prefix = false;             // lines of every process, behind its number
+  std::string log_dir;             // a file a process of all that it says, one of its last meetings; empty: none
+  int restarts = 0;                // how often a job that failed is started again
+  bool tcp = false;                // else Unix sockets, which the children are given
+  std::vector<std::string> hosts;  // by process; empty: this machine
   std::string ssh = "ssh", address = "127.0.0.1";  // what others reach the launcher by
   runtime::Ports port, range;                      // of the launcher; of all
   std::chrono::milliseconds start_timeout{60'000};

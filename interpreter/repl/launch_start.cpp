@@ -39,6 +39,10 @@ std::vector<std::vector<int>> make_links(int count) {
   return links;
 }
 
+std::string log_path(const LaunchJob& job, int rank, const char* ending) {
+  return job.log_dir + "/process_" + std::to_string(rank) + ending;
+}
+
 // What a process is told: variables, and over TCP the token through a pipe that it reads.
 std::vector<std::pair<std::string, std::string>> variables_of(const LaunchJob& job, const Meeting& at, int rank,
                                                               const std::vector<int>& links,
@@ -46,6 +50,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(const LaunchJob& j
   std::vector<std::pair<std::string, std::string>> out = {{"SHARD_RANK", std::to_string(rank)},
                                                           {"SHARD_SIZE", std::to_string(job.count)}};
   if (at.board >= 0) out.emplace_back("SHARD_BOARD", std::to_string(at.board));
+  if (!job.log_dir.empty() && job.hosts.empty()) out.emplace_back("SHARD_RECORD", log_path(job, rank, ".last"));
   if (job.tcp) {
     out.insert(out.end(), {{"SHARD_COORDINATOR", at.coordinator},
                            {"SHARD_TOKEN_FILE", token_file},
@@ -76,7 +81,7 @@ std::string own_path(const char* link) {
 std::vector<std::string> remote_words(const LaunchJob& job, const Meeting& at, int rank) {
   std::string command = "cd " + quoted(own_path("/proc/self/cwd")) + " && exec env";
   for (const auto& [name, value] : variables_of(job, at, rank, {}, "/dev/stdin")) command += " " + name + "=" + value;
-  command += " " + quoted(own_path("/proc/self/exe"));
+  command += " " + quoted(job.program == "/proc/self/exe" ? own_path("/proc/self/exe") : job.program);
   for (std::size_t i = 1; i < job.words.size(); ++i) command += " " + quoted(job.words[i]);
   std::vector<std::string> out = parts_of(job.ssh, ' ');  // --ssh "ssh -p 2222"
   out.insert(out.end(), {job.hosts[static_cast<std::size_t>(rank)], command});
@@ -103,7 +108,7 @@ struct Ends {  // of the pipes, on the child's side; -1: none
     if (in >= 0) dup2(in, STDIN_FILENO);
   }
   std::vector<std::string> words = job.words;
-  std::string program = "/proc/self/exe";
+  std::string program = job.program;
   if (elsewhere) {
     words = remote_words(job, at, rank);
     program = words[0];
@@ -132,7 +137,7 @@ std::vector<Child> start_all(const LaunchJob& job, const Meeting& at) {
     int out[2] = {-1, -1}, err[2], token[2] = {-1, -1};
     const bool heard = job.prefix || !job.log_dir.empty();
     if (!job.log_dir.empty()) {
-      const std::string path = job.log_dir + "/process_" + std::to_string(i) + ".log";
+      const std::string path = log_path(job, static_cast<int>(i), ".log");
       children[i].log = std::fopen(path.c_str(), "ae");
       if (!children[i].log) launch_failed(("cannot write to '" + path + "'").c_str());
       std::setvbuf(children[i].log, nullptr, _IOLBF, BUFSIZ);

@@ -212,6 +212,12 @@ std::vector<Tensor> Context::run(const ir::GraphRef& graph, std::vector<Tensor> 
   return out;
 }
 
+std::vector<Tensor> Context::together(const std::function<std::vector<Tensor>()>& body) {
+  if (frame_) return body();
+  const Traced t = trace({}, [&](std::span<const Tensor>) { return body(); });
+  return run(t.graph, t.captured);
+}
+
 Tensor Context::unknown(runtime::Type type) {
   unknown_numbers_ |= type.weak && type.rank() == 0;
   return Tensor(exec::without_elements(std::move(type), nullptr));

@@ -70,6 +70,10 @@ class Context {
   // executed. `donate[i]`: argument i was handed over by its last holder and its memory may be used for the results.
   std::vector<Tensor> run(const ir::GraphRef& graph, std::vector<Tensor> arguments, std::vector<bool> donate = {});
 
+  // What `body` gives, as one program: where an array is made and laid out at once, nobody makes more of it than his
+  // own blocks. In a trace it is a part of that one.
+  std::vector<Tensor> together(const std::function<std::vector<Tensor>()>& body);
+
   // ---- scalars and concrete values
   Tensor scalar(HostNumber value,
                 bool weak = true);  // i32, f32 or bool; in a trace a constant node. Integers that do not fit i32: error

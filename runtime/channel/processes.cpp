@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -46,8 +47,35 @@ Processes::Announced Processes::announced(int peer, std::size_t bytes) const {
   return a;
 }
 
-void Processes::fail(const ChannelError& error) {
+// Who leaves because of another process says so on the board: the others, who see him end, tell of that one.
+ChannelError Processes::first_cause(ChannelError error) const {
+  for (int turns = 0; board_ && error.kind == ChannelError::Kind::Ended && turns < count(); ++turns) {
+    const std::uint32_t blames = (*board_)[error.peer].blames.load(std::memory_order_acquire);
+    const int whom = static_cast<int>(blames / 2) - 1;
+    if (whom < 0 || whom >= count() || whom == index()) break;
+    error.peer = whom;
+    if (blames % 2 != 0) error.kind = ChannelError::Kind::Late;
+  }
+  return error;
+}
+
+void Processes::write_record() const {
+  if (record_path_.empty()) return;
+  std::ofstream file(record_path_, std::ios::trunc);
+  for (std::uint64_t i = begun_ - std::min<std::uint64_t>(begun_, kRecord); i < begun_; ++i) {
+    const Announced& m = record_[i % kRecord];
+    file << i + 1 << "  " << m.text() << (i + 1 == begun_ ? ", not done\n" : "\n");
+  }
+}
+
+void Processes::fail(ChannelError error) {
+  error = first_cause(std::move(error));
+  if (board_ && error.kind != ChannelError::Kind::Broken)
+    board_->own().blames.store(
+        static_cast<std::uint32_t>(error.peer + 1) * 2 + (error.kind == ChannelError::Kind::Late ? 1 : 0),
+        std::memory_order_release);
   channel_->close();
+  write_record();
   const std::string who = "process " + std::to_string(error.peer), there = line_of(error.peer);
   switch (error.kind) {
     case ChannelError::Kind::Ended:
@@ -114,6 +142,7 @@ void Processes::compare(const Announced& mine, const Announced& theirs, int peer
           std::to_string(mine.bytes) + " bytes, " + who + " " + std::to_string(theirs.bytes);
   if (why.empty()) return;
   channel_->close();
+  write_record();
   throw RuntimeError("process", why);
 }
 
@@ -125,6 +154,10 @@ void Processes::begin(const Meeting& meeting, std::span<const int> members, std:
   if (board_) {
     stand_at(place);
     board_->own().meetings.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (!record_path_.empty()) {
+    record_.resize(kRecord);
+    record_[begun_++ % kRecord] = announced(index(), bytes);
   }
   const std::size_t count = members.size();
   said_.assign(count, {}), heard_.assign(count, {});
@@ -173,6 +206,7 @@ void Processes::move_checked(std::span<const Outgoing> out, std::span<const Inco
   for (std::size_t i = 0; i < in.size(); ++i)
     if (crc32c(0, {static_cast<const char*>(in[i].data), in[i].bytes}) != theirs[i]) {
       channel_->close();
+      write_record();
       throw RuntimeError("process", "what process " + std::to_string(in[i].from) + " sent to process " +
                                         std::to_string(index()) + " at " + here() +
                                         " came with other bits: " + std::to_string(in[i].bytes) +

@@ -36,6 +36,8 @@ class Processes {
   void set_board(std::unique_ptr<Board> board) { board_ = std::move(board); }
   // A check sum goes behind all data. Every process has it, or none.
   void set_checked() { checked_ = true; }
+  // A file that gets the last 64 meetings of this process where one of them fails.
+  void set_record(std::string path) { record_path_ = std::move(path); }
   // Counts the compiled calls that communicate, from 1: `call_begins` before each, `*count` while it runs.
   void count_calls(std::shared_ptr<long> count) { calls_ = std::move(count); }
   void call_begins() { new_call_ = true; }
@@ -69,7 +71,9 @@ class Processes {
   };
   Announced announced(int peer, std::size_t bytes) const;
   void compare(const Announced& mine, const Announced& theirs, int peer);
-  [[noreturn]] void fail(const ChannelError& error);
+  [[noreturn]] void fail(ChannelError error);
+  ChannelError first_cause(ChannelError error) const;
+  void write_record() const;
   void move_checked(std::span<const Outgoing> out, std::span<const Incoming> in);
   std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in);
   std::string here() const;                 // the meeting that this process is at
@@ -83,6 +87,10 @@ class Processes {
   std::function<void(const std::string& what)> tell_;
   std::vector<std::uint64_t> met_;  // how often, by process
   Meeting at_;                      // which one is under way
+  static constexpr std::size_t kRecord = 64;
+  std::vector<Announced> record_;  // the last ones, each in the place of the one 64 before
+  std::uint64_t begun_ = 0;        // how many there were
+  std::string record_path_;
   std::shared_ptr<long> calls_;
   bool checked_ = false, new_call_ = false;
   std::vector<Announced> said_, heard_;

@@ -17,6 +17,8 @@ cmake -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_
       -DCMAKE_C_FLAGS="$flags -Wall -Wextra -Werror -pedantic" >/dev/null
 cmake --build "$work/build" >/dev/null
 "$work/build/train"
+[ "$("$work/build/group")" = "140 = 140, by 1 process" ]
+[ "$("$work/installed/bin/shard" launch -n 2 "$work/build/group")" = "140 = 140, by 2 processes" ]
 # The library shows the names of the headers and no others.
 others=$(find "$work/installed" -name libshard.so -exec nm -DC --defined-only {} + | grep -vE ' [A-Za-z] (shard::|(typeinfo|typeinfo name|vtable) for shard::|shard_[a-z_]+$)' || true)
 [ -z "$others" ] || { echo "libshard.so exports more than its headers declare:"; echo "$others" | head; exit 1; }

@@ -72,6 +72,8 @@ def main():
                             if drill in ENDS:
                                 assert done.returncode in (1, 137), said
                                 assert re.search(ENDS[drill], done.stderr), said
+                                others = r'process [^1] (has ended|did not come)' if drill.startswith(('kill', 'stop')) else '$.'
+                                assert not re.search(others, done.stderr), said
                             else:
                                 assert (done.returncode, done.stdout) == (0, alone.stdout), said
                             assert not left_running(folder), said

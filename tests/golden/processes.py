@@ -181,6 +181,8 @@ def started_again(shard, folder):
     code, out, err = run([shard, 'launch', '-n', '2', '--restarts', '3', '--log-dir', 'logs/here', 'a.shard'], folder)
     assert code == 0 and out == '496.0\n496.0\nthrough\n', (code, out, err)
     assert err.count('restart 1 of 3') == 1 and 'restart 2' not in err, err
+    last = open(folder + '/logs/here/process_0.last').read().splitlines()   # of the first job, which failed
+    assert re.fullmatch(r'\d+  `[^`]+` in line \d+, not done', last[-1]) and last[0].startswith('1  `'), last
     texts = [open(f'{folder}/logs/here/process_{i}.log').read() for i in (0, 1)]
     assert texts[0].startswith('496.0\n') and 'process 1 has ended' in texts[0] and texts[0].endswith('496.0\nthrough\n'), texts
     assert 'the first time' in texts[1] and texts[1].endswith('496.0\nthrough\n'), texts
@@ -189,6 +191,26 @@ def started_again(shard, folder):
     assert code == 1 and 'restart 2 of 2' in err and 'restart 3' not in err, (code, err)
     code, _, err = run([shard, 'launch', '-n', '2', '--log-dir', '/dev/null/x', 'b.shard'], folder)
     assert code == 2 and "cannot make the folder '/dev/null/x'" in err, (code, err)
+
+
+OWN = """mesh m = (@d: 4)
+let k = split(key(0), 2)
+let a = zeros([8192, 4096], out: P(@d))
+let b = shard uniform(k[1], [4096, 4096]) / sqrt(4096) as P(_, @d)
+print(sum(a), max(b) < 0.015625, sharding(b))
+"""
+
+
+def own_blocks_alone(shard, folder):
+    """What is made as it is laid out is made by each process for its own devices: a quarter of the memory in each of four."""
+    with open(folder + '/own.shard', 'w') as f: f.write(OWN)
+    most = []
+    for words in (['run'], ['launch', '-n', '4']):
+        p = subprocess.Popen([shard, *words, '--devices', '4', 'own.shard'], cwd=folder, stdout=subprocess.PIPE, text=True)
+        assert p.stdout.read() == '0.0 true P(_, @d)\n'
+        most.append(os.wait4(p.pid, 0)[2].ru_maxrss)   # of the program and of all that it started
+        p.returncode = 0
+    assert most[1] < 0.45 * most[0], most
 
 
 def main():
@@ -215,6 +237,7 @@ def main():
         assert code == 0 and re.search('@data .* across processes', out) and re.search('@model .* inserted$', out, re.M), out
         elsewhere(shard, folder)
         started_again(shard, folder)
+        own_blocks_alone(shard, folder)
         for name, (text, told, status) in FALLS.items():
             with open(folder + '/a.shard', 'w') as f: f.write(HEAD + text + '\n')
             for transport in ('unix', 'tcp'):

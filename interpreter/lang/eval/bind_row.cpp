@@ -255,20 +255,24 @@ Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span)
     RowCall b(*this, op, args, span);
     ctx.set_span(recorded_at(span));
     const auto asked = constraint(b.attrs);
+    const auto applied = [&] {
+      std::vector<Tensor> out = ctx.apply(op, b.operands, std::move(b.attrs));
+      for (Tensor& t : out) {
+        if (!asked) break;
+        ir::Layout layout = *asked;
+        layout.sharding.dims.resize(t.type().shape.size());
+        for (auto& d : layout.sharding.dims) d.open = d.open || d.axes.empty();
+        t = ctx.apply1(*ctx.table().core().shard, {t}, {{"layout", std::move(layout)}});
+      }
+      return out;
+    };
     std::vector<Tensor> out;
     try {
-      out = ctx.apply(op, b.operands, std::move(b.attrs));
+      out = asked ? ctx.together(applied) : applied();
     } catch (grammar::Error& e) {
       if (const Span axis = e.diagnostic.code == "shape" ? b.bad_axis() : Span{}; axis.known())
         e.diagnostic.span = axis;
       throw;
-    }
-    for (Tensor& t : out) {
-      if (!asked) break;
-      ir::Layout layout = *asked;
-      layout.sharding.dims.resize(t.type().shape.size());
-      for (auto& d : layout.sharding.dims) d.open = d.open || d.axes.empty();
-      t = ctx.apply1(*ctx.table().core().shard, {t}, {{"layout", std::move(layout)}});
     }
     if (out.size() == 1) return std::move(out[0]);
     std::vector<Value> values;

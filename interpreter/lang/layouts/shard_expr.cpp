@@ -1,6 +1,7 @@
 #include "interpreter/lang/layouts/shard_expr.h"
 
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/layouts/maker.h"
 #include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/values/format.h"
 
@@ -119,7 +120,9 @@ Value shard_tree(Interpreter& in, const Value& tree, const Value& specs, const r
   return Layer(in.impl(), mesh, span).lay(tree, specs);
 }
 
-Value eval_shard(Impl& m, const Expr& e, const grammar::Shard& s) {
+namespace {
+
+Value lay_out(Impl& m, const Expr& e, const grammar::Shard& s) {
   Value v = m.eval(*s.value), spec = m.eval(*s.spec);
   runtime::MeshRef mesh;
   if (s.mesh) {
@@ -144,6 +147,24 @@ Value eval_shard(Impl& m, const Expr& e, const grammar::Shard& s) {
     if (m.fixer) m.fixer->shard(error, e, v, spec, mesh);
     throw;
   }
+}
+
+}  // namespace
+
+// An array that is made here and now is made as it is to lie, by each process its own blocks. Where that does not work,
+// it is told as if nothing were joined.
+Value eval_shard(Impl& m, const Expr& e, const grammar::Shard& s) {
+  if (m.ctx.processes() && !m.ctx.tracing() && makes_array(m, *s.value)) try {
+      const std::vector<Tensor> made = m.ctx.together([&]() -> std::vector<Tensor> {
+        const Value v = lay_out(m, e, s);
+        const auto* array = v.get<Tensor>();
+        return array ? std::vector<Tensor>{*array} : std::vector<Tensor>();
+      });
+      if (!made.empty()) return Value(made[0]);
+    } catch (const grammar::Error& error) {
+      if (error.diagnostic.code == "process" || error.diagnostic.code == "interrupt") throw;
+    }
+  return lay_out(m, e, s);
 }
 
 Value eval_spec(Impl& m, const SpecLit& s) {
