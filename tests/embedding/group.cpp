@@ -7,7 +7,8 @@ int main() {
     shard::Engine engine({.devices = 4, .processes = shard::Processes{}});
     engine.run("mesh m = (@X: 4)\nlet x = shard arange(8) as P(@X)\nlet total = int(sum(x * x))");
     const auto count = engine.call("process_count", {}).as_integer();
-    std::cout << "140 = " << *engine.get("total").as_integer() << ", by " << *count << (*count == 1 ? " process" : " processes") << std::endl;
+    std::cout << "140 = " << *engine.get("total").as_integer() << ", by " << *count
+              << (*count == 1 ? " process" : " processes") << std::endl;
   } catch (const shard::Error& e) {
     std::cerr << e.diagnostics[0].rendered;
     return 1;

@@ -2,7 +2,7 @@
 running, and what only takes time changes no number.
 
 Usage: drills.py SHARD [TIMES]. Each row at three places of a step, with 2 and 4 processes, over Unix sockets and TCP; once in the
-suite; `drills.py build/shard 100` prints the table of runtime/channel/README.md.
+suite; `drills.py build/shard 9` prints the table of runtime/channel/README.md.
 """
 import os
 import re
