@@ -153,13 +153,15 @@ std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
     out.insert(out.end(), s.args.begin(), s.args.end());
     return out;
   }
+  const bool repl = a.words.at(0) == "repl";
   std::vector<std::string> out = {"shard",
-                                  "run",
-                                  a.words.at(0),
+                                  repl ? "repl" : "run",
+                                  repl ? "" : a.words[0],
                                   "--devices",
                                   std::to_string(s.devices),
                                   "--timeout",
                                   std::to_string(s.timeout.count()) + "ms"};
+  if (repl) out.erase(out.begin() + 2);
   for (const std::string& drill : s.drills) out.insert(out.end(), {"--drill", drill});
   if (s.exact) out.emplace_back("--exact");
   if (s.debug_nans) out.emplace_back("--debug-nans");
@@ -173,7 +175,10 @@ std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
 
 // Starts the job and attends to it; over TCP its processes come together meanwhile, in a thread.
 int run_job(const LaunchJob& job) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int which) { asked_to_end = which; });
+  // Ctrl-C in a loop that reads is for what runs there, which gets it from the terminal too.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    std::signal(
+        signal, signal == SIGINT && job.reads ? [](int) {} : [](int which) { asked_to_end = which; });
   const auto stop = [] { return static_cast<int>(asked_to_end); };
   std::atomic<bool> broken = false, over = false;
   Meeting at;
@@ -232,6 +237,7 @@ int launch(const Arguments& a) {
     for (const std::string& drill : settings->drills) runtime::parse_drill(drill, job.count);
   } catch (const runtime::RuntimeError& e) { return misused(e.what()); }
   job.words = child_words(a, *settings);
+  job.reads = a.words[0] == "repl";
   if (is_program(a.words[0])) job.program = std::filesystem::absolute(a.words[0]).string();
   int status = run_job(job);
   Settings again = *settings;  // a drill is over once its job has failed
@@ -250,7 +256,7 @@ Command launch_command() {
   return {
       "launch",
       "Run a script in several processes, of this machine or of several, which share out the devices",
-      {{"file", "The script, or a program that embeds Shard", Option::Word, true},
+      {{"file", "The script, `repl`, or a program that embeds Shard", Option::Word, true},
        {"-n", "How many processes", Option::Value, true},
        kTimeout,
        kDrill,

@@ -20,6 +20,7 @@ struct LaunchJob {
   std::string program = "/proc/self/exe";  // that the children run
   std::vector<std::string> words;          // of the children
   int count = 0;
+  bool reads = false;              // process 0 reads entries from a person
   bool prefix = false;             // lines of every process, behind its number
   std::string log_dir;             // a file a process of all that it says, one of its last meetings; empty: none
   int restarts = 0;                // how often a job that failed is started again

@@ -29,15 +29,16 @@ std::optional<std::string> question(const std::string& entry) {
 Loop::Loop(lang::Interpreter& in, std::string greeting)
     : in_(in),
       greeting_(std::move(greeting)),
+      processes_(in.context().processes().get()),
       editor_(make_editor([this](const std::string& before) { return complete(before); })) {}
 
 int Loop::go() {
   if (editor_->interactive()) write_out(greeting_);
   bool failed = false;
-  while (!terminated()) {
+  while (!terminated() && !apart_) {
     std::optional<std::string> read_entry;
     try {
-      read_entry = read();
+      read_entry = next();
     } catch (const Abandoned&) {
       write_out("\n");
       heard();
@@ -70,6 +71,7 @@ int Loop::go() {
   if (editor_->interactive()) write_out("\n");
   flush_out();
   if (terminated()) return 143;
+  if (apart_) return 130;
   return failed && !editor_->interactive() ? 1 : 0;
 }
 
@@ -78,6 +80,33 @@ std::optional<std::string> Loop::line(const std::string& prompt) {
   if (text)
     lines_ += 1 + static_cast<int>(std::count(text->begin(), text->end(), '\n'));  // one of the history may have many
   return text;
+}
+
+// The first letter says whether there was one, then where it began.
+std::optional<std::string> Loop::next() {
+  if (!processes_) return read();
+  std::string told;
+  if (processes_->index() == 0) {
+    const auto entry = read();
+    told = entry ? "+" + std::to_string(first_line_) + " " + *entry : "-";
+  }
+  try {
+    processes_->hand_round(told);
+  } catch (const runtime::RuntimeError& e) {
+    tell({e.code, {}, e.what(), {}, {}, {}}, in().sources());
+    return std::nullopt;
+  }
+  if (told[0] != '+') return std::nullopt;
+  const std::size_t blank = told.find(' ');
+  first_line_ = std::stoi(told.substr(1, blank));
+  std::string entry = told.substr(blank + 1);
+  if (processes_->index() > 0 && entry.find_first_not_of(" \t") != std::string::npos) unfinished(entry);  // its names
+  return entry;
+}
+
+bool Loop::alone(const char* what) {
+  if (processes_) write_out(std::string(what) + " is for one process\n");
+  return !processes_;
 }
 
 std::optional<std::string> Loop::read() {
@@ -143,6 +172,8 @@ void Loop::heard() {
 bool Loop::guarded_run(const std::function<void()>& body) {
   heard();
   const int status = guarded(in(), body);
+  apart_ = processes_ && stopped(status);
+  if (apart_) write_out("the processes were stopped each where it was, and cannot go on together\n");
   heard();
   flush_out();
   return status == 0;
@@ -167,13 +198,22 @@ std::vector<std::string> Loop::complete(const std::string& before) {
 }
 
 Command repl_command() {
-  return {"repl", "Read entries one by one and show their values", {kEngine}, true, [](const Arguments& a) {
+  return {"repl",
+          "Read entries one by one and show their values",
+          {kEngine, kTimeout, kDrill},
+          true,
+          [](const Arguments& a) {
             lang::Options options;
             options.breakpoint = stand_still;
-            const auto machine = make_machine(a.settings, std::move(options));
+            const auto settings = process_settings(a);
+            if (!settings) return 2;
+            options.processes = joined_processes(*settings);
+            const int many = options.processes ? options.processes->count() : 1;
+            const auto machine = make_machine(*settings, std::move(options));
             lang::Interpreter& in = machine->interpreter();
-            return Loop(in, "Shard " SHARD_VERSION ", " + std::to_string(in.context().devices()) +
-                                " devices. :help tells more, :quit or Ctrl-D leaves.\n")
+            return Loop(in, "Shard " SHARD_VERSION ", " + std::to_string(in.context().devices()) + " devices" +
+                                (many > 1 ? " of " + std::to_string(many) + " processes" : "") +
+                                ". :help tells more, :quit or Ctrl-D leaves.\n")
                 .go();
           }};
 }

@@ -11,6 +11,7 @@
 #include "grammar/ast.h"
 #include "interpreter/repl/command.h"
 #include "interpreter/repl/editor.h"
+#include "runtime/channel/processes.h"
 
 namespace shard::repl {
 
@@ -31,6 +32,8 @@ class Loop {
   lang::Interpreter& in() { return in_; }
   std::optional<std::string> line(const std::string& prompt);
   std::optional<std::string> read();
+  std::optional<std::string> next();  // of several processes: what the first one read, in all of them
+  bool alone(const char* what);       // whether this is the only process; told where it is not
   bool goes_on(const std::string& entry);
   bool unfinished(const std::string& entry);
   void note_names(const grammar::Stmt& s);  // for completion
@@ -58,6 +61,8 @@ class Loop {
 
   lang::Interpreter& in_;
   std::string greeting_;
+  runtime::Processes* processes_;  // null: one
+  bool apart_ = false;             // they were stopped, each where it was
   std::set<std::string> names_;
   std::unique_ptr<Editor> editor_;
   int lines_ = 0, first_line_ = 1;  // lines read, and the first of the entry

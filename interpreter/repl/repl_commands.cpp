@@ -181,6 +181,7 @@ bool Loop::reload(const std::string&) {
 }
 
 bool Loop::edit(const std::string&) {
+  if (!alone(":edit")) return true;
   char path[] = "/tmp/shard_entry_XXXXXX.shard";
   const int file = mkstemps(path, 6);
   if (file < 0) {
@@ -209,7 +210,8 @@ bool Loop::edit(const std::string&) {
 bool Loop::save(const std::string& path) {
   std::string text;
   for (const std::string& entry : kept_) text += entry + "\n";
-  if (write_file(path, text)) write_out(std::to_string(kept_.size()) + " entries in " + path + "\n");
+  const bool first = !processes_ || processes_->index() == 0;
+  if (first && write_file(path, text)) write_out(std::to_string(kept_.size()) + " entries in " + path + "\n");
   flush_out();
   return true;
 }

@@ -54,6 +54,8 @@ class Processes {
   // Each of `members` brings `bytes`; `all` gets everybody's, in their order.
   void gather(const Meeting& meeting, std::span<const int> members, const void* mine, std::size_t bytes, void* all);
   void meet(const Meeting& meeting);  // returns once all processes are there
+  // What process 0 has to say, whenever it comes: the others wait without a limit. `text` is its own, or becomes it.
+  void hand_round(std::string& text);
   // In several steps: all say what they do and how many bytes it is about, and the first messages are under way; then
   // any number of further ones. Sizes and order follow from `bytes` alone, so that nobody need say them.
   void begin(const Meeting& meeting, std::span<const int> members, std::size_t bytes, std::span<const Outgoing> out,

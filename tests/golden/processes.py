@@ -4,7 +4,9 @@ Usage: processes.py SHARD [SCRIPT ...]. Without scripts: a few programs and ever
 under `launch -n 2` and `-n 4`, with --exact.
 """
 import os
+import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -213,6 +215,39 @@ def own_blocks_alone(shard, folder):
     assert most[1] < 0.45 * most[0], most
 
 
+def read_together(shard, folder):
+    """launch repl: the first process reads, all evaluate, also what stands in several lines; an error is told once; Ctrl-C at the
+    prompt gives up a line, in an entry it ends the job, since nobody knows where each was."""
+    entries = 'mesh m = (@d: 4)\nlet x = shard arange(8) as P(@d)\nfn f(a) {\n  sum(a) * process_count()\n}\nf(x)\nfloat(y)\n:edit\n:save s.shard\nx[1] + 1\n'
+    done = subprocess.run([shard, 'launch', '-n', '2', '--devices', '4', 'repl'], cwd=folder, input=entries, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stdout == 'i32[]  56\n:edit is for one process\n4 entries in s.shard\ni32[]  2\n', done
+    assert done.stderr.count('unknown name `y`') == 1, done.stderr
+    pid, fd = pty.fork()
+    if pid == 0: os.execv(shard, [shard, 'launch', '-n', '2', 'repl'])
+    seen = b''
+
+    def until(text):
+        nonlocal seen
+        end = time.monotonic() + 30
+        while text not in seen:
+            assert time.monotonic() < end, seen
+            if select.select([fd], [], [], 1)[0]: seen += os.read(fd, 4096)
+        seen = seen[seen.index(text) + len(text):]
+    until(b'2 processes.')
+    until(b'shard> ')
+    os.write(fd, b'let a = 1\x03')
+    until(b'shard> ')
+    os.write(fd, b'40 + process_count()\r')
+    until(b'42')
+    until(b'shard> ')
+    os.write(fd, b'while true {}\r')
+    time.sleep(0.5)
+    os.write(fd, b'\x03')
+    until(b'cannot go on together')
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    os.close(fd)
+
+
 def main():
     shard = os.path.abspath(sys.argv[1])
     if len(sys.argv) > 2:
@@ -238,6 +273,7 @@ def main():
         elsewhere(shard, folder)
         started_again(shard, folder)
         own_blocks_alone(shard, folder)
+        read_together(shard, folder)
         for name, (text, told, status) in FALLS.items():
             with open(folder + '/a.shard', 'w') as f: f.write(HEAD + text + '\n')
             for transport in ('unix', 'tcp'):
