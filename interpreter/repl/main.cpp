@@ -53,7 +53,7 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
                         : o.kind == Option::Value ? app->add_option_function<std::string>(name, value, what)
                                                   : app->add_option(name, out.words, what);
     made->required(o.required);
-    if (o.kind == Option::Values) made->expected(1)->take_all();
+    if (o.kind == Option::Values) made->expected(1)->take_all()->allow_extra_args(false);
   }
   app->add_option_function<std::string>("--color", shard::repl::set_color, what_of("--color"))
       ->check(CLI::IsMember({"always", "never"}));
@@ -67,9 +67,10 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
   app->add_option("--allow", out.settings.allow, what_of("--allow"))
       ->check([](const std::string& code) { return shard::repl::unknown_warning(code); })
       ->expected(1)
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   app->add_flag("--deny-warnings", out.settings.deny_warnings, what_of("--deny-warnings"));
-  app->add_option("--set", sets, what_of("--set"))->expected(1)->take_all();
+  app->add_option("--set", sets, what_of("--set"))->expected(1)->take_all()->allow_extra_args(false);
 }
 
 // "rate=0.1" -> {rate, 0.1}; false where it is no such pair.

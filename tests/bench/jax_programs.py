@@ -1,15 +1,19 @@
-"""The programs of this folder in JAX: prints the median milliseconds of a step. Usage: jax_programs.py NAME DEVICES STEPS"""
+"""The programs of this folder in JAX: prints the median milliseconds of a step. Usage: jax_programs.py NAME DEVICES STEPS, and of two
+processes that share the devices out: WHERE NUMBER"""
 import os
 import sys
 import time
 
 name, devices, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-os.environ['XLA_FLAGS'] = f'--xla_force_host_platform_device_count={devices}'
+processes = 2 if len(sys.argv) > 4 else 1
+os.environ['XLA_FLAGS'] = f'--xla_force_host_platform_device_count={devices // processes}'
 os.environ['JAX_PLATFORMS'] = 'cpu'
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
+if processes > 1: jax.distributed.initialize(sys.argv[4], processes, int(sys.argv[5]))
 if name == 'transformer':
     mesh = jax.make_mesh((max(1, devices // 2), min(2, devices)), ('data', 'model'), axis_types=(AxisType.Auto,) * 2)
 else:
@@ -18,7 +22,10 @@ tree = jax.tree.map
 
 
 def put(x, spec):
-    return tree(lambda a: jax.device_put(a, NamedSharding(mesh, spec)), x)
+    def one(a):
+        a = np.asarray(a)
+        return jax.make_array_from_callback(a.shape, NamedSharding(mesh, spec), lambda block: a[block])
+    return tree(one, x)
 
 
 def logistic():
@@ -34,6 +41,12 @@ def logistic():
         return tree(lambda p, g: p - 0.01 * g, p, g), l
 
     return step, put({'w': jnp.zeros((32, 1)), 'b': jnp.zeros(1)}, P()), put((x, y), P('data'))
+
+
+def fsdp():
+    step, state, data = mlp()
+    split = lambda layers: [{'w': put(l['w'], P('data')), 'b': l['b']} for l in layers]
+    return step, {**state, **{n: split(state[n]) for n in ('p', 'm', 'v')}}, data
 
 
 def mlp():
@@ -106,7 +119,7 @@ def transformer():
     return step, {'p': p, 'm': zeros(), 'v': zeros(), 't': put(jnp.float32(0), P())}, put((tokens[:, :-1], tokens[:, 1:]), P('data'))
 
 
-step, state, data = {'logistic': logistic, 'mlp': mlp, 'transformer': transformer}[name]()
+step, state, data = {'logistic': logistic, 'mlp': mlp, 'fsdp': fsdp, 'transformer': transformer}[name]()
 step = jax.jit(step, donate_argnums=(0,))
 for _ in range(3):
     state, l = step(state, *data)
@@ -120,4 +133,4 @@ for _ in range(5):
             jax.block_until_ready(l)   # many collectives in flight starve each other on few cores
     jax.block_until_ready((state, l))
     times.append((time.perf_counter() - start) / max(1, steps // 5))
-print(sorted(times)[2] * 1e3)
+if jax.process_index() == 0: print(sorted(times)[2] * 1e3)

@@ -141,7 +141,9 @@ def help_and_version():
 @case
 def devices_and_set():
     path = script('let rate = 0.5\nlet name = "a"\nprint(device_count(), rate, name)\n')
+    before = shard('run', '--allow', 'unused-axis', '--set', 'rate=0.25', '--set', 'name=b c', '--devices', '4', path)   # in front of the file too
     p = shard('run', path, '--devices', '4', '--set', 'rate=0.25', '--set', 'name=b c')
+    check((before.returncode, before.stdout) == (p.returncode, p.stdout), 'settings in front of the file', before)
     check(p.returncode == 0 and p.stdout == '4 0.25 b c\n', 'settings', p)
     p = shard(path, '--devices', '2')
     check(p.stdout.startswith('2 0.5 a'), 'settings without run', p)
