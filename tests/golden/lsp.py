@@ -298,6 +298,8 @@ def names_are_followed_across_imports():
         check(place['uri'] == 'file://' + lib and place['range']['start'] == {'line': 1, 'character': 3}, str(place))
         check(s.about('definition', 'lib.twice')[0]['uri'] == 'file://' + lib, 'of the import')
         check('Twice as much' in s.hover('twice(3)'), s.hover('twice(3)'))
+        uses = {(u['uri'], u['range']['start']['line']) for u in s.about('references', 'twice(3)', context={'includeDeclaration': True})}
+        check(uses == {('file://' + lib, 1), ('file://' + lib, 2), ('file://' + main, 1)}, str(uses))
         edits = s.about('rename', 'twice(3)', newName='double')['changes']
         check(applied(open(lib).read(), edits['file://' + lib]) == '## Twice as much.\nfn double(x) = 2 * x\nlet also = double(4)\n', str(edits))
         check(applied(s.text, edits['file://' + main]) == s.text.replace('lib.twice', 'lib.double'), str(edits))
