@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "interpreter/repl/session.h"
+#include "runtime/channel/tcp/mirror.h"
 #include "runtime/channel/tcp/rendezvous.h"
 
 namespace shard::repl {
@@ -41,7 +42,8 @@ std::string read_token(const std::string& path) {
   return out;
 }
 
-std::unique_ptr<runtime::Channel> by_tcp(int devices) {
+// `launcher`: becomes the connection to it.
+std::unique_ptr<runtime::Channel> by_tcp(int devices, int& launcher) {
   runtime::Joining job;
   std::string_view size_text = variable("SHARD_SIZE"), rank_text = variable("SHARD_RANK"),
                    where = variable("SHARD_COORDINATOR"), ports = variable("SHARD_PORT_RANGE"),
@@ -66,19 +68,40 @@ std::unique_ptr<runtime::Channel> by_tcp(int devices) {
   job.token = read_token(std::string(variable("SHARD_TOKEN_FILE")));
   job.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit > 0 ? limit : 60'000);
   const int rank = job.rank;
-  std::vector<int> sockets;
   try {
-    sockets = runtime::sockets_by_tcp(job);
+    const runtime::Sockets sockets = runtime::sockets_by_tcp(job);
+    launcher = sockets.launcher;
+    return job.size == 1 ? nullptr : runtime::socket_channel(rank, sockets.links);
   } catch (const runtime::RuntimeError& e) { cannot_join(e.what(), kLaunch); }
-  return job.size == 1 ? nullptr : runtime::socket_channel(rank, sockets);
+}
+
+// On several machines there is no board that all see: each has one of his own, and the launcher hands round what stands
+// there.
+void mirror(runtime::Processes& processes, int launcher) {
+  const int count = processes.count(), index = processes.index(), fd = runtime::Board::make(count);
+  auto board = runtime::Board::of(fd, count, index), same = runtime::Board::of(fd, count, index);
+  close(fd);
+  if (!board || !same) return;
+  board->lag = runtime::mirror_period(count);
+  processes.set_board(std::move(board));
+  runtime::mirror_board(launcher, std::move(same), count, index);
 }
 
 }  // namespace
 
 std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings) {
   try {
-    const embed::Joined joined = embed::join({settings.devices, settings.timeout, settings.drills, {}, by_tcp});
+    const bool has_board = !variable("SHARD_BOARD").empty();
+    int launcher = -1;
+    const embed::Joined joined =
+        embed::join({settings.devices, settings.timeout, settings.drills, {}, [&](int devices) {
+                       return by_tcp(devices, launcher);
+                     }});
     if (!joined.processes) return nullptr;
+    if (launcher >= 0 && !has_board)
+      mirror(*joined.processes, launcher);
+    else if (launcher >= 0)
+      close(launcher);
     if (joined.by_mpi && joined.processes->index() > 0) {  // one process prints, as one alone does
       const int nothing = open("/dev/null", O_WRONLY);
       if (nothing >= 0) dup2(nothing, STDOUT_FILENO);

@@ -17,6 +17,7 @@
 #include "interpreter/repl/launch.h"
 #include "runtime/channel/board.h"
 #include "runtime/channel/drill.h"
+#include "runtime/channel/tcp/mirror.h"
 #include "runtime/channel/tcp/proof.h"
 
 namespace shard::repl {
@@ -197,8 +198,9 @@ int run_job(const LaunchJob& job) {
       std::fprintf(stderr, "warning: somebody at %s who does not belong to this job was refused\n", from.c_str());
     };
     try {
-      coordinator.bring_together(std::chrono::steady_clock::now() + job.start_timeout,
-                                 {missing, stranger, [&] { return over || asked_to_end != 0; }});
+      const auto links = coordinator.bring_together(std::chrono::steady_clock::now() + job.start_timeout,
+                                                    {missing, stranger, [&] { return over || asked_to_end != 0; }});
+      runtime::hand_boards_round(links, [&] { return over.load(); });
     } catch (const runtime::RuntimeError& e) {
       std::fprintf(stderr, "error: %s\n", e.what());
       broken = true;

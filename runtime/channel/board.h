@@ -2,6 +2,7 @@
 // not come is doing, also of one that is frozen. The launcher makes it; each process writes its own row.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -29,6 +30,9 @@ class Board {
 
   const Row& operator[](int process) const { return rows_[process]; }
   Row& own() { return rows_[index_]; }
+  Row& row(int process) { return rows_[process]; }  // of another machine, which cannot write it itself
+  // How old what stands here of another process may be.
+  std::chrono::milliseconds lag{0};
 
  private:
   Board(Row* rows, int count, int index) : rows_(rows), count_(count), index_(index) {}

@@ -100,7 +100,7 @@ std::string Processes::whereabouts(int peer) const {
   if (line.empty()) return "stands, or is busy elsewhere";
   const auto steps = [&] { return (*board_)[peer].steps.load(std::memory_order_relaxed); };
   const std::uint64_t before = steps();
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100) + 4 * board_->lag);
   return (steps() != before ? "is busy in " : "stands in ") + line;
 }
 

@@ -146,6 +146,9 @@ def elsewhere(shard, folder):
         assert told == (0, "496.0 [it's]\n", ''), told
     with open(folder + '/commands') as f: text = f.read()
     assert text.count('SHARD_TOKEN_FILE=/dev/stdin') == 6 and not re.search('[0-9a-f]{64}', text), text
+    with open(folder + '/a.shard', 'w') as f: f.write(HEAD + 'print(sum(x))\nif process_index() == 1 {\n  while true { let _y = 1 }\n}\nprint(max(x))\n')
+    _, _, err = run([shard, 'launch', '-n', '2', '--timeout', '2s', '--hosts', 'localhost', '--ssh', folder + '/there', 'a.shard'], folder)
+    assert re.search(r'process 1 did not come to `pmax .*` in line \d+ within 2 s: it is busy in line \d+', err), err   # though no memory is shared
     with open(folder + '/a.shard', 'w') as f: f.write(SLOW)
     p = subprocess.Popen([shard, 'launch', '-n', '2', '--hosts', 'localhost', '--ssh', folder + '/there', 'a.shard'], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while len(children(p.pid)) < 2: time.sleep(0.02)

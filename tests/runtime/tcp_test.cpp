@@ -21,7 +21,7 @@ namespace {
 Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
 std::vector<int> joined(int rank, int size, int port, const std::string& token, std::chrono::milliseconds limit = 60s) {
-  return sockets_by_tcp({rank, size, "127.0.0.1", port, token, {}, in(limit)});
+  return sockets_by_tcp({rank, size, "127.0.0.1", port, token, {}, in(limit)}).links;
 }
 
 int connected_to(int port) {

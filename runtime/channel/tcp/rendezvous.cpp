@@ -53,7 +53,7 @@ Coordinator::~Coordinator() = default;
 
 int Coordinator::port() const { return listener_->port(); }
 
-void Coordinator::bring_together(Deadline deadline, const Watch& watch) {
+std::vector<int> Coordinator::bring_together(Deadline deadline, const Watch& watch) {
   std::mutex mutex;  // over what follows
   std::vector<std::optional<Line>> lines(static_cast<std::size_t>(count_));
   std::vector<Address> list(static_cast<std::size_t>(count_));
@@ -91,7 +91,7 @@ void Coordinator::bring_together(Deadline deadline, const Watch& watch) {
   }
   for (std::thread& t : admitting) t.join();
   left = missing();
-  if (watch.stop()) return;
+  if (watch.stop()) return {};
   if (!left.empty()) {
     std::string who;
     for (const int i : left) who += (who.empty() ? process(i) : ", " + std::to_string(i));
@@ -100,9 +100,12 @@ void Coordinator::bring_together(Deadline deadline, const Watch& watch) {
   for (int i = 0; i < count_; ++i)
     if (!lines[static_cast<std::size_t>(i)]->write(list.data(), list.size() * sizeof(Address), deadline))
       throw RuntimeError("process", process(i) + " has gone before the start");
+  std::vector<int> out;
+  for (auto& line : lines) out.push_back(line->release());
+  return out;
 }
 
-std::vector<int> sockets_by_tcp(const Joining& job) {
+Sockets sockets_by_tcp(const Joining& job) {
   std::string why;
   auto coordinator = Line::to(job.host, job.port, job.deadline, why);
   if (!coordinator)
@@ -136,7 +139,7 @@ std::vector<int> sockets_by_tcp(const Joining& job) {
     out[static_cast<std::size_t>(who->rank)] = line->release();
     --left;
   }
-  return out;
+  return {std::move(out), coordinator->release()};
 }
 
 }  // namespace shard::runtime

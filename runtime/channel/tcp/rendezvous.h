@@ -28,9 +28,9 @@ class Coordinator {
     std::function<void(const std::string& address)> stranger;      // who could not prove that he belongs here
     std::function<bool()> stop;                                    // no longer wanted
   };
-  // Returns once all have come and know each other's addresses. Throws RuntimeError("process") with those who have not
-  // come by the deadline.
-  void bring_together(Deadline deadline, const Watch& watch);
+  // Returns once all have come and know each other's addresses: the connection to each, which stays open (mirror.h).
+  // Throws RuntimeError("process") with those who have not come by the deadline.
+  std::vector<int> bring_together(Deadline deadline, const Watch& watch);
 
  private:
   std::unique_ptr<Listener> listener_;
@@ -38,7 +38,7 @@ class Coordinator {
   std::string token_;
 };
 
-// A process's side: sockets to all the others, [rank] of itself -1. Throws RuntimeError("process").
+// A process's side. Throws RuntimeError("process").
 struct Joining {
   int rank = 0, size = 1;
   std::string host;  // the coordinator's
@@ -47,6 +47,10 @@ struct Joining {
   Ports ports;  // where it may wait itself
   Deadline deadline;
 };
-std::vector<int> sockets_by_tcp(const Joining& job);
+struct Sockets {
+  std::vector<int> links;  // to all the others, [rank] of itself -1
+  int launcher = -1;
+};
+Sockets sockets_by_tcp(const Joining& job);
 
 }  // namespace shard::runtime
