@@ -79,8 +79,8 @@ SHARD_API shard_error* shard_error_create(const char* message);
 
 /* ---- engines */
 /* options: NULL, or a JSON object of: devices, memory, steps, seconds, recursion (numbers, see Options in shard.h),
-   exact, debug_nans and deny_warnings (true or false), engine (a text), read and write (true: scripts may read, or
-   write, every file that the process may). */
+   exact, debug_nans and deny_warnings (true or false), engine (a text), processes (true: one of those that a launcher
+   started, see Processes there), read and write (true: scripts may read, or write, every file that the process may). */
 SHARD_API shard_error* shard_engine_create(const char* options, shard_engine** out);
 SHARD_API void shard_engine_free(shard_engine* engine);
 typedef void (*shard_writer)(void* user, const char* text, size_t length);

@@ -85,6 +85,8 @@ class OptionsText {
         {"exact", [&](const std::string& k) { out.exact = truth(k); }},
         {"debug_nans", [&](const std::string& k) { out.debug_nans = truth(k); }},
         {"deny_warnings", [&](const std::string& k) { out.deny_warnings = truth(k); }},
+        {"processes",
+         [&](const std::string& k) { out.processes = truth(k) ? std::optional(Processes()) : std::nullopt; }},
         {"engine", [&](const std::string&) { out.engine = name(); }},
         {"read", [&](const std::string& k) { out.may_read = [yes = truth(k)](const std::string&) { return yes; }; }},
         {"write", [&](const std::string& k) { out.may_write = [yes = truth(k)](const std::string&) { return yes; }; }}};

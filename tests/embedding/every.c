@@ -143,6 +143,9 @@ int main(void) {
   shard_value *v = NULL, *f, *arguments[2];
   shard_error* e;
   CHECK(shard_api_version() == SHARD_API_VERSION);
+  OK(shard_engine_create("{\"processes\": true, \"devices\": 2}", &engine)); /* nobody launched this: alone */
+  shard_engine_free(engine);
+  engine = NULL;
   FAILS(shard_engine_create("{\"devises\": 8}", &engine), "options", "did you mean `devices`");
   FAILS(shard_engine_create("{\"devices\": 8.5}", &engine), "options", "whole number");
   FAILS(shard_engine_create("{\"devices\": 8", &engine), "options", "`}`");
