@@ -62,16 +62,17 @@ Values Emitter::graph(const ir::Graph& g, std::span<const Value> params, Scope k
     const Node& n = g.nodes[i];
     Values in;
     std::vector<runtime::Type> out;
+    to_.set_location(location(n.span));
     for (ir::Var v : n.inputs) in.push_back(value(v));
     for (ir::Var v : n.outputs) out.push_back(g.type(v));
-    to_.set_location(location(n.span));
     Values made;
     try {
       const bool regions = known.distinct && i < known.distinct->inside.size();
       made = node({g, n, in, out, regions ? &known.distinct->inside[i] : nullptr,
                    known.layouts ? &known.layouts->regions[i] : nullptr});
       for (std::size_t k = 0; known.layouts && k < n.outputs.size(); ++k)
-        made[k] = constrained(made[k], n, known.layouts->of[static_cast<std::size_t>(n.outputs[k].id)]);
+        if (!made[k].cut)
+          made[k] = constrained(made[k], n, known.layouts->of[static_cast<std::size_t>(n.outputs[k].id)]);
     } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, n.span, e.what()); }
     for (std::size_t k = 0; k < n.outputs.size(); ++k) value(n.outputs[k]) = made[k];
     claims.insert(claims.end(), made.begin() + static_cast<std::ptrdiff_t>(n.outputs.size()), made.end());

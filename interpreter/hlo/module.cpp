@@ -48,7 +48,7 @@ class Printer {
       for (std::size_t i = 0; i < results.size(); ++i)
         out_.push_back(i < g.results.size() ? port(results[i], &program_.results[i]) : Laid{results[i], nowhere()});
     std::vector<std::string> names, types;
-    for (const Value& v : results) names.push_back(v.name), types.push_back(type_text(v.dtype, v.shape));
+    for (const Value& v : results) names.push_back(to_.name_of(v)), types.push_back(type_text(v.dtype, v.shape));
     const std::string last = "    return" + (names.empty() ? "" : " " + list(names) + " : " + list(types)) + "\n";
     out.text = head() + to_.take() + last + "  }\n}\n";
     out.collectives = to_.collectives;

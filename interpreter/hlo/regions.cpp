@@ -98,21 +98,20 @@ Values Emitter::scan(const Inside& at) {
   }
   for (std::size_t i = 0; i < claims.size(); ++i) start.push_back(to_.constant(runtime::DType::Bool, {}, 1));
 
-  Values turn = to_.begin(start);
-  const Value length = to_.integer(runtime::DType::I32, {}, w.length), more = compare(turn[0], length, "LT");
-  const std::string condition = to_.end({&more, 1});
-
-  turn = to_.begin(start);
-  const Value i = turn[0], row = w.reverse ? to_.integer(i.dtype, {}, w.length - 1) - i : i;
-  Values params(consts.begin(), consts.end()), next{i + 1};
-  append(params, std::span(turn).subspan(1, w.carry));
-  for (const Value& x : rows) params.push_back(row_at(x, row));
-  const Values made = region(at, 0, params);
-  append(next, std::span(made).subspan(0, w.carry));
-  for (std::size_t k = w.carry; k < at.out.size(); ++k) next.push_back(with_row(turn[1 + k], made[k], row));
-  for (std::size_t k = at.out.size(); k < made.size(); ++k) next.push_back(both(turn[1 + k], made[k]));
-  const std::string text = to_.end(next);
-  const Values all = to_.ops("stablehlo.while", start, start, {}, condition + ", " + text);
+  const auto more = [&](const Values& turn) {
+    return compare(turn[0], to_.integer(runtime::DType::I32, {}, w.length), "LT");
+  };
+  const Values all = repeated(to_, start, more, [&](const Values& turn) {
+    const Value i = turn[0], row = w.reverse ? to_.integer(i.dtype, {}, w.length - 1) - i : i;
+    Values params(consts.begin(), consts.end()), next{i + 1};
+    append(params, std::span(turn).subspan(1, w.carry));
+    for (const Value& x : rows) params.push_back(row_at(x, row));
+    const Values made = region(at, 0, params);
+    append(next, std::span(made).subspan(0, w.carry));
+    for (std::size_t k = w.carry; k < at.out.size(); ++k) next.push_back(with_row(turn[1 + k], made[k], row));
+    for (std::size_t k = at.out.size(); k < made.size(); ++k) next.push_back(both(turn[1 + k], made[k]));
+    return next;
+  });
   return {all.begin() + 1, all.end()};
 }
 
@@ -129,17 +128,17 @@ Values Emitter::loop(const Inside& at) {
   Values start(carry.begin(), carry.end());
   for (std::size_t i = 0; i < claims.size(); ++i) start.push_back(to_.constant(runtime::DType::Bool, {}, 1));
 
-  Values turn = to_.begin(start), params(asks.begin(), asks.end());
-  append(params, std::span(turn).subspan(0, carry.size()));
-  const std::string condition = to_.end(region(at, 0, params));
-
-  turn = to_.begin(start);
-  params.assign(consts.begin(), consts.end());
-  append(params, std::span(turn).subspan(0, carry.size()));
-  Values made = region(at, 1, params);
-  for (std::size_t k = carry.size(); k < made.size(); ++k) made[k] = both(turn[k], made[k]);
-  const std::string text = to_.end(made);
-  return to_.ops("stablehlo.while", start, start, {}, condition + ", " + text);
+  const auto of = [&](std::size_t which, std::span<const Value> given, const Values& turn) {
+    Values params(given.begin(), given.end());
+    append(params, std::span(turn).subspan(0, carry.size()));
+    return region(at, which, params);
+  };
+  const auto more = [&](const Values& turn) { return of(0, asks, turn)[0]; };
+  return repeated(to_, start, more, [&](const Values& turn) {
+    Values made = of(1, consts, turn);
+    for (std::size_t k = carry.size(); k < made.size(); ++k) made[k] = both(turn[k], made[k]);
+    return made;
+  });
 }
 
 Values Emitter::branch(const Inside& at) {

@@ -52,6 +52,8 @@ std::string list_text(Numbers numbers) {
   return numbers.empty() ? "array<i64>" : "array<i64: " + joined(numbers) + ">";
 }
 
+std::string precise() { return "precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]"; }
+
 std::string number_text(DType dtype, double x) {
   if (dtype == DType::Bool) return x != 0 ? "true" : "false";
   if (!runtime::is_float(dtype)) return std::to_string(static_cast<std::int64_t>(x));
@@ -83,7 +85,7 @@ void Writer::write(std::string_view results, std::string_view name, std::span<co
   std::string text(results);
   if (!text.empty()) text += " = ";
   text.append("\"").append(name).append("\"(");
-  for (const Value& v : in) text.append(&v == in.data() ? "" : ", ").append(v.name);
+  for (const Value& v : in) text.append(&v == in.data() ? "" : ", ").append(name_of(v));
   text += ")";
   if (!attributes.empty()) text.append(" <{").append(attributes).append("}>");
   if (!regions.empty()) text.append(" (").append(regions).append(")");
@@ -127,7 +129,18 @@ Value Writer::integer(DType dtype, Shape shape, std::int64_t x) {
                std::to_string(static_cast<std::uint64_t>(x) & ~std::uint64_t{0} >> (64 - bits)));
 }
 
+std::string Writer::name_of(const Value& v) {
+  if (!v.cut) return v.name;
+  const Cut& cut = *v.cut;  // what was written in a region that is closed is not seen here
+  if (cut.name.empty() || std::find(regions_.begin(), regions_.end(), cut.region) == regions_.end()) {
+    cut.name = cut.write(v).name;
+    cut.region = regions_.back();
+  }
+  return cut.name;
+}
+
 Values Writer::begin(std::span<const Value> like) {
+  regions_.push_back(++region_);
   open_.push_back(std::move(out_));
   out_.clear();
   indent_ += 2;
@@ -147,6 +160,7 @@ std::string Writer::end(std::span<const Value> results, std::string_view termina
   std::string text = "{\n" + std::move(out_) + std::string(indent_, ' ') + "}";
   out_ = std::move(open_.back());
   open_.pop_back();
+  regions_.pop_back();
   return text;
 }
 
@@ -198,6 +212,7 @@ Value broadcast(const Value& x, const Shape& shape) {
 }
 
 Value transpose(const Value& x, Numbers perm) {
+  if (std::is_sorted(perm.begin(), perm.end())) return x;
   Shape shape;
   for (auto d : perm) shape.push_back(x.shape[static_cast<std::size_t>(d)]);
   return x.to->op("stablehlo.transpose", {x}, x.dtype, std::move(shape), property("permutation", perm));

@@ -3,6 +3,7 @@
 // and writes what the row is; nothing here knows a row.
 #pragma once
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,16 +20,30 @@ using runtime::DType;
 using runtime::Shape;
 
 class Writer;
+struct Cut;
 
 struct Value {  // a tensor in the text; a key is one ui64 (its first word the low half)
   Writer* to = nullptr;
   std::string name = {};
   DType dtype = DType::F32;
   Shape shape = {};
+  std::shared_ptr<const Cut> cut = {};  // windows: no name before they are needed
   int rank() const { return static_cast<int>(shape.size()); }
   Value number(double x) const;  // of its type and shape
 };
 using Values = std::vector<Value>;
+
+// Windows [lead..., places..., window..., behind...] of an array [lead..., n..., behind...], written where somebody
+// first takes them as they are; a product takes the array, and is a convolution.
+struct Cut {
+  Value from;
+  std::size_t lead = 0, count = 0;  // dimensions
+  ir::Ints stride, dilation;
+  ir::Pairs padding;  // zeros, fewer than none take elements away
+  Value (*write)(const Value& windows) = nullptr;
+  mutable std::string name = {};  // once they are written, in this region
+  mutable int region = 0;
+};
 
 // One use of an operation: what a row's emitter sees.
 struct Use {
@@ -40,8 +55,9 @@ struct Use {
 
 std::string type_text(DType dtype, const Shape& shape);        // "tensor<4x2xf32>"
 std::string list_text(std::span<const std::int64_t> numbers);  // "array<i64: 1, 2>"
-std::string number_text(DType dtype, double x);                // as it stands in `dense<...>`
-std::string quoted(std::string_view text);                     // with MLIR's escapes
+std::string precise();                           // of a product: what engines would else compute in fewer bits
+std::string number_text(DType dtype, double x);  // as it stands in `dense<...>`
+std::string quoted(std::string_view text);       // with MLIR's escapes
 
 class Writer {
  public:
@@ -68,6 +84,7 @@ class Writer {
   void set_location(std::string text) { location_ = std::move(text); }  // of the lines that follow
   void line(const std::string& text) { out_ += std::string(indent_, ' ') + text + "\n"; }
   void indent(int by) { indent_ += static_cast<std::size_t>(by); }
+  std::string name_of(const Value& v);  // in the text; writes windows that were not
   std::string fresh() { return "%" + std::to_string(next_++); }
   std::string take() { return std::move(out_); }
   const std::string& location() const { return location_; }
@@ -80,6 +97,8 @@ class Writer {
              std::string_view regions, const std::string& result_types);
   std::string out_, location_ = " loc(unknown)";
   std::vector<std::string> open_;  // what was written before each open region
+  std::vector<int> regions_{0};    // that are open, by number
+  int region_ = 0;
   std::size_t indent_ = 0;
   int next_ = 0;
 };
@@ -94,7 +113,8 @@ Value bitcast(const Value& x, DType dtype, Shape shape);
 Value reshape(const Value& x, Shape shape);
 Value spread(const Value& x, Shape shape, std::span<const std::int64_t> dims);  // dimension i of x becomes dims[i]
 Value broadcast(const Value& x, const Shape& shape);                            // as NumPy does
-Value transpose(const Value& x, std::span<const std::int64_t> perm);            // positions from the front
+Value transpose(const Value& x,
+                std::span<const std::int64_t> perm);  // positions from the front; x itself where none changes
 Value slice(const Value& x, std::span<const std::int64_t> start, std::span<const std::int64_t> limit,
             std::span<const std::int64_t> step);
 Value part(const Value& x, int dim, std::int64_t from, std::int64_t to);  // along one dimension
@@ -107,6 +127,15 @@ Value reduced(const Value& x, runtime::Reduce how, std::span<const std::int64_t>
 Value limit_of(Writer& to, DType dtype, bool largest);  // a scalar: the largest or smallest value of the type
 Value dynamic_slice(const Value& x, std::span<const Value> starts, Shape sizes);
 Value dynamic_update(const Value& x, const Value& part, std::span<const Value> starts);
+
+// A loop over what is carried: `more` of it says whether there is one more turn, `turn` of it gives the next.
+template <class More, class Turn>
+Values repeated(Writer& to, const Values& start, More more, Turn turn) {
+  const Value verdict = more(to.begin(start));
+  const std::string condition = to.end({&verdict, 1});
+  const Values next = turn(to.begin(start));
+  return to.ops("stablehlo.while", start, start, {}, condition + ", " + to.end(next));
+}
 
 Value operator+(const Value& x, const Value& y);
 Value operator-(const Value& x, const Value& y);

@@ -76,6 +76,7 @@ Command explain_command();
 Command estimate_command();
 Command plan_command();
 Command export_command();
+Command compile_command();
 Command convert_command();
 Command fmt_command();
 Command launch_command();

@@ -164,6 +164,7 @@ struct Memory {
   Executable* executable;
   std::int64_t code, arguments, results, aliased, temporaries;  // of a device, in bytes
   std::int64_t host_code, host_arguments, host_results, host_aliased, host_temporaries;
+  std::int64_t peak;  // 0: not said
 };
 struct OutputTypes {
   Head head;

@@ -22,8 +22,9 @@ struct DeviceInfo {
   std::string kind;  // "cpu", "NVIDIA H100 80GB HBM3", "TPU v5 lite"
 };
 
-struct MemoryStats {
-  std::int64_t code = 0, arguments = 0, results = 0, aliased = 0, temporaries = 0;  // of a device, in bytes
+struct MemoryStats {  // of a device, in bytes
+  std::int64_t code = 0, arguments = 0, results = 0, aliased = 0, temporaries = 0;
+  std::int64_t peak = 0;  // 0: the plug-in does not say
 };
 
 // `r` replicas of one program that needs no partitioning, on devices of these ids. The encoded protobuf

@@ -86,7 +86,7 @@ std::optional<MemoryStats> Executable::memory() const {
   abi::Memory m{};
   m.executable = inner_;
   client_->plugin().call(abi::kExecutableMemory, m, "asked for its memory");
-  return MemoryStats{m.code, m.arguments, m.results, m.aliased, m.temporaries};
+  return MemoryStats{m.code, m.arguments, m.results, m.aliased, m.temporaries, m.peak};
 }
 
 void Executable::check_arguments(const std::vector<std::vector<const Buffer*>>& arguments) const {

@@ -1,5 +1,7 @@
 // Emitters of StableHLO that are longer than a few lines, each in a file beside its family; the column `hlo` of a row.
 #pragma once
+#include <optional>
+
 #include "interpreter/hlo/writer.h"
 #include "stdlib/ops/rows.h"
 
@@ -17,16 +19,41 @@ hlo::Values running_hlo(const hlo::Use& use, runtime::Scan how);
 hlo::Values search_hlo(const hlo::Use& use);
 hlo::Values extreme_position_hlo(const hlo::Use& use, bool largest);
 // random_hlo.cpp
+struct Words {  // of keys or their counters, u32
+  hlo::Value first, second;
+};
+Words words_of(const hlo::Value& key, const Shape& shape, std::span<const std::int64_t> dims);
+Words threefry(const Words& key, Words counter);
 hlo::Values bits_hlo(const hlo::Use& use);
 hlo::Values split_hlo(const hlo::Use& use);
 hlo::Values fold_hlo(const hlo::Use& use);
 hlo::Values make_key_hlo(const hlo::Use& use);
+// products/convolution_hlo.cpp
+// Of x [b, groups * s, n...] by w [groups * f, s, taps...]: [b, groups * f, places...].
+struct Taps {
+  Ints stride, dilation;  // of the places; of the taps
+  Pairs padding;
+  std::int64_t groups = 1;
+};
+hlo::Value convolution(const hlo::Value& x, const hlo::Value& w, const Taps& taps, DType dtype);
+// An operand of a product: a letter a dimension.
+struct Lettered {
+  hlo::Value value;
+  std::string letters;
+  std::int64_t place(char letter) const { return static_cast<std::int64_t>(letters.find(letter)); }
+  bool has(char letter) const { return letters.find(letter) != std::string::npos; }
+  std::int64_t size(char letter) const { return value.shape[letters.find(letter)]; }
+};
+// The product of windows that are not written with y, its dimensions in this order; nothing where it is no convolution.
+std::optional<hlo::Value> as_convolution(const Lettered& windows, const Lettered& y, std::string_view out, DType dtype);
+hlo::Values convolve_hlo(const hlo::Use& use);
+hlo::Value reshaped_hlo(const hlo::Value& x, const Shape& shape);  // of windows too
 // products/windows_hlo.cpp
 // Windows of dimension `dim`: its size becomes places, and `size` elements that lie `dilation` apart a place, as a
 // dimension behind it.
 hlo::Value windows_along(const hlo::Value& x, int dim, std::int64_t places, std::int64_t size, std::int64_t stride,
                          std::int64_t dilation);
-hlo::Values convolve_hlo(const hlo::Use& use);
+hlo::Value windows_written(const hlo::Value& windows);  // gathered
 hlo::Values ragged_hlo(const hlo::Use& use, bool outer);
 // products/linalg_hlo.cpp
 hlo::Values lu_solve_hlo(const hlo::Use& use);

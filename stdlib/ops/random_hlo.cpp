@@ -3,14 +3,8 @@
 #include "stdlib/ops/hlo.h"
 
 namespace shard::stdlib {
-namespace {
-
-struct Pair {
-  hlo::Value first, second;
-};
-
 // The words of keys, spread over `shape`, whose first dimensions are those of the keys.
-Pair words_of(const hlo::Value& key, const Shape& shape, std::span<const std::int64_t> dims) {
+Words words_of(const hlo::Value& key, const Shape& shape, std::span<const std::int64_t> dims) {
   Shape wide = key.shape;
   wide.push_back(2);
   const hlo::Value words = hlo::bitcast(key, DType::U32, wide);
@@ -20,14 +14,7 @@ Pair words_of(const hlo::Value& key, const Shape& shape, std::span<const std::in
   return {word(0), word(1)};
 }
 
-hlo::Value key_of(const Pair& words) {
-  Shape wide = words.first.shape;
-  wide.push_back(1);
-  const hlo::Values both{hlo::reshape(words.first, wide), hlo::reshape(words.second, wide)};
-  return hlo::bitcast(hlo::concatenate(both, static_cast<int>(wide.size()) - 1), DType::Key, words.first.shape);
-}
-
-Pair threefry(const Pair& key, Pair x) {
+Words threefry(const Words& key, Words x) {
   constexpr int turns[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   const auto xored = [](const hlo::Value& a, const hlo::Value& b) { return hlo::binary("xor", a, b); };
   const hlo::Value k[3] = {key.first, key.second, xored(xored(key.first, key.second), key.first.number(0x1BD11BDA))};
@@ -42,6 +29,15 @@ Pair threefry(const Pair& key, Pair x) {
     x = {x.first + k[i % 3], x.second + k[(i + 1) % 3] + i};
   }
   return x;
+}
+
+namespace {
+
+hlo::Value key_of(const Words& words) {
+  Shape wide = words.first.shape;
+  wide.push_back(1);
+  const hlo::Values both{hlo::reshape(words.first, wide), hlo::reshape(words.second, wide)};
+  return hlo::bitcast(hlo::concatenate(both, static_cast<int>(wide.size()) - 1), DType::Key, words.first.shape);
 }
 
 Ints leading(std::size_t count) {
@@ -65,7 +61,7 @@ hlo::Values bits_hlo(const hlo::Use& u) {
     if (u.in.size() > 1) at = at + hlo::broadcast(hlo::convert(u.in[1 + d], counted), shape);
     counter = counter + at * u.to.integer(counted, shape, stride);
   }
-  Pair x{counter.number(0), counter};
+  Words x{counter.number(0), counter};
   if (wide)
     x = {hlo::convert(hlo::binary("shift_right_logical", counter, counter.number(32)), DType::U32),
          hlo::convert(hlo::binary("and", counter, counter.number(0xFFFFFFFF)), DType::U32)};

@@ -152,6 +152,19 @@ fn topk(x) = top_k(x, 2)""", {'k': 'key(7)', 'x': 'shard rows(k0, [8, 4]) as P(@
   (einsum("bqk,bkd->bqd", s, v), table[ids], conv(v, table.reshape([3, 4, 4]), padding: "SAME"))
 }""", {'q': 'shard rows(k0, [8, 6, 4]) as P(@data)', 'k': 'shard rows(k1, [8, 6, 4]) as P(@data)', 'v': 'shard rows(k2, [8, 6, 4]) as P(@data)',
        'table': 'rows(k0, [12, 4])', 'ids': 'array([3, 0, 11, 5])'}),
+    'convolutions': (SHARED, """fn net(p, x) {
+  let a = conv(x, p.a, stride: [2, 1])
+  let b = relu(conv(a, p.b, padding: "VALID", dilation: [1, 2]))
+  conv_transpose(conv(b, p.c, groups: 2), p.d, stride: 2)
+}
+jit fn step(p, x, s, w) {
+  let (l, g) = value_and_grad(fn(p, x) = mean(net(p, x) ** 2), wrt: (0, 1))(p, x)
+  let whole = conv(cast(round(4.0 * x), f16), cast(round(4.0 * p.a), f16))
+  (l, g, net(p, x) / 10.0, conv(s, w, pads: [(2, 0)]), convolve(s[:, 0, 0], s[:3, 1, 2]), cast(whole, f32))
+}
+fn relu(x) = maximum(x, 0.0)""", {
+        'p': '{a: rows(k0, [3, 3, 3, 4]), b: shard rows(k1, [2, 3, 4, 6]) as P(_, _, _, @model), c: rows(k2, [3, 3, 3, 8]), d: rows(k0, [2, 2, 8, 3])}',
+        'x': 'shard rows(k1, [8, 8, 8, 3]) as P(@data, _, @model)', 's': 'rows(k2, [8, 6, 4])', 'w': 'rows(k0, [3, 4, 5])'}),
     'by_hand': (SHARED, """manual(@data) fn some(x: P(@data)) -> P(@data) {
   let total = psum(x, @data)
   assert(all(total < 100.0), "small")
@@ -217,6 +230,8 @@ def steps(shard):
                 text = open(base + '.mlir').read()
                 found = len(re.findall(r'"stablehlo\.(all_reduce|all_gather|reduce_scatter|all_to_all|collective_permute)"', text))
                 counted = int(ran.stdout.split()[-1])
+                if name == 'convolutions' and ('stablehlo.gather' in text or text.count('stablehlo.convolution') < 8):
+                    wrong.append(f'{name}, {form}: windows are gathered, not convolved')
                 if found != counted and form != 'auto' and name != 'loops': wrong.append(f'{name}, {form}: {found} collectives in the text, comm counts {counted}')
                 try:
                     step = imported(base + '.py')

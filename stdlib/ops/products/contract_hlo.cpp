@@ -1,19 +1,15 @@
-// `contract` as StableHLO: a dot_general, whose result has the dimensions of both batches, of x, of y, and a transpose
-// to the order of `spec`.
+// `contract` as StableHLO: a convolution where it sums over windows or their places, else a dot_general, whose result
+// has the dimensions of both batches, of x, of y, and a transpose to the order of `spec`.
 #include <algorithm>
 #include <numeric>
 
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/products/contract_kernel.h"
 
 namespace shard::stdlib {
 namespace {
 
-struct Side {
-  hlo::Value value;
-  std::string letters;  // one a dimension; leading ones, which the spec does not name, are digits
-  std::int64_t place(char letter) const { return static_cast<std::int64_t>(letters.find(letter)); }
-  bool has(char letter) const { return letters.find(letter) != std::string::npos; }
-};
+using Side = Lettered;
 
 Side side_of(const hlo::Value& x, std::string_view named) {
   std::string letters;
@@ -45,6 +41,11 @@ hlo::Values contract_hlo(const hlo::Use& u) {
   std::string out;
   for (std::size_t d = 0; d + spec.x.size() < u.in[0].shape.size(); ++d) out += static_cast<char>('0' + d);
   out.append(spec.out);
+  for (const bool swap : {false, true}) {
+    const Side &windows = swap ? y : x, &other = swap ? x : y;
+    if (windows.value.cut)
+      if (const auto made = as_convolution(windows, other, out, u.out[0].dtype)) return {*made};
+  }
   sum_own(x, y, out);
   sum_own(y, x, out);
   std::string batch, summed, made;
@@ -57,7 +58,7 @@ hlo::Values contract_hlo(const hlo::Use& u) {
   Shape shape;
   for (char letter : made) {
     const Side& from = x.has(letter) ? x : y;
-    shape.push_back(from.value.shape[static_cast<std::size_t>(from.place(letter))]);
+    shape.push_back(from.size(letter));
   }
   const auto dims = [](const char* name, const Side& side, const std::string& letters) {
     std::string list;
@@ -69,8 +70,7 @@ hlo::Values contract_hlo(const hlo::Use& u) {
   const std::string attributes = "dot_dimension_numbers = #stablehlo.dot<" + dims("lhs_batching_dimensions", x, batch) +
                                  ", " + dims("rhs_batching_dimensions", y, batch) + ", " +
                                  dims("lhs_contracting_dimensions", x, summed) + ", " +
-                                 dims("rhs_contracting_dimensions", y, summed) +
-                                 ">, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]";
+                                 dims("rhs_contracting_dimensions", y, summed) + ">, " + hlo::precise();
   const hlo::Value product =
       u.to.op("stablehlo.dot_general", {x.value, y.value}, narrow ? DType::F32 : dtype, std::move(shape), attributes);
   Ints perm;

@@ -252,23 +252,12 @@ Var windowed(Builder& b, Var x, const WindowPlan& plan, double filler) {
   return b.emit1(*b.core().shard, {x}, {{"layout", wanted}});
 }
 
-// Dimension by dimension: [lead..., positions and windows in turn..., C], then all positions before all windows.
 static hlo::Values windows_hlo(const hlo::Use& u) {
   const Spatial s(u.attrs, u.in[0].shape.size());
-  const std::size_t rank = u.in[0].shape.size();
-  Ints low(rank, 0), high(rank, 0);
-  const Ints inner(rank, 0);
-  for (std::size_t i = 0; i < s.count; ++i) std::tie(low[s.lead + i], high[s.lead + i]) = s.padding[i];
-  hlo::Value x = s.padded() ? hlo::pad(u.in[0], u.to.constant(u.in[0].dtype, {}, 0), low, high, inner) : u.in[0];
-  Ints perm;
-  for (std::size_t d = 0; d < s.lead; ++d) perm.push_back(static_cast<std::int64_t>(d));
-  for (std::size_t i = 0; i < s.count; ++i)  // [lead..., positions and windows in turn..., C]
-    x = windows_along(x, static_cast<int>(s.lead + 2 * i), u.out[0].shape[s.lead + i], u.attrs.ints("window")[i],
-                      u.attrs.ints("stride")[i], s.dilation[i]);
-  for (std::size_t k : {0, 1})
-    for (std::size_t i = 0; i < s.count; ++i) perm.push_back(static_cast<std::int64_t>(s.lead + 2 * i + k));
-  perm.push_back(x.rank() - 1);
-  return {hlo::transpose(x, perm)};
+  hlo::Value cut{&u.to, {}, u.out[0].dtype, u.out[0].shape};
+  cut.cut = std::make_shared<const hlo::Cut>(
+      hlo::Cut{u.in[0], s.lead, s.count, u.attrs.ints("stride"), s.dilation, s.padding, windows_written});
+  return {cut};
 }
 
 void register_windows(OpTable& t) {

@@ -1,6 +1,5 @@
-// Windows as StableHLO, written out: positions are counted, and the elements there gathered. What a product sums over
-// afterwards is a contraction like any other. Convolutions of lines and products in groups of rows are contractions
-// too.
+// Windows as StableHLO, written out: positions are counted, and the elements there gathered. Products in groups of rows
+// are contractions.
 #include "stdlib/ops/hlo.h"
 
 namespace shard::stdlib {
@@ -21,8 +20,7 @@ hlo::Value dot(const hlo::Value& x, const hlo::Value& y, std::size_t batch, cons
                   "dot_dimension_numbers = #stablehlo.dot<" + dot_dims("lhs_batching_dimensions", lead) + ", " +
                       dot_dims("rhs_batching_dimensions", lead) + ", " +
                       dot_dims("lhs_contracting_dimensions", x_summed) + ", " +
-                      dot_dims("rhs_contracting_dimensions", y_summed) +
-                      ">, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]");
+                      dot_dims("rhs_contracting_dimensions", y_summed) + ">, " + hlo::precise());
 }
 
 }  // namespace
@@ -43,19 +41,26 @@ hlo::Value windows_along(const hlo::Value& x, int dim, std::int64_t places, std:
                       made);
 }
 
-// The shorter line turned round, over windows of the longer one.
-hlo::Values convolve_hlo(const hlo::Use& u) {
-  const bool swap = u.in[0].shape.back() < u.in[1].shape.back();
-  const hlo::Value &x = u.in[swap ? 1 : 0], &y = u.in[swap ? 0 : 1];
-  const std::size_t lead = x.shape.size() - 1;
-  const std::int64_t size = y.shape.back();
-  Ints around(lead + 1, 0);
-  const Ints inner(lead + 1, 0);
-  around.back() = size - 1;
-  const hlo::Value wide = hlo::pad(x, x.to->constant(x.dtype, {}, 0), around, around, inner);
-  const hlo::Value cut = windows_along(wide, x.rank() - 1, u.out[0].shape.back(), size, 1, 1);
-  const auto last = static_cast<std::int64_t>(lead);
-  return {dot(cut, hlo::reverse(y, Ints{last}), lead, {last + 1}, {last}, u.out[0].shape)};
+// Dimension by dimension: [lead..., places and windows in turn..., behind...], then all places before all windows.
+hlo::Value windows_written(const hlo::Value& windows) {
+  const hlo::Cut& c = *windows.cut;
+  const std::size_t rank = c.from.shape.size();
+  Ints low(rank, 0), high(rank, 0), perm;
+  const Ints inner(rank, 0);
+  for (std::size_t i = 0; i < c.count; ++i) std::tie(low[c.lead + i], high[c.lead + i]) = c.padding[i];
+  hlo::Value x = low == inner && high == inner
+                     ? c.from
+                     : hlo::pad(c.from, c.from.to->constant(windows.dtype, {}, 0), low, high, inner);
+  for (std::size_t i = 0; i < c.count; ++i)
+    x = windows_along(x, static_cast<int>(c.lead + 2 * i), windows.shape[c.lead + i],
+                      windows.shape[c.lead + c.count + i], c.stride[i], c.dilation[i]);
+  const auto dims = [&](std::size_t from, std::size_t to, std::size_t step) {
+    for (std::size_t d = from; d < to; d += step) perm.push_back(static_cast<std::int64_t>(d));
+  };
+  dims(0, c.lead, 1);
+  for (std::size_t k : {0, 1}) dims(c.lead + k, c.lead + 2 * c.count, 2);
+  dims(c.lead + 2 * c.count, x.shape.size(), 1);
+  return hlo::transpose(x, perm);
 }
 
 // x in as many copies as there are groups, each with the rows of its group and zeros elsewhere: [lead..., m, g, k].

@@ -1,0 +1,184 @@
+#include "runtime/pjrt/topology.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <numeric>
+
+#include "runtime/pjrt/find.h"
+
+namespace shard::runtime::pjrt {
+namespace {
+
+// What XLA must know of a GPU that is not here, from its data sheet (NVIDIA's H100, H200 and A100 architecture papers).
+struct Gpu {
+  std::string_view name, described;
+  int capability, multiprocessors, fp32_units, shared_kib, shared_per_block;
+  double clock_ghz;
+  std::int64_t bandwidth, memory, cache;
+};
+constexpr Gpu kGpus[] = {
+    {"h100", "NVIDIA H100 80GB HBM3", 90, 132, 128, 228, 232448, 1.98, 3352320000000, 84929347584, 52428800},
+    {"h200", "NVIDIA H200", 90, 132, 128, 228, 232448, 1.98, 4814000000000, 150110404608, 62914560},
+    {"a100", "NVIDIA A100-SXM4-80GB", 80, 108, 64, 164, 166912, 1.41, 2039000000000, 84987740160, 41943040},
+};
+
+// The text form of the protobuf GpuTargetConfigProto.
+std::string described(const Gpu& g) {
+  std::string out = "gpu_device_info {\n";
+  const auto line = [&](const char* name, std::int64_t value) {
+    out += "  " + std::string(name) + ": " + std::to_string(value) + "\n";
+  };
+  line("threads_per_block_limit", 1024);
+  line("threads_per_warp", 32);
+  line("shared_memory_per_block", 49152);
+  line("shared_memory_per_core", g.shared_kib * 1024);
+  line("shared_memory_per_block_optin", g.shared_per_block);
+  line("threads_per_core_limit", 2048);
+  line("core_count", g.multiprocessors);
+  line("fpus_per_core", g.fp32_units);
+  line("block_dim_limit_x", 2147483647);
+  line("block_dim_limit_y", 65535);
+  line("block_dim_limit_z", 65535);
+  line("memory_bandwidth", g.bandwidth);
+  line("l2_cache_size", g.cache);
+  line("device_memory_size", g.memory);
+  line("registers_per_core_limit", 65536);
+  line("registers_per_block_limit", 65536);
+  out += "  clock_rate_ghz: " + std::to_string(g.clock_ghz) +
+         "\n  cuda_compute_capability { major: " + std::to_string(g.capability / 10) +
+         " minor: " + std::to_string(g.capability % 10) + " }\n}\n";
+  return out + "platform_name: \"CUDA\"\ndnn_version_info { major: 9 minor: 8 }\nruntime_version { major: 13 }\n" +
+         "device_description_str: \"" + std::string(g.described) + "\"\n";
+}
+
+int count_in(std::string_view text) {  // 0 where it is none
+  int n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc() && end == text.data() + text.size() ? std::max(n, 0) : 0;
+}
+
+abi::NamedValue option(const std::string& name, const std::string& value) {
+  abi::NamedValue out{};
+  out.head.size = sizeof out;
+  out.name = name.data();
+  out.name_size = name.size();
+  out.kind = abi::NamedValue::String;
+  out.text = value.data();
+  out.value_size = value.size();
+  return out;
+}
+
+// The devices of a machine as the plug-in describes it.
+class Topology {
+ public:
+  Topology(const Plugin& plugin, const Machine& machine) : plugin_(plugin) {
+    std::vector<abi::NamedValue> options;
+    for (const auto& [name, value] : machine.options) options.push_back(option(name, value));
+    abi::TopologyCreate create{};
+    create.name = machine.name.data();
+    create.name_size = machine.name.size();
+    create.options = options.data();
+    create.count = options.size();
+    plugin.call(abi::kTopologyCreate, create, "describing the machine");
+    topology_ = create.topology;
+  }
+  ~Topology() { plugin_.drop(abi::kTopologyDestroy, topology_); }
+  Topology(const Topology&) = delete;
+
+  std::vector<int> ids() const {
+    std::vector<int> out;
+    for (void* device : plugin_.objects(abi::kTopologyDescriptions, topology_))
+      out.push_back(plugin_.number(abi::kDescriptionId, device));
+    return out;
+  }
+  MemoryStats compile(const std::string& text, std::span<const int> ids) const {
+    const std::string options = compile_options(ids);
+    constexpr std::string_view kFormat = "mlir";
+    const abi::Program program{{sizeof program, nullptr}, text.data(), text.size(), kFormat.data(), kFormat.size()};
+    abi::Compile compile{};
+    compile.topology = topology_;
+    compile.program = &program;
+    compile.options = options.data();
+    compile.options_size = options.size();
+    plugin_.call(abi::kCompile, compile, "compiling");
+    abi::Memory m{};
+    m.executable = compile.executable;
+    try {
+      plugin_.call(abi::kExecutableMemory, m, "asked for its memory");
+    } catch (const RuntimeError&) {
+      plugin_.drop(abi::kExecutableDestroy, compile.executable);
+      throw;
+    }
+    plugin_.drop(abi::kExecutableDestroy, compile.executable);
+    return {m.code, m.arguments, m.results, m.aliased, m.temporaries, m.peak};
+  }
+
+ private:
+  const Plugin& plugin_;
+  abi::Topology* topology_;
+};
+
+// Of a machine without descriptions: its plug-in makes the devices.
+MemoryStats compile_here(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
+                         std::size_t replicas) {
+  std::vector<std::size_t> devices(replicas);
+  std::iota(devices.begin(), devices.end(), std::size_t{0});
+  const ClientRef client = Client::create(plugin, machine.devices);
+  const auto memory = Executable::compile(client, text, std::move(devices), {})->memory();
+  if (!memory) throw RuntimeError("engine", "this plug-in does not say how much memory a program needs");
+  return *memory;
+}
+
+}  // namespace
+
+Machine machine_named(const std::string& word) {
+  const std::size_t colon = word.find(':');
+  const std::string kind = word.substr(0, colon), rest = colon == std::string::npos ? "" : word.substr(colon + 1);
+  if (kind == "cpu" && count_in(rest) > 0) return {"cpu", "xla-cpu-pjrt", "", {}, count_in(rest)};
+  if (kind.size() > 1 && kind[0] == 'v' && count_in(kind.substr(1, 1)) > 0 && !rest.empty()) {
+    int devices = 1;
+    for (std::size_t from = 0, to = 0; from <= rest.size(); from = to + 1) {
+      to = std::min(rest.find('x', from), rest.size());
+      devices *= count_in(rest.substr(from, to - from));
+    }
+    if (devices > 0) return {"tpu", "libtpu", word, {}, devices};
+  }
+  for (const Gpu& g : kGpus) {
+    const int devices = word.starts_with(std::string(g.name) + "x") ? count_in(word.substr(g.name.size() + 1)) : 0;
+    if (devices > 0)
+      return {"cuda",
+              "jax-cuda13-pjrt",
+              word,
+              {{"topology", "1x1x" + std::to_string(devices)}, {"target_config", described(g)}},
+              devices};
+  }
+  std::string gpus;
+  for (const Gpu& g : kGpus) gpus += std::string(g.name) + "x8, ";
+  throw RuntimeError("value", "there is no machine '" + word + "': write " + gpus + "v5e:2x4 (TPUs) or cpu:8");
+}
+
+std::shared_ptr<const Plugin> plugin_for(const Machine& machine, const std::string& path) {
+  if (machine.platform == "tpu") setenv("TPU_SKIP_MDS_QUERY", "1", 0);  // else it looks for a cloud, for minutes
+  if (!path.empty()) return Plugin::load(choose_plugin(path));
+  for (const Found& f : find_plugins())
+    if (f.path.find(machine.platform) != std::string::npos) return Plugin::load(f.path);
+  throw RuntimeError("engine", "no plug-in that compiles for " + machine.platform +
+                                   " is found: not in SHARD_PJRT_PLUGIN, nor among the packages of VIRTUAL_ENV and of "
+                                   "python3; `pip install " +
+                                   machine.package + "` installs one, and `--engine xla:PATH` names one");
+}
+
+MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
+                        std::size_t replicas) {
+  if (machine.name.empty()) return compile_here(plugin, machine, text, replicas);
+  const Topology topology(*plugin, machine);
+  std::vector<int> ids = topology.ids();
+  if (replicas > ids.size())
+    throw RuntimeError("engine", "the machine has " + std::to_string(ids.size()) + " devices, and the mesh has " +
+                                     std::to_string(replicas));
+  ids.resize(replicas);
+  return topology.compile(text, ids);
+}
+
+}  // namespace shard::runtime::pjrt
