@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "runtime/kernels/draws.h"
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/moving/placed.h"
 #include "stdlib/ops/ops.h"
@@ -34,25 +35,24 @@ std::vector<View> over_result(const KernelCall& c) {
 using Draw =
     std::function<void(const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop)>;
 
-// Keys, i32 and i64 beside them, and f32 or f64, all of one type.
+// Keys, i32 and i64 beside them, and last f32 or f64, all of one type.
 void check_drawn(const OpCall& call) {
   for (const Type& t : call.in) {
     const bool number = t.dtype == DType::F32 || t.dtype == DType::F64;
-    if (t.dtype != DType::Key && t.dtype != DType::I32 && t.dtype != DType::I64 &&
-        (!number || t.dtype != call.in.back().dtype))
+    const bool beside = t.dtype == DType::Key || t.dtype == DType::I32 || t.dtype == DType::I64;
+    if (&t == &call.in.back() ? !number : !beside && (!number || t.dtype != call.in.back().dtype))
       fail("type", std::string(call.op.name) + " takes numbers of one type, f32 or f64, got " + runtime::to_string(t));
   }
 }
 
-OpDef draw_row(std::string_view name, std::string_view signature, std::string_view doc, Draw draw) {
+OpDef draw_row(std::string_view name, std::string_view signature, std::string_view doc, ir::HloFn written, Draw draw) {
   OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors};
   row.dtype = {Operands::AsIs, [](const OpCall& call) {
                  check_drawn(call);
                  return std::vector<Kind>{{call.in.back().dtype, false}};
                }};
   row.derivative = ir::Zero{};
-  row.hlo =
-      ir::Refused{name, "its numbers are drawn until one is accepted; draw them outside of the compiled function"};
+  row.hlo = std::move(written);
   row.kernel = [draw](const KernelCall& c) -> BoundKernel {
     const std::vector<View> views = over_result(c);
     View out = c.out[0];
@@ -84,24 +84,28 @@ void register_accepted(OpTable& t) {
   };
   t.add(counts(draw_row("poisson_turns", "poisson_turns(key, index, rate)",
                         "How often numbers are drawn for these places of an array until one is accepted.",
+                        drawing::poisson_turns_hlo,
                         [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
                           runtime::poisson_turns(in[0], in[1], in[2], out, stop);
                         }),
                "key i32[4, 6] 0..24 [4, 6] 0..20"));
   t.add(counts(draw_row("poisson_numbers", "poisson_numbers(key, index, turns, rate)",
                         "The Poisson numbers at these places of an array drawn with a key, in so many turns.",
+                        drawing::poisson_hlo,
                         [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
                           runtime::draw_poisson(in[0], in[1], in[2], in[3], out, stop);
                         }),
                "key i32[4, 6] 0..24 i32[] 9..10 [4, 6] 0..20; key[4] i32[4] 0..4 i32[4] 9..12 [] 0..30"));
   t.add(counts(draw_row("binomial_turns", "binomial_turns(key, index, trials, chance)",
                         "How often numbers are drawn for these places of an array until one is accepted.",
+                        drawing::binomial_turns_hlo,
                         [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
                           runtime::binomial_turns(in[0], in[1], in[2], in[3], out, stop);
                         }),
                "key i32[4, 6] 0..24 [4, 6] 0..60 [4, 6] 0..1"));
   OpDef binomial = draw_row("binomial_numbers", "binomial_numbers(key, index, turns, trials, chance)",
                             "The binomial numbers at these places of an array drawn with a key, in so many turns.",
+                            drawing::binomial_hlo,
                             [](const std::vector<View>& in, const View& out, const Attrs&, const runtime::Stop* stop) {
                               runtime::draw_binomial(in[0], in[1], in[2], in[3], in[4], out, stop);
                             });
@@ -112,18 +116,19 @@ void register_accepted(OpTable& t) {
 }
 
 void register_draws(OpTable& t) {
-  OpDef slope = draw_row(
-      "gamma_slope", "gamma_slope(alpha, sample, log: bool = false)", "The derivative of gamma numbers by alpha.",
-      [](const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop) {
-        runtime::gamma_derivative(in[0], in[1], out, logarithm(attrs), stop);
-      });
+  OpDef slope =
+      draw_row("gamma_slope", "gamma_slope(alpha, sample, log: bool = false)",
+               "The derivative of gamma numbers by alpha.", drawing::gamma_slope_hlo,
+               [](const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop) {
+                 runtime::gamma_derivative(in[0], in[1], out, logarithm(attrs), stop);
+               });
   slope.derivative = ir::NotDifferentiable{"gamma numbers have a first derivative only"};
   slope.samples = "[4, 6] 0.3..5 [4, 6] 0.1..9; [] 0.3..5 [4] -5..2 log=true";
   t.add(std::move(slope));
 
   OpDef gamma =
       draw_row("gamma_numbers", "gamma_numbers(keys, alpha, log: bool = false)",
-               "A gamma number (or its logarithm) for each key.",
+               "A gamma number (or its logarithm) for each key.", drawing::gamma_hlo,
                [](const std::vector<View>& in, const View& out, const Attrs& attrs, const runtime::Stop* stop) {
                  runtime::draw_gamma(in[0], in[1], out, logarithm(attrs), stop);
                });

@@ -28,6 +28,15 @@ hlo::Values bits_hlo(const hlo::Use& use);
 hlo::Values split_hlo(const hlo::Use& use);
 hlo::Values fold_hlo(const hlo::Use& use);
 hlo::Values make_key_hlo(const hlo::Use& use);
+// draw_gamma_hlo.cpp, draw_counts_hlo.cpp
+namespace drawing {
+hlo::Values gamma_hlo(const hlo::Use& use);
+hlo::Values gamma_slope_hlo(const hlo::Use& use);
+hlo::Values poisson_turns_hlo(const hlo::Use& use);
+hlo::Values poisson_hlo(const hlo::Use& use);
+hlo::Values binomial_turns_hlo(const hlo::Use& use);
+hlo::Values binomial_hlo(const hlo::Use& use);
+}  // namespace drawing
 // products/convolution_hlo.cpp
 // Of x [b, groups * s, n...] by w [groups * f, s, taps...]: [b, groups * f, places...].
 struct Taps {
@@ -64,5 +73,9 @@ hlo::Values eigh_hlo(const hlo::Use& use);
 hlo::Values cofactors_hlo(const hlo::Use& use);
 hlo::Values determinant_hlo(const hlo::Use& use);
 hlo::Values log_det_hlo(const hlo::Use& use);
+// products/matrix_functions_hlo.cpp
+hlo::Value product_hlo(const hlo::Value& a, const hlo::Value& b);  // of matrices
+hlo::Values expm_hlo(const hlo::Use& use);
+hlo::Values pinv_hlo(const hlo::Use& use);
 
 }  // namespace shard::stdlib

@@ -6,6 +6,7 @@
 
 #include "runtime/pjrt/client.h"
 #include "runtime/pjrt/find.h"
+#include "runtime/pjrt/topology.h"
 
 using namespace shard::runtime;
 using namespace shard::runtime::pjrt;
@@ -54,6 +55,20 @@ std::vector<T> elements(const Buffer& b) {
 }
 
 }  // namespace
+
+TEST_CASE("machines that need not be here have a word each") {
+  const Machine gpus = machine_named("h100x8"), slice = machine_named("v5e:2x4"), cpu = machine_named("cpu:3");
+  CHECK(gpus.platform == "cuda");
+  CHECK(gpus.devices == 8);
+  CHECK(gpus.options.at(0) == std::pair<std::string, std::string>{"topology", "1x1x8"});
+  CHECK(gpus.options.at(1).second.find("core_count: 132\n") != std::string::npos);
+  CHECK(slice.platform == "tpu");
+  CHECK(slice.name == "v5e:2x4");
+  CHECK(slice.devices == 8);
+  CHECK(cpu.devices == 3);
+  for (const char* word : {"h100", "h100x0", "h100x", "v5e:", "v5e:2x", "cpu:", "cpu:-1", "b9x2", ""})
+    CHECK_THROWS_WITH(machine_named(word), Catch::Contains("there is no machine"));
+}
 
 TEST_CASE("compile options of PJRT are what protobuf makes of them") {
   // CompileOptionsProto{executable_build_options: {num_replicas: 2, num_partitions: 1, device_assignment:

@@ -84,11 +84,14 @@ void compare_trees(Interpreter& in, BoundArgs& a, double rtol, double atol) {
     };
     const trace::Tensor x = strong(xs[i], a.args[0].span), y = strong(ys[i], a.args[1].span);
     if (unknown_here(xs[i]) || unknown_here(ys[i])) continue;
-    if (x.traced() || y.traced())
-      record_effect(in, "assert_close", {}, {x, y}, {{"rtol", rtol}, {"atol", atol}});
-    else
+    if (x.traced() || y.traced()) {
+      DeferredString message;
+      message.texts = {"values differ"};  // where only the verdict comes back
+      record_effect(in, "assert_close", message, {x, y}, {{"rtol", rtol}, {"atol", atol}});
+    } else {
       compare_close(in, x.array(), y.array(), rtol, atol, a.span,
                     xs.size() > 1 ? "leaf " + std::to_string(i) + ": " : "");
+    }
   }
 }
 

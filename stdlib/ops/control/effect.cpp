@@ -9,6 +9,21 @@
 namespace shard::stdlib {
 namespace {
 
+// As assert_close compares: in f64, nan beside nan and what is equal holds.
+hlo::Value close_hlo(const hlo::Use& u) {
+  const Shape &sx = u.in[0].shape, &sy = u.in[1].shape;
+  if (sx != sy && !sx.empty() && !sy.empty()) return u.to.constant(DType::Bool, {}, 0);
+  const Shape& shape = sx.empty() ? sy : sx;
+  const auto wide = [&](const hlo::Value& v) { return hlo::convert(hlo::broadcast(v, shape), DType::F64); };
+  const hlo::Value x = wide(u.in[0]), y = wide(u.in[1]), by = hlo::unary("abs", x - y);
+  const hlo::Value most = hlo::unary("abs", y) * u.attrs.number("rtol") + u.attrs.number("atol");
+  const auto is_nan = [](const hlo::Value& v) { return hlo::compare(v, v, "NE"); };
+  const hlo::Value same = hlo::either(hlo::compare(x, y, "EQ"), hlo::both(is_nan(x), is_nan(y)));
+  Ints all;
+  for (int d = 0; d < x.rank(); ++d) all.push_back(d);
+  return hlo::reduced(hlo::either(same, hlo::compare(by, most, "LE")), runtime::Reduce::And, all);
+}
+
 std::vector<Mapped> batch_effect(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
   Builder turn = transform::builder_like(b.table(), b.graph());
   turn.set_span(b.span());
@@ -37,6 +52,7 @@ OpDef effect_row() {
   row.hlo = [](const hlo::Use& u) -> hlo::Values {  // what must hold
     const std::string& what = u.attrs.text("what");
     if (what == "assert") return {u.in[0]};
+    if (what == "assert_close") return {close_hlo(u)};
     if (what == "error") return {u.to.constant(DType::Bool, {}, 0)};
     hlo::refuse(what, "make what it shows a result, and show that after the call");
   };

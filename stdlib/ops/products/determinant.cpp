@@ -107,8 +107,7 @@ void register_expm(OpTable& t) {
                                 if (!ct[0].valid()) return {Var{}};
                                 return {expm_derivative(n, turned({b, n.in[0]}), {b, ct[0]})};
                               }};
-  row.hlo =
-      ir::Refused{"expm", "how often it squares depends on the matrix; compute it outside of the compiled function"};
+  row.hlo = expm_hlo;
   row.kernel = matrix_kernel(
       [](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs, const runtime::Stop* stop) {
         runtime::expm(in[0], out[0], static_cast<int>(integer_or(attrs, "squarings", 16)), stop);

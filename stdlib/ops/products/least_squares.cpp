@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/kernels/dense/decompose.h"
+#include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/matrices.h"
@@ -40,7 +41,7 @@ void register_pseudo_inverse(OpTable& t) {
     return m.r.rule;
   };
   row.derivative = ir::Custom{pinv_jvp, {}};
-  row.hlo = ir::Refused{"pinv", "it is an svd, of which XLA has no form for every engine; `solve` and `qr` have one"};
+  row.hlo = pinv_hlo;
   row.kernel =
       matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs,
                        const runtime::Stop* stop) { runtime::pinv(in[0], out[0], attrs.number("share"), stop); });

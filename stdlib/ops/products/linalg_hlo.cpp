@@ -4,6 +4,19 @@
 #include "stdlib/ops/hlo.h"
 
 namespace shard::stdlib {
+
+hlo::Value product_hlo(const hlo::Value& a, const hlo::Value& b) {
+  std::string lead;
+  for (int d = 0; d + 2 < a.rank(); ++d) lead += (d ? ", " : "") + std::to_string(d);
+  Shape shape = a.shape;
+  shape.back() = b.shape.back();
+  return a.to->op("stablehlo.dot_general", {a, b}, a.dtype, std::move(shape),
+                  "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [" + lead +
+                      "], rhs_batching_dimensions = [" + lead + "], lhs_contracting_dimensions = [" +
+                      std::to_string(a.rank() - 1) + "], rhs_contracting_dimensions = [" +
+                      std::to_string(a.rank() - 2) + "]>, " + hlo::precise());
+}
+
 namespace {
 
 hlo::Value mask_of(const hlo::Value& a, std::string_view direction) {  // row `direction` column
@@ -43,19 +56,6 @@ Reflectors reflectors(const hlo::Value& a) {
   return {q, hlo::select(mask_of(top, "LE"), top, top.number(0)), packed[1]};
 }
 
-hlo::Value product(const hlo::Value& a, const hlo::Value& b) {
-  std::string lead;
-  for (int d = 0; d + 2 < a.rank(); ++d) lead += (d ? ", " : "") + std::to_string(d);
-  Shape shape = a.shape;
-  shape.back() = b.shape.back();
-  return a.to->op("stablehlo.dot_general", {a, b}, a.dtype, std::move(shape),
-                  "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [" + lead +
-                      "], rhs_batching_dimensions = [" + lead + "], lhs_contracting_dimensions = [" +
-                      std::to_string(a.rank() - 1) + "], rhs_contracting_dimensions = [" +
-                      std::to_string(a.rank() - 2) +
-                      "]>, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]");
-}
-
 // The diagonal of a triangle, and what the reflectors turn round: 1 or -1 a matrix.
 hlo::Value diagonal(const hlo::Value& r) {
   return hlo::reduced(hlo::select(mask_of(r, "EQ"), r, r.number(0)), runtime::Reduce::Sum, Ints{r.rank() - 2});
@@ -69,7 +69,7 @@ hlo::Value orientation(const hlo::Value& taus) {
 
 hlo::Values lu_solve_hlo(const hlo::Use& u) {
   const Reflectors f = reflectors(u.in[0]);
-  return {triangular(f.r, product(turned(f.q), u.in[1]), false, false, false)};
+  return {triangular(f.r, product_hlo(turned(f.q), u.in[1]), false, false, false)};
 }
 
 hlo::Values triangular_hlo(const hlo::Use& u) {
