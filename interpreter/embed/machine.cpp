@@ -37,6 +37,13 @@ Machine::Machine(lang::Options options, const Runs& runs) {
                            },
                            [in = interpreter_.get()](runtime::ScriptPlace at) { return line_at(in->sources(), at); }});
   if (xla_) xla_->set_sources(interpreter_->sources());
+  if (xla_ && runs.entering)
+    xla_->set_entering([in = interpreter_.get(), entering = runs.entering] {
+      const grammar::Span at = in->context().span();
+      if (in->sources().has(at.source))
+        entering(in->sources().at(at.source).name() + ":" +
+                 std::to_string(line_at(in->sources(), {at.source, at.begin})));
+    });
   stdlib::install(*interpreter_);
 }
 

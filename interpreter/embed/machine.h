@@ -2,6 +2,7 @@
 // library in it. The order of members is the order of life. Used by the embedding (engine.cpp) and by the `shard`
 // program.
 #pragma once
+#include <functional>
 #include <memory>
 
 #include "interpreter/lang/eval/interpreter.h"
@@ -13,7 +14,8 @@ namespace shard::embed {
 // plug-in of PJRT. Empty: what the options ask for.
 struct Runs {
   std::string engine;
-  bool all_devices = false;  // of a plug-in, however many the options say
+  bool all_devices = false;                                          // of a plug-in, however many the options say
+  std::function<void(const std::string& where)> entering = nullptr;  // before a plug-in runs: "train.shard:12"
 };
 
 class Machine {

@@ -1,6 +1,7 @@
 // shard run: a script from its first line to its last, or the words of -e.
 #include <cstdio>
 
+#include "interpreter/repl/apart.h"
 #include "interpreter/repl/repl.h"
 #include "runtime/channel/processes.h"
 
@@ -23,22 +24,32 @@ int run(const Arguments& a) {
   options.processes = joined_processes(*settings);
   if (options.processes && options.processes->index() > 0)
     options.warning = [](const grammar::Diagnostic&, const grammar::SourceMap&) {};  // process 0 tells them
-  const auto machine = make_machine(*settings, std::move(options));
-  return guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
+  const auto go = [&](const Entering& entering) {
+    const auto machine = make_machine(*settings, std::move(options), entering);
+    return guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
+  };
+  if (!a.has("--engine-process")) return go(nullptr);
+  if (!settings->engine.starts_with("xla")) {
+    std::fputs("error: --engine-process is for --engine xla\n", stderr);
+    return 2;
+  }
+  return run_apart(go);
 }
 
 }  // namespace
 
 Command run_command() {
-  return {"run",
-          "Run a script (- reads it from standard input); words behind -- reach it as `args`",
-          {{"file", "The script", Option::Word},
-           {"-e", "Code to run in place of a script", Option::Value},
-           kEngine,
-           kTimeout,
-           kDrill},
-          true,
-          run};
+  return {
+      "run",
+      "Run a script (- reads it from standard input); words behind -- reach it as `args`",
+      {{"file", "The script", Option::Word},
+       {"-e", "Code to run in place of a script", Option::Value},
+       kEngine,
+       {"--engine-process", "The script in a process of its own, which a plug-in that aborts ends alone", Option::Flag},
+       kTimeout,
+       kDrill},
+      true,
+      run};
 }
 
 }  // namespace shard::repl

@@ -80,7 +80,8 @@ void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
   std::fflush(stderr);
 }
 
-std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options) {
+std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options,
+                                             std::function<void(const std::string&)> entering) {
   options.devices = settings.devices;
   options.exact = settings.exact;
   options.debug_nans = settings.debug_nans;
@@ -91,7 +92,8 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
   if (!options.output) options.output = write_out;
   if (!options.screen) options.screen = terminal_screen();
   if (!options.warning) options.warning = tell;
-  return std::make_unique<embed::Machine>(std::move(options), embed::Runs{settings.engine, !settings.devices_given});
+  return std::make_unique<embed::Machine>(std::move(options),
+                                          embed::Runs{settings.engine, !settings.devices_given, std::move(entering)});
 }
 
 int guarded(lang::Interpreter& in, const std::function<void()>& body, const Teller& teller) {

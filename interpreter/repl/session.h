@@ -33,7 +33,8 @@ bool read_script(const std::string& path, std::string& text);
 // The others that run the same script, where a launcher started several; null: this one is alone. (join.cpp)
 std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings);
 void tell_as(const std::string& who);  // goes before every error of this process
-std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {});
+std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {},
+                                             std::function<void(const std::string&)> entering = nullptr);
 // What is wrong with a word behind `--allow`: empty where it is the code of a warning.
 std::string unknown_warning(const std::string& code);
 // What people read of an error: as wide as the terminal.

@@ -20,10 +20,12 @@ using runtime::DeviceArray;
 class Compiled final : public exec::Measured {
  public:
   Compiled(std::shared_ptr<const exec::Program> p, std::span<const ArrayInfo> arguments, const ir::OpTable& table,
-           runtime::Pool& pool_given, pjrt::ClientRef client, const grammar::SourceMap* sources)
+           runtime::Pool& pool_given, pjrt::ClientRef client, const grammar::SourceMap* sources,
+           const std::function<void()>& entering)
       : Measured(std::move(p), arguments, table, pool_given),
         client_(std::move(client)),
         sources_(sources),
+        entering_(entering),
         arguments_(arguments.begin(), arguments.end()),
         sent_(arguments.size()) {
     const runtime::MeshRef& mesh = program().mesh;
@@ -40,6 +42,7 @@ class Compiled final : public exec::Measured {
   using Executable::run;
   std::vector<ArrayRef> run(std::vector<ArrayRef>& args, const std::vector<bool>& donate,
                             const exec::Hooks&) const override {
+    if (entering_) entering_();
     std::vector<bool> last(args.size());  // nobody else holds it: it may be given away
     for (std::size_t i = 0; i < args.size() && i < donate.size(); ++i)
       last[i] = donate[i] && args[i].use_count() == 1 && args[i]->elsewhere.use_count() <= 1;
@@ -143,6 +146,7 @@ class Compiled final : public exec::Measured {
 
   pjrt::ClientRef client_;
   const grammar::SourceMap* sources_;
+  const std::function<void()>& entering_;  // of the engine
   std::vector<ArrayInfo> arguments_;
   std::vector<std::size_t> devices_;  // of the mesh, by position
   std::vector<pjrt::BlockType> types_;
@@ -168,7 +172,7 @@ std::string Engine::device_kind(int id) const { return client_->devices().at(sta
 
 std::shared_ptr<const exec::Executable> Engine::compile(std::shared_ptr<const exec::Program> program,
                                                         std::span<const ArrayInfo> arguments) const {
-  return std::make_shared<Compiled>(std::move(program), arguments, table_, pool_, client_, sources_);
+  return std::make_shared<Compiled>(std::move(program), arguments, table_, pool_, client_, sources_, entering_);
 }
 
 }  // namespace shard::xla

@@ -2,6 +2,8 @@
 // devices, where their results stay. Single operations outside of compiled functions are not worth a compilation of
 // theirs: they run in this process.
 #pragma once
+#include <functional>
+
 #include "grammar/source.h"
 #include "interpreter/exec/target.h"
 #include "runtime/pjrt/client.h"
@@ -16,6 +18,8 @@ class Engine final : public exec::Target {
   int devices() const { return static_cast<int>(client_->devices().size()); }
   // What the spans of graphs are of: for the locations in what is compiled. Lives as long as the engine is used.
   void set_sources(const grammar::SourceMap& sources) { sources_ = &sources; }
+  // Called before each call of a compiled function enters the plug-in.
+  void set_entering(std::function<void()> entering) { entering_ = std::move(entering); }
 
   bool takes_single() const override { return false; }
   std::string device_kind(int id) const override;
@@ -27,6 +31,7 @@ class Engine final : public exec::Target {
   runtime::Pool& pool_;
   runtime::pjrt::ClientRef client_;
   const grammar::SourceMap* sources_ = nullptr;
+  std::function<void()> entering_;
 };
 
 }  // namespace shard::xla

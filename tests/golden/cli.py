@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How the `shard` program behaves: exit status, where text goes, pipes, signals, the REPL.   cli.py SHARD   closes with "N passed, N failed" """
-import json, os, pty, re, select, signal, subprocess, sys, tempfile, time
+import json, os, pty, re, select, shutil, signal, subprocess, sys, tempfile, time
 
 SHARD = os.path.abspath(sys.argv[1])
 SLOW = float(os.environ.get('CLI_SLOW', '1'))          # sanitizer builds start later
@@ -79,6 +79,13 @@ def engines_that_are_not_there_are_told():
     check(p.returncode == 1 and 'chosen twice' in p.stderr, 'two engines', p)
     p = shard('run', path, '--engine', 'exact')
     check(p.returncode == 0 and p.stdout == '1\n', 'one that is built in', p)
+    p = shard('run', path, '--engine-process')
+    check(p.returncode == 2 and 'is for --engine xla' in p.stderr, 'a process for no plug-in', p)
+    aborts = os.path.join(tempfile.mkdtemp(), 'aborts.so')
+    if shutil.which('cc'):
+        subprocess.run(['cc', '-shared', '-fPIC', '-o', aborts, '-x', 'c', '-'], input='#include <stdlib.h>\nconst void* GetPjrtApi(void) { abort(); }\n', text=True, check=True)
+        p = shard('run', path, '--engine', 'xla:' + aborts, '--engine-process')
+        check(p.returncode == 1 and p.stderr.startswith('error: the plug-in ended its process (Aborted), before a script ran'), 'one that aborts', p)
     p = shard('engines', path)
     check(p.returncode == 0 and 'lockstep  ' in p.stdout and f'xla:{path}' in p.stdout and 'error: ' in p.stdout, 'what is no plug-in', p)
 
