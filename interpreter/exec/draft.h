@@ -26,6 +26,7 @@ struct Storage {
   std::int64_t bytes = 0;         // all blocks
   std::int64_t device_bytes = 0;  // one block
   std::optional<int> born, last;  // steps: the first one that writes it, the last one that names it
+  ir::Var value = {};             // the first that lies in it
   static constexpr int kForever = 1 << 30;
   bool in_arena() const {
     auto* t = std::get_if<Temporary>(&kind);
@@ -46,7 +47,8 @@ struct DraftStep {
   // (result, operand): the result may be written over the operand where this step is its last use.
   std::vector<std::pair<int, int>> in_place;
   grammar::Span span;
-  std::int64_t extra_device_bytes = 0;  // what one device holds inside a control
+  const ir::Node* node = nullptr;
+  Most inside = {};  // of a control: what one device holds in it
 };
 
 struct ResultRef {  // where a result of the plan comes from
@@ -87,7 +89,8 @@ struct Draft {
 
 struct Finished {
   Plan plan;
-  std::int64_t peak_device_bytes = 0;  // most of one device's temporaries that live at once
+  Most most;  // of one device's temporaries
+  std::vector<std::pair<const ir::Node*, std::int64_t>> curve;
 };
 // Settles the results' donors and gives every storage its place. `wanted`: null at top level.
 Finished finish(Draft draft, const Donors* wanted, std::vector<ResultRef>& results);

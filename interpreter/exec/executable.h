@@ -21,9 +21,25 @@ ArrayInfo array_info(const runtime::DeviceArray& a);
 // Whether an array is laid out so.
 bool matches(const ArrayInfo& info, const runtime::DeviceArray& a);
 
-struct MemoryUse {
+// A temporary, or the buffer of a loop, that lies on a device.
+struct Piece {
+  const ir::Node* maker = nullptr;  // whose instruction writes it first; none: a result's copy
+  ir::Var value = {};               // of the maker's graph: the first that lies in it; none: a copy, or a loop's buffer
+  std::int64_t bytes = 0;
+  int depth = 0;  // of loops and branches around it
+};
+// The most of them that live at once, and the instruction at which they do.
+struct Most {
+  std::int64_t bytes = 0;
+  std::vector<Piece> pieces = {};
+  const ir::Node* at = nullptr;
+};
+
+struct MemoryUse {  // bytes on one device
   std::int64_t arguments = 0, results = 0, temporaries = 0;
-};  // bytes on one device
+  Most most = {};                                                    // of the temporaries
+  std::vector<std::pair<const ir::Node*, std::int64_t>> curve = {};  // of them, after each instruction
+};
 
 // What effects call when they run. `blocks`: one array a device for values that vary, else one.
 struct Hooks {

@@ -185,7 +185,10 @@ const MemoryUse& Measured::memory() const {
   MemoryUse use;
   for (const ArrayInfo& a : arguments_) use.arguments += one(a);
   for (const ArrayInfo& r : p.results) use.results += one(r);
-  use.temporaries = finish(std::move(lowering.draft()), nullptr, refs).peak_device_bytes;
+  Finished done = finish(std::move(lowering.draft()), nullptr, refs);
+  use.temporaries = done.most.bytes;
+  use.most = std::move(done.most);
+  use.curve = std::move(done.curve);
   return memory_.emplace(use);
 }
 

@@ -129,18 +129,20 @@ void Lowering::step(ir::BoundKernel kernel, const std::vector<Place>& in, const 
   for (const Place& p : out) s.outs.push_back(ref(p));
   s.in_place = std::move(in_place);
   s.span = span_;
+  s.node = node_;
   draft_.add(std::move(s));
 }
 
 void Lowering::control(std::shared_ptr<const Control> c, const std::vector<Place>& in, const std::vector<Place>& out,
-                       std::vector<std::pair<int, int>> in_place, std::int64_t extra_device_bytes) {
+                       std::vector<std::pair<int, int>> in_place, Most inside) {
   DraftStep s;
-  s.extra_device_bytes = extra_device_bytes;
+  s.inside = std::move(inside);
   s.control = std::move(c);
   for (const Place& p : in) s.ins.push_back(ref(p));
   for (const Place& p : out) s.outs.push_back(ref(p));
   s.in_place = std::move(in_place);
   s.span = span_;
+  s.node = node_;
   draft_.add(std::move(s));
 }
 
@@ -182,6 +184,7 @@ Place Lowering::whole_blocks(const Place& p) {
 void Lowering::emit(const Unit& unit) {
   const Node& last = g_.nodes[static_cast<std::size_t>(unit.nodes.back())];
   span_ = last.span;
+  node_ = &last;
   if (unit.summed) {
     const Node& n = g_.nodes[static_cast<std::size_t>(unit.nodes.front())];
     std::vector<AxisId> summed, rest;
@@ -401,6 +404,7 @@ void Lowering::finish_results(const std::vector<AxisSet>& distinct, const Donors
     if (!r) {
       Place copy = fresh(p.dtype, axes, p.shape);
       span_ = {};
+      node_ = nullptr;
       copy_into(p, copy);
       p = copy;
       r = ResultRef{ResultRef::Own{}};

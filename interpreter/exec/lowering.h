@@ -66,7 +66,7 @@ class Measured : public Executable {
 struct Body {  // a compiled region
   Plan plan;
   std::vector<ResultRef> results;
-  std::int64_t peak_device_bytes = 0;
+  Most most;
 };
 Body compile_body(const BodyCall& call, const LoweringContext& around);
 
@@ -100,7 +100,10 @@ class Lowering {
     return distinct_.inside[static_cast<std::size_t>(&n - g_.nodes.data())];
   }
   const Place& place(ir::Var v) const { return places_[at(v)]; }
-  void put(ir::Var v, Place p) { places_[at(v)] = std::move(p); }
+  void put(ir::Var v, Place p) {
+    if (p.storage != kNoStorage && !draft_.at(p.storage).value.valid()) draft_.at(p.storage).value = v;
+    places_[at(v)] = std::move(p);
+  }
 
   // ---- storages and steps
   Place fresh(DType dtype, AxisSet distinct, Shape shape);  // a new temporary, dense
@@ -112,7 +115,7 @@ class Lowering {
   void step(ir::BoundKernel kernel, const std::vector<Place>& in, const std::vector<Place>& out,
             std::vector<std::pair<int, int>> in_place = {});
   void control(std::shared_ptr<const Control> c, const std::vector<Place>& in, const std::vector<Place>& out,
-               std::vector<std::pair<int, int>> in_place = {}, std::int64_t extra_device_bytes = 0);
+               std::vector<std::pair<int, int>> in_place = {}, Most inside = {});
   void copy_into(const Place& from, const Place& to);  // same shape; `to` may be of more axes
   Place dense(const Place& p, AxisSet distinct);       // p itself where it is
   Place whole_blocks(const Place& p);  // p itself where no two blocks lie within each other, else a copy
@@ -159,8 +162,7 @@ class Lowering {
   // A new storage [outer..., length, inner..., row...]: a place of distinct axes outer | inner, shape [length, row...].
   Place arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row);
   void blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<Place>& in,
-                 const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place,
-                 std::int64_t extra_device_bytes);
+                 const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place, Most inside);
   void emit_scan(const ir::Node& n);
   void emit_while(const ir::Node& n);
   void emit_branch(const ir::Node& n);
@@ -176,6 +178,7 @@ class Lowering {
   Draft draft_;
   std::vector<std::pair<std::pair<DType, Scalar>, int>> scalars_;  // constants made so far
   grammar::Span span_;
+  const ir::Node* node_ = nullptr;  // whose steps are made
 };
 
 }  // namespace shard::exec

@@ -125,7 +125,11 @@ class DonorChoice {
 class Temporaries {
  public:
   explicit Temporaries(const Draft& d)
-      : d_(d), of_(d.storages.size()), shares_(d.storages.size(), 0), held_(d.storages.size(), 0) {
+      : d_(d),
+        of_(d.storages.size()),
+        shares_(d.storages.size(), 0),
+        held_(d.storages.size(), 0),
+        until_(d.storages.size(), Storage::kForever) {
     std::vector<std::vector<int>> dying(d.steps.size());
     for (std::size_t s = 0; s < d.storages.size(); ++s) {
       const Storage& st = d.storages[s];
@@ -138,8 +142,9 @@ class Temporaries {
       const std::int64_t needs = step.control ? step.control->scratch_bytes() : 0;
       scratch_.push_back(needs > 0 ? arena_.take(aligned(needs)) : 0);
       if (needs > 0) arena_.give(scratch_.back(), aligned(needs));
-      peak_ = std::max(peak_, live_ + step.extra_device_bytes);
-      for (int s : dying[i]) end(s);
+      curve_.emplace_back(step.node, live_ + step.inside.bytes);
+      if (curve_.back().second > curve_[peak_].second) peak_ = i;
+      for (int s : dying[i]) end(s, static_cast<int>(i));
     }
   }
   std::int64_t offset(int storage) const {  // what no step writes has no elements: it may lie anywhere
@@ -148,7 +153,25 @@ class Temporaries {
   }
   std::int64_t scratch(std::size_t step) const { return scratch_[step]; }
   std::int64_t bytes() const { return arena_.end(); }
-  std::int64_t peak_device_bytes() const { return peak_; }
+  auto curve() && { return std::move(curve_); }
+  Most most() const {
+    Most out;
+    if (curve_.empty()) return out;
+    const DraftStep& step = d_.steps[peak_];
+    out.bytes = curve_[peak_].second;
+    out.at = step.inside.at ? step.inside.at : step.node;
+    for (std::size_t s = 0; s < d_.storages.size(); ++s) {
+      const Storage& st = d_.storages[s];
+      const int now = static_cast<int>(peak_);
+      if (!of_[s] || *st.born > now || until_[s] <= now || st.device_bytes == 0) continue;
+      out.pieces.push_back({d_.steps[static_cast<std::size_t>(*st.born)].node, st.value, st.device_bytes, 0});
+    }
+    for (Piece p : step.inside.pieces) {
+      ++p.depth;
+      out.pieces.push_back(p);
+    }
+    return out;
+  }
 
  private:
   struct Interval {
@@ -166,6 +189,7 @@ class Temporaries {
         interval = of_[static_cast<std::size_t>(*from)];
         passed_on.insert(*from);
         live_ -= std::exchange(held_[static_cast<std::size_t>(*from)], 0);
+        until_[static_cast<std::size_t>(*from)] = now;
       } else {
         interval = Interval{arena_.take(aligned(d_.at(s).bytes)), s};
       }
@@ -184,9 +208,11 @@ class Temporaries {
     }
     return std::nullopt;
   }
-  void end(int s) {
+  void end(int s, int now) {
     const auto owner = static_cast<std::size_t>(of_[static_cast<std::size_t>(s)]->owner);
     live_ -= held_[static_cast<std::size_t>(s)];
+    int& until = until_[static_cast<std::size_t>(s)];
+    until = std::min(until, now + 1);
     if (--shares_[owner] == 0) arena_.give(of_[owner]->offset, aligned(d_.storages[owner].bytes));
   }
 
@@ -196,7 +222,10 @@ class Temporaries {
   std::vector<int> shares_;                  // by owner: how many storages its interval still serves
   std::vector<std::int64_t> held_;           // by storage: what a device still holds of it
   std::vector<std::int64_t> scratch_;        // by step
-  std::int64_t live_ = 0, peak_ = 0;
+  std::vector<int> until_;                   // by storage: the first step at which it holds nothing any more
+  std::vector<std::pair<const ir::Node*, std::int64_t>> curve_;  // by step
+  std::int64_t live_ = 0;
+  std::size_t peak_ = 0;  // a step
 };
 
 Loc loc_of(const Ref& r, const Draft& d, const Temporaries& temporaries, Plan& plan) {
@@ -243,14 +272,14 @@ void Draft::add(DraftStep step) {
 
 Finished finish(Draft d, const Donors* wanted, std::vector<ResultRef>& results) {
   DonorChoice(d, results).run(wanted);
-  const Temporaries temporaries(d);
+  Temporaries temporaries(d);
   Finished out;
   Plan& plan = out.plan;
   plan.params = d.params;
   plan.results = results.size();
   plan.constants = std::move(d.constants);
   plan.arena = temporaries.bytes();
-  out.peak_device_bytes = temporaries.peak_device_bytes();
+  out.most = temporaries.most();
   for (std::size_t i = 0; i < d.steps.size(); ++i) {
     DraftStep& draft = d.steps[i];
     Step s;
@@ -266,6 +295,7 @@ Finished finish(Draft d, const Donors* wanted, std::vector<ResultRef>& results) 
       plan.locs.push_back({static_cast<std::int32_t>(plan.arena_slot()), Loc::kNoTerms, temporaries.scratch(i)});
     plan.steps.push_back(std::move(s));
   }
+  out.curve = std::move(temporaries).curve();
   return out;
 }
 

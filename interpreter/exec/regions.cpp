@@ -68,7 +68,7 @@ Body compile_body(const BodyCall& call, const LoweringContext& around) {
   body.results = lowering.draft().results;
   Finished done = finish(std::move(lowering.draft()), &call.wanted, body.results);
   body.plan = std::move(done.plan);
-  body.peak_device_bytes = done.peak_device_bytes;
+  body.most = std::move(done.most);
   return body;
 }
 
@@ -82,9 +82,8 @@ Place Lowering::arranged(DType dtype, AxisSet outer, std::optional<std::int64_t>
 }
 
 void Lowering::blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<Place>& in,
-                         const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place,
-                         std::int64_t extra_device_bytes) {
-  if (blocks.empty()) return control(std::move(c), in, out, std::move(in_place), extra_device_bytes);
+                         const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place, Most inside) {
+  if (blocks.empty()) return control(std::move(c), in, out, std::move(in_place), std::move(inside));
   auto b = std::make_shared<Blockwise>();
   b->inner = std::move(c);
   b->axes = blocks.list();
@@ -95,7 +94,7 @@ void Lowering::blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const
     for (const Place& p : in) from.push_back(p.device_stride(a) * static_cast<std::int64_t>(runtime::size_of(p.dtype)));
     for (const Place& p : out) to.push_back(p.device_stride(a) * static_cast<std::int64_t>(runtime::size_of(p.dtype)));
   }
-  control(std::move(b), in, out, std::move(in_place), extra_device_bytes);
+  control(std::move(b), in, out, std::move(in_place), std::move(inside));
 }
 
 namespace {
@@ -126,12 +125,16 @@ Carried carry_of(const std::vector<Place>& in, std::size_t first, std::size_t ca
   return c;
 }
 
-std::int64_t extra(const Body& body, const Carried& c, const std::vector<Place>& in, std::size_t first) {
-  std::int64_t bytes = body.peak_device_bytes;
+// A body's, and the second buffers of what goes round in it. `n`: the loop.
+Most extra(const Node& n, Most of_body, const Carried& c, const std::vector<Place>& in, std::size_t first) {
   for (std::size_t i = 0; i < c.bytes.size(); ++i)
-    if (!c.same[i])
-      bytes += runtime::numel(in[first + i].shape) * static_cast<std::int64_t>(runtime::size_of(in[first + i].dtype));
-  return bytes;
+    if (!c.same[i]) {
+      const Place& p = in[first + i];
+      of_body.pieces.push_back(
+          {&n, {}, runtime::numel(p.shape) * static_cast<std::int64_t>(runtime::size_of(p.dtype))});
+      of_body.bytes += of_body.pieces.back().bytes;
+    }
+  return of_body;
 }
 
 }  // namespace
@@ -176,14 +179,14 @@ void Lowering::emit_scan(const Node& n) {
   }
   Body body = compile_body(call, around_);
   Carried c = carry_of(in, s->consts, s->carry, body, {}, mesh_);
-  std::int64_t more = extra(body, c, in, s->consts);
+  Most more = extra(n, std::move(body.most), c, in, s->consts);
   s->carry_bytes = c.bytes;
   s->in_place = c.same;
   s->buffers = c.buffers;
   s->scratch = c.scratch;
   s->body = std::move(body.plan);
   span_ = n.span;
-  control(s, in, out, c.in_place, more);
+  control(s, in, out, c.in_place, std::move(more));
   for (std::size_t i = 0; i < out.size(); ++i) put(n.outputs[i], out[i]);
 }
 
@@ -233,7 +236,9 @@ void Lowering::emit_while(const Node& n) {
   calls[wiring.verdict->region].wanted.push_back(std::nullopt);
   Body condition = compile_body(calls[0], around), body = compile_body(calls[1], around);
   Carried c = carry_of(in, first, w->carry, body, blocks, mesh_);
-  std::int64_t more = extra(body, c, in, first) + condition.peak_device_bytes;
+  Most more = extra(n, std::move(body.most), c, in, first);
+  more.bytes += condition.most.bytes;
+  more.pieces.insert(more.pieces.end(), condition.most.pieces.begin(), condition.most.pieces.end());
   w->carry_bytes = c.bytes;
   w->in_place = c.same;
   w->buffers = c.buffers;
@@ -243,7 +248,7 @@ void Lowering::emit_while(const Node& n) {
   w->condition = std::move(condition.plan);
   w->body = std::move(body.plan);
   span_ = n.span;
-  blockwise(w, blocks, in, out, c.in_place, more);
+  blockwise(w, blocks, in, out, c.in_place, std::move(more));
   for (std::size_t i = 0; i < out.size(); ++i) put(n.outputs[i], out[i]);
 }
 
@@ -260,7 +265,7 @@ void Lowering::emit_branch(const Node& n) {
                                  : arranged(t.dtype, blocks, std::nullopt, axes(v) - blocks, t.shape));
   }
   auto choice = std::make_shared<BranchChoice>();
-  std::int64_t more = 0;
+  Most more;
   for (std::size_t r = 0; r < 2; ++r) {
     BodyCall call{n.regions[r], inside(n).regions[r]};
     for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
@@ -273,11 +278,11 @@ void Lowering::emit_branch(const Node& n) {
       call.wanted.push_back(std::nullopt);
     }
     Body body = compile_body(call, around);
-    more = std::max(more, body.peak_device_bytes);
+    if (body.most.bytes > more.bytes) more = std::move(body.most);
     (r == 0 ? choice->then : choice->otherwise) = std::move(body.plan);
   }
   span_ = n.span;
-  blockwise(choice, blocks, in, out, {}, more);
+  blockwise(choice, blocks, in, out, {}, std::move(more));
   for (std::size_t i = 0; i < out.size(); ++i) put(n.outputs[i], out[i]);
 }
 

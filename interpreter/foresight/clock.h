@@ -29,9 +29,10 @@ struct Event {  // for pictures
 };
 
 struct Tally {
-  double seconds = 0, compute = 0;  // the rest of the time the device waits for others
-  double flops = 0;                 // of products, without what is made again
-  double again = 0;                 // ... and that
+  double seconds = 0, compute = 0;
+  double waits() const { return seconds > compute ? seconds - compute : 0; }  // for others
+  double flops = 0;                                                           // of products, without what is made again
+  double again = 0;                                                           // ... and that
   std::map<grammar::Span, LineCost, LineOrder> lines;
   std::vector<Event> events;  // of the first turns of loops
 };

@@ -1,20 +1,41 @@
-// What a compiled call costs on a chip: the works of its program, played and held.
+// What a compiled call costs on a chip: the works of its program, played, and what a device holds of it.
 #pragma once
+#include <array>
+
 #include "interpreter/exec/executable.h"
 #include "interpreter/foresight/clock.h"
 
 namespace shard::foresight {
 
+// Why bytes lie on a device. Arguments: what is learned, what its training keeps beside it (which reaches nothing but
+// itself), and the rest. What the call makes: gradients of what is learned, what the forward part leaves for the
+// backward one, what collectives give, and all else.
+enum class Why : std::uint8_t {
+  Parameters,
+  Optimizer,
+  Arguments,
+  Results,
+  Gradients,
+  Kept,
+  Communication,
+  Temporaries
+};
+constexpr std::size_t kWhys = 8;
+std::string_view words_of(Why why);
+
 struct Cause {  // what the instructions of a line hold
   grammar::Span where;
+  Why why = Why::Temporaries;
   std::int64_t bytes = 0;
 };
 
 struct Memory {  // of one device, bytes
   std::int64_t arguments = 0, results = 0, peak = 0;
-  grammar::Span where;                   // the line at whose instruction the most is held
-  std::vector<Cause> causes = {};        // then, without arguments; the largest first
-  std::vector<std::int64_t> curve = {};  // after each instruction of the outermost graph, at its most, with arguments
+  std::array<std::int64_t, kWhys> whys = {};                         // at the peak
+  grammar::Span where;                                               // the line at whose instruction the most is held
+  std::vector<Cause> causes = {};                                    // then, of what the call makes; the largest first
+  std::vector<std::pair<const ir::Node*, std::int64_t>> curve = {};  // after each instruction, all of it
+  std::int64_t of(Why w) const { return whys[static_cast<std::size_t>(w)]; }
 };
 
 struct Estimate {
@@ -30,7 +51,7 @@ std::vector<bool> handed_over(std::span<const exec::ArrayInfo> arguments, const 
 Estimate estimate(const Chip& chip, const exec::Executable& plan, std::span<const exec::ArrayInfo> arguments,
                   const std::vector<bool>& donated);
 
-Memory memory_of(const transform::Program& program, const Works& works, std::span<const exec::ArrayInfo> arguments,
+Memory memory_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> arguments,
                  const std::vector<bool>& donated);
 
 }  // namespace shard::foresight

@@ -1,92 +1,141 @@
-// Bytes alive on one device: arguments, results (in the memory of arguments that are given away where one fits), and
-// what instructions leave for later ones, to the last that reads it.
+// Bytes on one device: what the engine's own planning says that a call holds (`exec::MemoryUse`, which memory_stats
+// tells too), with results in the memory of arguments that are given away where one fits, and a reason for each byte.
 #include <algorithm>
-#include <numeric>
 
 #include "interpreter/foresight/estimate.h"
+#include "interpreter/ir/op.h"
+#include "interpreter/ir/region_edges.h"
+#include "interpreter/transform/layout.h"
 
 namespace shard::foresight {
 namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::Var;
+
+std::size_t index_of(Var v) { return static_cast<std::size_t>(v.id); }
 
 std::int64_t on_device(const exec::ArrayInfo& a) {
   return runtime::bytes_of(a.mesh ? runtime::local_shape(*a.mesh, a.type.shape, a.layout) : a.type.shape,
                            runtime::size_of(a.type.dtype));
 }
 
-struct Peak {
-  std::int64_t bytes = 0;
-  std::size_t at = 0;  // the work
-  grammar::Span where;
-};
-
-bool counts(const Held& h, const ir::Vars& placed) {
-  return std::find(placed.begin(), placed.end(), h.value) == placed.end();
-}
-
-// The most that lives at once of what the works make; `placed`: values that lie in memory which is there anyway.
-Peak most(const Works& works, const ir::Vars& placed = {}, std::vector<std::int64_t>* curve = nullptr) {
-  std::vector<std::int64_t> born(works.list.size(), 0), dead(works.list.size() + 1, 0);
-  for (const Held& h : works.held) {
-    if (!counts(h, placed)) continue;
-    born[static_cast<std::size_t>(h.made)] += h.bytes;
-    dead[static_cast<std::size_t>(h.last)] += h.bytes;
-  }
-  Peak out;
-  std::int64_t live = 0;
-  for (std::size_t w = 0; w < works.list.size(); ++w) {
-    live += born[w];
-    const Work& work = works.list[w];
-    if (work.kind == Work::Kind::Stretch) {  // writes over what it is the last to read
-      const std::int64_t over = std::min(born[w], dead[w]);
-      live -= over;
-      dead[w] -= over;
+// Which argument's memory each result takes: by result, -1 for none.
+std::vector<int> places_of_results(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
+                                   const std::vector<bool>& donated) {
+  std::vector<int> out;
+  std::vector<char> taken(arguments.size(), 0);
+  for (std::size_t r = 0; r < program.results.size(); ++r) {
+    out.push_back(-1);
+    const Var v = program.local.results[r];
+    const auto same = std::find(program.local.params.begin(), program.local.params.end(), v);
+    if (same != program.local.params.end()) {  // it is that argument
+      out.back() = static_cast<int>(same - program.local.params.begin());
+      continue;
     }
-    const Peak inside = work.body ? most(*work.body) : Peak{0, 0, work.node->span};
-    if (curve) curve->push_back(live + inside.bytes);
-    if (live + inside.bytes > out.bytes) out = {live + inside.bytes, w, inside.where};
-    live -= dead[w];
+    for (std::size_t i = 0; i < arguments.size() && out.back() < 0; ++i)
+      if (!taken[i] && i < donated.size() && donated[i] && on_device(arguments[i]) == on_device(program.results[r])) {
+        taken[i] = 1;
+        out.back() = static_cast<int>(i);
+      }
   }
   return out;
 }
 
-void causes(const Works& works, const ir::Vars& placed, std::vector<Cause>& out) {
-  const Peak p = most(works, placed);
-  if (works.list.empty()) return;
-  for (const Held& h : works.held) {
-    if (!counts(h, placed) || h.bytes == 0 || h.made > static_cast<int>(p.at) || h.last < static_cast<int>(p.at))
-      continue;
-    const auto same = [&](const Cause& c) {
-      return c.where.source == h.where.source && c.where.begin == h.where.begin;
-    };
-    const auto at = std::find_if(out.begin(), out.end(), same);
-    (at == out.end() ? out.emplace_back(Cause{h.where, 0}) : *at).bytes += h.bytes;
+// Of a loop's result the line inside of it.
+grammar::Span made_at(const Node& n, Var v) {
+  if (n.regions.empty()) return n.span;
+  for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
+    if (!e.output || n.outputs[*e.output] != v || e.results.empty()) continue;
+    const Graph& body = *n.regions[e.results[0].region];
+    const Var made = body.results[e.results[0].index];
+    for (const Node& m : body.nodes)
+      if (std::find(m.outputs.begin(), m.outputs.end(), made) != m.outputs.end()) return made_at(m, made);
   }
-  if (const auto& body = works.list[p.at].body) causes(*body, {}, out);
+  return n.span;
 }
+
+bool says_something(const Node& n) { return n.op->comm && n.op->comm->communicates(); }
+
+class Reasons {
+ public:
+  Reasons(const Graph& g, const std::vector<int>& places)
+      : g_(g), forward_(g.types.size(), 0), kept_(g.types.size(), 0) {
+    // What reaches a result that is not a new state: the forward part, as gradients and updates reach the state alone.
+    for (std::size_t r = 0; r < places.size(); ++r)
+      if (places[r] < 0) forward_[index_of(g.results[r])] = 1;
+    for (std::size_t i = g.nodes.size(); i-- > 0;)
+      if (forward(g.nodes[i]))
+        for (Var v : g.nodes[i].inputs) forward_[index_of(v)] = 1;
+    std::vector<char> made(forward_);  // ... and what is made beside it: a loop's rows for the backward one
+    for (const Node& n : g.nodes)
+      for (Var v : n.outputs) made[index_of(v)] = forward(n);
+    for (const Node& n : g.nodes)
+      for (Var v : n.inputs) kept_[index_of(v)] |= made[index_of(v)] && !forward(n);
+    made_.swap(made);
+  }
+  Why of_argument(std::size_t i, bool becomes) const {
+    return !becomes ? Why::Arguments : forward_[index_of(g_.params[i])] ? Why::Parameters : Why::Optimizer;
+  }
+  // `like`: types of what is learned.
+  Why of(const exec::Piece& p, const std::vector<ir::Type>& like) const {
+    const bool here = p.depth == 0 && p.value.valid();
+    const auto same = [&](const ir::Type& t) { return t.shape == g_.type(p.value).shape; };
+    if (here && !made_[index_of(p.value)] && std::any_of(like.begin(), like.end(), same)) return Why::Gradients;
+    if (p.maker && says_something(*p.maker)) return Why::Communication;
+    return here && kept_[index_of(p.value)] ? Why::Kept : Why::Temporaries;
+  }
+
+ private:
+  bool forward(const Node& n) const {
+    return std::any_of(n.outputs.begin(), n.outputs.end(), [&](Var v) { return forward_[index_of(v)] != 0; });
+  }
+  const Graph& g_;
+  std::vector<char> forward_, made_, kept_;
+};
 
 }  // namespace
 
-Memory memory_of(const transform::Program& program, const Works& works, std::span<const exec::ArrayInfo> arguments,
+std::string_view words_of(Why why) {
+  constexpr std::string_view words[kWhys] = {"parameters", "optimizer_state", "other_arguments", "results", "gradients",
+                                             "kept",       "communication",   "temporaries"};
+  return words[static_cast<std::size_t>(why)];
+}
+
+Memory memory_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> arguments,
                  const std::vector<bool>& donated) {
+  const transform::Program& program = plan.program();
+  const exec::MemoryUse& use = plan.memory();
+  const std::vector<int> places = places_of_results(program, arguments, donated);
+  const Reasons reasons(program.local, places);
   Memory out;
-  std::vector<char> taken(arguments.size(), 0);
-  for (const exec::ArrayInfo& a : arguments) out.arguments += on_device(a);
-  ir::Vars placed;
-  for (std::size_t r = 0; r < program.results.size(); ++r) {
-    const std::int64_t bytes = on_device(program.results[r]);
-    out.results += bytes;
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-      if (!taken[i] && i < donated.size() && donated[i] && on_device(arguments[i]) == bytes) {
-        taken[i] = 1;
-        placed.push_back(works.ends[r]);
-        break;
-      }
+  const auto add = [&](Why why, std::int64_t bytes) { out.whys[static_cast<std::size_t>(why)] += bytes; };
+  std::vector<ir::Type> learned;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool becomes = i < donated.size() && donated[i];
+    const Why why = reasons.of_argument(i, becomes);
+    if (becomes) learned.push_back(program.local.type(program.local.params[i]));
+    out.arguments += on_device(arguments[i]);
+    add(why, on_device(arguments[i]));
   }
-  const Peak p = most(works, placed, &out.curve);
-  for (std::int64_t& b : out.curve) b += out.arguments;
-  out.peak = out.arguments + p.bytes;
-  out.where = p.where;
-  causes(works, placed, out.causes);
+  for (std::size_t r = 0; r < places.size(); ++r) {
+    out.results += on_device(program.results[r]);
+    if (places[r] < 0) add(Why::Results, on_device(program.results[r]));
+  }
+  const std::int64_t always = out.arguments + out.of(Why::Results);
+  out.peak = always + use.temporaries;
+  for (const auto& [node, bytes] : use.curve) out.curve.emplace_back(node, always + bytes);
+  if (use.most.at) out.where = use.most.at->span;
+  for (const exec::Piece& p : use.most.pieces) {
+    Cause c{p.maker ? made_at(*p.maker, p.value) : grammar::Span{}, reasons.of(p, learned), p.bytes};
+    add(c.why, c.bytes);
+    const auto same = [&](const Cause& x) {
+      return x.why == c.why && x.where.source == c.where.source && x.where.begin == c.where.begin;
+    };
+    const auto at = std::find_if(out.causes.begin(), out.causes.end(), same);
+    (at == out.causes.end() ? out.causes.emplace_back(Cause{c.where, c.why, 0}) : *at).bytes += c.bytes;
+  }
   std::stable_sort(out.causes.begin(), out.causes.end(),
                    [](const Cause& a, const Cause& b) { return a.bytes > b.bytes; });
   return out;
@@ -113,7 +162,7 @@ Estimate estimate(const Chip& chip, const exec::Executable& plan, std::span<cons
   const auto works = works_of(program.local);
   Estimate out;
   out.time = play(chip, *works, program.mesh.get());
-  out.memory = memory_of(program, *works, arguments, donated);
+  out.memory = memory_of(plan, arguments, donated);
   out.fits = static_cast<double>(out.memory.peak) <= chip.memory;
   return out;
 }

@@ -36,7 +36,6 @@ class Reader {
     group();
     build();
     order();
-    hold();
     return out_;
   }
   void fix(std::vector<char> fixed) { fixed_ = std::move(fixed); }  // by value: the same in every turn of the loop
@@ -284,25 +283,11 @@ class Reader {
       }
       inner.fix(std::move(fixed));
       std::shared_ptr<Works> body = inner.read();
-      placed_outside(*body, edges, r, g, carried);
       for (const Works::Carried& c : carried) add_up_later(g, *body, c, work.turns);
       body->carried = std::move(carried);
       if (!costliest || body->list.size() > costliest->list.size()) costliest = std::move(body);
     }
     work.body = std::move(costliest);
-  }
-
-  // Results of a turn that lie where a parameter of it lay, or in a row of what the loop gives.
-  static void placed_outside(Works& body, const ir::RegionEdges& edges, std::size_t region, const Graph& g,
-                             const std::vector<Works::Carried>& carried) {
-    const auto free = [&](std::size_t result, std::int64_t most) {
-      for (Held& h : body.held)
-        if (h.value == body.ends[result] && h.bytes <= most) h.bytes = 0;
-    };
-    for (const Works::Carried& c : carried) free(c.result, transform::bytes_of(g.type(g.params[c.param])));
-    for (const ir::RegionEdge& e : edges.edges)
-      if (e.rows && e.output && !e.results.empty() && e.results[0].region == region)
-        free(e.results[0].index, INT64_MAX);
   }
 
   // Everything that a kernel multiplies, in all its turns.
@@ -351,10 +336,7 @@ class Reader {
       if (w >= 0) w = place[static_cast<std::size_t>(w)];
     out_->list = std::move(sorted);
     settle_early();
-    for (Var v : g_.results) {
-      out_->given.push_back(maker(v));
-      out_->ends.push_back(root(v));
-    }
+    for (Var v : g_.results) out_->given.push_back(maker(v));
   }
 
   // Early is a collective that nothing but stretches stand before, on values that are the same in every turn.
@@ -364,54 +346,6 @@ class Reader {
       Work& work = out_->list[w];
       for (int a : work.after) work.early &= a < 0 || light[static_cast<std::size_t>(a)];
       light[w] = work.early && work.kind == Work::Kind::Stretch;
-    }
-  }
-
-  void hold() {
-    const int end = static_cast<int>(out_->list.size());
-    std::vector<int> last(g_.types.size(), -1);
-    for (std::size_t i = 0; i < g_.nodes.size(); ++i)
-      for (Var v : g_.nodes[i].inputs) last[at(root(v))] = std::max(last[at(root(v))], work_of_[i]);
-    for (Var v : g_.results) last[at(root(v))] = end;
-    for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
-      if (work_of_[i] < 0) continue;
-      for (Var v : g_.nodes[i].outputs) {
-        if (!leaves(v, work_of_[i])) continue;
-        out_->held.push_back({transform::bytes_of(g_.type(v)), work_of_[i], std::max(last[at(v)], work_of_[i]), v,
-                              made_at(g_.nodes[i], v)});
-      }
-    }
-    for (std::size_t i = 0; i < g_.nodes.size(); ++i)
-      if (work_of_[i] >= 0 && !g_.nodes[i].regions.empty()) goes_round(g_.nodes[i], work_of_[i]);
-  }
-
-  // Of a loop's result the line inside of it.
-  static grammar::Span made_at(const Node& n, Var v) {
-    if (n.regions.empty()) return n.span;
-    for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
-      if (!e.output || n.outputs[*e.output] != v || e.results.empty()) continue;
-      const Graph& body = *n.regions[e.results[0].region];
-      const Var made = body.results[e.results[0].index];
-      for (const Node& m : body.nodes)
-        for (Var o : m.outputs)
-          if (o == made) return made_at(m, o);
-    }
-    return n.span;
-  }
-
-  // What a loop takes and gives back lies in one place, where nobody else reads what it took.
-  void goes_round(const Node& n, int w) {
-    for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
-      if (!e.carried()) continue;
-      const Var from = root(n.inputs[*e.operand]), to = n.outputs[*e.output];
-      const auto find = [&](Var v) {
-        return std::find_if(out_->held.begin(), out_->held.end(), [&](const Held& h) { return h.value == v; });
-      };
-      const auto before = find(from), after = find(to);
-      if (before == out_->held.end() || after == out_->held.end() || before->last != w || before->bytes != after->bytes)
-        continue;
-      before->last = after->last;
-      after->bytes = 0;
     }
   }
 

@@ -35,20 +35,9 @@ struct Work {
   double share = 1;
 };
 
-// A value that lies in memory: made by a work, last read by one (their number: to the end). What goes round in a loop
-// lies in one place.
-struct Held {
-  std::int64_t bytes = 0;
-  int made = 0, last = 0;
-  ir::Var value;
-  grammar::Span where;  // the line that makes it, inside of a loop too
-};
-
 struct Works {
   std::vector<Work> list;  // in an order that they may run in
-  std::vector<Held> held;  // results of works; parameters lie outside
-  ir::Vars ends;           // by result of the graph: the value that lies in memory
-  std::vector<int> given;  // ... and the work that makes it, -1 - index for a parameter, kNobody
+  std::vector<int> given;  // by result of the graph: the work that makes it, -1 - index for a parameter, kNobody
   static constexpr int kNobody = -1 << 30;
   struct Carried {
     std::size_t param, result;

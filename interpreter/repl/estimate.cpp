@@ -9,9 +9,17 @@ namespace {
 using foresight::Chip;
 using foresight::Estimate;
 
+std::string memory_json(const foresight::Memory& m, const grammar::SourceMap& sources) {
+  std::string out = "\"peak_line\": " + std::to_string(source_line(sources, m.where)) + ", \"memory\": {";
+  for (std::size_t w = 0; w < foresight::kWhys; ++w)
+    out += (w ? ", " : "") + lang::json_string(foresight::words_of(static_cast<foresight::Why>(w))) + ": " +
+           std::to_string(m.whys[w]);
+  return out + "}";
+}
+
 std::string json_of(const Estimate& e) {
   return "\"step_seconds\": " + number(e.time.seconds) + ", \"compute_seconds\": " + number(e.time.compute) +
-         ", \"exposed_communication_seconds\": " + number(e.time.seconds - e.time.compute) +
+         ", \"exposed_communication_seconds\": " + number(e.time.waits()) +
          ", \"peak_bytes_per_device\": " + std::to_string(e.memory.peak) +
          ", \"fits\": " + (e.fits ? "true" : "false") + ", \"model_flops_per_device\": " + number(e.time.flops);
 }
@@ -22,13 +30,14 @@ std::string json(const std::vector<Foretold>& calls, const Foretold& most, const
   for (const Foretold& f : calls)
     out += (&f == calls.data() ? "\n {" : ",\n {") + ("\"name\": " + lang::json_string(f.call.name)) +
            ", \"line\": " + std::to_string(source_line(sources, f.call.where)) +
-           ", \"count\": " + std::to_string(f.count) + ", " + json_of(f.of) + "}";
+           ", \"count\": " + std::to_string(f.count) + ", " + json_of(f.of) + ", " + memory_json(f.of.memory, sources) +
+           "}";
   return out + "]}";
 }
 
 int estimate(const Arguments& a) {
   const bool as_json = a.has("--json");
-  const std::string trace = a.value("--trace");
+  const std::string trace = a.value("--trace"), page_file = a.value("--html");
   std::string text;
   if (!read_script(a.words[0], text)) return 1;
   const std::vector<Chip> chips = read_chips(a.value("--chip"));
@@ -42,6 +51,7 @@ int estimate(const Arguments& a) {
       out += (out.empty() ? "" : ",\n") + json(script.calls(), most, chip, script.sources());
     else
       out += "\n" + page(most, chip, script.sources());
+    if (!page_file.empty() && !write_file(page_file, html(most, chip, script.sources()))) return 1;
     if (!trace.empty() && !write_file(trace, timeline(most, script.sources()))) return 1;
   }
   if (as_json) out = chips.size() == 1 ? out + "\n" : "[" + out + "]\n";
@@ -60,6 +70,8 @@ Command estimate_command() {
        {"--chip", "Its name in the module `chips`, or a script that ends with a record; several with commas",
         Option::Value, true},
        {"--json", "One JSON object on standard output, and nothing of the script's"},
+       {"--html", "Write a page for a browser: timeline, memory, mesh, collectives, the script with its costs",
+        Option::Value},
        {"--trace", "Write a timeline of the call that takes most, for Perfetto and chrome://tracing", Option::Value}},
       true,
       estimate};

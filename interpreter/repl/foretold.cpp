@@ -106,6 +106,7 @@ std::string time_text(double s) {
   return s >= 1 ? three_digits(s, "s") : s >= 1e-3 ? three_digits(s * 1e3, "ms") : three_digits(s * 1e6, "us");
 }
 std::string bytes_text(double b) {
+  if (b < 1000) return std::to_string(static_cast<int>(b)) + " B";
   return b >= 0x1p30   ? three_digits(b / 0x1p30, "GiB")
          : b >= 0x1p20 ? three_digits(b / 0x1p20, "MiB")
                        : three_digits(b / 0x1p10, "KiB");

@@ -45,8 +45,9 @@ std::string time_text(double s);   // "1.43 s", "182 ms"
 std::string bytes_text(double b);  // "61.2 GiB"
 std::string percent_text(double part, double whole);
 
-// The page of 80 columns, and a timeline for chrome://tracing and Perfetto.
+// The page of 80 columns, one for a browser in one file, and a timeline for chrome://tracing and Perfetto.
 std::string page(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);
+std::string html(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);
 std::string timeline(const Foretold& call, const grammar::SourceMap& sources);
 
 }  // namespace shard::repl

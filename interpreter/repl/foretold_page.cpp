@@ -56,12 +56,37 @@ std::vector<Line> by_line(const foresight::Tally& t, const grammar::SourceMap& s
   return out;
 }
 
+// Where the most is held, and why: of what the call makes, the lines that hold most of each kind.
+std::string memory_rows(const foresight::Memory& m, const grammar::SourceMap& sources) {
+  constexpr std::size_t kLines = 3;
+  std::string out;
+  for (std::size_t w = 0; w < foresight::kWhys; ++w) {
+    const auto why = static_cast<foresight::Why>(w);
+    if (m.of(why) == 0) continue;
+    std::string words(foresight::words_of(why));
+    std::replace(words.begin(), words.end(), '_', ' ');
+    out += row("  " + words, bytes_text(static_cast<double>(m.of(why))),
+               percent_text(static_cast<double>(m.of(why)), static_cast<double>(m.peak)));
+    std::size_t shown = 0;
+    for (const foresight::Cause& c : m.causes) {
+      if (c.why != why || c.bytes * 50 < m.peak || ++shown > kLines) continue;
+      out +=
+          row("    of a line", bytes_text(static_cast<double>(c.bytes)),
+              right(std::to_string(source_line(sources, c.where)), 4) + " | " + code_of(sources, c.where, kPage - 44));
+    }
+  }
+  if (m.where.known())
+    out += row("  the most at", "line " + std::to_string(source_line(sources, m.where)),
+               code_of(sources, m.where, kPage - 37));
+  return out;
+}
+
 }  // namespace
 
 std::string page(const Foretold& f, const foresight::Chip& chip, const grammar::SourceMap& sources) {
   const foresight::Tally& t = f.of.time;
   const foresight::Memory& m = f.of.memory;
-  const double wait = t.seconds - t.compute;
+  const double wait = t.waits();
   double talk = 0;
   for (const auto& [span, c] : t.lines) talk += c.talk;
   std::string out = f.call.name;
@@ -87,14 +112,7 @@ std::string page(const Foretold& f, const foresight::Chip& chip, const grammar::
   }
   out += row("memory", bytes_text(static_cast<double>(m.peak)),
              "of " + bytes_text(chip.memory) + (f.of.fits ? ": fits" : ": DOES NOT FIT"));
-  out += row("  arguments", bytes_text(static_cast<double>(m.arguments)), "");
-  std::size_t shown = 0;
-  for (const foresight::Cause& c : m.causes) {
-    if (++shown > 6 || c.bytes * 50 < m.peak) break;
-    const std::string where = right(std::to_string(source_line(sources, c.where)), 4) + " | ";
-    out += row("  made by a line", bytes_text(static_cast<double>(c.bytes)),
-               where + code_of(sources, c.where, kPage - 44));
-  }
+  out += memory_rows(m, sources);
   out += "\n   computes      waits   line\n";
   std::uint32_t file = f.call.where.source;
   for (const Line& l : by_line(t, sources)) {

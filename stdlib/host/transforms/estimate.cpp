@@ -25,11 +25,14 @@ lang::CompiledCall call_of(Interpreter& in, BoundArgs& a, const std::string& who
   return lang::compiled_call(in, a[0], a.rest, a.span);
 }
 
+Value line_number(Interpreter& in, grammar::Span at) {
+  return Value(std::int64_t{in.sources().has(at.source) ? in.sources().at(at.source).position(at.begin).line : 0});
+}
+
 Value line_of(Interpreter& in, grammar::Span at, const foresight::LineCost& c, bool seconds) {
   const bool known = in.sources().has(at.source);
-  const std::int64_t line = known ? in.sources().at(at.source).position(at.begin).line : 0;
   auto record = std::make_shared<lang::Record>();
-  record->fields = {{"line", Value(line)}};
+  record->fields = {{"line", line_number(in, at)}};
   if (seconds)
     record->fields.insert(record->fields.end(), {{"compute_seconds", Value(c.compute)},
                                                  {"exposed_communication_seconds", Value(c.exposed)},
@@ -45,6 +48,22 @@ Value line_of(Interpreter& in, grammar::Span at, const foresight::LineCost& c, b
 Value lines_of(Interpreter& in, const foresight::Tally& t, bool seconds) {
   std::vector<Value> out;
   for (const auto& [span, cost] : t.lines) out.push_back(line_of(in, span, cost, seconds));
+  return Value::list(std::move(out));
+}
+
+Value whys_of(const foresight::Memory& m) {
+  std::vector<std::pair<std::string, Value>> fields;
+  for (std::size_t w = 0; w < foresight::kWhys; ++w)
+    fields.emplace_back(foresight::words_of(static_cast<foresight::Why>(w)), Value(m.whys[w]));
+  return Value::record(std::move(fields));
+}
+
+Value causes_of(Interpreter& in, const foresight::Memory& m) {
+  std::vector<Value> out;
+  for (const foresight::Cause& c : m.causes)
+    out.push_back(Value::record({{"line", line_number(in, c.where)},
+                                 {"why", Value::string(std::string(foresight::words_of(c.why)))},
+                                 {"bytes", Value(c.bytes)}}));
   return Value::list(std::move(out));
 }
 
@@ -73,12 +92,16 @@ Value estimate(Interpreter& in, BoundArgs& a) {
   auto out = std::make_shared<lang::Record>();
   out->fields = {{"step_seconds", Value(e.time.seconds)},
                  {"compute_seconds", Value(e.time.compute)},
-                 {"exposed_communication_seconds", Value(e.time.seconds - e.time.compute)},
+                 {"exposed_communication_seconds", Value(e.time.waits())},
                  {"peak_bytes_per_device", Value(e.memory.peak)},
                  {"fits", Value(e.fits)},
                  {"model_flops_per_device", Value(e.time.flops)}};
   auto more = std::make_shared<lang::Record>();
-  more->fields = {{"peak_bytes", Value(e.memory.peak)}, {"lines", lines_of(in, e.time, true)}};
+  more->fields = {{"peak_bytes", Value(e.memory.peak)},
+                  {"lines", lines_of(in, e.time, true)},
+                  {"peak_line", line_number(in, e.memory.where)},
+                  {"memory", whys_of(e.memory)},
+                  {"memory_lines", causes_of(in, e.memory)}};
   out->unshown = std::move(more);
   return Value(std::move(out));
 }
@@ -193,7 +216,10 @@ void register_foresight(Interpreter& in) {
   in.define({"estimate", "estimate(f, xs...)",
              "What a call f(xs...) would take on a chip, `chip: \"h100\"` (a name of the module `chips`, or a record): "
              "{step_seconds, compute_seconds, exposed_communication_seconds, peak_bytes_per_device, fits, "
-             "model_flops_per_device}; `lines` has the same by source line. An argument whose type a result has gives "
+             "model_flops_per_device}; `lines` has the same by source line, `memory` the peak by cause (parameters, "
+             "optimizer_state, gradients, "
+             "kept for the backward part, communication, temporaries), `memory_lines` by line, `peak_line` where it "
+             "is. An argument whose type a result has gives "
              "its memory to it. Nothing is run, types may stand for arrays.",
              estimate});
   in.define({"cost", "cost(f, xs...)",
