@@ -4,10 +4,10 @@
     fit_chips.py SHARD PROGRAM.shard ROWS.csv [--rounds N] [--terms] [--sources]
 
 ROWS.csv: id, source, chip, devices, group, settings (for --set), step_seconds. Fits the fields below for each family of
-chips (one value for all chips of a family, whatever the model), by a search along one coordinate after the other, and
+chips (one value for all chips of a family, whatever the model), by a search along coordinates, and
 prints them; --terms prints the error with each term left out; --sources the error on each source when its rows are left
 out of the fit. The error is the mean of |foretold / published - 1|. Standard library only."""
-import argparse, concurrent.futures, csv, json, math, os, subprocess, sys, tempfile
+import argparse, concurrent.futures, csv, json, math, os, random, subprocess, sys, tempfile
 
 FAMILY = {'a100-40': 'gpu', 'a100-80': 'gpu', 'h100': 'gpu', 'h200': 'gpu', 'b200': 'gpu',
           'v4': 'tpu', 'v5e': 'tpu', 'v5p': 'tpu', 'v6e': 'tpu'}
@@ -72,25 +72,33 @@ def cost(errors):
 
 
 def fit(rows, family, rounds, skip='', say=False):
-    now = dict(START[family])
-    step = 0.25
+    """Of each round two sets of constants, each foretold in one go: all steps along one coordinate, then those that help
+    taken together, the best one, the best two and so on, and some of them by chance (the same in every run)."""
+    now, step, dice = dict(START[family]), 0.25, random.Random(1)
+    costs = lambda tries: [cost(e) for e in rows.errors(family, tries, skip)]
+    best = costs([now])[0]
     for _ in range(rounds):
+        steps = []
         for name in now:
             low, high = BOUNDS[name]
             base = now[name] or (high - low) * 0.1
-            tries = [now[name]] + [min(high, max(low, base * f)) for f in (1 - step, 1 - step / 3, 1 + step / 3, 1 + step)] + ([0.0] if low == 0 else [])
-            tries = [float(f'{t:.4g}') for t in dict.fromkeys(tries)]
-            costs = [cost(e) for e in rows.errors(family, [{**now, name: t} for t in tries], skip)]
-            now[name] = tries[min(range(len(tries)), key=lambda i: costs[i])]
-        step *= 0.7
-        if say: print(f'{family}: cost {min(costs):.4f}  {now}', flush=True)
+            values = [min(high, max(low, base * f)) for f in (1 - step, 1 - step / 3, 1 + step / 3, 1 + step)] + ([0.0] if low == 0 else [])
+            steps += [(name, float(f'{v:.4g}')) for v in values]
+        found = sorted((c, name, v) for c, (name, v) in zip(costs([{**now, n: v} for n, v in steps]), steps) if c < best)
+        helps = [(name, v) for i, (_, name, v) in enumerate(found) if name not in [n for _, n, _ in found[:i]]]
+        sets = [helps[:k] for k in range(1, len(helps) + 1)] + [[h for h in helps if dice.random() < 0.5] for _ in range(20)]
+        tries = [{**now, **dict(moves)} for moves in sets if moves]
+        if tries: best, now = min(zip(costs(tries), tries), key=lambda x: x[0])
+        if len(helps) < 2: step *= 0.5
+        if say: print(f'{family}: cost {best:.4f}  {now}', flush=True)
+        if step < 0.01: break
     return now
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     p.add_argument('shard'); p.add_argument('program'); p.add_argument('rows')
-    p.add_argument('--rounds', type=int, default=4); p.add_argument('--jobs', type=int, default=2)
+    p.add_argument('--rounds', type=int, default=10); p.add_argument('--jobs', type=int, default=2)
     p.add_argument('--terms', action='store_true'); p.add_argument('--sources', action='store_true')
     o = p.parse_args()
     rows = Rows(os.path.abspath(o.shard), o.program, list(csv.DictReader(open(o.rows))), o.jobs)
@@ -107,7 +115,7 @@ def main():
         for f in families:
             c = {k: best[f].get('product_share') if v is None else v for k, v in change.items()}
             left += rows.errors(f, [{**best[f], **c}])[0]
-        print(f'without {term:14s} {100 * mean(left):5.1f} %')
+        print(f'without {term:14s} {100 * mean(left):5.1f} %', flush=True)
     for source in dict.fromkeys(r['source'] for r in rows.rows) if o.sources else ():
         judged = []
         for f in families:
@@ -115,7 +123,7 @@ def main():
                 others = any(r['source'] != source and FAMILY[r['chip']] == f for r in rows.rows)
                 c = fit(rows, f, o.rounds, skip=source) if others else START[f]
                 judged += [x for x in rows.errors(f, [c])[0] if x[0]['source'] == source]
-        print(f'left out {source:18s} {100 * mean(judged):5.1f} % on its {len(judged)} rows')
+        print(f'left out {source:18s} {100 * mean(judged):5.1f} % on its {len(judged)} rows', flush=True)
 
 
 if __name__ == '__main__': main()
