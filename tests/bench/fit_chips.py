@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the shares of stdlib/chips.shard to published training steps, and says what each term of the clock is worth.
 
-    fit_chips.py SHARD PROGRAM.shard ROWS.csv [--rounds N] [--terms] [--sources]
+    fit_chips.py SHARD PROGRAM.shard ROWS.csv [--rounds N] [--thin N] [--terms] [--sources]
 
 ROWS.csv: id, source, chip, devices, group, settings (for --set), step_seconds. Fits the fields below for each family of
 chips (one value for all chips of a family, whatever the model), by a search along coordinates, and
@@ -24,40 +24,36 @@ LEFT_OUT = dict(fill=dict(fill=0.0), waves=dict(waves=0.0), launch=dict(launch=0
 
 
 class Rows:
-    def __init__(self, shard, program, rows, jobs):
-        self.shard, self.program, self.rows, self.jobs, self.known = shard, program, rows, jobs, {}
+    def __init__(self, shard, program, rows, jobs, thin):
+        self.shard, self.program, self.rows, self.jobs, self.thin, self.known = shard, program, rows, jobs, thin, {}
         self.folder = tempfile.mkdtemp()
 
-    def seconds(self, family, constants):
-        """By row: the foretold steps for each of a list of constants, all in one call of the program."""
-        paths = []
-        todo = [r for r in self.rows if FAMILY[r['chip']] == family]
-        for c in constants: paths.append(json.dumps(c, sort_keys=True))
-        need = [p for p in dict.fromkeys(paths) if (family, p) not in self.known]
-        if need:
-            def one(r):
-                files = []
-                for i, p in enumerate(need):
-                    f = os.path.join(self.folder, f"{r['chip']}-{i}-{r['id']}.shard")
-                    fields = ', '.join(f'{k}: {v!r}' for k, v in json.loads(p).items())
-                    with open(f, 'w') as out: out.write(f"import chips\n{{...chips.{r['chip'].replace('-', '_')}, {fields}}}\n")
-                    files.append(f)
-                argv = [self.shard, 'estimate', self.program, '--chip', ','.join(files), '--devices', r['devices'], '--json']
-                for pair in r['settings'].split(): argv += ['--set', pair]
-                p = subprocess.run(argv, capture_output=True, text=True)
-                for f in files: os.remove(f)
-                if p.returncode: sys.exit(f"{r['id']}: {p.stderr.strip()}")
-                answer = json.loads(p.stdout)
-                return [x['step_seconds'] for x in (answer if isinstance(answer, list) else [answer])]
-            with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool: found = list(pool.map(one, todo))
-            for i, p in enumerate(need): self.known[family, p] = {r['id']: f[i] for r, f in zip(todo, found)}
-        return [self.known[family, p] for p in paths]
+    def seconds(self, rows, constants):
+        """For each of a list of constants the foretold steps by row: of a row all in one call of the program."""
+        paths = [json.dumps(c, sort_keys=True) for c in constants]
+        def one(r):
+            need = [p for p in dict.fromkeys(paths) if (r['id'], p) not in self.known]
+            if not need: return
+            files = []
+            for i, p in enumerate(need):
+                f = os.path.join(self.folder, f"{r['chip']}-{i}-{r['id']}.shard")
+                fields = ', '.join(f'{k}: {v!r}' for k, v in json.loads(p).items())
+                with open(f, 'w') as out: out.write(f"import chips\n{{...chips.{r['chip'].replace('-', '_')}, {fields}}}\n")
+                files.append(f)
+            argv = [self.shard, 'estimate', self.program, '--chip', ','.join(files), '--devices', r['devices'], '--json']
+            for pair in r['settings'].split(): argv += ['--set', pair]
+            p = subprocess.run(argv, capture_output=True, text=True)
+            for f in files: os.remove(f)
+            if p.returncode: sys.exit(f"{r['id']}: {p.stderr.strip()}")
+            answer = json.loads(p.stdout)
+            for p, x in zip(need, answer if isinstance(answer, list) else [answer]): self.known[r['id'], p] = x['step_seconds']
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool: list(pool.map(one, rows))
+        return [{r['id']: self.known[r['id'], p] for r in rows} for p in paths]
 
-    def errors(self, family, constants, skip=''):
-        out = []
-        for found in self.seconds(family, constants):
-            out.append([(r, found[r['id']] / float(r['step_seconds']) - 1) for r in self.rows if r['id'] in found and r['source'] != skip])
-        return out
+    def errors(self, family, constants, skip='', fitted=False):
+        todo = [r for r in self.rows if FAMILY[r['chip']] == family and r['source'] != skip]
+        if fitted: todo = [r for i, r in enumerate(todo) if i % self.thin == 0 or sum(x['source'] == r['source'] for x in todo) < 30]
+        return [[(r, found[r['id']] / float(r['step_seconds']) - 1) for r in todo] for found in self.seconds(todo, constants)]
 
 
 def mean(errors): return sum(abs(e) for _, e in errors) / max(1, len(errors))
@@ -75,7 +71,7 @@ def fit(rows, family, rounds, skip='', say=False):
     """Of each round two sets of constants, each foretold in one go: all steps along one coordinate, then those that help
     taken together, the best one, the best two and so on, and some of them by chance (the same in every run)."""
     now, step, dice = dict(START[family]), 0.25, random.Random(1)
-    costs = lambda tries: [cost(e) for e in rows.errors(family, tries, skip)]
+    costs = lambda tries: [cost(e) for e in rows.errors(family, tries, skip, True)]
     best = costs([now])[0]
     for _ in range(rounds):
         steps = []
@@ -99,9 +95,10 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     p.add_argument('shard'); p.add_argument('program'); p.add_argument('rows')
     p.add_argument('--rounds', type=int, default=10); p.add_argument('--jobs', type=int, default=2)
+    p.add_argument('--thin', type=int, default=1, help='fit on every n-th row of sources of 30 and more; judge on all')
     p.add_argument('--terms', action='store_true'); p.add_argument('--sources', action='store_true')
     o = p.parse_args()
-    rows = Rows(os.path.abspath(o.shard), o.program, list(csv.DictReader(open(o.rows))), o.jobs)
+    rows = Rows(os.path.abspath(o.shard), o.program, list(csv.DictReader(open(o.rows))), o.jobs, o.thin)
     families = list(dict.fromkeys(FAMILY[r['chip']] for r in rows.rows))
     best, errors = {}, []
     for f in families:
