@@ -11,8 +11,9 @@ namespace {
 constexpr std::array<std::string_view, 24> keywords = {
     "let",   "fn",    "jit",      "manual", "mesh",   "shard", "as", "use", "if",   "else",  "for",  "in",
     "while", "break", "continue", "return", "import", "and",   "or", "not", "true", "false", "none", "P"};
-constexpr std::array<std::string_view, 13> dtypes = {"bool", "i8",  "i16", "i32",  "i64", "u8", "u16",
-                                                     "u32",  "u64", "f16", "bf16", "f32", "f64"};
+constexpr std::array<std::string_view, 18> dtypes = {"bool", "i8",  "i16",  "i32",       "i64",     "u8",
+                                                     "u16",  "u32", "u64",  "f16",       "bf16",    "f32",
+                                                     "f64",  "c64", "c128", "f8_e4m3fn", "f8_e5m2", "i4"};
 
 template <class Words>
 bool has(const Words& words, std::string_view word) {

@@ -35,7 +35,27 @@
 namespace shard {
 
 // Element types of arrays, with the number of bytes of one element.
-enum class Type : std::uint8_t { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, key };
+enum class Type : std::uint8_t {
+  boolean,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  key,
+  c64,
+  c128,
+  f8_e4m3fn,
+  f8_e5m2,
+  i4
+};
 SHARD_API std::size_t size_of(Type t);
 SHARD_API std::string_view name(Type t);  // "f32"
 

@@ -35,7 +35,8 @@ typedef struct shard_engine shard_engine;
 typedef struct shard_value shard_value; /* immutable */
 typedef struct shard_error shard_error;
 
-/* Types of elements; as those of shard.h. f16 and bf16 are 16 bits, SHARD_KEY is two uint32_t. */
+/* Types of elements; as those of shard.h. f16 and bf16 are 16 bits, SHARD_KEY is two uint32_t,
+   complex numbers are their real and imaginary part, an i4 has a byte of its own. */
 enum {
   SHARD_BOOL = 0,
   SHARD_I8 = 1,
@@ -50,7 +51,12 @@ enum {
   SHARD_BF16 = 10,
   SHARD_F32 = 11,
   SHARD_F64 = 12,
-  SHARD_KEY = 13
+  SHARD_KEY = 13,
+  SHARD_C64 = 14,
+  SHARD_C128 = 15,
+  SHARD_F8_E4M3FN = 16,
+  SHARD_F8_E5M2 = 17,
+  SHARD_I4 = 18
 };
 
 /* What values are. SHARD_OTHER: ranges, axes, specs, meshes, types, ... */

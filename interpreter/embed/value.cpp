@@ -10,7 +10,8 @@ namespace shard {
 using embed::unwrap;
 using embed::wrap;
 
-static_assert(static_cast<int>(Type::key) == static_cast<int>(runtime::DType::Key),
+static_assert(static_cast<int>(Type::key) == static_cast<int>(runtime::DType::Key) &&
+                  static_cast<int>(Type::i4) == static_cast<int>(runtime::DType::I4),
               "the public element types are the runtime's");
 
 namespace {
@@ -54,7 +55,7 @@ const runtime::ArrayRef& on_host(const Value& v) {
 }
 
 std::size_t bytes_of(Type type, const std::vector<std::int64_t>& shape) {
-  if (type > Type::key) throw std::invalid_argument("there is no such type of elements");
+  if (type > Type::i4) throw std::invalid_argument("there is no such type of elements");
   try {
     return static_cast<std::size_t>(runtime::checked_bytes(shape, shard::size_of(type)));
   } catch (const runtime::RuntimeError& e) { throw std::invalid_argument(e.what()); }

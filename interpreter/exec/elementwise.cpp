@@ -91,7 +91,9 @@ class ElementUnit {
         if (!inner_.count(v.id) && !held_.count(v.id)) held_[v.id] = operand(l_.place(v));
     for (std::size_t k = 0; k < unit_.nodes.size(); ++k) instruction(k);
     if (outputs_.empty()) return;
-    if (inputs_.empty())
+    const bool parts =
+        std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return runtime::is_complex(dtype(v)); });
+    if (inputs_.empty() && !parts)  // a splat is one number
       constants();
     else
       kernel();

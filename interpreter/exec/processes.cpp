@@ -88,7 +88,7 @@ struct Between : Control {
   }
 };
 
-DType sums_in(DType t) { return t == DType::F16 || t == DType::BF16 ? DType::F32 : t; }
+DType sums_in(DType t) { return runtime::is_narrow(t) ? DType::F32 : t; }
 
 }  // namespace
 

@@ -133,6 +133,9 @@ Value composed(Code code, std::span<const Value> in, DType out) {
       return binary(runtime::is_signed(x.dtype) ? "shift_right_arithmetic" : "shift_right_logical", x, in[1]);
     case Code::Select: return select(x, in[1], in[2]);
     case Code::Convert: return convert(x, out);
+    case Code::Real: return x.to->op("stablehlo.real", in, out, x.shape);
+    case Code::Imag: return x.to->op("stablehlo.imag", in, out, x.shape);
+    case Code::Complex: return x.to->op("stablehlo.complex", in, out, x.shape);
     case Code::Trigamma: return x.to->op("chlo.polygamma", {x.number(1), x}, x.dtype, x.shape);
     default: throw std::logic_error(std::string("no StableHLO is written for the code ") + runtime::facts(code).name);
   }

@@ -12,8 +12,9 @@ namespace {
 using Numbers = std::span<const std::int64_t>;
 
 std::string_view element(DType t) {
-  constexpr std::string_view names[] = {"i1",   "i8",   "i16", "i32",  "i64", "ui8", "ui16",
-                                        "ui32", "ui64", "f16", "bf16", "f32", "f64", "ui64"};
+  constexpr std::string_view names[runtime::kDTypes] = {
+      "i1",   "i8",  "i16", "i32",  "i64",          "ui8",          "ui16",     "ui32",   "ui64", "f16",
+      "bf16", "f32", "f64", "ui64", "complex<f32>", "complex<f64>", "f8E4M3FN", "f8E5M2", "i4"};
   return names[static_cast<std::size_t>(t)];
 }
 
@@ -33,6 +34,8 @@ std::string types(std::span<const Value> values) {
 
 std::string_view not_finite(DType t, bool nan, bool negative) {
   switch (t) {
+    case DType::F8E4M3: return nan ? "0x7F" : negative ? "0xFE" : "0x7E";
+    case DType::F8E5M2: return nan ? "0x7E" : negative ? "0xFC" : "0x7C";
     case DType::F16: return nan ? "0x7E00" : negative ? "0xFC00" : "0x7C00";
     case DType::BF16: return nan ? "0x7FC0" : negative ? "0xFF80" : "0x7F80";
     case DType::F64: return nan ? "0x7FF8000000000000" : negative ? "0xFFF0000000000000" : "0x7FF0000000000000";
@@ -124,7 +127,7 @@ Value Writer::integer(DType dtype, Shape shape, std::int64_t x) {
   if (runtime::is_float(dtype) || dtype == DType::Bool)
     return constant(dtype, std::move(shape), static_cast<double>(x));
   if (runtime::is_signed(dtype)) return dense(dtype, std::move(shape), std::to_string(x));
-  const int bits = static_cast<int>(runtime::size_of(dtype)) * 8;  // -1 is all of them
+  const int bits = runtime::bits_of(dtype);  // -1 is all of them
   return dense(dtype, std::move(shape),
                std::to_string(static_cast<std::uint64_t>(x) & ~std::uint64_t{0} >> (64 - bits)));
 }
@@ -265,7 +268,7 @@ Value reverse(const Value& x, Numbers dims) {
 Value limit_of(Writer& to, DType dtype, bool largest) {
   if (runtime::is_float(dtype)) return to.constant(dtype, {}, largest ? HUGE_VAL : -HUGE_VAL);
   if (dtype == DType::Bool) return to.constant(dtype, {}, largest);
-  const int bits = static_cast<int>(runtime::size_of(dtype)) * 8;
+  const int bits = runtime::bits_of(dtype);
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
   if (!runtime::is_signed(dtype)) return to.integer(dtype, {}, largest ? static_cast<std::int64_t>(all) : 0);
   const auto top = static_cast<std::int64_t>(all >> 1);
@@ -278,7 +281,7 @@ Value reduced(const Value& x, runtime::Reduce how, Numbers dims) {
   Shape shape;
   for (std::size_t d = 0; d < x.shape.size(); ++d)
     if (std::find(dims.begin(), dims.end(), static_cast<std::int64_t>(d)) == dims.end()) shape.push_back(x.shape[d]);
-  constexpr std::string_view names[] = {"add", "multiply", "maximum", "minimum", "and", "or"};
+  constexpr std::string_view names[runtime::kDTypes] = {"add", "multiply", "maximum", "minimum", "and", "or"};
   const std::string_view op = names[static_cast<std::size_t>(how)];
   const bool extreme = how == Reduce::Max || how == Reduce::Min;
   const Value first = extreme ? limit_of(*x.to, x.dtype, how == Reduce::Min)

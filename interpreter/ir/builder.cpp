@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "grammar/diagnostic.h"
+#include "interpreter/ir/complex.h"
 #include "interpreter/ir/infer.h"
 #include "interpreter/ir/linear.h"
 #include "interpreter/ir/varying.h"
@@ -118,6 +119,7 @@ Vars Builder::emit(const OpDef& op, std::span<const Var> operands, Attrs attrs, 
     };
     if (auto* compose = std::get_if<Compose>(&op.kernel))
       return named([&] { return (*compose)(*this, operands, attrs); });
+    if (told_by_parts(*this, op, operands, attrs)) return named([&] { return by_parts(*this, op, operands, attrs); });
     Vars inputs(operands.begin(), operands.end());
     if (op.dtype.operands != Operands::AsIs && !inputs.empty()) {
       runtime::Kind kind = type(inputs[0]).kind();

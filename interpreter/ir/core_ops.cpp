@@ -21,6 +21,9 @@ CoreOps find_core_ops(const OpTable& t) {
   c.ge = &t.at("ge");
   c.lt = &t.at("lt");
   c.logical_and = &t.at("logical_and");
+  c.complex_pair = &t.at("complex_pair");
+  c.real_part = &t.at("real_part");
+  c.imag_part = &t.at("imag_part");
   c.broadcast_to = &t.at("broadcast");
   c.reshape = &t.at("reshape_to");
   c.transpose = &t.at("permute");

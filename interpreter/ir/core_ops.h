@@ -15,7 +15,8 @@ class OpTable;
 // core row has a name of its own, given behind it; attributes of core rows follow the laws of attrs.h.
 struct CoreOps {
   const OpDef *add, *sub, *mul, *div, *neg, *select, *convert, *eq, *ge, *lt, *logical_and;  // elementwise
-  const OpDef* broadcast_to;                                                                 // "broadcast": attrs shape
+  const OpDef *complex_pair, *real_part, *imag_part;
+  const OpDef* broadcast_to;    // "broadcast": attrs shape
   const OpDef* reshape;         // "reshape_to": attrs shape
   const OpDef* transpose;       // "permute": attrs perm, positions from the end of the last dimensions
   const OpDef* reduce_sum;      // attrs axes

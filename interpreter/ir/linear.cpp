@@ -35,6 +35,8 @@ struct FloatKind {
 };
 std::optional<FloatKind> float_kind(DType t) {
   switch (t) {
+    case DType::F8E4M3: return FloatKind{3, -6, 8};
+    case DType::F8E5M2: return FloatKind{2, -14, 15};
     case DType::F16: return FloatKind{10, -14, 15};
     case DType::BF16: return FloatKind{7, -126, 127};
     case DType::F32: return FloatKind{23, -126, 127};
@@ -58,7 +60,7 @@ bool is_power_of_two(double x, DType t) {
 
 // Scaling terms of this type by the operands that are not terms.
 bool scales_exactly(const OpCall& call, const std::vector<bool>& term, DType t) {
-  if (t != DType::F16 && t != DType::BF16) return true;
+  if (!runtime::is_narrow(t)) return true;
   if (!std::holds_alternative<Code>(call.op.kernel)) return false;  // a sum of many that are scaled
   // Of a product each factor may be the sum; it is exact in one where the others are known.
   std::size_t unknown = 0, others = 0;

@@ -151,6 +151,10 @@ enum class Structure : std::uint8_t {
 };
 using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, ViewOf, Compose, Structure>;
 
+// ---- complex numbers: what a row does with operands that are (complex.h). Views and structures need not say it. ----
+struct OnParts {};  // linear over the real numbers: the same to the real and to the imaginary part
+using OfComplex = std::variant<std::monostate, OnParts, Compose>;  // nothing: they are refused
+
 // ---- StableHLO: what the row is in the text that other engines compile (interpreter/hlo) ----
 using HloFn = std::function<std::vector<hlo::Value>(const hlo::Use&)>;  // writes it; gives the results
 struct Refused {                                                        // "engine xla has no `svd`: ..."
@@ -198,6 +202,7 @@ struct OpDef {
   // REQUIRED but for composites, elementwise codes (hlo/codes.cpp) and structures, effects excepted (hlo/regions.cpp).
   // An effect gives what must hold.
   Hlo hlo = {};
+  OfComplex of_complex = {};
   KernelSumFn kernel_sum = {};  // with a sum over devices behind it: contractions
   bool any_order = false;       // the kernels write results whose dimensions lie in any order, not row-major only
   double flops = 1;             // per point of the factor space

@@ -46,7 +46,7 @@ std::optional<double> number_of(const runtime::DeviceArray& a) {
 // (ir/linear.h).
 bool numbers_count(std::span<const ArrayRef> args) {
   return std::any_of(args.begin(), args.end(), [](const ArrayRef& a) {
-    return !a->layout.unreduced.empty() && (a->type.dtype == DType::F16 || a->type.dtype == DType::BF16);
+    return !a->layout.unreduced.empty() && runtime::is_narrow(a->type.dtype);
   });
 }
 

@@ -9,8 +9,8 @@ namespace shard::transform {
 
 ir::Type cotangent_type(const ir::Type& primal);
 
-// Whether values of this type have derivatives: floats.
-inline bool differentiable(const ir::Type& t) { return runtime::is_float(t.dtype); }
+// Whether values of this type have derivatives.
+inline bool differentiable(const ir::Type& t) { return runtime::is_inexact(t.dtype); }
 
 // `x` made a value of type `want`: what broadcasting had enlarged is summed, what is smaller is broadcast; then dtype,
 // layout, and the manual axes along which it varies (summed over those that `want` does not vary along). `x` itself

@@ -1,5 +1,5 @@
-// Shortest digits: by std::to_chars for f32 and f64; for the 16-bit types, whose spacing is coarse, by trying one digit
-// more until the text reads back as the same bits.
+// Shortest digits: by std::to_chars for f32 and f64; for the narrower types, whose spacing is coarse, by trying one
+// digit more until the text reads back as the same bits.
 #include "runtime/array/digits.h"
 
 #include <charconv>
@@ -26,7 +26,14 @@ std::string shortest_scientific(double x, DType type) {
   const float f = static_cast<float>(x);
   if (type == DType::F32)
     return {buffer, std::to_chars(buffer, buffer + sizeof buffer, f, std::chars_format::scientific).ptr};
-  const auto bits = [type](float v) { return type == DType::F16 ? f32_to_f16(v) : f32_to_bf16(v); };
+  const auto bits = [type](float v) -> int {
+    switch (type) {
+      case DType::F8E4M3: return f32_to_e4m3(v);
+      case DType::F8E5M2: return f32_to_e5m2(v);
+      case DType::F16: return f32_to_f16(v);
+      default: return f32_to_bf16(v);
+    }
+  };
   for (int places = 0; places < 8; ++places) {
     std::string text = to_text(x, std::chars_format::scientific, places);
     if (bits(std::strtof(text.c_str(), nullptr)) == bits(f)) return text;

@@ -14,7 +14,7 @@ struct Digits {
   int point = 1;
 };
 
-Digits shortest_digits(double x, DType type);  // x is a value of `type` (f16, bf16, f32 or f64)
+Digits shortest_digits(double x, DType type);  // x is a value of `type` (a float's)
 
 // Positional, at most `places` digits after the point (rounded exactly, ties to even), trailing zeros trimmed; always
 // has the point: "-1.", "0.25".

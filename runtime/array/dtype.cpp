@@ -25,7 +25,12 @@ constexpr std::array<Row, kDTypes> kRows{{{"bool", 1},
                                           {"bf16", 2},
                                           {"f32", 4},
                                           {"f64", 8},
-                                          {"key", 8}}};
+                                          {"key", 8},
+                                          {"c64", 8},
+                                          {"c128", 16},
+                                          {"f8_e4m3fn", 1},
+                                          {"f8_e5m2", 1},
+                                          {"i4", 1}}};
 
 constexpr Kind kWeakFloat{DType::F32, true};
 constexpr Kind kWeakInt{DType::I32, true};
@@ -45,6 +50,21 @@ Kind promote_integers(DType a, DType b) {
   return {wide == DType::I64 && !asked ? DType::I32 : wide, false};
 }
 
+// 8-bit floats and i4 are for keeping numbers: they meet numbers without a width of their own, and nothing else.
+bool is_stored(DType t) { return t == DType::I4 || (is_float(t) && size_of(t) == 1); }
+std::optional<Kind> promote_stored(Kind stored, Kind other) {
+  const bool fits = stored.dtype == DType::I4 ? other.weak && is_integer(other.dtype)
+                                              : is_integer(other.dtype) || (other.weak && is_float(other.dtype));
+  return fits && !is_stored(other.dtype) ? std::optional<Kind>(stored) : std::nullopt;
+}
+
+// At least one is complex: as wide as the wider of their parts; integers and weak numbers have no say in that.
+Kind promote_complex(Kind a, Kind b) {
+  const auto wide = [](Kind k) { return !k.weak && (k.dtype == DType::F64 || k.dtype == DType::C128); };
+  const auto gives_way = [](Kind k) { return k.weak || !is_inexact(k.dtype); };
+  return {wide(a) || wide(b) ? DType::C128 : DType::C64, gives_way(a) && gives_way(b)};
+}
+
 DType promote_floats(DType a, DType b) {
   if (a == b) return a;
   if (size_of(a) == 2 && size_of(b) == 2) return DType::F32;  // f16 with bf16
@@ -62,9 +82,15 @@ std::optional<DType> dtype_named(std::string_view wanted) {
   return std::nullopt;
 }
 
-bool is_float(DType t) { return t >= DType::F16 && t <= DType::F64; }
-bool is_integer(DType t) { return t >= DType::I8 && t <= DType::U64; }
-bool is_signed(DType t) { return t >= DType::I8 && t <= DType::I64; }
+int bits_of(DType t) { return t == DType::I4 ? 4 : static_cast<int>(size_of(t)) * 8; }
+bool is_float(DType t) { return (t >= DType::F16 && t <= DType::F64) || t == DType::F8E4M3 || t == DType::F8E5M2; }
+bool is_narrow(DType t) { return is_float(t) && size_of(t) < 4; }
+bool is_complex(DType t) { return t == DType::C64 || t == DType::C128; }
+bool is_inexact(DType t) { return is_float(t) || is_complex(t); }
+DType part_of(DType complex) { return complex == DType::C128 ? DType::F64 : DType::F32; }
+DType complex_of(DType part) { return part == DType::F64 ? DType::C128 : DType::C64; }
+bool is_integer(DType t) { return (t >= DType::I8 && t <= DType::U64) || t == DType::I4; }
+bool is_signed(DType t) { return (t >= DType::I8 && t <= DType::I64) || t == DType::I4; }
 bool is_number(DType t) { return t != DType::Key; }
 
 std::optional<Kind> promote(Kind a, Kind b) {
@@ -73,6 +99,9 @@ std::optional<Kind> promote(Kind a, Kind b) {
   if (a.dtype == b.dtype) return Kind{a.dtype, a.weak && b.weak};
   if (a.dtype == DType::Bool) return b;
   if (b.dtype == DType::Bool) return a;
+  if (is_stored(a.dtype)) return promote_stored(a, b);
+  if (is_stored(b.dtype)) return promote_stored(b, a);
+  if (is_complex(a.dtype) || is_complex(b.dtype)) return promote_complex(a, b);
   const bool fa = is_float(a.dtype), fb = is_float(b.dtype);
   if (!fa && !fb) {
     if (a.weak != b.weak) return a.weak ? b : a;
@@ -83,6 +112,6 @@ std::optional<Kind> promote(Kind a, Kind b) {
   return Kind{promote_floats(a.dtype, b.dtype), a.weak};
 }
 
-DType to_inexact(DType t) { return is_float(t) ? t : DType::F32; }
+DType to_inexact(DType t) { return is_inexact(t) ? t : DType::F32; }
 
 }  // namespace shard::runtime

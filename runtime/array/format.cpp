@@ -23,6 +23,8 @@ double float_at(const View& v, std::int64_t i) {
   switch (v.dtype) {
     case DType::F16: return f16_to_f32(v.as<std::uint16_t>()[i]);
     case DType::BF16: return bf16_to_f32(v.as<std::uint16_t>()[i]);
+    case DType::F8E4M3: return e4m3_to_f32(v.as<std::uint8_t>()[i]);
+    case DType::F8E5M2: return e5m2_to_f32(v.as<std::uint8_t>()[i]);
     case DType::F32: return v.as<float>()[i];
     default: return v.as<double>()[i];
   }
@@ -30,6 +32,7 @@ double float_at(const View& v, std::int64_t i) {
 
 std::string integer_at(const View& v, std::int64_t i) {
   switch (v.dtype) {
+    case DType::I4:
     case DType::I8: return std::to_string(v.as<std::int8_t>()[i]);
     case DType::I16: return std::to_string(v.as<std::int16_t>()[i]);
     case DType::I32: return std::to_string(v.as<std::int32_t>()[i]);
@@ -44,6 +47,8 @@ std::string integer_at(const View& v, std::int64_t i) {
 // Quotients and limits of NumPy's exponent test are taken in the array's own type.
 double rounded(double x, DType t) {
   if (t == DType::F16) return f16_to_f32(f32_to_f16(f64_to_f32_odd(x)));
+  if (t == DType::F8E4M3) return e4m3_to_f32(f32_to_e4m3(f64_to_f32_odd(x)));
+  if (t == DType::F8E5M2) return e5m2_to_f32(f32_to_e5m2(f64_to_f32_odd(x)));
   if (t == DType::BF16) return bf16_to_f32(f32_to_bf16(f64_to_f32_odd(x)));
   return t == DType::F32 ? static_cast<double>(static_cast<float>(x)) : x;
 }
@@ -62,7 +67,8 @@ std::string pad_right(std::string s, std::size_t width) {
 
 class FloatFormat {
  public:
-  FloatFormat(const std::vector<double>& values, DType type) : type_(type) {
+  // `plus`: of the imaginary part, whose sign is always written.
+  FloatFormat(const std::vector<double>& values, DType type, bool plus = false) : type_(type), plus_(plus) {
     double largest = 0, smallest = 0;
     bool nonzero = false, special = false, neginf = false, finite = false;
     for (const double x : values) {
@@ -82,16 +88,18 @@ class FloatFormat {
                              rounded(largest / smallest, type) > 1000);
     if (finite) measure(values);
     if (special) {
-      const std::size_t offset = right_ + 1, inf = neginf ? 4 : 3;
+      const std::size_t offset = right_ + 1, inf = neginf || plus ? 4 : 3;
       left_ = std::max({left_, 3 > offset ? 3 - offset : 0, inf > offset ? inf - offset : 0});
     }
   }
 
   std::string operator()(double x) const {
-    if (std::isnan(x)) return pad_left("nan", left_ + right_ + 1);
-    if (std::isinf(x)) return pad_left(x < 0 ? "-inf" : "inf", left_ + right_ + 1);
+    if (!std::isfinite(x)) {
+      const std::string word = std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
+      return pad_left(word[0] == '-' ? word : signed_text(word), left_ + right_ + 1);
+    }
     if (!exponents_) {
-      const std::string s = positional(x, type_, kPrecision);
+      const std::string s = signed_text(positional(x, type_, kPrecision));
       const std::size_t dot = s.find('.');
       return pad_left(s.substr(0, dot), left_) + "." + pad_right(s.substr(dot + 1), right_);
     }
@@ -99,9 +107,10 @@ class FloatFormat {
   }
 
  private:
+  std::string signed_text(std::string s) const { return plus_ && s[0] != '-' ? "+" + s : s; }
   // Digits beyond the fewest that name the number are its true ones, as NumPy's, not zeros.
   std::string exponent_text(double x) const {
-    const std::string s = rounded_scientific(x, static_cast<int>(places_));
+    const std::string s = signed_text(rounded_scientific(x, static_cast<int>(places_)));
     const std::size_t e = s.find('e'), dot = std::min(s.find('.'), e);
     std::string power = s.substr(e + 2);
     if (power.size() < power_) power.insert(0, power_ - power.size(), '0');
@@ -110,7 +119,8 @@ class FloatFormat {
   void measure(const std::vector<double>& values) {
     for (const double x : values) {
       if (!std::isfinite(x)) continue;
-      const std::string s = exponents_ ? scientific(x, type_, kPrecision) : positional(x, type_, kPrecision);
+      const std::string s =
+          signed_text(exponents_ ? scientific(x, type_, kPrecision) : positional(x, type_, kPrecision));
       const std::size_t dot = s.find('.'), e = std::min(s.find('e'), s.size());
       left_ = std::max(left_, dot);
       places_ = std::max(places_, e - dot - 1);
@@ -119,7 +129,7 @@ class FloatFormat {
     right_ = exponents_ ? power_ + 2 + places_ : places_;
   }
   DType type_;
-  bool exponents_ = false;
+  bool plus_, exponents_ = false;
   std::size_t left_ = 0, right_ = 0, places_ = 0, power_ = 2;
 };
 
@@ -198,6 +208,25 @@ View as_words(const View& key) {  // a key as two u32
   return w;
 }
 
+// Real and imaginary part of the element at `i` of a view of complex numbers.
+std::pair<double, double> parts_at(const View& v, std::int64_t i) {
+  const View part{part_of(v.dtype), {}, {}, v.data};
+  return {float_at(part, 2 * i), float_at(part, 2 * i + 1)};
+}
+
+// Each part has its own format, and the blanks behind the imaginary one come behind its `j` (NumPy).
+std::function<std::string(std::int64_t)> complex_words(const View& v, const std::vector<std::int64_t>& shown) {
+  std::vector<double> re, im;
+  for (const std::int64_t i : shown) re.push_back(parts_at(v, i).first), im.push_back(parts_at(v, i).second);
+  const DType part = part_of(v.dtype);
+  return [&v, left = FloatFormat(re, part), right = FloatFormat(im, part, true)](std::int64_t i) {
+    const auto [a, b] = parts_at(v, i);
+    std::string s = right(b);
+    s.insert(s.find_last_not_of(' ') + 1, "j");
+    return left(a) + s;
+  };
+}
+
 std::string scalar_text(double x, DType type) {  // as Python's str of a float of that type
   if (std::isnan(x)) return "nan";
   if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
@@ -209,6 +238,18 @@ std::string scalar_text(double x, DType type) {  // as Python's str of a float o
   std::string s = scientific(x, type, 20);
   if (const std::size_t dot = s.find(".e"); dot != std::string::npos) s.erase(dot, 1);
   return s;
+}
+
+// As Python's str of a complex number.
+std::string complex_text(const View& scalar) {
+  const auto [re, im] = parts_at(scalar, 0);
+  const auto short_text = [&](double x) {
+    std::string s = scalar_text(x, part_of(scalar.dtype));
+    return s.ends_with(".0") ? s.substr(0, s.size() - 2) : s;
+  };
+  const std::string imag = short_text(im) + "j";
+  if (re == 0 && !std::signbit(re)) return imag;
+  return "(" + short_text(re) + (imag[0] == '-' ? "" : "+") + imag + ")";
 }
 
 }  // namespace
@@ -228,6 +269,8 @@ std::string format_array(const View& v) {
   std::function<std::string(std::int64_t)> word;
   if (v.dtype == DType::Bool) {
     word = [&v](std::int64_t i) -> std::string { return v.as<std::uint8_t>()[i] ? " true" : "false"; };
+  } else if (is_complex(v.dtype)) {
+    word = complex_words(v, shown);
   } else if (is_float(v.dtype)) {
     std::vector<double> values;
     for (const std::int64_t i : shown) values.push_back(float_at(v, i));
@@ -243,6 +286,7 @@ std::string format_array(const View& v) {
 std::string format_element(const View& scalar) {
   if (scalar.dtype == DType::Key) return format_array(as_words(scalar));
   if (scalar.dtype == DType::Bool) return *scalar.as<std::uint8_t>() ? "true" : "false";
+  if (is_complex(scalar.dtype)) return complex_text(scalar);
   if (is_float(scalar.dtype)) return scalar_text(float_at(scalar, 0), scalar.dtype);
   return integer_at(scalar, 0);
 }

@@ -12,6 +12,7 @@ constexpr std::array kFacts{SHARD_CODES(SHARD_CODE_FACTS)};
 TypeSet set_of(DType type) {
   if (type == DType::Key) return kKeys;
   if (type == DType::Bool) return kBools;
+  if (is_complex(type)) return kComplexes;
   return is_float(type) ? kFloats : kIntegers;
 }
 
@@ -35,6 +36,7 @@ std::string to_string(TypeSet types) {
   say(kIntegers, "integers");
   say(kBools, "bools");
   say(kKeys, "keys");
+  say(kComplexes, "complex numbers");
   return out;
 }
 

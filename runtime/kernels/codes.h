@@ -12,7 +12,7 @@ namespace shard::runtime {
 
 // Sets of element types.
 using TypeSet = std::uint8_t;
-inline constexpr TypeSet kBools = 1, kIntegers = 2, kFloats = 4, kKeys = 8;
+inline constexpr TypeSet kBools = 1, kIntegers = 2, kFloats = 4, kKeys = 8, kComplexes = 16;
 inline constexpr TypeSet kNumbers = kIntegers | kFloats, kPlain = kBools | kNumbers, kAnyType = kPlain | kKeys;
 
 enum class Gives : std::uint8_t {
@@ -25,7 +25,8 @@ enum class Gives : std::uint8_t {
 // how a run is spread over threads, and nothing else), element types that it takes.
 // Semantics: integers wrap; Div of integers truncates, FloorDiv and Mod round down (a zero divisor gives -1 and the
 // dividend, as XLA's CPU does, and never traps); Max and Min spread nan; Round is half to even; Convert float ->
-// integer truncates and clamps (nan -> 0) as XLA does; f16 and bf16 are computed in f32 and rounded after every code.
+// integer truncates and clamps (nan -> 0) as XLA does; narrow floats are computed in f32 and rounded after every code,
+// i4 in i8; Real and Imag give the part of a complex number, Complex makes one of two floats.
 #define SHARD_CODES(CODE)                      \
   CODE(Neg, 1, Same, 1, kNumbers)              \
   CODE(Abs, 1, Same, 1, kPlain)                \
@@ -89,7 +90,10 @@ enum class Gives : std::uint8_t {
   CODE(Gt, 2, Truth, 1, kPlain)                \
   CODE(Ge, 2, Truth, 1, kPlain)                \
   CODE(Select, 3, Same, 1, kAnyType)           \
-  CODE(Convert, 1, Named, 1, kPlain)
+  CODE(Convert, 1, Named, 1, kPlain)           \
+  CODE(Real, 1, Named, 1, kComplexes)          \
+  CODE(Imag, 1, Named, 1, kComplexes)          \
+  CODE(Complex, 2, Named, 1, kFloats)
 
 #define SHARD_CODE_NAME(code, operands, gives, cost, takes) code,
 enum class Code : std::uint8_t { SHARD_CODES(SHARD_CODE_NAME) };

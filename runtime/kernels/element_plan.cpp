@@ -66,7 +66,7 @@ ElementProgram spelled_out(const ElementProgram& p) {
   ElementProgram out = p;
   out.code.clear();
   for (const Instr& i : p.code) {
-    if (i.code != Code::Sigmoid || !is_half(i.type)) {
+    if (i.code != Code::Sigmoid || !is_narrow(i.type)) {
       out.code.push_back(i);
       continue;
     }
@@ -82,7 +82,7 @@ ElementProgram spelled_out(const ElementProgram& p) {
 }
 
 ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
-  ElementPlan::Input in{ElementPlan::Way::Gather, false, false, v.dtype, reg, {}};
+  ElementPlan::Input in{ElementPlan::Way::Gather, false, false, v.dtype, reg, {}, vector_table().narrow(v.dtype).load};
   for (std::size_t d = 0; d < v.shape.size(); ++d) in.nest.add(v.shape[d], {v.strides[d]});
   const Nest<1>& n = in.nest;
   if (n.rank == 0 || (n.rank == 1 && n.stride[0][0] == 0))
@@ -90,7 +90,7 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
   else if (n.rank == 1 && n.stride[0][0] == 1)
     in.way = ElementPlan::Way::Direct;
   else
-    in.fits = n.stride[0][n.rank - 1] == 1 && !is_half(v.dtype);
+    in.fits = n.stride[0][n.rank - 1] == 1 && !in.load;
   return in;
 }
 
@@ -116,7 +116,7 @@ ElementPlan::Step make_step(const ElementProgram& p, Instr i, Renamer& names) {
   const DType to = p.registers[i.dst];
   const CodeFacts& code = facts(i.code);
   ElementPlan::Step s{};
-  s.run = code.gives == Gives::Named ? table.convert(i.type, to) : table.loop(i.code, i.type);
+  s.run = i.code == Code::Convert ? table.convert(i.type, to) : table.loop(i.code, i.type);
   if (!s.run)
     throw RuntimeError("kernel", std::string("elementwise code ") + code.name + " has no loop from " +
                                      std::string(name(i.type)) + " to " + std::string(name(to)));
@@ -124,8 +124,7 @@ ElementPlan::Step make_step(const ElementProgram& p, Instr i, Renamer& names) {
   s.b = code.operands > 1 ? names.read(i.b) : s.a;
   s.c = code.operands > 2 ? names.read(i.c) : s.a;
   s.dst = names.write(i.dst);
-  if (is_half(to) && i.code != Code::Identity && i.code != Code::Select)
-    s.round = to == DType::F16 ? table.round_f16 : table.round_bf16;
+  if (i.code != Code::Identity && i.code != Code::Select) s.round = table.narrow(to).round;
   s.cost = code.cost;
   return s;
 }
@@ -135,7 +134,6 @@ ElementPlan::Step make_step(const ElementProgram& p, Instr i, Renamer& names) {
 ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, std::span<const View> out) {
   const ElementProgram p = spelled_out(given);
   const VectorTable& table = vector_table();
-  load_f16 = table.load_f16, load_bf16 = table.load_bf16, store_f16 = table.store_f16, store_bf16 = table.store_bf16;
   check_arrays(p, in, out);
   count = numel(out[0].shape);
   Renamer names(p);
@@ -144,9 +142,9 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     const DType t = p.registers[c.reg];
     Constant k{names.write(c.reg), static_cast<std::uint8_t>(held_bytes(t)), {}};
     fill(View{t, {}, {}, k.value.data()}, c.value, c.integer);
-    if (is_half(t)) {
-      alignas(8) std::array<unsigned char, 8> wide{};
-      load(t)(k.value.data(), nullptr, nullptr, wide.data(), 1);
+    if (const Loop load = table.narrow(t).load) {
+      alignas(16) std::array<unsigned char, 16> wide{};
+      load(k.value.data(), nullptr, nullptr, wide.data(), 1);
       k.value = wide;
     }
     constants.push_back(k);
@@ -155,7 +153,8 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     steps.push_back(make_step(p, i, names));
     cost += steps.back().cost;
   }
-  for (std::size_t i = 0; i < out.size(); ++i) outputs.push_back({names.read(p.outputs[i]), out[i].dtype});
+  for (std::size_t i = 0; i < out.size(); ++i)
+    outputs.push_back({names.read(p.outputs[i]), out[i].dtype, false, false, table.narrow(out[i].dtype).store});
   place_registers(names.types);
   while (tile > 16 && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
 }
@@ -182,7 +181,7 @@ void ElementPlan::place_registers(std::span<const DType> types) {
   }
   std::vector<bool> placed(registers, false);
   for (Output& o : outputs) {
-    o.in_place = born[o.reg] > 0 && !placed[o.reg] && !is_half(o.type);
+    o.in_place = born[o.reg] > 0 && !placed[o.reg] && !o.store;
     o.early = born[o.reg] < last_input_read;
     placed[o.reg] = true;
   }

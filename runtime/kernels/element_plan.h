@@ -13,9 +13,8 @@
 
 namespace shard::runtime {
 
-// f16 and bf16 are held as f32 in registers, rounded after every step.
-inline bool is_half(DType t) { return t == DType::F16 || t == DType::BF16; }
-inline std::size_t held_bytes(DType t) { return is_half(t) ? 4 : size_of(t); }
+// Narrow floats are held as f32 in registers, rounded after every step.
+inline std::size_t held_bytes(DType t) { return is_narrow(t) ? 4 : size_of(t); }
 
 struct ElementPlan {
   enum class Way : std::uint8_t { Direct, Scalar, Gather };  // dense; one element for all; anything else
@@ -26,14 +25,15 @@ struct ElementPlan {
     DType type;
     std::uint16_t reg;
     Nest<1> nest;
+    Loop load = nullptr;  // of narrow floats: to f32
   };
   struct Constant {
     std::uint16_t reg;
     std::uint8_t item;
-    alignas(8) std::array<unsigned char, 8> value;
+    alignas(16) std::array<unsigned char, 16> value;
   };
   struct Step {
-    Loop run, round;  // `round` for halves, else null
+    Loop run, round;  // `round` for what is held wider than it is, else null
     std::uint16_t a, b, c, dst;
     int cost;  // of an element, in additions
   };
@@ -42,6 +42,7 @@ struct ElementPlan {
     DType type;
     bool in_place = false;  // computed straight into memory
     bool early = false;     // written while inputs are still to be read: not in place where it may alias one
+    Loop store = nullptr;   // of narrow floats: from f32
   };
   static constexpr std::int64_t kTile = 512;  // elements at most; tiles of a dozen f32 registers fit the first cache
   static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
@@ -54,9 +55,6 @@ struct ElementPlan {
   std::vector<Output> outputs;
   std::vector<std::size_t> slot;  // of each register: bytes before it, for each element of the tile
   std::size_t slot_bytes = 0;
-  Loop load_f16, load_bf16, store_f16, store_bf16;
-  Loop load(DType half) const { return half == DType::F16 ? load_f16 : load_bf16; }
-  Loop store(DType half) const { return half == DType::F16 ? store_f16 : store_bf16; }
 
   ElementPlan(const ElementProgram& program, std::span<const View> in, std::span<const View> out);
 

@@ -33,13 +33,18 @@ void gather_lines(const Nest<1>& nest, const T* in, std::int64_t from, std::int6
   }
 }
 
+struct Twice {
+  std::uint64_t words[2];
+};
+
 template <class F>
 void by_width(std::size_t item, F f) {
   switch (item) {
     case 1: return f(std::uint8_t{});
     case 2: return f(std::uint16_t{});
     case 4: return f(std::uint32_t{});
-    default: return f(std::uint64_t{});
+    case 8: return f(std::uint64_t{});
+    default: return f(Twice{});
   }
 }
 
@@ -75,9 +80,9 @@ class Run {
 
   void fill_scalar(std::size_t i, std::int64_t n) {
     const ElementPlan::Input& in = p_.inputs[i];
-    if (!is_half(in.type)) return fill_slot(size_of(in.type), inputs_[i], n, reg_[in.reg]);
+    if (!in.load) return fill_slot(size_of(in.type), inputs_[i], n, reg_[in.reg]);
     float value = 0;
-    p_.load(in.type)(inputs_[i], nullptr, nullptr, &value, 1);
+    in.load(inputs_[i], nullptr, nullptr, &value, 1);
     fill_slot(sizeof value, &value, n, reg_[in.reg]);
   }
 
@@ -94,12 +99,12 @@ class Run {
         dense = data + (Position<1>(in.nest, in.nest.rank - 1, at / length).offset[0] + skip) *
                            static_cast<std::int64_t>(item);
     }
-    if (dense && !is_half(in.type) && !(in.kept && aliased_)) {
+    if (dense && !in.load && !(in.kept && aliased_)) {
       reg_[in.reg] = const_cast<unsigned char*>(dense);  // read only: no step writes an input's register
       return;
     }
     reg_[in.reg] = home(in.reg);
-    if (!is_half(in.type)) {
+    if (!in.load) {
       if (dense)
         std::memcpy(reg_[in.reg], dense, static_cast<std::size_t>(n) * item);
       else
@@ -108,7 +113,7 @@ class Run {
     }
     std::uint16_t narrow[ElementPlan::kTile];
     if (!dense) gather(in.nest, item, data, at, n, narrow);
-    p_.load(in.type)(dense ? static_cast<const void*>(dense) : narrow, nullptr, nullptr, reg_[in.reg], n);
+    in.load(dense ? static_cast<const void*>(dense) : narrow, nullptr, nullptr, reg_[in.reg], n);
   }
 
   unsigned char* target(std::size_t i, std::int64_t at) const {
@@ -129,8 +134,8 @@ class Run {
     for (std::size_t i = 0; i < p_.outputs.size(); ++i) {
       const ElementPlan::Output& o = p_.outputs[i];
       unsigned char* to = target(i, at);
-      if (is_half(o.type))
-        p_.store(o.type)(reg_[o.reg], nullptr, nullptr, to, n);
+      if (o.store)
+        o.store(reg_[o.reg], nullptr, nullptr, to, n);
       else if (reg_[o.reg] != to)
         std::memmove(to, reg_[o.reg], static_cast<std::size_t>(n) * size_of(o.type));
     }

@@ -17,6 +17,9 @@ namespace {
 constexpr std::int64_t kPiece = 64 * 1024;  // bytes a thread moves at least
 constexpr int kIn = 0, kOut = 1;
 using Pair = Nest<2>;
+struct Twice {  // an element of 16 bytes
+  std::uint64_t words[2];
+};
 
 // Dimensions ordered so that `out` is walked forwards in memory, then merged.
 Pair ordered(const View& in, const View& out) {
@@ -134,6 +137,11 @@ void store_scalar(DType t, double value, std::int64_t integer, void* at) {
     case DType::BF16: *static_cast<std::uint16_t*>(at) = f32_to_bf16(f64_to_f32_odd(value)); return;
     case DType::F32: *static_cast<float*>(at) = static_cast<float>(value); return;
     case DType::F64: *static_cast<double*>(at) = value; return;
+    case DType::F8E4M3: *static_cast<std::uint8_t*>(at) = f32_to_e4m3(f64_to_f32_odd(value)); return;
+    case DType::F8E5M2: *static_cast<std::uint8_t*>(at) = f32_to_e5m2(f64_to_f32_odd(value)); return;
+    case DType::I4: *static_cast<std::int8_t*>(at) = to_i4(static_cast<std::int8_t>(integer)); return;
+    case DType::C64: static_cast<float*>(at)[0] = static_cast<float>(value), static_cast<float*>(at)[1] = 0; return;
+    case DType::C128: static_cast<double*>(at)[0] = value, static_cast<double*>(at)[1] = 0; return;
     default: break;
   }
   switch (size_of(t)) {
@@ -154,12 +162,13 @@ void copy(const View& in, const View& out) {
     case 1: copy_nest(nest, in.as<const std::uint8_t>(), out.as<std::uint8_t>()); return;
     case 2: copy_nest(nest, in.as<const std::uint16_t>(), out.as<std::uint16_t>()); return;
     case 4: copy_nest(nest, in.as<const std::uint32_t>(), out.as<std::uint32_t>()); return;
-    default: copy_nest(nest, in.as<const std::uint64_t>(), out.as<std::uint64_t>()); return;
+    case 8: copy_nest(nest, in.as<const std::uint64_t>(), out.as<std::uint64_t>()); return;
+    default: copy_nest(nest, in.as<const Twice>(), out.as<Twice>()); return;
   }
 }
 
 void fill(const View& out, double value, std::int64_t integer) {
-  alignas(8) unsigned char element[8];
+  alignas(16) unsigned char element[16];
   store_scalar(out.dtype, value, integer, element);
   copy(View{out.dtype, out.shape, Strides(out.shape.size(), 0), element}, out);
 }

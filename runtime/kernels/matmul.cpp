@@ -42,7 +42,7 @@ Memory scratch(std::int64_t elements, std::size_t item) {
 // copied.
 Memory pack(Product& p, int which, std::int64_t rows, std::int64_t cols) {
   Operand& x = which == kA ? p.a : p.w;
-  const bool half = p.type == DType::F16 || p.type == DType::BF16;
+  const bool narrow = is_narrow(p.type);
   View source{p.type, {}, {}, const_cast<unsigned char*>(x.data)};
   auto& steps = p.batch.stride[which];
   for (int d = 0; d < p.batch.rank; ++d) {
@@ -56,11 +56,12 @@ Memory pack(Product& p, int which, std::int64_t rows, std::int64_t cols) {
   Memory dense = scratch(count, size_of(p.type));
   const View to = contiguous(p.type, source.shape, dense.get());
   copy(source, to);
-  if (half) {
+  if (narrow) {
     Memory wide = scratch(count, sizeof(float));
-    const Loop load = p.type == DType::F16 ? vector_table().load_f16 : vector_table().load_bf16;
+    const Loop load = vector_table().narrow(p.type).load;
+    const auto item = static_cast<std::int64_t>(size_of(p.type));
     spread(count, 1 << 16, [&](std::int64_t lo, std::int64_t hi) {
-      load(dense.get() + lo * 2, nullptr, nullptr, reinterpret_cast<float*>(wide.get()) + lo, hi - lo);
+      load(dense.get() + lo * item, nullptr, nullptr, reinterpret_cast<float*>(wide.get()) + lo, hi - lo);
     });
     dense = std::move(wide);
   }
@@ -194,12 +195,13 @@ void halves(Product p) {
   for (std::int64_t d = f.batch.rank, step = p.m * p.n; d-- > 0; step *= f.batch.size[static_cast<std::size_t>(d)])
     f.batch.stride[kC][static_cast<std::size_t>(d)] = step;
   blocks(f);
-  const Loop store = p.type == DType::F16 ? vector_table().store_f16 : vector_table().store_bf16;
+  const Loop store = vector_table().narrow(p.type).store;
+  const auto item = static_cast<std::int64_t>(size_of(p.type));
   spread(p.batches() * p.m, std::max<std::int64_t>(1, (1 << 16) / p.n), [&](std::int64_t lo, std::int64_t hi) {
     for (std::int64_t r = lo; r < hi; ++r) {
       const Position<3> at(p.batch, p.batch.rank, r / p.m);
       store(reinterpret_cast<const float*>(sums.get()) + r * p.n, nullptr, nullptr,
-            p.out + (at.offset[kC] + r % p.m * p.out_row) * 2, p.n);
+            p.out + (at.offset[kC] + r % p.m * p.out_row) * item, p.n);
     }
   });
 }

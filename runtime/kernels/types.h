@@ -6,6 +6,7 @@
 
 #include "runtime/array/dtype.h"
 #include "runtime/array/half.h"
+#include "runtime/array/shape.h"
 
 namespace shard::runtime {
 
@@ -61,7 +62,10 @@ decltype(auto) visit(DType t, F&& f) {
     case DType::BF16: return f(Brain{});
     case DType::F32: return f(float{});
     case DType::F64: return f(double{});
-    default: return f(KeyWord{});
+    case DType::Key: return f(KeyWord{});
+    default:
+      throw RuntimeError("dtype",
+                         "this is not done with " + std::string(name(t)) + ": `cast` it to another type first");
   }
 }
 

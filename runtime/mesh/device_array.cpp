@@ -171,7 +171,11 @@ double element_double(DType dtype, const void* p) {
   switch (dtype) {
     case DType::F16: return f16_to_f32(*static_cast<const std::uint16_t*>(p));
     case DType::BF16: return bf16_to_f32(*static_cast<const std::uint16_t*>(p));
+    case DType::F8E4M3: return e4m3_to_f32(*static_cast<const std::uint8_t*>(p));
+    case DType::F8E5M2: return e5m2_to_f32(*static_cast<const std::uint8_t*>(p));
+    case DType::C64:  // the real part
     case DType::F32: return *static_cast<const float*>(p);
+    case DType::C128:
     case DType::F64: return *static_cast<const double*>(p);
     case DType::U64: return static_cast<double>(*static_cast<const std::uint64_t*>(p));
     default: return static_cast<double>(element_int(dtype, p));
@@ -182,6 +186,7 @@ std::int64_t element_int(DType dtype, const void* p) {
   switch (dtype) {
     case DType::Bool:
     case DType::U8: return *static_cast<const std::uint8_t*>(p);
+    case DType::I4:
     case DType::I8: return *static_cast<const std::int8_t*>(p);
     case DType::I16: return *static_cast<const std::int16_t*>(p);
     case DType::U16: return *static_cast<const std::uint16_t*>(p);
@@ -206,6 +211,16 @@ const void* element(const DeviceArray& a, std::int64_t flat) {
 }
 
 }  // namespace
+
+ArrayRef parts_of(const ArrayRef& host) {
+  if (!is_complex(host->type.dtype)) return host;
+  auto out = std::make_shared<DeviceArray>(*host);
+  Shape shape = host->type.shape;
+  shape.push_back(2);
+  out->type = Type::of(part_of(host->type.dtype), std::move(shape));
+  out->layout = {};
+  return out;
+}
 
 double element_double(const DeviceArray& a, std::int64_t flat) {
   return element_double(a.type.dtype, element(a, flat));

@@ -63,7 +63,26 @@ struct Api {
   Error* (*functions[1])(void* arguments);  // as many as head.size says
 };
 
-enum class ElementType : std::int32_t { Pred = 1, S8, S16, S32, S64, U8, U16, U32, U64, F16, F32, F64, BF16 };
+enum class ElementType : std::int32_t {
+  Pred = 1,
+  S8,
+  S16,
+  S32,
+  S64,
+  U8,
+  U16,
+  U32,
+  U64,
+  F16,
+  F32,
+  F64,
+  BF16,
+  C64,
+  C128,
+  F8E5M2,
+  F8E4M3,
+  S4 = 21
+};
 
 struct NamedValue {  // an attribute, or an option
   enum Kind : std::int32_t { String, Int64, Int64List, Float, Bool };

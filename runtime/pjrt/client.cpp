@@ -8,8 +8,9 @@ namespace shard::runtime::pjrt {
 namespace {
 
 using E = abi::ElementType;
-constexpr std::array<E, kDTypes> kElements = {E::Pred, E::S8,  E::S16, E::S32,  E::S64, E::U8,  E::U16,
-                                              E::U32,  E::U64, E::F16, E::BF16, E::F32, E::F64, E::U32};
+constexpr std::array<E, kDTypes> kElements = {E::Pred, E::S8,   E::S16,    E::S32,    E::S64, E::U8,  E::U16,
+                                              E::U32,  E::U64,  E::F16,    E::BF16,   E::F32, E::F64, E::U32,
+                                              E::C64,  E::C128, E::F8E4M3, E::F8E5M2, E::S4};
 
 DType dtype_of(abi::ElementType e) {
   for (std::size_t i = 0; i + 1 < kElements.size(); ++i)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stdlib/ops/complex.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -155,26 +156,27 @@ void register_arithmetic(OpTable& t) {
           return ir::unbroadcast(b, g, want);
         }};
   };
-  t.add(binary_row("add", "add(x, y)", "Sum, element by element.", Code::Add, Operands::Promote, linear2(false)));
+  t.add(binary_row("add", "add(x, y)", "Sum, element by element.", Code::Add, Operands::Promote, linear2(false)))
+      .of_complex = ir::OnParts{};
   OpDef sub =
       binary_row("sub", "sub(x, y)", "Difference, element by element.", Code::Sub, Operands::Promote, linear2(true));
   sub.dtype.result = only("`-`", runtime::kNumbers, " (for bools write `^` or `~`)");
   sub.aliases = {"subtract"};
+  sub.of_complex = ir::OnParts{};
   t.add(std::move(sub));
-  t.add(
-       binary_row("mul", "mul(x, y)", "Product, element by element.", Code::Mul, Operands::Promote,
-                  Transposes{{},
-                             false,
-                             [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
-                               return ir::unbroadcast(b, ir::mul(b, ct[0], n.in[static_cast<std::size_t>(1 - operand)]),
-                                                      want);
-                             }}))
-      .aliases = {"multiply"};
+  OpDef& product = t.add(binary_row(
+      "mul", "mul(x, y)", "Product, element by element.", Code::Mul, Operands::Promote,
+      Transposes{{}, false, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type& want) {
+                   return ir::unbroadcast(b, ir::mul(b, ct[0], n.in[static_cast<std::size_t>(1 - operand)]), want);
+                 }}));
+  product.aliases = {"multiply"};
+  product.of_complex = complex::mul;
   ir::Derivative of_quotient = partials2([](Expr, Expr y, Expr z) { return std::pair{1.0 / y, -(z / y)}; });
   std::get<ir::Partials>(of_quotient).linear = {0};
-  t.add(binary_row("div", "div(x, y)", "True quotient; integers give f32.", Code::Div, Operands::Inexact,
-                   std::move(of_quotient), {0.5, 3}))
-      .aliases = {"divide"};
+  OpDef& quotient = t.add(binary_row("div", "div(x, y)", "True quotient; integers give f32.", Code::Div,
+                                     Operands::Inexact, std::move(of_quotient), {0.5, 3}));
+  quotient.aliases = {"divide"};
+  quotient.of_complex = complex::div;
   t.add(counting_row(t, "floor_divide", "floor_divide(x, y)",
                      binary_row("quotient", "quotient(x, y)", "Quotient rounded down.", Code::FloorDiv,
                                 Operands::Promote, ir::Zero{}, {0.5, 3})));
@@ -189,6 +191,7 @@ void register_arithmetic(OpTable& t) {
                               }};
   neg.dtype.result = only("`-`", runtime::kNumbers, " (for bools write `~`)");
   neg.kernel = Code::Neg;
+  neg.of_complex = ir::OnParts{};
   neg.samples = unary_samples();
   t.add(std::move(neg));
 
@@ -201,6 +204,7 @@ void register_arithmetic(OpTable& t) {
                              return std::pair{dx, dy};
                            }),
                            {0.5, 2});
+  power.of_complex = complex::power;
   power.internal = true;
   t.add(std::move(power));
   t.add(composite_row("pow", "pow(x, y)", "x to the power y; a host integer keeps the type of x.", powered,
@@ -226,23 +230,25 @@ void register_arithmetic(OpTable& t) {
 }
 
 void register_comparisons(OpTable& t) {
-  auto compare = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
+  auto compare = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) -> OpDef& {
     OpDef row = binary_row(name, signature, doc, code, Operands::Promote, ir::Zero{});
     row.samples = binary_samples(kDomain, "i32[8] 0..3 i32[8] 0..3");
-    t.add(std::move(row));
+    return t.add(std::move(row));
   };
-  compare("eq", "eq(x, y)", "Whether elements are equal.", Code::Eq);
-  compare("ne", "ne(x, y)", "Whether elements differ.", Code::Ne);
+  compare("eq", "eq(x, y)", "Whether elements are equal.", Code::Eq).of_complex = complex::eq;
+  compare("ne", "ne(x, y)", "Whether elements differ.", Code::Ne).of_complex = complex::ne;
   compare("lt", "lt(x, y)", "Whether x is smaller.", Code::Lt);
   compare("le", "le(x, y)", "Whether x is smaller or equal.", Code::Le);
   compare("gt", "gt(x, y)", "Whether x is larger.", Code::Gt);
   compare("ge", "ge(x, y)", "Whether x is larger or equal.", Code::Ge);
-  auto test = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
-    t.add(unary_zero_row(name, signature, doc, code, Operands::Inexact));
+  auto test = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code,
+                  ir::OfComplex of_complex) {
+    t.add(unary_zero_row(name, signature, doc, code, Operands::Inexact)).of_complex = std::move(of_complex);
   };
-  test("isnan", "isnan(x)", "Whether elements are not a number.", Code::IsNan);
-  test("isinf", "isinf(x)", "Whether elements are infinite.", Code::IsInf);
-  test("isfinite", "isfinite(x)", "Whether elements are neither infinite nor nan.", Code::IsFinite);
+  test("isnan", "isnan(x)", "Whether elements are not a number.", Code::IsNan, complex::of_either("isnan"));
+  test("isinf", "isinf(x)", "Whether elements are infinite.", Code::IsInf, complex::of_either("isinf"));
+  test("isfinite", "isfinite(x)", "Whether elements are neither infinite nor nan.", Code::IsFinite,
+       ir::Compose(complex::isfinite));
 }
 
 void register_bits(OpTable& t) {
@@ -310,6 +316,7 @@ void register_select(OpTable& t) {
         return ir::unbroadcast(b, operand == 1 ? stdlib::select(c, g, 0.0) : stdlib::select(c, 0.0, g), want);
       }};
   select.kernel = Code::Select;
+  select.of_complex = ir::OnParts{};
   select.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
     const Type &which = call.in[0], &x = call.in[1], &y = call.in[2];
     const bool arrays = !x.shape.empty() && !y.shape.empty() &&
@@ -345,6 +352,7 @@ void register_select(OpTable& t) {
                    return flows ? ir::convert(b, ct[0], want.dtype, want.weak) : ir::zeros(b, want);
                  }};
   convert.kernel = Code::Convert;
+  convert.of_complex = complex::convert;
   convert.internal = true;
   convert.samples = "[4, 6] -3..3 dtype=f64; [4, 6] -3..3 dtype=i32; i32[4] dtype=f32; f64[4] dtype=f32";
   t.add(std::move(convert));
@@ -355,6 +363,7 @@ void register_select(OpTable& t) {
              .factors = broadcast_factors};
   stop.derivative = ir::Zero{};
   stop.kernel = Code::Identity;
+  stop.of_complex = ir::OnParts{};
   stop.samples = "[4, 6]; i32[4]";
   stop.aliases = {"detach"};
   t.add(std::move(stop));

@@ -4,6 +4,7 @@
 
 #include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
+#include "stdlib/ops/complex.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/placed.h"
 #include "stdlib/ops/ops.h"
@@ -27,6 +28,7 @@ void register_constant(OpTable& t) {
       .name = "constant", .signature = "constant(value: number, dtype: dtype, weak: bool = false)", .doc = "A number."};
   row.derivative = ir::Zero{};
   row.kernel = ir::Structure::Constant;
+  row.of_complex = complex::constant;
   row.flops = 0;
   row.internal = true;
   row.infer = [](const OpCall& call) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "stdlib/ops/complex.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
 
@@ -16,21 +17,26 @@ constexpr auto kPromote = Operands::Promote;
 Expr rsqrt(const Expr& x) { return call("rsqrt", {x}); }
 
 void register_exponentials(OpTable& t) {
-  t.add(unary_row("exp", "exp(x)", "e to the power x.", Code::Exp, kInexact, [](Expr, Expr y) { return y; }));
+  t.add(unary_row("exp", "exp(x)", "e to the power x.", Code::Exp, kInexact, [](Expr, Expr y) {
+     return y;
+   })).of_complex = complex::exp;
   t.add(unary_row("expm1", "expm1(x)", "exp(x) - 1, exact near 0.", Code::Expm1, kInexact,
                   [](Expr, Expr y) { return y + 1.0; }));
-  t.add(unary_row("log", "log(x)", "Natural logarithm.", Code::Log, kInexact, [](Expr x, Expr) { return 1.0 / x; },
-                  {0.3, 3}))
-      .aliases = {{"log2", "another base is a quotient: `log(x) / log(2.0)`"},
-                  {"log10", "another base is a quotient: `log(x) / log(10.0)`"}};
+  OpDef& natural = t.add(unary_row("log", "log(x)", "Natural logarithm.", Code::Log, kInexact,
+                                   [](Expr x, Expr) { return 1.0 / x; }, {0.3, 3}));
+  natural.of_complex = complex::log;
+  natural.aliases = {{"log2", "another base is a quotient: `log(x) / log(2.0)`"},
+                     {"log10", "another base is a quotient: `log(x) / log(10.0)`"}};
   t.add(unary_row("log1p", "log1p(x)", "log(1 + x), exact near 0.", Code::Log1p, kInexact,
                   [](Expr x, Expr) { return 1.0 / (x + 1.0); }, {-0.5, 3}));
   t.add(unary_row("sqrt", "sqrt(x)", "Square root.", Code::Sqrt, kInexact, [](Expr, Expr y) { return 0.5 / y; },
-                  {0.3, 3}));
+                  {0.3, 3}))
+      .of_complex = complex::sqrt;
   t.add(unary_row("rsqrt", "rsqrt(x)", "1 / sqrt(x).", Code::Rsqrt, kInexact,
                   [](Expr x, Expr y) { return -0.5 * (y / x); }, {0.3, 3}));
   OpDef squared = unary_row("squared", "squared(x)", "x * x, of numbers.", Code::Square, kPromote,
                             [](Expr x, Expr) { return 2.0 * x; });
+  squared.of_complex = complex::squared;
   squared.internal = true;
   t.add(std::move(squared));
   t.add(composite_row(
@@ -61,10 +67,12 @@ void register_exponentials(OpTable& t) {
 }
 
 void register_circular(OpTable& t) {
-  t.add(unary_row("sin", "sin(x)", "Sine of an angle in radians.", Code::Sin, kInexact,
-                  [](Expr x, Expr) { return call("cos", {x}); }));
-  t.add(unary_row("cos", "cos(x)", "Cosine of an angle in radians.", Code::Cos, kInexact,
-                  [](Expr x, Expr) { return -call("sin", {x}); }));
+  t.add(unary_row("sin", "sin(x)", "Sine of an angle in radians.", Code::Sin, kInexact, [](Expr x, Expr) {
+     return call("cos", {x});
+   })).of_complex = complex::sin;
+  t.add(unary_row("cos", "cos(x)", "Cosine of an angle in radians.", Code::Cos, kInexact, [](Expr x, Expr) {
+     return -call("sin", {x});
+   })).of_complex = complex::cos;
   t.add(unary_row("tan", "tan(x)", "Tangent of an angle in radians.", Code::Tan, kInexact,
                   [](Expr, Expr y) { return y * y + 1.0; }, {-1, 1}));
   t.add(unary_row("asin", "asin(x)", "The angle whose sine is x.", Code::Asin, kInexact,
@@ -76,12 +84,15 @@ void register_circular(OpTable& t) {
   t.add(unary_row("atan", "atan(x)", "The angle whose tangent is x.", Code::Atan, kInexact, [](Expr x, Expr) {
      return 1.0 / (x * x + 1.0);
    })).aliases = {"arctan"};
-  t.add(unary_row("sinh", "sinh(x)", "Hyperbolic sine.", Code::Sinh, kInexact,
-                  [](Expr x, Expr) { return call("cosh", {x}); }));
-  t.add(unary_row("cosh", "cosh(x)", "Hyperbolic cosine.", Code::Cosh, kInexact,
-                  [](Expr x, Expr) { return call("sinh", {x}); }));
-  t.add(unary_row("tanh", "tanh(x)", "Hyperbolic tangent.", Code::Tanh, kInexact,
-                  [](Expr, Expr y) { return 1.0 - y * y; }));
+  t.add(unary_row("sinh", "sinh(x)", "Hyperbolic sine.", Code::Sinh, kInexact, [](Expr x, Expr) {
+     return call("cosh", {x});
+   })).of_complex = complex::sinh;
+  t.add(unary_row("cosh", "cosh(x)", "Hyperbolic cosine.", Code::Cosh, kInexact, [](Expr x, Expr) {
+     return call("sinh", {x});
+   })).of_complex = complex::cosh;
+  t.add(unary_row("tanh", "tanh(x)", "Hyperbolic tangent.", Code::Tanh, kInexact, [](Expr, Expr y) {
+     return 1.0 - y * y;
+   })).of_complex = complex::tanh;
   t.add(unary_row("asinh", "asinh(x)", "Inverse hyperbolic sine.", Code::Asinh, kInexact, [](Expr x, Expr) {
      return rsqrt(x * x + 1.0);
    })).aliases = {"arcsinh"};
@@ -94,10 +105,12 @@ void register_circular(OpTable& t) {
 }
 
 void register_rounding(OpTable& t) {
-  t.add(unary_row("abs", "abs(x)", "The size of x, without its sign; the derivative at 0 is 1, as JAX has it.",
-                  Code::Abs, kPromote, [](Expr x, Expr y) { return select(ge(x, 0.0), 1.0, y.number(-1.0)); }))
-      .aliases = {"absolute"};
-  t.add(unary_zero_row("sign", "sign(x)", "-1, 0 or 1.", Code::Sign, kPromote));
+  OpDef& size =
+      t.add(unary_row("abs", "abs(x)", "The size of x, without its sign; the derivative at 0 is 1, as JAX has it.",
+                      Code::Abs, kPromote, [](Expr x, Expr y) { return select(ge(x, 0.0), 1.0, y.number(-1.0)); }));
+  size.aliases = {"absolute"};
+  size.of_complex = complex::abs;
+  t.add(unary_zero_row("sign", "sign(x)", "-1, 0 or 1.", Code::Sign, kPromote)).of_complex = complex::sign;
   // Whole numbers are rounded already: they keep their type.
   auto of_floats = [&](std::string_view name, std::string_view signature, std::string_view doc, Code code) {
     OpDef row = unary_zero_row(name, signature, doc, code, kInexact);

@@ -7,6 +7,8 @@ void register_all(ir::OpTable& table) {
   register_elementwise(table);
   register_math(table);
   register_activation(table);
+  register_complex(table);
+  register_fourier(table);
   register_reduce(table);
   register_statistics(table);
   register_contract(table);

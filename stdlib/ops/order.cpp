@@ -101,6 +101,7 @@ void register_scans(OpTable& t) {
       bool reverse = flag_or(c.attrs, "reverse", false);
       return [=](void* const* i, void* const* o) { runtime::cumulative(op, at(in, i[0]), at(out, o[0]), reverse); };
     };
+    if (op == Scan::Sum) row.of_complex = ir::OnParts{};
     row.samples.also = "[4, 6] reverse=true";
     t.add(std::move(row));
   };

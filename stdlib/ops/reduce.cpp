@@ -103,7 +103,7 @@ ir::HloFn reduce_hlo(Reduce op) {
     for (int d : from_front(u.attrs.ints("axes"), u.in[0].rank())) dims.push_back(d);
     const hlo::Value& x = u.in[0];
     const bool adds = op == Reduce::Sum || op == Reduce::Prod;
-    const bool narrow = adds && (x.dtype == DType::F16 || x.dtype == DType::BF16);
+    const bool narrow = adds && runtime::is_narrow(x.dtype);
     return {hlo::convert(hlo::reduced(narrow ? hlo::convert(x, DType::F32) : x, op, dims), x.dtype)};
   };
 }
@@ -174,12 +174,14 @@ OpDef arg_row(std::string_view name, std::string_view signature, std::string_vie
 }  // namespace
 
 void register_reduce(OpTable& t) {
-  t.add(reduce_row(
+  OpDef sum = reduce_row(
       "reduce_sum", "reduce_sum(x, axes: ints, out: spec? = none)", "Sums over the axes, which vanish.", Reduce::Sum,
       FactorReduce::Sum,
       Transposes{{}, false, [](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
                    return spread(b, ct[0], n.call.attrs.ints("axes"), want.shape);
-                 }}));
+                 }});
+  sum.of_complex = ir::OnParts{};
+  t.add(std::move(sum));
   t.add(reduce_row("reduce_prod", "reduce_prod(x, axes: ints)", "Products over the axes, which vanish.", Reduce::Prod,
                    FactorReduce::Prod, ir::Custom{product_jvp, {}}));
   t.add(reduce_row("reduce_max", "reduce_max(x, axes: ints, out: spec? = none)",

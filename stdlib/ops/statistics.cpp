@@ -3,6 +3,7 @@
 // averaged in f32.
 #include <cmath>
 
+#include "interpreter/ir/complex.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
 
@@ -57,7 +58,7 @@ Expr as_float(Builder& b, Var x) {
 // f16 and bf16 are averaged in f32.
 Expr wide(const Expr& x) {
   DType t = x.type().dtype;
-  return t == DType::F16 || t == DType::BF16 ? cast_to(x, DType::F32) : x;
+  return runtime::is_narrow(t) ? cast_to(x, DType::F32) : x;
 }
 
 DType summed(DType t) {
@@ -91,11 +92,19 @@ Vars mean(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {r.finish(cast_to(mean_of(r, wide(x)), x.type().dtype, x.type().weak))};
 }
 
+// |x| ** 2
+Expr squared_size(const Expr& x) {
+  Builder& b = x.builder();
+  if (!ir::is_complex(b, x)) return call("square", {x});
+  Expr re{b, ir::real_part(b, x)}, im{b, ir::imag_part(b, x)};
+  return re * re + im * im;
+}
+
 // The mean squared distance from the mean; divides by the number of elements less `ddof`.
 Expr variance(const Reduction& r, const Expr& x) {
   Expr w = wide(x);
   Expr centre{r.b, expand(r.b, mean_of(r, w), ones_at(r.full, r.axes))};
-  Expr squares = call("square", {w - centre});
+  Expr squares = squared_size(w - centre);
   const std::int64_t left = r.count() - integer_or(r.attrs, "ddof", 0);
   Expr sum = r.run("reduce_sum", squares);
   return left > 0 ? sum / static_cast<double>(left) : sum * 0.0 / 0.0;  // nan, as JAX has it
@@ -105,7 +114,8 @@ Vars spread_of(Builder& b, std::span<const Var> in, const Attrs& attrs, bool roo
   Reduction r{b, in[0], attrs, root ? "std" : "var"};
   Expr x = as_float(b, in[0]), v = variance(r, x);
   if (root) v = call("sqrt", {v});
-  return {r.finish(cast_to(v, x.type().dtype, x.type().weak))};
+  const DType own = x.type().dtype, back = runtime::is_complex(own) ? runtime::part_of(own) : own;
+  return {r.finish(cast_to(v, back, x.type().weak))};
 }
 
 Vars norm(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -123,7 +133,7 @@ Vars norm(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     Expr sum = r.run("reduce_sum", call("pow", {size, x.number(*ord)}));
     return {r.finish(call("pow", {sum, sum.number(1 / *ord)}))};
   }
-  return {r.finish(call("sqrt", {r.run("reduce_sum", x * x)}))};
+  return {r.finish(call("sqrt", {r.run("reduce_sum", squared_size(x))}))};
 }
 
 // The largest element, finite, and without a derivative: it only keeps exponentials in range.

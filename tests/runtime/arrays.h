@@ -41,6 +41,11 @@ inline double get(const View& v, std::int64_t at) {
     case DType::BF16: return bf16_to_f32(v.as<std::uint16_t>()[at]);
     case DType::F32: return v.as<float>()[at];
     case DType::F64: return v.as<double>()[at];
+    case DType::F8E4M3: return e4m3_to_f32(v.as<std::uint8_t>()[at]);
+    case DType::F8E5M2: return e5m2_to_f32(v.as<std::uint8_t>()[at]);
+    case DType::I4: return v.as<std::int8_t>()[at];
+    case DType::C64: return v.as<float>()[2 * at];
+    case DType::C128: return v.as<double>()[2 * at];
   }
   return 0;
 }
@@ -60,6 +65,11 @@ inline void set(const View& v, std::int64_t at, double x) {
     case DType::BF16: v.as<std::uint16_t>()[at] = f32_to_bf16(f64_to_f32_odd(x)); return;
     case DType::F32: v.as<float>()[at] = static_cast<float>(x); return;
     case DType::F64: v.as<double>()[at] = x; return;
+    case DType::F8E4M3: v.as<std::uint8_t>()[at] = f32_to_e4m3(f64_to_f32_odd(x)); return;
+    case DType::F8E5M2: v.as<std::uint8_t>()[at] = f32_to_e5m2(f64_to_f32_odd(x)); return;
+    case DType::I4: v.as<std::int8_t>()[at] = to_i4(static_cast<std::int8_t>(x)); return;
+    case DType::C64: v.as<float>()[2 * at] = static_cast<float>(x), v.as<float>()[2 * at + 1] = 0; return;
+    case DType::C128: v.as<double>()[2 * at] = x, v.as<double>()[2 * at + 1] = 0; return;
   }
 }
 

@@ -373,5 +373,77 @@ for seed in (0, 7):
     case(f'vmap(grad(fn(a) = loggamma({key}, a)))({alphas_text})', jax.vmap(jax.grad(lambda a: random.loggamma(k, a)))(alphas))
     case(f'grad(fn(a) = sum(dirichlet({key}, a) * arange(5.0)))({alphas_text})', jax.grad(lambda a: jnp.sum(random.dirichlet(k, a) * jnp.arange(5.)))(alphas))
 
+# ---- complex numbers: both parts, one after the other
+z = (f([1, -2, .5, 0, 0, -3, 0]) + 1j * f([2, -1, 0, 3, -.5, 0, 0])).astype(jnp.complex64)
+w = (f([.5, 1, -1, 2, .3, 1, 2]) + 1j * f([1, -1, .25, 0, 4, .1, 1])).astype(jnp.complex64)
+z_text = 'complex(array([1.0, -2.0, 0.5, 0.0, 0.0, -3.0, 0.0]), array([2.0, -1.0, 0.0, 3.0, -0.5, 0.0, 0.0]))'
+w_text = 'complex(array([0.5, 1.0, -1.0, 2.0, 0.3, 1.0, 2.0]), array([1.0, -1.0, 0.25, 0.0, 4.0, 0.1, 1.0]))'
+
+
+def parts(text, value):
+    case(f'real({text})', jnp.real(value))
+    case(f'imag({text})', jnp.imag(value))
+
+
+for text, value in {'z + w': z + w, 'z - w': z - w, 'z * w': z * w, 'z / w': z / w, 'z * 2': z * 2, '3.5 - z': 3.5 - z, '-z': -z,
+                    'w ** z': w ** z, 'w ** 0.5': w ** .5, 'exp(z)': jnp.exp(z), 'log(w)': jnp.log(w),
+                    'sqrt(z)': jnp.sqrt(z), 'sin(z)': jnp.sin(z), 'cos(z)': jnp.cos(z), 'tanh(z)': jnp.tanh(z), 'sinh(z)': jnp.sinh(z),
+                    'cosh(z)': jnp.cosh(z), 'conj(z)': jnp.conj(z), 'sign(z)': jnp.sign(z), 'sum(z)': z.sum(), 'mean(z)': z.mean(),
+                    'cumsum(z)': jnp.cumsum(z), 'z[::-1]': z[::-1], 'z[array([3, 0])]': z[jnp.array([3, 0])], 'where(real(z) > 0, z, w)': jnp.where(z.real > 0, z, w),
+                    'z + arange(7)': z + jnp.arange(7), 'z * cast(arange(7), bf16)': z * jnp.arange(7).astype(jnp.bfloat16),
+                    'concat([z, w])[5:9]': jnp.concatenate([z, w])[5:9], 'pad(z, [(1, 1)], value: 2)': jnp.pad(z, 1, constant_values=2),
+                    'roll(z, 2)': jnp.roll(z, 2), 'cast(arange(3), c64)': jnp.arange(3).astype(jnp.complex64), 'zeros([2], c64)': jnp.zeros(2, jnp.complex64),
+                    'ones([2], c64)': jnp.ones(2, jnp.complex64), 'outer(z, w)': jnp.outer(z, w), 'dot(z, w)': jnp.dot(z, w),
+                    'z.reshape([7, 1]) @ w.reshape([1, 7])': z.reshape(7, 1) @ w.reshape(1, 7), 'z @ arange(7.0)': z @ jnp.arange(7.),
+                    'einsum("i,i->", z, conj(z))': jnp.einsum('i,i->', z, z.conj()), 'segment_sum(z, array([0, 1, 0, 1, 0, 1, 0]), 2)': jax.ops.segment_sum(z, jnp.array([0, 1] * 3 + [0]), 2)}.items():
+    parts(text.replace('z', z_text).replace('w', w_text) if text[:2] not in ('ze', 'wh') else text.replace('(z', '(' + z_text).replace(' z,', ' ' + z_text + ',').replace(' w)', ' ' + w_text + ')'), value)
+for name, fn in {'abs': jnp.abs, 'angle': jnp.angle, 'real': jnp.real, 'imag': jnp.imag, 'norm': jnp.linalg.norm, 'var': jnp.var, 'std': jnp.std,
+                 'isnan': jnp.isnan, 'isfinite': jnp.isfinite}.items():
+    case(f'{name}({z_text})', fn(z))
+case(f'{z_text} == conj({z_text})', z == z.conj())
+case(f'{z_text} != {w_text}', z != w)
+parts(f'jit(fn(a) = a ** 2)({z_text})', z ** 2)
+parts(f'jit(fn(a) = a ** 3)({z_text})', z ** 3)
+# gradients by JAX's convention; of what is real, by a complex and by a real argument
+for text, fn in {'abs(a * b)': lambda a, b: jnp.abs(a * b), 'real(exp(a) / b)': lambda a, b: jnp.real(jnp.exp(a) / b),
+                 'imag(sin(a) * conj(b))': lambda a, b: jnp.imag(jnp.sin(a) * b.conj()), 'abs(tanh(a) - b) ** 2': lambda a, b: jnp.abs(jnp.tanh(a) - b) ** 2,
+                 'angle(a + 3) * real(b ** 3)': lambda a, b: jnp.angle(a + 3) * jnp.real(b ** 3), 'real(sqrt(b) * log(b) * a)': lambda a, b: jnp.real(jnp.sqrt(b) * jnp.log(b) * a),
+                 'abs(cumsum(a))[2] * imag(a @ b)': lambda a, b: jnp.abs(jnp.cumsum(a))[2] * jnp.imag(a @ b)}.items():
+    for wrt in (0, 1):
+        g = jax.grad(lambda a, b: jnp.sum(fn(a, b)), wrt)(z, w)
+        parts(f'grad(fn(a, b) = sum({text}), wrt: {wrt})({z_text}, {w_text})', g)
+case(f'grad(fn(a) = sum(abs(exp(complex(a, a * 2)) + {w_text})))(arange(7.0))', jax.grad(lambda a: jnp.sum(jnp.abs(jnp.exp(jax.lax.complex(a, a * 2)) + w)))(jnp.arange(7.)))
+parts(f'jvp(fn(a) = a * a, {z_text}, {w_text})[1]', jax.jvp(lambda a: a * a, (z,), (w,))[1])
+parts(f'vjp(fn(a) = a * a, {z_text})[1]({w_text})[0]', jax.vjp(lambda a: a * a, z)[1](w)[0])
+
+# ---- Fourier transforms: powers of two, small and large primes, cut and with zeros behind
+lines_text = 'sin(arange(48.0) * 0.7).reshape([2, 24])'
+signal = jnp.sin(jnp.arange(48.) * .7).reshape(2, 24)
+for text, fn in {'fft(a)': jnp.fft.fft, 'ifft(a)': jnp.fft.ifft, 'rfft(a)': jnp.fft.rfft, 'fft2(a)': jnp.fft.fft2, 'ifft2(a)': jnp.fft.ifft2,
+                 'fft(a, n: 16)': lambda a: jnp.fft.fft(a, 16), 'fft(a, n: 17)': lambda a: jnp.fft.fft(a, 17), 'fft(a, n: 29)': lambda a: jnp.fft.fft(a, 29),
+                 'fft(a, n: 63)': lambda a: jnp.fft.fft(a, 63), 'rfft(a, n: 9)': lambda a: jnp.fft.rfft(a, 9), 'fft(a, axis: 0)': lambda a: jnp.fft.fft(a, axis=0),
+                 'irfft(rfft(a) * rfft(a[0]))': lambda a: jnp.fft.irfft(jnp.fft.rfft(a) * jnp.fft.rfft(a[0])), 'irfft(fft(a), n: 7)': lambda a: jnp.fft.irfft(jnp.fft.fft(a), 7),
+                 'ifft(fft(a) * complex(0.0, 1.0))': lambda a: jnp.fft.ifft(jnp.fft.fft(a) * 1j)}.items():
+    parts(text.replace('(a', '(' + lines_text), fn(signal)) if 'a[0]' not in text else parts(f'(fn(a) = {text})({lines_text})', fn(signal))
+    if 'a[0]' in text: continue
+    case(f'grad(fn(a) = sum(abs({text}) ** 2) + sum(real({text})[0]))({lines_text})', jax.grad(lambda a: jnp.sum(jnp.abs(fn(a)) ** 2) + jnp.sum(jnp.real(fn(a))[0]))(signal))
+
+# ---- 8-bit floats and i4: casts as ml_dtypes
+short.update(float8_e4m3fn='f8_e4m3fn', float8_e5m2='f8_e5m2', int4='i4')
+wide_text = 'array([0.1, -0.3, 1.0, 3.3, 17.0, 18.0, 300.0, 447.0, 448.0, 464.0, 465.0, 60000.0, 61439.0, 61440.0, 1e6, 0.001, 0.002, 0.0009765625, 1e-5, 2e-5, -0.0, inf, -inf, nan])'
+wide = f([.1, -.3, 1, 3.3, 17, 18, 300, 447, 448, 464, 465, 60000, 61439, 61440, 1e6, .001, .002, .0009765625, 1e-5, 2e-5, -0., inf, -inf, nan])
+import ml_dtypes
+for name, dtype in dict(f8_e4m3fn=ml_dtypes.float8_e4m3fn, f8_e5m2=ml_dtypes.float8_e5m2).items():
+    with np.errstate(all='ignore'):
+        case(f'cast(cast({wide_text}, {name}), f32)', np.asarray(wide).astype(dtype).astype(np.float32))
+        case(f'cast(cast(cast({wide_text}, f64), {name}), f32)', np.asarray(wide).astype(np.float64).astype(dtype).astype(np.float32))
+        case(f'cast(cast({wide_text}[:7], {name}) * 2, f32)', (np.asarray(wide)[:7].astype(dtype) * dtype(2)).astype(np.float32))
+    case(f'cast(arange(-20, 20), {name})', np.arange(-20, 20).astype(dtype))
+case('cast(arange(-20, 20), i4)', np.arange(-20, 20).astype(ml_dtypes.int4))
+case('cast(cast(arange(-20, 20), i4), f32) * 0.5', np.arange(-20, 20).astype(ml_dtypes.int4).astype(np.float32) * .5)
+case('cast(array([100.0, -100.0, 8.0, nan]), i4)', jnp.array([100., -100., 8., nan]).astype(jnp.int4))
+case('cast(array([-8.0, -7.9, -0.5, 0.5, 6.9, 7.0]), i4)', np.array([-8.0, -7.9, -0.5, 0.5, 6.9, 7.0], np.float32).astype(ml_dtypes.int4))
+case('cast(array([7, -8, 3]), i4) + 1', jnp.array([7, -8, 3], jnp.int4) + 1)
+
 with open(__file__.replace('make_functions_goldens.py', 'functions_goldens.txt'), 'w') as out:
     out.write('\n'.join(lines) + '\n')

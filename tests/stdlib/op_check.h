@@ -28,6 +28,14 @@ inline double element(const Array& a, std::size_t i) {
 }
 inline void put(Array& a, std::size_t i, double v) {
   switch (a.dtype) {
+    case DType::C64:  // parts that differ
+      reinterpret_cast<float*>(a.bytes.data())[2 * i] = static_cast<float>(v);
+      reinterpret_cast<float*>(a.bytes.data())[2 * i + 1] = static_cast<float>(1 - v);
+      return;
+    case DType::C128:
+      reinterpret_cast<double*>(a.bytes.data())[2 * i] = v;
+      reinterpret_cast<double*>(a.bytes.data())[2 * i + 1] = 1 - v;
+      return;
     case DType::BF16: {
       float f = static_cast<float>(v);
       std::uint32_t word = 0;
@@ -52,7 +60,7 @@ inline Array sampled(const ir::SampleOperand& o, unsigned seed) {
   }
   for (std::size_t i = 0; i < a.size(); ++i) {
     double v = o.low + static_cast<double>(next()) / 9007199254740992.0 * (o.high - o.low);
-    put(a, i, runtime::is_float(o.dtype) ? v : std::floor(v));
+    put(a, i, runtime::is_inexact(o.dtype) ? v : std::floor(v));
   }
   return a;
 }

@@ -29,6 +29,11 @@ constexpr Known kNames[] = {
     {"uint16", "u16"},
     {"uint32", "u32"},
     {"uint64", "u64"},
+    {"int4", "i4"},
+    {"complex64", "c64"},
+    {"complex128", "c128"},
+    {"float8_e4m3fn", "f8_e4m3fn"},
+    {"float8_e5m2", "f8_e5m2"},
     {"bool_", "bool"},
     {"long", "i64"},
     // values

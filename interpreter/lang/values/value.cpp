@@ -29,11 +29,12 @@ bool equal_arrays(const trace::Tensor& a, const trace::Tensor& b) {
   const runtime::Type &x = a.type(), &y = b.type();
   if (x.dtype != y.dtype || x.shape != y.shape) return false;
   runtime::Pool pool;
-  runtime::ArrayRef l = runtime::to_host(pool, a.array()), r = runtime::to_host(pool, b.array());
-  const std::int64_t n = runtime::numel(x.shape);
+  runtime::ArrayRef l = runtime::parts_of(runtime::to_host(pool, a.array())),
+                    r = runtime::parts_of(runtime::to_host(pool, b.array()));
+  const std::int64_t n = runtime::numel(l->type.shape);
   for (std::int64_t i = 0; i < n; ++i) {
-    bool same = runtime::is_float(x.dtype) ? runtime::element_double(*l, i) == runtime::element_double(*r, i)
-                                           : runtime::element_int(*l, i) == runtime::element_int(*r, i);
+    bool same = runtime::is_float(l->type.dtype) ? runtime::element_double(*l, i) == runtime::element_double(*r, i)
+                                                 : runtime::element_int(*l, i) == runtime::element_int(*r, i);
     if (!same) return false;
   }
   return true;

@@ -62,7 +62,8 @@ constexpr Warning kWarnings[] = {
      "the first step, which is compiled anew for it.",
      "While the script runs, by `init` of an optimizer.", "Write it as an array: `array(1.0)`.",
      "import optim\nlet opt = optim.sgd(0.1)\nprint(opt.init({w: ones([2]), scale: 1.0}))\n"},
-    {"warned", "The script, or a module of it, called `warn`.", "While the script runs.", "Do what its words say.",
+    {"warned", "The script, or a module of it, called `warn`; or a file holds more than `load` gives (text in an npz).",
+     "While the script runs.", "Do what its words say.",
      "fn half(x) {\n  if x.ndim > 1 { warn(\"half takes a vector\") }\n  x / 2\n}\nprint(half(ones([2, 2])))\n"},
 };
 

@@ -1,4 +1,4 @@
-// Conversions between element types, and f16 and bf16 to and from the f32 that holds them in registers.
+// Conversions between element types, and narrow floats to and from the f32 that holds them in registers.
 #include "runtime/array/half.h"
 #include "runtime/kernels/vector/parts.h"
 
@@ -50,6 +50,11 @@ template <class From>
 Loop from(DType to) {
   switch (to) {
     case DType::Bool: return to_bool<From>();
+    case DType::I4:  // floats are clamped, integers wrap
+      if constexpr (kFloat<From>)
+        return SHARD_UNARY(From, std::int8_t, (cut<From, std::int8_t>(x > 7 ? From{7} : x < -8 ? From{-8} : x)));
+      else
+        return pair<From, std::int8_t>();
     case DType::I8: return pair<From, std::int8_t>();
     case DType::I16: return pair<From, std::int16_t>();
     case DType::I32: return pair<From, std::int32_t>();
@@ -58,6 +63,8 @@ Loop from(DType to) {
     case DType::U16: return pair<From, std::uint16_t>();
     case DType::U32: return pair<From, std::uint32_t>();
     case DType::U64: return pair<From, std::uint64_t>();
+    case DType::F8E4M3:
+    case DType::F8E5M2:
     case DType::F16:
     case DType::BF16:
       if constexpr (sizeof(From) == 8 && kFloat<From>)
@@ -76,6 +83,7 @@ Loop convert(DType source, DType to) {
   switch (source) {
     case DType::Bool:
     case DType::U8: return from<std::uint8_t>(to);
+    case DType::I4:
     case DType::I8: return from<std::int8_t>(to);
     case DType::I16: return from<std::int16_t>(to);
     case DType::I32: return from<std::int32_t>(to);
@@ -83,6 +91,8 @@ Loop convert(DType source, DType to) {
     case DType::U16: return from<std::uint16_t>(to);
     case DType::U32: return from<std::uint32_t>(to);
     case DType::U64: return from<std::uint64_t>(to);
+    case DType::F8E4M3:
+    case DType::F8E5M2:
     case DType::F16:
     case DType::BF16:
     case DType::F32: return from<float>(to);
@@ -90,6 +100,8 @@ Loop convert(DType source, DType to) {
     default: return nullptr;
   }
 }
+
+namespace {
 
 void round_bf16(const void* a, const void*, const void*, void* out, std::int64_t n) {
   each<float, float>(
@@ -105,15 +117,13 @@ void store_bf16(const void* a, const void*, const void*, void* out, std::int64_t
 }
 
 #ifdef __F16C__
-namespace {
 constexpr std::int64_t kGroup = 8;
-SHARD_LOOP __m128i narrow(const float* p) { return _mm256_cvtps_ph(_mm256_loadu_ps(p), _MM_FROUND_TO_NEAREST_INT); }
-}  // namespace
+SHARD_LOOP __m128i narrowed(const float* p) { return _mm256_cvtps_ph(_mm256_loadu_ps(p), _MM_FROUND_TO_NEAREST_INT); }
 void round_f16(const void* a, const void*, const void*, void* out, std::int64_t n) {
   const float* x = static_cast<const float*>(a);
   float* o = static_cast<float*>(out);
   std::int64_t i = 0;
-  for (; i + kGroup <= n; i += kGroup) _mm256_storeu_ps(o + i, _mm256_cvtph_ps(narrow(x + i)));
+  for (; i + kGroup <= n; i += kGroup) _mm256_storeu_ps(o + i, _mm256_cvtph_ps(narrowed(x + i)));
   for (; i < n; ++i) o[i] = f16_to_f32(f32_to_f16(x[i]));
 }
 void load_f16(const void* a, const void*, const void*, void* out, std::int64_t n) {
@@ -132,7 +142,7 @@ void store_f16(const void* a, const void*, const void*, void* out, std::int64_t 
   std::uint16_t* o = static_cast<std::uint16_t*>(out);
   std::int64_t i = 0;
   for (; i + kGroup <= n; i += kGroup) {
-    const __m128i v = narrow(x + i);
+    const __m128i v = narrowed(x + i);
     __builtin_memcpy(o + i, &v, sizeof v);
   }
   for (; i < n; ++i) o[i] = f32_to_f16(x[i]);
@@ -148,5 +158,34 @@ void store_f16(const void* a, const void*, const void*, void* out, std::int64_t 
   each<float, std::uint16_t>(a, out, n, [](float x) { return f32_to_f16(x); });
 }
 #endif
+
+template <float (*Widen)(std::uint8_t), std::uint8_t (*Cut)(float)>
+Narrow eight_bits() {
+  return {[](const void* a, const void*, const void*, void* out, std::int64_t n) {
+            for (std::int64_t i = 0; i < n; ++i)
+              static_cast<float*>(out)[i] = Widen(static_cast<const std::uint8_t*>(a)[i]);
+          },
+          [](const void* a, const void*, const void*, void* out, std::int64_t n) {
+            for (std::int64_t i = 0; i < n; ++i)
+              static_cast<std::uint8_t*>(out)[i] = Cut(static_cast<const float*>(a)[i]);
+          },
+          [](const void* a, const void*, const void*, void* out, std::int64_t n) {
+            for (std::int64_t i = 0; i < n; ++i)
+              static_cast<float*>(out)[i] = Widen(Cut(static_cast<const float*>(a)[i]));
+          }};
+}
+
+}  // namespace
+
+Narrow narrow(DType type) {
+  switch (type) {
+    case DType::F16: return {load_f16, store_f16, round_f16};
+    case DType::BF16: return {load_bf16, store_bf16, round_bf16};
+    case DType::F8E4M3: return eight_bits<e4m3_to_f32, f32_to_e4m3>();
+    case DType::F8E5M2: return eight_bits<e5m2_to_f32, f32_to_e5m2>();
+    case DType::I4: return {nullptr, nullptr, SHARD_UNARY(std::int8_t, std::int8_t, to_i4(x))};
+    default: return {};
+  }
+}
 
 }  // namespace shard::runtime::SHARD_ISA

@@ -185,6 +185,8 @@ Loop loop_bool(Code code) {
 
 Loop loop_select(DType type) {
   switch (type) {
+    case DType::F8E4M3:
+    case DType::F8E5M2:
     case DType::F16:
     case DType::BF16: return select<std::uint32_t>;  // held as f32
     default: break;

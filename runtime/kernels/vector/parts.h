@@ -16,12 +16,8 @@ Loop loop_integer(Code code, DType type);
 Loop loop_bool(Code code);
 Loop loop_select(DType type);
 Loop convert(DType from, DType to);
-void round_f16(const void* a, const void*, const void*, void* out, std::int64_t n);
-void round_bf16(const void* a, const void*, const void*, void* out, std::int64_t n);
-void load_f16(const void* a, const void*, const void*, void* out, std::int64_t n);
-void load_bf16(const void* a, const void*, const void*, void* out, std::int64_t n);
-void store_f16(const void* a, const void*, const void*, void* out, std::int64_t n);
-void store_bf16(const void* a, const void*, const void*, void* out, std::int64_t n);
+Loop loop_complex(Code code, DType type);
+Narrow narrow(DType type);
 void (*run(Reduce op, DType type))(const void*, std::int64_t, void*);
 Loop accumulate(Reduce op, DType type);
 

@@ -156,6 +156,8 @@ Pair find(Reduce op, DType type) {
     case DType::U16: return number<std::uint16_t>(op);
     case DType::U32: return number<std::uint32_t>(op);
     case DType::U64: return number<std::uint64_t>(op);
+    case DType::F8E4M3:
+    case DType::F8E5M2:
     case DType::F16:
     case DType::BF16:
     case DType::F32: return number<float>(op);

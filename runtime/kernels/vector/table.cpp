@@ -9,13 +9,18 @@ namespace {
 
 Loop loop(Code code, DType type) {
   if (code == Code::Select) return SHARD_LOOPS::loop_select(type);
+  if (code == Code::Real || code == Code::Imag || code == Code::Complex) return SHARD_LOOPS::loop_complex(code, type);
   switch (type) {
+    case DType::C64:
+    case DType::C128: return nullptr;
+    case DType::F8E4M3:
+    case DType::F8E5M2:
     case DType::F16:
     case DType::BF16:
     case DType::F32: return loop_f32(code);
     case DType::F64: return SHARD_LOOPS::loop_f64(code);
     case DType::Bool: return SHARD_LOOPS::loop_bool(code);
-    default: return SHARD_LOOPS::loop_integer(code, type);
+    default: return SHARD_LOOPS::loop_integer(code, type == DType::I4 ? DType::I8 : type);
   }
 }
 
@@ -25,12 +30,7 @@ const VectorTable& table() {
   static constexpr VectorTable it{SHARD_NAME(SHARD_ISA),
                                   loop,
                                   SHARD_LOOPS::convert,
-                                  SHARD_LOOPS::round_f16,
-                                  SHARD_LOOPS::round_bf16,
-                                  SHARD_LOOPS::load_f16,
-                                  SHARD_LOOPS::load_bf16,
-                                  SHARD_LOOPS::store_f16,
-                                  SHARD_LOOPS::store_bf16,
+                                  SHARD_LOOPS::narrow,
                                   SHARD_LOOPS::run,
                                   SHARD_LOOPS::accumulate,
                                   threefry,

@@ -12,8 +12,8 @@
 
 namespace shard::runtime {
 
-// out[i] = f(a[i], b[i], c[i]); unused operands are null. `out` may be any of the operands. f16 and bf16 are held as
-// f32.
+// out[i] = f(a[i], b[i], c[i]); unused operands are null. `out` may be any of the operands. floats narrower than
+// f32 are held as f32.
 using Loop = void (*)(const void* a, const void* b, const void* c, void* out, std::int64_t n);
 
 // One product C = A W of f32 or f64. Strides in elements; of each operand's two strides one is 1; C is row-major.
@@ -27,12 +27,16 @@ struct Gemm {
   std::int64_t c_row;
 };
 
+// Of floats narrower than f32: memory to f32 and back, and rounding in f32; of i4, which is held as i8, rounding alone.
+struct Narrow {
+  Loop load = nullptr, store = nullptr, round = nullptr;
+};
+
 struct VectorTable {
   const char* isa;
-  Loop (*loop)(Code code, DType type);              // null where the code does not exist for the type
-  Loop (*convert)(DType from, DType to);            // f16 and bf16 as f32: the rounding is the next two
-  Loop round_f16, round_bf16;                       // f32 -> f32
-  Loop load_f16, load_bf16, store_f16, store_bf16;  // memory <-> f32
+  Loop (*loop)(Code code, DType type);    // null where the code does not exist for the type
+  Loop (*convert)(DType from, DType to);  // narrow floats as f32: what rounds them is next
+  Narrow (*narrow)(DType);
   // Reductions in the accumulating type (f32 for halves, else the type itself): a contiguous run of at most kReduceRun
   // elements to one value, and acc[i] = op(acc[i], row[i]). Null where the operation does not exist for the type.
   void (*(*run)(Reduce op, DType type))(const void* data, std::int64_t n, void* result);

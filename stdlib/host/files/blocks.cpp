@@ -20,6 +20,7 @@ constexpr std::size_t kAhead = 64 * kPiece, kTold = 16 * kPiece;  // how far ahe
 
 // The order of bytes, and truth values that are 0 or 1.
 void put_right(char* data, std::size_t bytes, std::size_t item, DType dtype, bool swap) {
+  if (runtime::is_complex(dtype)) item /= 2;  // each part has its own order
   if (swap && item > 1)
     for (std::size_t at = 0; at < bytes; at += item) std::reverse(data + at, data + at + item);
   if (dtype == DType::Bool)

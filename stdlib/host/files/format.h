@@ -36,6 +36,7 @@ class Contents {
  public:
   virtual ~Contents() = default;
   std::vector<ArrayHeader> arrays;
+  std::vector<std::string> left_out;  // what it holds beside them: a warning each
   virtual void read(std::size_t array, const Block& block) = 0;
   virtual void check_end() {}  // once all of every array was read: what shows only then
   // What `load` gives, of what stands for the arrays in their order.

@@ -37,9 +37,9 @@ DType dtype_of(std::string_view descr, bool& swap) {
   const std::string_view kind = descr.substr(2, descr.size() - 3);
   swap = order == '>';
   static constexpr std::pair<const char*, DType> kTypes[] = {
-      {"b1", DType::Bool}, {"i1", DType::I8},  {"i2", DType::I16}, {"i4", DType::I32},
-      {"i8", DType::I64},  {"u1", DType::U8},  {"u2", DType::U16}, {"u4", DType::U32},
-      {"u8", DType::U64},  {"f2", DType::F16}, {"f4", DType::F32}, {"f8", DType::F64}};
+      {"b1", DType::Bool}, {"i1", DType::I8},  {"i2", DType::I16}, {"i4", DType::I32},  {"i8", DType::I64},
+      {"u1", DType::U8},   {"u2", DType::U16}, {"u4", DType::U32}, {"u8", DType::U64},  {"f2", DType::F16},
+      {"f4", DType::F32},  {"f8", DType::F64}, {"c8", DType::C64}, {"c16", DType::C128}};
   for (const auto& [name, type] : kTypes)
     if (kind == name) return type;
   if (kind.starts_with("O")) refuse_file("it holds Python objects, which are never loaded");
@@ -70,7 +70,7 @@ runtime::Shape shape_of(std::string_view s) {
 
 bool is_npy(std::string_view head) { return head.starts_with("\x93NUMPY"); }
 
-Npy read_npy_header(Source& file) {
+Npy read_npy_header(Source& file, bool or_text) {
   const std::string head = file.text(0, 12);
   if (head.size() < 10) refuse_file("it is an npy file that ends too early");
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(head[i]); };
@@ -83,7 +83,10 @@ Npy read_npy_header(Source& file) {
   const std::string header = length > (1u << 20) ? "" : file.text(prefix, length);
   if (header.size() != length) refuse_file("its npy header is damaged");
   Npy out;
-  out.header.dtype = dtype_of(entry(header, "descr"), out.stored.big_endian);
+  const std::string_view descr = entry(header, "descr");
+  out.text = or_text && descr.size() > 3 && (descr[2] == 'U' || descr[2] == 'S');
+  if (out.text) return out;
+  out.header.dtype = dtype_of(descr, out.stored.big_endian);
   out.stored.fortran = entry(header, "fortran_order") == "True";
   out.header.shape = shape_of(entry(header, "shape"));
   out.stored.at = prefix + length;
@@ -95,8 +98,9 @@ Npy read_npy_header(Source& file) {
 }
 
 std::string npy_header(const runtime::Type& t) {
-  static constexpr const char* kNames[] = {"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2",
-                                           "<u4", "<u8", "<f2", "",    "<f4", "<f8", ""};
+  static constexpr const char* kNames[runtime::kDTypes] = {"|b1", "|i1",  "<i2", "<i4", "<i8", "|u1", "<u2",
+                                                           "<u4", "<u8",  "<f2", "",    "<f4", "<f8", "",
+                                                           "<c8", "<c16", "",    "",    ""};
   const std::string type = kNames[static_cast<int>(t.dtype)];
   if (type.empty())
     refuse_file("npy has no type for " + std::string(runtime::name(t.dtype)) +

@@ -7,9 +7,11 @@ namespace shard::stdlib {
 struct Npy {
   ArrayHeader header;
   Stored stored;
+  bool text = false;  // of letters, not numbers: its elements are not read
 };
 bool is_npy(std::string_view head);
-Npy read_npy_header(Source& file);  // the file holds the array and nothing else
+// The file holds the array and nothing else. Text is an error unless the caller leaves it out.
+Npy read_npy_header(Source& file, bool or_text = false);
 std::string npy_header(const runtime::Type& t);
 
 }  // namespace shard::stdlib

@@ -64,6 +64,10 @@ class Npz : public Contents {
       open_member(*e, at);
       at = e->begin + e->packed;
     }
+    std::erase_if(entries_, [&](const Entry& e) {
+      if (e.npy.text) left_out.push_back("its member " + e.name + " holds text, which is not loaded");
+      return e.npy.text;
+    });
     for (Entry& e : entries_) {
       e.npy.header.name = e.name.ends_with(".npy") ? e.name.substr(0, e.name.size() - 4) : e.name;
       e.npy.header.place = e.begin;
@@ -150,7 +154,7 @@ class Npz : public Contents {
       e.bytes->check_whole();
       refuse_file("its member " + e.name + " is no npy array");
     }
-    e.npy = read_npy_header(*e.bytes);
+    e.npy = read_npy_header(*e.bytes, true);
   }
 
   Source& file_;

@@ -17,9 +17,10 @@ using runtime::DType;
 constexpr std::uint64_t kLargestHeader = 100'000'000;
 
 constexpr std::pair<const char*, DType> kTypes[] = {
-    {"BOOL", DType::Bool}, {"I8", DType::I8},   {"I16", DType::I16}, {"I32", DType::I32}, {"I64", DType::I64},
-    {"U8", DType::U8},     {"U16", DType::U16}, {"U32", DType::U32}, {"U64", DType::U64}, {"F16", DType::F16},
-    {"BF16", DType::BF16}, {"F32", DType::F32}, {"F64", DType::F64}};
+    {"BOOL", DType::Bool}, {"I8", DType::I8},   {"I16", DType::I16},        {"I32", DType::I32},
+    {"I64", DType::I64},   {"U8", DType::U8},   {"U16", DType::U16},        {"U32", DType::U32},
+    {"U64", DType::U64},   {"F16", DType::F16}, {"BF16", DType::BF16},      {"F32", DType::F32},
+    {"F64", DType::F64},   {"C64", DType::C64}, {"F8_E4M3", DType::F8E4M3}, {"F8_E5M2", DType::F8E5M2}};
 
 void write_safetensors(lang::Interpreter& in, const Value& tree, Sink& file) {
   SafetensorsHeader header;
@@ -99,7 +100,8 @@ std::optional<runtime::Shape> shape_without_words(runtime::Shape stored) {
 std::string_view type_as_stored(DType dtype) {
   for (const auto& [text, known] : kTypes)
     if (known == dtype) return text;
-  return "U32";  // keys
+  if (dtype == DType::Key) return "U32";
+  refuse_file("safetensors has no type for " + std::string(runtime::name(dtype)) + ": cast it, or save its parts");
 }
 
 std::optional<DType> type_of_stored(std::string_view name) {

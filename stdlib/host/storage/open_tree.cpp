@@ -55,6 +55,7 @@ std::shared_ptr<OpenTree> open_tree(lang::Interpreter& in, const std::string& pa
     const Format* format = format_of(*out->source, path);
     if (!format) refuse_file("its content is none of " + format_names("and", true));
     out->contents = format->reads(*out->source);
+    for (const std::string& what : out->contents->left_out) in.warn("warned", span, path + ": " + what);
   }
   return out;
 }

@@ -22,7 +22,7 @@ struct CallArrays {
     for (bool wants_float : {true, false})
       for (std::size_t i = 0; i < tree.size(); ++i) {
         const lang::Value& leaf = tree.leaf(i);
-        if (!leaf.is_tensor() || runtime::is_float(leaf.tensor().type().dtype) != wants_float) continue;
+        if (!leaf.is_tensor() || runtime::is_inexact(leaf.tensor().type().dtype) != wants_float) continue;
         tree.take(i, tensors.size());
         where.push_back(i);
         tensors.push_back(leaf.tensor());

@@ -66,7 +66,7 @@ Wrt read_wrt(Interpreter& in, const Value& v, grammar::Span span) {
 }
 
 void check_float(Interpreter& in, const Tensor& t, const char* who, grammar::Span span) {
-  if (!runtime::is_float(t.type().dtype))
+  if (!runtime::is_inexact(t.type().dtype))
     in.fail("type", span,
             std::string(who) + " needs arguments of floating point, this one is " + runtime::to_string(t.type()),
             {"cast it with `f32(x)`, or choose other arguments with `wrt:`"});
@@ -286,7 +286,7 @@ Value vjp(Interpreter& in, BoundArgs& a) {
   for (const Tensor& leaf : t->leaves) check_float(in, leaf, "vjp", a.span);
   auto types = result_types(*t->call.traced.graph);
   std::vector<bool> with_ct;
-  for (const auto& type : types) with_ct.push_back(runtime::is_float(type.dtype));
+  for (const auto& type : types) with_ct.push_back(runtime::is_inexact(type.dtype));
   LinearPart linear;
   Value value = run_first(
       in, *t, transform::vjp(in.context().table(), *t->call.traced.graph, iota(t->leaves.size()), with_ct, true),

@@ -97,7 +97,7 @@ class Surveyor {
 };
 
 std::pair<std::int64_t, std::uint64_t> limits(DType t) {
-  const int bits = static_cast<int>(runtime::size_of(t)) * 8;
+  const int bits = runtime::bits_of(t);
   if (runtime::is_signed(t)) return {-(std::int64_t{1} << (bits - 2)) * 2, (std::uint64_t{1} << (bits - 1)) - 1};
   return {0, bits == 64 ? UINT64_MAX : (std::uint64_t{1} << bits) - 1};
 }
@@ -156,6 +156,7 @@ class Filler {
   void write(double d, std::int64_t i) {
     switch (dtype_) {
       case DType::Bool: store<std::uint8_t>(d != 0); break;
+      case DType::I4:
       case DType::I8:
       case DType::U8: store(static_cast<std::uint8_t>(i)); break;
       case DType::I16:
@@ -166,7 +167,11 @@ class Filler {
       case DType::U64: store(i); break;
       case DType::F16: store(runtime::f32_to_f16(runtime::f64_to_f32_odd(d))); break;
       case DType::BF16: store(runtime::f32_to_bf16(runtime::f64_to_f32_odd(d))); break;
+      case DType::F8E4M3: store(runtime::f32_to_e4m3(runtime::f64_to_f32_odd(d))); break;
+      case DType::F8E5M2: store(runtime::f32_to_e5m2(runtime::f64_to_f32_odd(d))); break;
       case DType::F32: store(static_cast<float>(d)); break;
+      case DType::C64: store(static_cast<float>(d)), store(0.0F); break;
+      case DType::C128: store(d), store(0.0); break;
       default: store(d); break;
     }
   }

@@ -144,11 +144,15 @@ void compare_close(Interpreter& in, const ArrayRef& got, const ArrayRef& want, d
     in.fail("assert", span,
             where + "shapes differ: " + runtime::to_string(x->type) + " and " + runtime::to_string(y->type));
   const runtime::Shape& shape = sx.empty() ? sy : sx;
-  const std::int64_t n = runtime::numel(shape);
+  // Of complex numbers both parts are compared, one after the other; the imaginary one of a real number is 0.
+  const bool complex = runtime::is_complex(x->type.dtype) || runtime::is_complex(y->type.dtype);
+  const std::int64_t parts = complex ? 2 : 1, n = runtime::numel(shape) * parts;
   std::int64_t wrong = 0, worst = -1;
   double worst_by = -1;
-  const auto value = [](const ArrayRef& a, std::int64_t i) {
-    return runtime::element_double(*a, a->type.shape.empty() ? 0 : i);
+  const auto value = [parts](const ArrayRef& a, std::int64_t i) {
+    const std::int64_t at = a->type.shape.empty() ? 0 : i / parts;
+    if (runtime::is_complex(a->type.dtype)) return runtime::element_double(*runtime::parts_of(a), 2 * at + i % 2);
+    return i % parts ? 0.0 : runtime::element_double(*a, at);
   };
   for (std::int64_t i = 0; i < n; ++i) {
     const double p = value(x, i), q = value(y, i);
@@ -166,7 +170,7 @@ void compare_close(Interpreter& in, const ArrayRef& got, const ArrayRef& want, d
                                     " elements differ by more than the tolerances allow");
   in.fail("assert", span,
           where + "values differ: " + text(value(x, worst)) + " and " + text(value(y, worst)) +
-              index_text(shape, worst) + ", by " + text(worst_by),
+              index_text(shape, worst / parts) + ", by " + text(worst_by),
           notes);
 }
 

@@ -71,8 +71,8 @@ std::string gradient(const ir::OpTable& table, const OpDef& op) {
     std::vector<int> wrt;
     std::vector<bool> with_ct;
     for (std::size_t i = 0; i < g.params.size(); ++i)
-      if (runtime::is_float(g.type(g.params[i]).dtype)) wrt.push_back(static_cast<int>(i));
-    for (ir::Var r : g.results) with_ct.push_back(runtime::is_float(g.type(r).dtype));
+      if (runtime::is_inexact(g.type(g.params[i]).dtype)) wrt.push_back(static_cast<int>(i));
+    for (ir::Var r : g.results) with_ct.push_back(runtime::is_inexact(g.type(r).dtype));
     if (wrt.empty() || std::find(with_ct.begin(), with_ct.end(), true) == with_ct.end()) continue;
     try {
       transform::vjp(table, g, wrt, with_ct, false);

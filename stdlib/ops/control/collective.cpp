@@ -351,6 +351,7 @@ OpDef row(std::string_view name, std::string_view signature, std::string_view do
   r.kernel = ir::Structure::Collective;
   r.flops = 0;
   r.comm = comm;
+  if (comm.combine == Reduce::Sum) r.of_complex = ir::OnParts{};
   r.batch = batch_leading;
   r.internal = true;
   r.infer = infer;

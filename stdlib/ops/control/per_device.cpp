@@ -112,7 +112,7 @@ Vars vjp(Builder& b, const NodeView& n, std::span<const Var> cotangents) {
   }
   std::vector<int> wrt;
   for (std::size_t i = 0; i < n.call.in.size(); ++i)
-    if (n.wanted[i] && runtime::is_float(n.call.in[i].dtype)) {
+    if (n.wanted[i] && runtime::is_inexact(n.call.in[i].dtype)) {
       d.attrs.set(ir::result_spec(wrt.size()), n.call.attrs.layout(ir::operand_spec(i)));
       wrt.push_back(static_cast<int>(i));
     }

@@ -322,6 +322,7 @@ void register_window_at(OpTable& t) {
   cut.hlo = [](const hlo::Use& u) -> hlo::Values {
     return {hlo::dynamic_slice(u.in[0], starts_of(u, 1), u.out[0].shape)};
   };
+  cut.of_complex = ir::OnParts{};
   cut.kernel = ir::KernelFn(bind_slice);
   cut.explicit_refuses = [](const OpCall& call, const FactorRule&) {
     return size_change_refuses("dynamic_slice", call.in[0], window_shape(call));
@@ -396,6 +397,7 @@ void register_window_update(OpTable& t) {
   update.hlo = [](const hlo::Use& u) -> hlo::Values {
     return {hlo::dynamic_update(u.in[0], u.in[1], starts_of(u, 2))};
   };
+  update.of_complex = ir::OnParts{};
   update.kernel = ir::KernelFn(bind_update);
   update.partition = update_locally;
   update.batch = update_batch;

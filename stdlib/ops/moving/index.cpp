@@ -423,6 +423,7 @@ void register_index(OpTable& t) {
   take_row.derivative = Transposes{{0}, false, take_transpose, [](const OpCall& call) {
                                      return call.attrs.text("bounds") == "nan" && !runtime::is_float(call.in[0].dtype);
                                    }};
+  take_row.of_complex = ir::OnParts{};
   take_row.hlo = take_hlo;
   take_row.kernel = ir::KernelFn(bind_take);
   take_row.explicit_refuses = index_refuses;
@@ -442,6 +443,7 @@ void register_index(OpTable& t) {
   OpDef write =
       scatter_row("scatter_rows", "scatter_rows(x, index, v, axis: int, batch: int = 0, op: str, out: spec? = none)",
                   "x with rows v added or set at the positions of an index; positions out of range are left out.");
+  write.of_complex = ir::OnParts{};
   write.derivative = Transposes{{0, 2}, true, scatter_transpose};
   write.samples =
       "[8, 4] i32[6] 0..8 [6, 4] axis=-2 batch=0 op='add'; "

@@ -35,6 +35,7 @@ void register_reverse(OpTable& t) {
     for (int d : from_front(u.attrs.ints("axes"), u.in[0].rank())) dims.push_back(d);
     return {hlo::reverse(u.in[0], dims)};
   };
+  row.of_complex = ir::OnParts{};
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View from = c.in[0], out = c.out[0];
     std::int64_t offset = 0;
@@ -97,6 +98,7 @@ void register_turn(OpTable& t) {
     const hlo::Values turned{hlo::part(x, d, from, size), hlo::part(x, d, 0, from)};
     return {hlo::concatenate(turned, d)};
   };
+  row.of_complex = ir::OnParts{};
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View front = c.in[0], out = c.out[0];
     auto a = static_cast<std::size_t>(from_front(c.attrs.integer("axis"), out.rank()));
@@ -191,6 +193,7 @@ void register_concatenate(OpTable& t) {
   row.hlo = [](const hlo::Use& u) -> hlo::Values {
     return {hlo::concatenate(u.in, from_front(u.attrs.integer("axis"), u.in[0].rank()))};
   };
+  row.of_complex = ir::OnParts{};
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     std::vector<View> from(c.in.begin(), c.in.end()), to;
     std::vector<std::int64_t> offsets;

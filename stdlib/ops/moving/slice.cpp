@@ -302,6 +302,7 @@ void register_pad_with(OpTable& t) {
     }
     return {hlo::pad(u.in[0], u.in[1], low, high, inner)};
   };
+  row.of_complex = ir::OnParts{};
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View from = c.in[0], value = c.in[1], out = c.out[0], inner = out;
     const Pairs& widths = c.attrs.pairs("widths");

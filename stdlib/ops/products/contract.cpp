@@ -2,6 +2,7 @@
 // to it. Its rule is its attribute: the letters of `spec` are the factors.
 #include <algorithm>
 
+#include "stdlib/ops/complex.h"
 #include "stdlib/ops/moving/placed.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/contract_kernel.h"
@@ -120,6 +121,7 @@ void register_contract(OpTable& t) {
   row.derivative = Transposes{{}, false, contract_transpose};
   row.hlo = contract_hlo;
   row.kernel = ir::KernelFn(bind_contract);
+  row.of_complex = complex::contract;
   row.kernel_sum = bind_contract_sum;
   row.any_order = true;
   row.flops = 2;

@@ -66,7 +66,7 @@ hlo::Values contract_hlo(const hlo::Use& u) {
     return std::string(name) + " = [" + list + "]";
   };
   const DType dtype = u.out[0].dtype;
-  const bool narrow = dtype == DType::F16 || dtype == DType::BF16;
+  const bool narrow = runtime::is_narrow(dtype);
   const std::string attributes = "dot_dimension_numbers = #stablehlo.dot<" + dims("lhs_batching_dimensions", x, batch) +
                                  ", " + dims("rhs_batching_dimensions", y, batch) + ", " +
                                  dims("lhs_contracting_dimensions", x, summed) + ", " +

@@ -285,6 +285,7 @@ void register_windows(OpTable& t) {
   row.dtype.operands = Operands::AsIs;
   row.derivative = Transposes{{}, false, windows_transpose};
   row.hlo = windows_hlo;
+  row.of_complex = ir::OnParts{};
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     Spatial s(c.attrs, c.in[0].shape.size());
     const bool padded = s.padded();

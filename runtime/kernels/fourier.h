@@ -1,0 +1,37 @@
+// Discrete Fourier transforms of lines: out[k] = sum over j of x[j] exp(-2 pi i j k / n). Prepared for a length, run
+// often.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "runtime/array/stop.h"
+#include "runtime/array/view.h"
+
+namespace shard::runtime {
+
+class Fourier {
+ public:
+  explicit Fourier(std::int64_t n);
+  // Along the last dimension; all of one shape, f32 or f64, any strides. Results may not alias operands.
+  void run(const View& re, const View& im, const View& out_re, const View& out_im, const Stop* stop = nullptr) const;
+
+ private:
+  struct Stage {
+    std::int64_t radix, rest;              // the length so far is radix * rest
+    std::vector<double> wide_re, wide_im;  // turns by p * t of radix * rest, t fastest
+    std::vector<float> re, im;
+  };
+  template <class T>
+  void lanes(const View* in, const View* out, std::int64_t from, std::int64_t count) const;
+  template <class T>
+  void transform(T** x, T** y, std::int64_t count) const;
+  void by_chirp(double** x, double** y, std::int64_t count) const;
+
+  std::int64_t n_;
+  std::vector<Stage> stages_;
+  // A length with a large prime factor is a convolution with a chirp, made of transforms of a power of two.
+  std::unique_ptr<Fourier> inner_;
+  std::vector<double> chirp_re_, chirp_im_, by_re_, by_im_;
+};
+
+}  // namespace shard::runtime

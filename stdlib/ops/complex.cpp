@@ -1,0 +1,248 @@
+// Complex numbers: taken apart, put together, and arithmetic in their parts. The gradient is JAX's: a cotangent is
+// paired with a tangent by the product without a conjugate, so that of a real loss by x + iy is d/dx - i d/dy.
+#include "stdlib/ops/complex.h"
+
+#include "interpreter/ir/complex.h"
+#include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/ops.h"
+
+namespace shard::stdlib {
+namespace complex {
+namespace {
+
+struct Number {
+  Expr re, im;
+  Number(Expr r, Expr i) : re(r), im(i) {}
+  Number(Builder& b, Var v) : re(b, ir::real_part(b, v)), im(b, ir::imag_part(b, v)) {}
+  Vars made() const { return {ir::complex_of(re.builder(), re, im)}; }
+};
+
+Expr held(const Expr& x) { return call("stop_gradient", {x}); }
+Expr size_of_part(const Expr& x) { return call("abs", {x}); }
+
+Number product(const Number& x, const Number& y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
+
+// The divisor's larger part is divided out first, so that squares neither overflow nor vanish. The quotient does not
+// depend on that number: it has no derivative.
+Number quotient(const Number& x, const Number& y) {
+  Expr scale = held(maximum(size_of_part(y.re), size_of_part(y.im)));
+  Number small{y.re / scale, y.im / scale};
+  Expr whole = y.re * small.re + y.im * small.im;
+  return {(x.re * small.re + x.im * small.im) / whole, (x.im * small.re - x.re * small.im) / whole};
+}
+
+// 0 at 0, with the derivative 0 there (JAX).
+Expr size(const Number& x) {
+  Expr scale = held(maximum(size_of_part(x.re), size_of_part(x.im)));
+  Expr none = stdlib::eq(scale, 0.0), by = select(none, 1.0, scale);
+  Expr re = x.re / by, im = x.im / by;
+  Expr root = call("sqrt", {select(none, 1.0, re * re + im * im)});
+  Expr unbounded = call("isinf", {scale});
+  return select(unbounded, scale, select(none, 0.0, by * root));
+}
+
+Expr angle(const Number& x) { return call("atan2", {x.im, x.re}); }
+Number logarithm(const Number& x) { return {call("log", {size(x)}), angle(x)}; }
+Number exponential(const Number& x) {
+  Expr e = call("exp", {x.re});
+  return {e * call("cos", {x.im}), e * call("sin", {x.im})};
+}
+
+}  // namespace
+
+Vars mul(Builder& b, std::span<const Var> in, const Attrs&) { return product({b, in[0]}, {b, in[1]}).made(); }
+Vars div(Builder& b, std::span<const Var> in, const Attrs&) { return quotient({b, in[0]}, {b, in[1]}).made(); }
+Vars squared(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]};
+  return product(x, x).made();
+}
+
+// exp(y log x); 0 ** y is 0, and x ** 0 is 1.
+Vars power(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]}, y{b, in[1]};
+  const auto nothing = [](const Number& z) { return both(stdlib::eq(z.re, 0.0), stdlib::eq(z.im, 0.0)); };
+  Expr none = nothing(x);
+  Number there{select(none, 1.0, x.re), select(none, 0.0, x.im)};
+  Number made = exponential(product(y, logarithm(there)));
+  Expr one = cast_to(nothing(y), x.re.type().dtype, x.re.type().weak);
+  return Number{select(none, one, made.re), select(none, 0.0, made.im)}.made();
+}
+
+Vars exp(Builder& b, std::span<const Var> in, const Attrs&) { return exponential({b, in[0]}).made(); }
+Vars log(Builder& b, std::span<const Var> in, const Attrs&) { return logarithm({b, in[0]}).made(); }
+
+// The root with a real part that is not negative.
+Vars sqrt(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]};
+  Expr sum = size(x) + size_of_part(x.re), none = stdlib::eq(sum, 0.0);
+  Expr large = call("sqrt", {0.5 * select(none, 1.0, sum)}), small = x.im / (2.0 * large);
+  Expr right = ge(x.re, 0.0), down = stdlib::lt(x.im, 0.0);
+  Expr re = select(right, large, size_of_part(small)), im = select(right, small, select(down, -large, large));
+  return Number{select(none, 0.0, re), select(none, 0.0, im)}.made();
+}
+
+Vars sin(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]};
+  return Number{call("sin", {x.re}) * call("cosh", {x.im}), call("cos", {x.re}) * call("sinh", {x.im})}.made();
+}
+Vars cos(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]};
+  return Number{call("cos", {x.re}) * call("cosh", {x.im}), -(call("sin", {x.re}) * call("sinh", {x.im}))}.made();
+}
+Vars sinh(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]};
+  return Number{call("sinh", {x.re}) * call("cos", {x.im}), call("cosh", {x.re}) * call("sin", {x.im})}.made();
+}
+Vars cosh(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]};
+  return Number{call("cosh", {x.re}) * call("cos", {x.im}), call("sinh", {x.re}) * call("sin", {x.im})}.made();
+}
+// With t = tanh a and u = tan b: (t + iu) / (1 + i t u), which stays finite for large a.
+Vars tanh(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]};
+  Expr t = call("tanh", {x.re}), u = call("tan", {x.im});
+  return quotient({t, u}, {x.re.number(1.0), t * u}).made();
+}
+
+Vars abs(Builder& b, std::span<const Var> in, const Attrs&) { return {size({b, in[0]})}; }
+Vars sign(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]};
+  Expr r = size(x), none = stdlib::eq(r, 0.0), by = select(none, 1.0, r);
+  return Number{x.re / by, x.im / by}.made();
+}
+
+Vars eq(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]}, y{b, in[1]};
+  return {both(stdlib::eq(x.re, y.re), stdlib::eq(x.im, y.im))};
+}
+Vars ne(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]}, y{b, in[1]};
+  return {call("logical_or", {call("ne", {x.re, y.re}), call("ne", {x.im, y.im})})};
+}
+Vars isfinite(Builder& b, std::span<const Var> in, const Attrs&) {
+  const Number x{b, in[0]};
+  return {both(call("isfinite", {x.re}), call("isfinite", {x.im}))};
+}
+ir::Compose of_either(std::string_view test) {
+  return [test](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+    const Number x{b, in[0]};
+    return {call("logical_or", {call(test, {x.re}), call(test, {x.im})})};
+  };
+}
+
+// To real numbers by the real part (to truth values: whether it is not 0).
+Vars convert(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const DType to = attrs.dtype("dtype");
+  const bool weak = flag_or(attrs, "weak", false);
+  const Number x{b, in[0]};
+  if (to == DType::Bool) return {call("ne", {Expr{b, in[0]}, Expr{b, in[0]}.number(0.0)})};
+  if (!runtime::is_complex(to)) return {cast_to(x.re, to, weak)};
+  const DType part = runtime::part_of(to);
+  return Number{cast_to(x.re, part, weak), cast_to(x.im, part, weak)}.made();
+}
+
+Vars constant(Builder& b, std::span<const Var>, const Attrs& attrs) {
+  const bool weak = flag_or(attrs, "weak", false);
+  const DType part = runtime::part_of(attrs.dtype("dtype"));
+  const auto* whole = std::get_if<std::int64_t>(attrs.find("value"));
+  const double value = whole ? static_cast<double>(*whole) : attrs.number("value");
+  return Number{{b, ir::constant(b, value, part, weak)}, {b, ir::constant(b, 0, part, weak)}}.made();
+}
+
+Vars contract(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const Number x{b, in[0]}, y{b, in[1]};
+  const auto times = [&](const Expr& p, const Expr& q) { return call("contract", {p, q}, attrs); };
+  return Number{times(x.re, y.re) - times(x.im, y.im), times(x.re, y.im) + times(x.im, y.re)}.made();
+}
+
+}  // namespace complex
+
+namespace {
+
+ir::KindFn part_kind(std::string_view name) {
+  return [name](const OpCall& call) {
+    const Type& x = call.in[0];
+    if (!runtime::is_complex(x.dtype))
+      fail("type", std::string(name) + " is for complex numbers, got " + runtime::to_string(x));
+    return std::vector<Kind>{{runtime::part_of(x.dtype), x.weak}};
+  };
+}
+
+void register_parts(OpTable& t) {
+  OpDef pair{.name = "complex_pair",
+             .signature = "complex_pair(re, im)",
+             .doc = "The complex number of two parts.",
+             .factors = broadcast_factors};
+  pair.dtype = {Operands::Promote, [](const OpCall& call) {
+                  const Type& x = call.in[0];
+                  if (x.dtype != DType::F32 && x.dtype != DType::F64)
+                    fail("type", "complex_pair is for f32 and f64, got " + runtime::to_string(x));
+                  return std::vector<Kind>{{runtime::complex_of(x.dtype), x.weak}};
+                }};
+  pair.derivative =
+      Transposes{{}, true, [](Builder& b, const NodeView&, int operand, std::span<const Var> ct, const Type& want) {
+                   Var g = operand == 0 ? ir::real_part(b, ct[0]) : ir::neg(b, ir::imag_part(b, ct[0]));
+                   return ir::unbroadcast(b, g, want);
+                 }};
+  pair.kernel = runtime::Code::Complex;
+  pair.samples = "[4, 6] [4, 6]; [4, 1] [1, 4]; [] [4]; f64[2] f64[2]";
+  pair.internal = true;
+  t.add(std::move(pair));
+  const auto part = [&](std::string_view name, std::string_view signature, std::string_view doc, runtime::Code code) {
+    OpDef row{.name = name, .signature = signature, .doc = doc, .factors = broadcast_factors};
+    row.dtype = {Operands::AsIs, part_kind(name)};
+    const bool first = code == runtime::Code::Real;
+    row.derivative =
+        Transposes{{}, false, [first](Builder& b, const NodeView&, int, std::span<const Var> ct, const Type&) {
+                     Var none = ir::zeros(b, b.type(ct[0]));
+                     return first ? ir::complex_of(b, ct[0], none) : ir::complex_of(b, none, ir::neg(b, ct[0]));
+                   }};
+    row.kernel = code;
+    row.samples = "c64[4, 6]; c64[]; c128[2, 4]";
+    row.internal = true;
+    t.add(std::move(row));
+  };
+  part("real_part", "real_part(x)", "The real part of a complex number.", runtime::Code::Real);
+  part("imag_part", "imag_part(x)", "The imaginary part of a complex number.", runtime::Code::Imag);
+}
+
+// Of numbers of any type.
+void register_of_any(OpTable& t) {
+  const auto of_any = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
+                          ir::Samples samples = unary_samples()) -> OpDef& {
+    return t.add(composite_row(name, signature, doc, std::move(compose), samples));
+  };
+  of_any(
+      "complex", "complex(re, im)", "The complex number of two parts: c128 of f64, else c64.",
+      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+        const Kind kind = promoted(b, in);
+        const DType part = kind.dtype == DType::F64 ? DType::F64 : DType::F32;
+        return {ir::complex_of(b, promote_to(b, in[0], {part, kind.weak}), promote_to(b, in[1], {part, kind.weak}))};
+      },
+      binary_samples());
+  of_any("real", "real(x)", "The real part; of a real number the number itself.",
+         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars { return {ir::real_part(b, in[0])}; });
+  of_any("imag", "imag(x)", "The imaginary part; of a real number 0.",
+         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars { return {ir::imag_part(b, in[0])}; });
+  of_any("conj", "conj(x)", "The number with the opposite imaginary part.",
+         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+           if (!ir::is_complex(b, in[0])) return {in[0]};
+           return {ir::complex_of(b, ir::real_part(b, in[0]), ir::neg(b, ir::imag_part(b, in[0])))};
+         })
+      .aliases = {"conjugate"};
+  of_any(
+      "angle", "angle(x)", "The angle of a complex number in the plane, in radians.",
+      [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+        return {b.call("atan2", {ir::imag_part(b, in[0]), ir::real_part(b, in[0])})};
+      },
+      unary_samples({0.3, 2}));
+}
+
+}  // namespace
+
+void register_complex(OpTable& t) {
+  register_parts(t);
+  register_of_any(t);
+}
+
+}  // namespace shard::stdlib
