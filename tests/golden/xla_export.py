@@ -40,7 +40,8 @@ def with_packages(venv):
 
 def types(numpy):
     import ml_dtypes
-    out = {'bool': numpy.bool_, 'f16': numpy.float16, 'bf16': ml_dtypes.bfloat16, 'f32': numpy.float32, 'f64': numpy.float64}
+    out = {'bool': numpy.bool_, 'f16': numpy.float16, 'bf16': ml_dtypes.bfloat16, 'f32': numpy.float32, 'f64': numpy.float64,
+           'c64': numpy.complex64, 'c128': numpy.complex128}
     for n in (8, 16, 32, 64): out[f'i{n}'], out[f'u{n}'] = getattr(numpy, f'int{n}'), getattr(numpy, f'uint{n}')
     return out
 
@@ -77,7 +78,7 @@ def run(executable, args):
 # What is computed as a product, or in several steps that round, within 1e-5; elementwise floats within 1e-6; narrow
 # floats within one or two of their last digits.
 STEPS = {'contract', 'reduce_sum', 'reduce_prod', 'scan_sum', 'scan_prod', 'convolve_lines', 'ragged_rows', 'ragged_outer', 'scatter_rows',
-         'scatter_reduce', 'lu_solve', 'triangular_solve', 'cholesky_lower', 'qr_factors', 'eigh_lower', 'determinant', 'log_det', 'cofactors',
+         'scatter_reduce', 'fourier_parts', 'lu_solve', 'triangular_solve', 'cholesky_lower', 'qr_factors', 'eigh_lower', 'determinant', 'log_det', 'cofactors',
          'expm_squared', 'pseudo_inverse', 'gamma_numbers', 'gamma_slope'}
 SPECIAL = {'lgamma', 'digamma', 'trigamma', 'erf_inv', 'power', 'tan'}
 
