@@ -13,7 +13,7 @@ constexpr std::array<E, kDTypes> kElements = {E::Pred, E::S8,   E::S16,    E::S3
                                               E::C64,  E::C128, E::F8E4M3, E::F8E5M2, E::S4};
 
 DType dtype_of(abi::ElementType e) {
-  for (std::size_t i = 0; i + 1 < kElements.size(); ++i)
+  for (std::size_t i = 0; i < kElements.size(); ++i)
     if (kElements[i] == e) return static_cast<DType>(i);
   throw RuntimeError("engine", "a plug-in speaks of element type " + std::to_string(static_cast<int>(e)) +
                                    ", which Shard does not have");

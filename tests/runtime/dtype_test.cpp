@@ -61,7 +61,7 @@ TEST_CASE("names, sizes and families", "[dtype]") {
   for (int i = 0; i < kDTypes; ++i) {
     const DType t = static_cast<DType>(i);
     CHECK(dtype_named(name(t)) == t);
-    CHECK(is_float(t) + is_integer(t) + (t == DType::Bool) + (t == DType::Key) == 1);
+    CHECK(is_float(t) + is_integer(t) + (t == DType::Bool) + (t == DType::Key) + is_complex(t) == 1);
   }
   CHECK_FALSE(dtype_named("int"));
   CHECK_FALSE(dtype_named(""));
@@ -70,4 +70,28 @@ TEST_CASE("names, sizes and families", "[dtype]") {
   CHECK(to_inexact(DType::I64) == DType::F32);
   CHECK(to_inexact(DType::Bool) == DType::F32);
   CHECK(to_inexact(DType::F16) == DType::F16);
+  CHECK(to_inexact(DType::C64) == DType::C64);
+  CHECK(size_of(DType::C128) == 16);
+  CHECK(bits_of(DType::I4) == 4);
+}
+
+// What jax.numpy gives (0.10), with 64 bits where an operand has them.
+TEST_CASE("complex numbers, 8-bit floats and i4 meet others", "[dtype]") {
+  const auto strong = [](DType t) { return Kind{t, false}; };
+  const Kind c64 = strong(DType::C64), c128 = strong(DType::C128), f8 = strong(DType::F8E4M3), i4 = strong(DType::I4);
+  for (const DType t : {DType::Bool, DType::I32, DType::U8, DType::F16, DType::BF16, DType::F32})
+    CHECK(promote(c64, strong(t)) == c64);
+  CHECK(promote(c64, strong(DType::F64)) == c128);
+  CHECK(promote(strong(DType::F32), c128) == c128);
+  CHECK(promote(c64, {DType::F32, true}) == c64);
+  CHECK(promote({DType::C64, true}, strong(DType::I32)) == Kind{DType::C64, true});
+  CHECK(promote({DType::C64, true}, strong(DType::F64)) == c128);
+  for (const DType t : {DType::Bool, DType::I8, DType::I32}) CHECK(promote(strong(t), f8) == f8);
+  CHECK(promote(f8, {DType::F32, true}) == f8);
+  for (const DType t : {DType::F32, DType::BF16, DType::F8E5M2, DType::C64, DType::I4})
+    CHECK_FALSE(promote(f8, strong(t)));
+  CHECK(promote(i4, strong(DType::Bool)) == i4);
+  CHECK(promote(i4, {DType::I32, true}) == i4);
+  CHECK_FALSE(promote(i4, {DType::F32, true}));
+  for (const DType t : {DType::I8, DType::U8, DType::I32, DType::F32}) CHECK_FALSE(promote(i4, strong(t)));
 }

@@ -8,7 +8,7 @@ namespace shard::runtime::SHARD_ISA {
 namespace {
 
 Loop loop(Code code, DType type) {
-  if (code == Code::Select) return SHARD_LOOPS::loop_select(type);
+  if (code == Code::Select && type != DType::C64 && type != DType::C128) return SHARD_LOOPS::loop_select(type);
   if (code == Code::Real || code == Code::Imag || code == Code::Complex) return SHARD_LOOPS::loop_complex(code, type);
   switch (type) {
     case DType::C64:
