@@ -195,8 +195,7 @@ void register_arithmetic(OpTable& t) {
   neg.samples = unary_samples();
   t.add(std::move(neg));
 
-  // The derivative wrt y is 0 where x is 0 (JAX): no nan from 0 * log 0. The one wrt x is nan at 0 ** 0.0, as JAX has
-  // it.
+  // The derivative wrt y is 0 where x is 0 (JAX): no nan from 0 * log 0. That wrt x is nan at 0 ** 0.0, as JAX's is.
   OpDef power = binary_row("power", "power(x, y)", "x to the power y, without regard to whether y is a known integer.",
                            Code::Pow, Operands::Promote, partials2([](Expr x, Expr y, Expr z) {
                              Expr dx = y * call("power", {x, y - 1.0});
