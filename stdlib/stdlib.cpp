@@ -47,6 +47,7 @@ void install(lang::Interpreter& in) {
   register_custom(in);
   register_compilation(in);
   register_foresight(in);
+  register_explaining(in);
 }
 
 }  // namespace shard::stdlib

@@ -1,7 +1,7 @@
 // shard estimate: a script is run on arrays that have types and layouts and no elements, and each of its compiled calls
 // is foretold on a chip: time, memory, and the lines that cost most.
 #include "interpreter/lang/report/report.h"
-#include "interpreter/repl/foretold.h"
+#include "interpreter/repl/attempts.h"
 
 namespace shard::repl {
 namespace {
@@ -42,6 +42,7 @@ int estimate(const Arguments& a) {
   if (!read_script(a.words[0], text)) return 1;
   const std::vector<Chip> chips = read_chips(a.value("--chip"));
   if (chips.empty()) return 1;
+  const std::string as_written = text;
   Foresight script(a.settings, as_json);
   if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
   std::string out;
@@ -51,6 +52,11 @@ int estimate(const Arguments& a) {
       out += (out.empty() ? "" : ",\n") + json(script.calls(), most, chip, script.sources());
     else
       out += "\n" + page(most, chip, script.sources());
+    if (a.has("--advise") && !as_json) {
+      const auto given = advice(a.words[0], as_written, a.settings, most, chip, script.sources());
+      if (!given) return 130;
+      out += advice_text(*given, most);
+    }
     if (!page_file.empty() && !write_file(page_file, html(most, chip, script.sources()))) return 1;
     if (!trace.empty() && !write_file(trace, timeline(most, script.sources()))) return 1;
   }
@@ -70,6 +76,7 @@ Command estimate_command() {
        {"--chip", "Its name in the module `chips`, or a script that ends with a record; several with commas",
         Option::Value, true},
        {"--json", "One JSON object on standard output, and nothing of the script's"},
+       {"--advise", "Try other meshes, layouts of lines that wait, and less kept memory; say what is better"},
        {"--html", "Write a page for a browser: timeline, memory, mesh, collectives, the script with its costs",
         Option::Value},
        {"--trace", "Write a timeline of the call that takes most, for Perfetto and chrome://tracing", Option::Value}},

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "interpreter/foresight/estimate.h"
+#include "interpreter/foresight/words.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/repl/command.h"
 
@@ -41,9 +42,9 @@ std::vector<foresight::Chip> read_chips(const std::string& words);
 
 std::string number(double x);  // the shortest text that reads back the same
 int source_line(const grammar::SourceMap& sources, grammar::Span span);
-std::string time_text(double s);   // "1.43 s", "182 ms"
-std::string bytes_text(double b);  // "61.2 GiB"
-std::string percent_text(double part, double whole);
+using foresight::bytes_text;
+using foresight::percent_text;
+using foresight::time_text;
 
 // The page of 80 columns, one for a browser in one file, and a timeline for chrome://tracing and Perfetto.
 std::string page(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);

@@ -1,17 +1,10 @@
 // shard plan: the same script foretold for every way to divide the devices and every value of some settings. Candidates
 // are partitioned and played like any other script; those that fail or do not fit stay in the table with the reason.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <thread>
 
 #include "interpreter/lang/report/report.h"
-#include "interpreter/repl/foretold.h"
-#include "interpreter/repl/signals.h"
+#include "interpreter/repl/attempts.h"
 
 namespace shard::repl {
 namespace {
@@ -20,17 +13,11 @@ constexpr std::size_t kMost = 20000;  // candidates of one search
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-struct Figures {
-  double seconds = 0, waits = 0, flops = 0;
-  std::int64_t peak = 0;
-  bool fits = false;
-};
-
 struct Candidate {
   std::vector<std::int64_t> sizes;  // of the axes
   Pairs set;
-  std::optional<Figures> found = {};
-  std::string why = "it was not foretold";  // it cannot be, or is no better
+  std::optional<Attempt::Figures> found = {};
+  std::string why = {};  // it cannot be, or is no better
   bool fits() const { return found && found->fits; }
   // Seconds for a piece of work: settings such as the batch change how much a step does.
   double price() const { return found->seconds / (found->flops > 0 ? found->flops : 1); }
@@ -53,7 +40,8 @@ void factorise(std::int64_t n, std::size_t axes, std::vector<std::int64_t>& now,
 }
 
 struct Search {
-  std::string path, text;
+  std::string path;
+  std::shared_ptr<const std::string> text;
   std::vector<std::string> axes;
   std::vector<std::pair<std::string, std::vector<std::string>>> over;
   std::vector<Candidate> candidates;
@@ -95,93 +83,22 @@ bool read_search(const Arguments& a, Search& s) {
   }
   for (const auto& z : sizes)
     for (const Pairs& p : sets) s.candidates.push_back({z, p});
-  return read_script(s.path, s.text);
+  std::string text;
+  if (!read_script(s.path, text)) return false;
+  s.text = std::make_shared<const std::string>(std::move(text));
+  return true;
 }
 
-// One candidate, foretold; the script's error is why it cannot be.
-void foretell(const Search& s, const Arguments& a, const foresight::Chip& chip, Candidate& c) {
-  Settings settings = a.settings;
+// What a candidate is for the search: the settings asked for, with its own in their place.
+Attempt attempt_of(const Search& s, const Arguments& a, const Candidate& c) {
+  Attempt out{a.settings};
   for (const auto& [name, value] : c.set) {
-    std::erase_if(settings.set, [&](const auto& old) { return old.first == name; });
-    settings.set.emplace_back(name, value);
+    std::erase_if(out.settings.set, [&](const auto& old) { return old.first == name; });
+    out.settings.set.emplace_back(name, value);
   }
-  std::vector<std::pair<std::string, std::int64_t>> axes;
-  for (std::size_t i = 0; i < s.axes.size(); ++i) axes.emplace_back(s.axes[i], c.sizes[i]);
-  Foresight script(settings, true, "abstract", std::move(axes));
-  c.why.clear();
-  const int status = script.run(s.path, s.text, [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
-    if (c.why.empty()) c.why = "line " + std::to_string(source_line(sources, d.span)) + ": " + d.message;
-  });
-  if (status) return;
-  const foresight::Estimate& e = script.on(chip).of;
-  c.found = {e.time.seconds, e.time.waits(), e.time.flops, e.memory.peak, e.fits};
-  if (!e.fits) {
-    c.why = "lacks " + bytes_text(static_cast<double>(e.memory.peak) - chip.memory);
-    return;
-  }
-  const std::pair<const grammar::Span, foresight::LineCost>* worst = nullptr;
-  for (const auto& line : e.time.lines)
-    if (!worst || line.second.exposed > worst->second.exposed) worst = &line;
-  if (worst && worst->second.exposed > 0.01 * e.time.seconds)
-    c.why = "waits " + percent_text(e.time.waits(), e.time.seconds) + ", most at line " +
-            std::to_string(source_line(script.sources(), worst->first));
-}
-
-// What a worker says of a candidate: a line, numbers to the last bit.
-void write_found(std::FILE* to, std::size_t i, const Candidate& c) {
-  const Figures f = c.found.value_or(Figures{});
-  std::string why = c.why;
-  std::replace(why.begin(), why.end(), '\n', ' ');
-  std::fprintf(to, "%zu %d %a %a %a %lld %d %s\n", i, c.found ? 1 : 0, f.seconds, f.waits, f.flops,
-               static_cast<long long>(f.peak), f.fits ? 1 : 0, why.c_str());
-}
-void read_found(std::FILE* from, std::vector<Candidate>& candidates) {
-  char* line = nullptr;
-  std::size_t room = 0;
-  std::rewind(from);
-  while (getline(&line, &room, from) > 0) {
-    std::size_t i = 0;
-    int found = 0, fits = 0, text = 0;
-    long long peak = 0;
-    Figures f;
-    if (std::sscanf(line, "%zu %d %la %la %la %lld %d%n", &i, &found, &f.seconds, &f.waits, &f.flops, &peak, &fits,
-                    &text) < 7 ||
-        i >= candidates.size())
-      continue;
-    f.peak = peak;
-    f.fits = fits != 0;
-    if (found) candidates[i].found = f;
-    candidates[i].why = std::string(line + text + 1);
-    if (candidates[i].why.ends_with('\n')) candidates[i].why.pop_back();
-  }
-  std::free(line);
-}
-
-// All of them, by as many processes as there are processors: each takes every n-th candidate and writes what it found
-// into a file of its own. Processes, as each is one whole run of a script: what goes wrong in one ends there.
-void foretell_all(Search& s, const Arguments& a, const foresight::Chip& chip) {
-  const std::size_t workers = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, s.candidates.size());
-  std::vector<std::pair<pid_t, std::FILE*>> started;
-  for (std::size_t w = 0; w < workers; ++w) {
-    std::FILE* found = workers > 1 ? std::tmpfile() : nullptr;
-    const pid_t child = found ? fork() : -1;
-    if (child > 0) {
-      started.emplace_back(child, found);
-      continue;
-    }
-    for (std::size_t i = w; i < s.candidates.size() && !interrupted(); i += workers) {
-      foretell(s, a, chip, s.candidates[i]);
-      if (child == 0) write_found(found, i, s.candidates[i]);
-    }
-    if (child < 0) continue;  // it could not be started: its part is done here
-    std::fflush(found);
-    _exit(0);
-  }
-  for (const auto& [child, found] : started) {
-    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
-    read_found(found, s.candidates);
-    std::fclose(found);
-  }
+  for (std::size_t i = 0; i < s.axes.size(); ++i) out.axes.emplace_back(s.axes[i], c.sizes[i]);
+  out.text = s.text;
+  return out;
 }
 
 bool better(const Candidate& a, const Candidate& b) {
@@ -282,8 +199,13 @@ int plan(const Arguments& a) {
   }
   const std::vector<foresight::Chip> chips = read_chips(a.value("--chip"));
   if (chips.empty()) return 1;
-  foretell_all(s, a, chips[0]);
-  if (interrupted()) return 130;
+  std::vector<Attempt> attempts;
+  for (const Candidate& c : s.candidates) attempts.push_back(attempt_of(s, a, c));
+  if (!foretell_all(s.path, attempts, chips[0])) return 130;
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    s.candidates[i].found = attempts[i].found;
+    s.candidates[i].why = std::move(attempts[i].why);
+  }
   std::stable_sort(s.candidates.begin(), s.candidates.end(), better);
   write_out(a.has("--json") ? json(s, a, static_cast<std::size_t>(*shown))
                             : table(s, a, static_cast<std::size_t>(*shown)));

@@ -285,4 +285,52 @@ def the_page_looks_right_in_a_browser():
         check(b.ask('b-a') == data['end'], 'a double click shows all')
 
 
+ADVISED = '''mesh m = (@data: 1, @model: 4)
+jit fn f(x, w) {
+  let h = x @ w                                   # whole on each of four devices
+  sum(tanh(h))
+}
+f(shard zeros([{rows}, 512]) as P(_, @model), shard zeros([512, 256]) as P(@model))
+'''
+
+
+@case
+def advice_is_foretold_before_it_is_given():
+    # S = bytes of h. A sum of all of h costs 2 S 3 / 4 / link; what follows it is a fourth of the work where h is split.
+    path = script(ADVISED.replace('{rows}', '4096'))
+    args = ('--chip', chip(), '--devices', '4')
+    p = shard('estimate', path, *args, '--advise')
+    check(p.returncode == 0 and 'advice, foretold like the rest' in p.stdout, 'gives advice', p)
+    words = re.findall(r'line 3: let h = shard \.\.\. as (P\([^)]*\)): (\S+ \S+) instead of (\S+ \S+)', p.stdout)
+    check(words, 'a layout for the line that waits', p)
+    for spec, better, now in words:
+        told = shard('estimate', script(ADVISED.replace('{rows}', '4096').replace('x @ w  ', f'shard x @ w as {spec}  ')), *args)
+        for text, said in ((p.stdout, now), (told.stdout, better)):
+            check(f'one call {said}' in ' '.join(text.split()), f'{spec} takes {said}', told)
+    base, best = (json.loads(shard('estimate', script(t), *args, '--json').stdout) for t in
+                  (ADVISED.replace('{rows}', '4096'), ADVISED.replace('{rows}', '4096').replace('x @ w  ', f'shard x @ w as {words[0][0]}  ')))
+    S = 4 * 4096 * 256
+    near(base['exposed_communication_seconds'], 2 * S * 3 / 4 / 1e10, 'all of it')
+    check(best['step_seconds'] < 0.97 * base['step_seconds'], 'better as it was said')
+    p = shard('estimate', script('jit fn f(x) = x + 1\nf(zeros([4096]))\n'), '--chip', chip(), '--advise')
+    check(p.returncode == 0 and 'no other mesh' in p.stdout, 'nothing to advise', p)
+    kept = 'fn layer(x, p) = (tanh(tanh(tanh(x @ p))), none)\njit fn g(w, x) = tree_map(fn(w, g) = w - g, w, grad(fn(w) = sum(scan(layer, x, w)[0]))(w))\nlet w = zeros([64, 64, 64])\nw = g(w, zeros([4096, 64]))\n'
+    p = shard('estimate', script(kept), '--chip', chip('memory: 1.2e8'), '--advise')
+    check(p.returncode == 0 and 'DOES NOT FIT' in p.stdout and re.search(r'line 2: scan\(remat\(layer\), \.\.\.\): .*: fits', p.stdout), 'what keeps less', p)
+
+
+@case
+def explain_says_what_collectives_cost_on_a_chip():
+    text = ADVISED.replace('{rows}', '4096').replace('f(shard', 'let (x, w) = (shard')
+    text += 'fn g(x, w) = sum(tanh(shard x @ w as P(@model)))\nimport "CHIP" as c\nexplain(f, x, w, chip: c.round, against: g)\n'.replace('CHIP', chip())
+    p = shard('run', script(text), '--devices', '4')
+    check(p.returncode == 0, 'explains', p)
+    S = 4 * 4096 * 256 * 3 / 4 / 1e10     # a sum is two of these
+    check(p.stdout.count(f'{2 * S * 1e6:.0f} us waited for') == 2, '2 S in both', p)
+    last = [line.split() for line in p.stdout.split('\n') if line.strip()][-7:]
+    check(last[0] == ['f', 'g'] and last[1][0] == 'collectives' and last[5][:2] == ['one', 'call'], 'side by side', p)
+    p = shard('run', script('explain(fn(x) = x, zeros([4]), against: 3)\n'))
+    check(p.returncode == 1 and '`against:` is a function' in p.stderr, 'what is no function', p)
+
+
 if __name__ == '__main__': sys.exit(cli.main())

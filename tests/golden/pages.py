@@ -6,11 +6,14 @@
 
 A picture that has a script as a comment below it is the file that the script saves.
 
+A ```sh box is a command, run where the repository begins; the ```text box below shows what it prints.
+
 Of README.md, which has boxes that are parts of something, the first one alone is run.
 """
-import os, re, subprocess, sys, tempfile
+import os, re, shlex, subprocess, sys, tempfile
 
 FENCE = re.compile(r'```shard\n(.*?)```\n(?:\n```text\n(.*?)```\n)?', re.S)
+COMMAND = re.compile(r'```sh\nshard (.*?)```\n\n```text\n(.*?)```\n', re.S)
 MARK = '\u2550\u2550 end of box'
 
 
@@ -39,6 +42,19 @@ def pictures(shard, path, page, write):
     return passed, failed
 
 
+def commands(shard, path, page, write):
+    """The page with what its commands print; how many print what it shows, and how many do not."""
+    passed = failed = 0
+    for m in reversed(list(COMMAND.finditer(page))):
+        p = subprocess.run([shard, *shlex.split(m[1].replace('\\\n', ' '))], capture_output=True, text=True)
+        out = '\n'.join(line.rstrip() for line in (p.stdout + p.stderr).replace(os.getcwd() + '/', '').strip('\n').split('\n')) + '\n'
+        same = out == m[2]
+        if not same and not write: print(f'FAIL {path}: shard {m[1]}it prints\n{out}and the page shows\n{m[2]}')
+        page = page[:m.start(2)] + out + page[m.end(2):]
+        passed, failed = passed + (same or write), failed + (not same and not write)
+    return page, passed, failed
+
+
 def styled(shard, box): return subprocess.run([shard, 'fmt', '-'], input=box, capture_output=True, text=True).stdout
 
 
@@ -51,6 +67,13 @@ def main():
         good, bad = pictures(shard, path, page, write)
         passed, failed = passed + good, failed + bad
         if os.path.basename(path) == 'README.md': found = found[:1]
+        else:
+            page, good, bad = commands(shard, path, page, write)
+            passed, failed = passed + good, failed + bad
+            if write:
+                with open(path, 'w', encoding='utf-8') as f: f.write(page)
+            found = list(FENCE.finditer(page))
+        if not found: continue
         printed, wrong = outputs(shard, [m[1] for m in found])
         if wrong or len(printed) < len(found):
             failed += 1

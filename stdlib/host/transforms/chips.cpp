@@ -99,4 +99,14 @@ Chip chip_of(Interpreter& in, const Value& given, grammar::Span span) {
   return chip;
 }
 
+std::optional<Chip> take_chip(Interpreter& in, lang::BoundArgs& a) {
+  std::optional<Chip> chip;
+  std::erase_if(a.rest, [&](const lang::CallArg& x) {
+    if (x.name != "chip") return false;
+    chip = chip_of(in, x.value, x.span);
+    return true;
+  });
+  return chip;
+}
+
 }  // namespace shard::stdlib

@@ -1,8 +1,7 @@
-// jit, comm, explain and memory_stats: compiled functions, what a call of one says between the devices, and what it
+// jit, comm and memory_stats: compiled functions, what a call of one says between the devices, and what it
 // holds on each.
 #include "interpreter/ir/text.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/staging/explain.h"
 #include "interpreter/lang/staging/exported.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/staging/stand_ins.h"
@@ -87,16 +86,6 @@ Value comm(Interpreter& in, BoundArgs& a) {
   return lines ? by_line(in, plan->comm()) : totals(in, plan->comm());
 }
 
-Value explain(Interpreter& in, BoundArgs& a) {
-  if (!a[0].callable()) in.fail("type", a.span, "explain takes a function and its arguments: explain(f, x, y)");
-  if (in.context().tracing())
-    in.fail("trace", a.span, "explain needs a call that could be run, and here a function is being traced",
-            {"ask outside of that function: explain(f, x)"});
-  const lang::CompiledCall call = lang::compiled_call(in, a[0], a.rest, a.span);
-  if (!in.context().types_only()) in.write(lang::explained(call, in.sources()));
-  return Value();
-}
-
 // Of an array the row of that name: the sum of a diagonal.
 Value export_stablehlo(Interpreter& in, BoundArgs& a) {
   std::vector<lang::CallArg> args;
@@ -168,14 +157,6 @@ void register_compilation(Interpreter& in) {
              "\"line\"` gives a list with kind, bytes, axes, "
              "line, and whether it was written. Nothing is run; types may stand for arrays.",
              comm});
-  in.define({"explain", "explain(f, xs...)",
-             "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
-             "collectives, "
-             "their axes and bytes, "
-             "and whether they were written or inserted; then what the call sends in all, what one device holds, and "
-             "how much is computed; types may stand for arrays. "
-             "Nothing is run.",
-             explain});
   in.define({"export_stablehlo", "export_stablehlo(f, xs...)",
              "A call f(xs...) as StableHLO text, which JAX and other engines load; `form:` \"manual\" (the default) "
              "takes and "

@@ -67,19 +67,11 @@ Value causes_of(Interpreter& in, const foresight::Memory& m) {
   return Value::list(std::move(out));
 }
 
-// The argument `chip:`, which is none of the function's.
-Chip take_chip(Interpreter& in, BoundArgs& a, const std::string& who) {
-  Value chip;
-  grammar::Span where = a.span;
-  std::erase_if(a.rest, [&](lang::CallArg& x) {
-    if (x.name != "chip") return false;
-    chip = x.value;
-    where = x.span;
-    return true;
-  });
-  if (chip.is_none())
+Chip need_chip(Interpreter& in, BoundArgs& a, const std::string& who) {
+  const std::optional<Chip> chip = take_chip(in, a);
+  if (!chip)
     in.fail("call", a.span, who + " wants to know the chip", {who + "(f, x, chip: \"h100\"); `help chips` shows them"});
-  return chip_of(in, chip, where);
+  return *chip;
 }
 
 foresight::Estimate foretold(const Chip& chip, const lang::CompiledCall& call) {
@@ -87,7 +79,7 @@ foresight::Estimate foretold(const Chip& chip, const lang::CompiledCall& call) {
 }
 
 Value estimate(Interpreter& in, BoundArgs& a) {
-  const Chip chip = take_chip(in, a, "estimate");
+  const Chip chip = need_chip(in, a, "estimate");
   const foresight::Estimate e = foretold(chip, call_of(in, a, "estimate"));
   auto out = std::make_shared<lang::Record>();
   out->fields = {{"step_seconds", Value(e.time.seconds)},
@@ -160,7 +152,7 @@ Planned planned(Interpreter& in, BoundArgs& a, const Chip& chip, const runtime::
 }
 
 Value plan(Interpreter& in, BoundArgs& a) {
-  const Chip chip = take_chip(in, a, "plan");
+  const Chip chip = need_chip(in, a, "plan");
   const runtime::MeshRef mesh = in.context().mesh();
   if (!mesh)
     in.fail("mesh", a.span, "plan divides the devices of a mesh, and there is none",

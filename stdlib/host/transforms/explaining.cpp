@@ -1,0 +1,129 @@
+// explain: what a call says between the devices, holds and computes, as text; with `chip:` what it takes there and
+// which lines make devices wait, with `against:` the same of another function of the same arguments, side by side.
+#include <algorithm>
+
+#include "interpreter/foresight/estimate.h"
+#include "interpreter/foresight/words.h"
+#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/staging/explain.h"
+#include "stdlib/host/host.h"
+#include "stdlib/host/transforms/chips.h"
+#include "stdlib/host/transforms/transforms.h"
+
+namespace shard::stdlib {
+namespace {
+
+using foresight::bytes_text;
+using foresight::time_text;
+using lang::BoundArgs;
+using lang::Interpreter;
+using lang::Value;
+
+struct Explained {
+  lang::CompiledCall call;
+  std::optional<foresight::Estimate> on = {};  // the chip that was asked for
+};
+
+Explained explained(Interpreter& in, const Value& f, const BoundArgs& a, const std::optional<foresight::Chip>& chip) {
+  Explained out{lang::compiled_call(in, f, a.rest, a.span)};
+  if (chip)
+    out.on = foresight::estimate(*chip, *out.call.plan, out.call.given,
+                                 foresight::handed_over(out.call.given, out.call.plan->program()));
+  return out;
+}
+
+// What the call takes on the chip, and the lines that make devices talk, those that are waited for most first.
+std::string on_chip(const Explained& e, const foresight::Chip& chip, const grammar::SourceMap& sources) {
+  constexpr std::size_t kLines = 8;
+  const foresight::Tally& t = e.on->time;
+  std::string out = "  on " + chip.name + "  " + time_text(t.seconds) + ", " + time_text(t.waits()) +
+                    " of it waiting; " + bytes_text(static_cast<double>(e.on->memory.peak)) + " of " +
+                    bytes_text(chip.memory) + "\n";
+  std::vector<std::pair<int, foresight::LineCost>> lines;
+  for (const auto& [span, cost] : t.lines) {
+    const int line = sources.has(span.source) ? sources.at(span.source).position(span.begin).line : 0;
+    if (cost.talk == 0) continue;
+    auto at = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == line; });
+    if (at == lines.end()) at = lines.insert(lines.end(), {line, {}});
+    at->second.talk += cost.talk;
+    at->second.exposed += cost.exposed;
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& a, const auto& b) { return a.second.exposed > b.second.exposed; });
+  if (lines.size() > kLines) lines.resize(kLines);
+  for (const auto& [line, cost] : lines)
+    out += "    line " + std::to_string(line) + ": collectives of " + time_text(cost.talk) + ", " +
+           time_text(cost.exposed) + " waited for\n";
+  return out;
+}
+
+std::string beside(const Explained& a, const Explained& b) {
+  const auto column = [](std::string s) { return std::string(s.size() < 16 ? 16 - s.size() : 1, ' ') + s; };
+  const auto row = [&](const std::string& what, const std::string& x, const std::string& y) {
+    return "  " + what + std::string(18 - std::min<std::size_t>(what.size(), 17), ' ') + column(x) + column(y) + "\n";
+  };
+  const auto says = [](const Explained& e) {
+    double bytes = 0;
+    for (const exec::CommRecord& r : e.call.plan->comm()) bytes += static_cast<double>(r.bytes);
+    return bytes_text(bytes);
+  };
+  const auto collectives = [](const Explained& e) {
+    std::int64_t count = 0;
+    for (const exec::CommRecord& r : e.call.plan->comm()) count += r.count;
+    return std::to_string(count);
+  };
+  const auto holds = [](const Explained& e) {
+    const exec::MemoryUse& m = e.call.plan->memory();
+    return bytes_text(static_cast<double>(m.arguments + m.results + m.temporaries));
+  };
+  const auto computes = [](const Explained& e) { return std::to_string(e.call.plan->flops()); };
+  std::string out = "\n" + row("", a.call.name, b.call.name) + row("collectives", collectives(a), collectives(b)) +
+                    row("says to others", says(a), says(b)) + row("a device holds", holds(a), holds(b)) +
+                    row("operations", computes(a), computes(b));
+  if (!a.on) return out;
+  return out + row("one call", time_text(a.on->time.seconds), time_text(b.on->time.seconds)) +
+         row("waits", time_text(a.on->time.waits()), time_text(b.on->time.waits()));
+}
+
+Value explain(Interpreter& in, BoundArgs& a) {
+  if (!a[0].callable()) in.fail("type", a.span, "explain takes a function and its arguments: explain(f, x, y)");
+  if (in.context().tracing())
+    in.fail("trace", a.span, "explain needs a call that could be run, and here a function is being traced",
+            {"ask outside of that function: explain(f, x)"});
+  const std::optional<foresight::Chip> chip = take_chip(in, a);
+  Value other;
+  std::erase_if(a.rest, [&](const lang::CallArg& x) {
+    if (x.name != "against") return false;
+    if (!x.value.callable()) in.fail("type", x.span, "`against:` is a function of the same arguments");
+    other = x.value;
+    return true;
+  });
+  const Explained one = explained(in, a[0], a, chip);
+  if (in.context().types_only()) return Value();
+  const auto tell = [&](const Explained& e) {
+    in.write(lang::explained(e.call, in.sources()));
+    if (e.on) in.write(on_chip(e, *chip, in.sources()));
+  };
+  tell(one);
+  if (other.is_none()) return Value();
+  const Explained two = explained(in, other, a, chip);
+  in.write("\n");
+  tell(two);
+  in.write(beside(one, two));
+  return Value();
+}
+
+}  // namespace
+
+void register_explaining(Interpreter& in) {
+  in.define(
+      {"explain", "explain(f, xs...)",
+       "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
+       "collectives, their axes and bytes, and whether they were written or inserted; then what the call sends in "
+       "all, what one device holds, and how much is computed; types may stand for arrays. `chip: \"h100\"` adds what "
+       "it takes there and which lines are waited for, `against: g` the same of g(xs...), side by side. Nothing is "
+       "run.",
+       explain});
+}
+
+}  // namespace shard::stdlib
