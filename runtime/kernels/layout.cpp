@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kPiece = 64 * 1024;  // bytes a thread moves at least
 constexpr int kIn = 0, kOut = 1;
 using Pair = Nest<2>;
-struct Twice {  // an element of 16 bytes
+struct TwoWords {  // an element of 16 bytes
   std::uint64_t words[2];
 };
 
@@ -163,7 +163,7 @@ void copy(const View& in, const View& out) {
     case 2: copy_nest(nest, in.as<const std::uint16_t>(), out.as<std::uint16_t>()); return;
     case 4: copy_nest(nest, in.as<const std::uint32_t>(), out.as<std::uint32_t>()); return;
     case 8: copy_nest(nest, in.as<const std::uint64_t>(), out.as<std::uint64_t>()); return;
-    default: copy_nest(nest, in.as<const Twice>(), out.as<Twice>()); return;
+    default: copy_nest(nest, in.as<const TwoWords>(), out.as<TwoWords>()); return;
   }
 }
 
