@@ -113,7 +113,8 @@ Var reduce_sum(Builder& b, Var x, std::vector<std::int64_t> axes) {
   return b.emit1(*b.core().reduce_sum, {x}, {{"axes", std::move(axes)}});
 }
 
-Var full_like(Builder& b, const Type& type, double value) {
+Var full_like(Builder& b, const Type& like, double value) {
+  const Type type = like;  // it may be one of the builder's own, which move as it grows
   Var x = broadcast_to(b, constant(b, value, type.dtype, type.weak), type.shape);
   if (type.mesh && !type.sharding.used_axes().empty())
     x = b.emit1(*b.core().shard, {x}, {{"layout", Layout{type.mesh, type.sharding}}});
