@@ -1,8 +1,9 @@
 """The same script alone and in several processes: the same words. And what ends a process: everybody is told, nobody is left.
 
-Usage: processes.py SHARD [SCRIPT ...]. Without scripts: a few programs and every way to fall out of step; with scripts: those, alone and
-under `launch -n 2` and `-n 4`, with --exact.
+Usage: processes.py SHARD [SCRIPT ... | --matrix]. Without scripts: a few programs and every way to fall out of step; with scripts: those,
+alone and under `launch -n 2` and `-n 4`, with --exact. --matrix: every way, with 2 and 4 processes, over both transports, at three places.
 """
+import itertools
 import os
 import pty
 import re
@@ -251,8 +252,25 @@ def read_together(shard, folder):
     os.close(fd)
 
 
+def matrix(shard):
+    """Each way to fall out of step before the first compiled call that communicates, behind it and behind the second one."""
+    count, longest = 0, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (text, told, status) in FALLS.items():
+            for n, transport, calls in itertools.product((2, 4), ('unix', 'tcp'), (0, 1, 2)):
+                first, second = HEAD.rstrip().split('\n')
+                with open(folder + '/a.shard', 'w') as f: f.write(f'{first}; jit fn step(x) = x * 0.5 + sum(x)\n{second}{"; x = step(x)" * calls}\n{text}\n')
+                began = time.monotonic()
+                code, _, err = run([shard, 'launch', '-n', str(n), '--transport', transport, '--timeout', '1s', 'a.shard'], folder)
+                longest = max(longest, time.monotonic() - began)
+                assert told.replace('within 5 s', 'within 1 s') in err and code == status, (name, n, transport, calls, code, err)
+                count += 1
+    print(f'processes: {count} jobs that fell out of step, each told by name and line; {longest:.1f} s at most')
+
+
 def main():
     shard = os.path.abspath(sys.argv[1])
+    if sys.argv[2:] == ['--matrix']: return matrix(shard)
     if len(sys.argv) > 2:
         bad = 0
         for path in sys.argv[2:]:
