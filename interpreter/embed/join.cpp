@@ -27,8 +27,6 @@ constexpr Starter kStarters[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM
                                  {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
                                  {"torchrun", "RANK", "WORLD_SIZE"}};
 
-constexpr const char* kLaunch = "processes are started by `shard launch -n 4 file.shard`";
-
 // Over sockets that are connected already, the one to process i at i.
 std::unique_ptr<runtime::Channel> by_sockets(int rank, int size, const std::vector<int>& sockets, int devices) {
   if (size < 1 || rank < 0 || rank >= size || sockets.size() < static_cast<std::size_t>(size))

@@ -32,6 +32,7 @@ struct Joined {
 Joined join(const Group& group);  // throws grammar::Error("process")
 
 // ---- for whoever joins
+inline constexpr const char* kLaunch = "processes are started by `shard launch -n 4 file.shard`";
 [[noreturn]] void cannot_join(std::string why, std::string fix);
 void share_out(int devices, int size);        // an error where they cannot be
 std::string_view variable(const char* name);  // of the environment; empty: not set

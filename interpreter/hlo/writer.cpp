@@ -281,7 +281,7 @@ Value reduced(const Value& x, runtime::Reduce how, Numbers dims) {
   Shape shape;
   for (std::size_t d = 0; d < x.shape.size(); ++d)
     if (std::find(dims.begin(), dims.end(), static_cast<std::int64_t>(d)) == dims.end()) shape.push_back(x.shape[d]);
-  constexpr std::string_view names[runtime::kDTypes] = {"add", "multiply", "maximum", "minimum", "and", "or"};
+  constexpr std::string_view names[] = {"add", "multiply", "maximum", "minimum", "and", "or"};
   const std::string_view op = names[static_cast<std::size_t>(how)];
   const bool extreme = how == Reduce::Max || how == Reduce::Min;
   const Value first = extreme ? limit_of(*x.to, x.dtype, how == Reduce::Min)

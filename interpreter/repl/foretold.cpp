@@ -85,8 +85,4 @@ std::string number(double x) {
   return {buffer, end};
 }
 
-int source_line(const grammar::SourceMap& sources, grammar::Span span) {
-  return sources.has(span.source) ? sources.at(span.source).position(span.begin).line : 0;
-}
-
 }  // namespace shard::repl

@@ -5,6 +5,7 @@
 
 #include "interpreter/foresight/estimate.h"
 #include "interpreter/foresight/words.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/repl/command.h"
 
@@ -41,10 +42,10 @@ class Foresight {
 std::vector<foresight::Chip> read_chips(const std::string& words);
 
 std::string number(double x);  // the shortest text that reads back the same
-int source_line(const grammar::SourceMap& sources, grammar::Span span);
 using foresight::bytes_text;
 using foresight::percent_text;
 using foresight::time_text;
+using lang::source_line;
 
 // The page of 80 columns, one for a browser in one file, and a timeline for chrome://tracing and Perfetto.
 std::string page(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);

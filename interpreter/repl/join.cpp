@@ -18,10 +18,9 @@ namespace shard::repl {
 namespace {
 
 using embed::cannot_join;
+using embed::kLaunch;
 using embed::next_number;
 using embed::variable;
-
-constexpr const char* kLaunch = "processes are started by `shard launch -n 4 file.shard`";
 
 // The token of the job. Where it came through standard input, that stays open until the launcher has gone: then this
 // process leaves too.

@@ -154,15 +154,13 @@ std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
     out.insert(out.end(), s.args.begin(), s.args.end());
     return out;
   }
-  const bool repl = a.words.at(0) == "repl";
-  std::vector<std::string> out = {"shard",
-                                  repl ? "repl" : "run",
-                                  repl ? "" : a.words[0],
-                                  "--devices",
-                                  std::to_string(s.devices),
-                                  "--timeout",
-                                  std::to_string(s.timeout.count()) + "ms"};
-  if (repl) out.erase(out.begin() + 2);
+  std::vector<std::string> out = {"shard"};
+  if (a.words[0] == "repl")
+    out.emplace_back("repl");
+  else
+    out.insert(out.end(), {"run", a.words[0]});
+  out.insert(out.end(),
+             {"--devices", std::to_string(s.devices), "--timeout", std::to_string(s.timeout.count()) + "ms"});
   for (const std::string& drill : s.drills) out.insert(out.end(), {"--drill", drill});
   if (s.exact) out.emplace_back("--exact");
   if (s.debug_nans) out.emplace_back("--debug-nans");

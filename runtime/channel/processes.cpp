@@ -59,7 +59,9 @@ ChannelError Processes::first_cause(ChannelError error) const {
   return error;
 }
 
-void Processes::write_record() const {
+// The others learn that this process has gone, and what it did last is kept.
+void Processes::leave() {
+  channel_->close();
   if (record_path_.empty()) return;
   std::ofstream file(record_path_, std::ios::trunc);
   for (std::uint64_t i = begun_ - std::min<std::uint64_t>(begun_, kRecord); i < begun_; ++i) {
@@ -74,8 +76,7 @@ void Processes::fail(ChannelError error) {
     board_->own().blames.store(
         static_cast<std::uint32_t>(error.peer + 1) * 2 + (error.kind == ChannelError::Kind::Late ? 1 : 0),
         std::memory_order_release);
-  channel_->close();
-  write_record();
+  leave();
   const std::string who = "process " + std::to_string(error.peer), there = line_of(error.peer);
   switch (error.kind) {
     case ChannelError::Kind::Ended:
@@ -141,8 +142,7 @@ void Processes::compare(const Announced& mine, const Announced& theirs, int peer
     why = "the processes bring different sizes to " + mine.text() + ": process " + std::to_string(index()) + " " +
           std::to_string(mine.bytes) + " bytes, " + who + " " + std::to_string(theirs.bytes);
   if (why.empty()) return;
-  channel_->close();
-  write_record();
+  leave();
   throw RuntimeError("process", why);
 }
 
@@ -205,8 +205,7 @@ void Processes::move_checked(std::span<const Outgoing> out, std::span<const Inco
   if (const auto error = exchange(sent, got)) fail(*error);
   for (std::size_t i = 0; i < in.size(); ++i)
     if (crc32c(0, {static_cast<const char*>(in[i].data), in[i].bytes}) != theirs[i]) {
-      channel_->close();
-      write_record();
+      leave();
       throw RuntimeError("process", "what process " + std::to_string(in[i].from) + " sent to process " +
                                         std::to_string(index()) + " at " + here() +
                                         " came with other bits: " + std::to_string(in[i].bytes) +

@@ -75,7 +75,7 @@ class Processes {
   void compare(const Announced& mine, const Announced& theirs, int peer);
   [[noreturn]] void fail(ChannelError error);
   ChannelError first_cause(ChannelError error) const;
-  void write_record() const;
+  void leave();
   void move_checked(std::span<const Outgoing> out, std::span<const Incoming> in);
   std::optional<ChannelError> exchange(std::span<const Outgoing> out, std::span<const Incoming> in);
   std::string here() const;                 // the meeting that this process is at

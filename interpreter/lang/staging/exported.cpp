@@ -74,7 +74,7 @@ std::string exported_json(const CompiledCall& call, hlo::Form form, const hlo::M
     results += (results.empty() ? "\n  " : ",\n  ") +
                entry(i < call.results.size() ? call.results[i] : "result", program.results[i], program.mesh) + "}";
   for (const hlo::Claim& c : module.claims) {  // what must hold; in manual form as each device found it
-    const int line = sources.has(c.span.source) ? sources.at(c.span.source).position(c.span.begin).line : 0;
+    const int line = source_line(sources, c.span);
     const bool each = form == hlo::Form::Manual && program.mesh;
     std::string all;
     for (std::size_t a = 0; each && a < program.mesh->axes.size(); ++a)
@@ -86,9 +86,9 @@ std::string exported_json(const CompiledCall& call, hlo::Form form, const hlo::M
   }
   return "{\"function\": " + json_string(call.name) +
          ", \"file\": " + json_string(known ? sources.at(call.where.source).name() : "") +
-         ", \"line\": " + std::to_string(known ? sources.at(call.where.source).position(call.where.begin).line : 0) +
-         ", \"form\": \"" + std::string(hlo::name_of(form)) + "\", \"mesh\": [" + mesh + "],\n \"arguments\": [" +
-         arguments + "],\n \"results\": [" + results + "],\n \"tested_with\": " + kTestedWith + "}\n";
+         ", \"line\": " + std::to_string(source_line(sources, call.where)) + ", \"form\": \"" +
+         std::string(hlo::name_of(form)) + "\", \"mesh\": [" + mesh + "],\n \"arguments\": [" + arguments +
+         "],\n \"results\": [" + results + "],\n \"tested_with\": " + kTestedWith + "}\n";
 }
 
 }  // namespace shard::lang

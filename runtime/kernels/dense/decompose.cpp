@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "runtime/kernels/dense/dense.h"
+#include "runtime/kernels/pade.h"
 #include "runtime/kernels/spread.h"
 
 namespace shard::runtime {
@@ -253,23 +254,10 @@ void cofactors(const View& a, const View& out, const Stop* stop) {
   });
 }
 
-// Padé approximant of order 13 (Higham, "The scaling and squaring method for the matrix exponential revisited", 2005).
+// By the Padé approximant of order 13.
 void expm(const View& a, const View& out, int squarings, const Stop* stop) {
-  constexpr double b[] = {64764752532480000.,
-                          32382376266240000.,
-                          7771770303897600.,
-                          1187353796428800.,
-                          129060195264000.,
-                          10559470521600.,
-                          670442572800.,
-                          33522128640.,
-                          1323241920.,
-                          40840800.,
-                          960960.,
-                          16380.,
-                          182.,
-                          1.};
-  const double bound = a.dtype == DType::F64 ? 5.371920351148152 : 3.925724783138660;
+  constexpr auto& b = kPade13;
+  const double bound = a.dtype == DType::F64 ? kPadeBoundF64 : kPadeBoundF32;
   each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
     Matrix m = load(a, i);
     if (m.size() == 0) return;
@@ -277,7 +265,7 @@ void expm(const View& a, const View& out, int squarings, const Stop* stop) {
     const double turns = norm > bound ? std::floor(std::log2(norm / bound)) : 0;
     if (!m.allFinite() || turns > squarings) return store_nan(out, i);
     int scale = 0;
-    std::frexp(norm / 5.371920351148152, &scale);
+    std::frexp(norm / kPadeBoundF64, &scale);
     scale = std::max(scale, 0);
     m *= std::ldexp(1.0, -scale);
     const Matrix one = Matrix::Identity(m.rows(), m.cols()), m2 = times(m, m, stop), m4 = times(m2, m2, stop),

@@ -2,6 +2,7 @@
 // holds on each.
 #include "interpreter/ir/text.h"
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/exported.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/staging/stand_ins.h"
@@ -50,8 +51,7 @@ Value totals(Interpreter& in, const std::vector<exec::CommRecord>& records) {
 Value by_line(Interpreter& in, const std::vector<exec::CommRecord>& records) {
   std::vector<Value> out;
   for (const auto& r : records) {
-    std::int64_t line =
-        in.sources().has(r.span.source) ? in.sources().at(r.span.source).position(r.span.begin).line : 0;
+    const std::int64_t line = lang::source_line(in.sources(), r.span);
     std::vector<Value> axes;
     for (const auto& name : r.axes) axes.push_back(std::make_shared<const lang::Axis>(lang::Axis{{name}}));
     auto record = std::make_shared<lang::Record>();
@@ -78,10 +78,7 @@ Value comm(Interpreter& in, BoundArgs& a) {
     if (!x.value.is_string() || x.value.str() != "line") in.fail("call", x.span, "comm knows `by: \"line\"` only");
     lines = true;
   }
-  if (!a[0].callable()) in.fail("type", a.span, "comm takes a function and its arguments: comm(f, x, y)");
-  if (in.context().tracing())
-    in.fail("trace", a.span, "comm needs a call that could be run, and here a function is being traced",
-            {"ask outside of that function: comm(f, x)"});
+  need_call(in, a, "comm");
   auto plan = lang::compiled(in, a[0], args, a.span);
   return lines ? by_line(in, plan->comm()) : totals(in, plan->comm());
 }
@@ -98,11 +95,7 @@ Value export_stablehlo(Interpreter& in, BoundArgs& a) {
     if (!x.value.is_string()) in.fail("call", x.span, "a form is \"manual\", \"replica\" or \"auto\"");
     form = lang::form_named(x.value.str());
   }
-  if (!a[0].callable())
-    in.fail("type", a.span, "export_stablehlo takes a function and its arguments: export_stablehlo(f, x, y)");
-  if (in.context().tracing())
-    in.fail("trace", a.span, "export_stablehlo needs a call that could be run, and here a function is being traced",
-            {"ask outside of that function: export_stablehlo(f, x)"});
+  need_call(in, a, "export_stablehlo");
   const trace::TargetScope scope(in.context(), in.context().target("export"));
   const lang::CompiledCall call = lang::compiled_call(in, a[0], args, a.span);
   return Value::string(lang::exported(call, form, in.context().table(), in.sources()).text);
@@ -133,9 +126,7 @@ Value memory_stats(Interpreter& in, BoundArgs& a) {
   }
   if (!a[0].callable())
     in.fail("type", a.span, "memory_stats takes nothing, or a function and its arguments: memory_stats(f, x, y)");
-  if (in.context().tracing())
-    in.fail("trace", a.span, "memory_stats needs a call that could be run, and here a function is being traced",
-            {"ask outside of that function: memory_stats(f, x)"});
+  need_call(in, a, "memory_stats");
   const auto plan = lang::compiled(in, a[0], a.rest, a.span);
   const exec::MemoryUse& m = plan->memory();
   return Value::record(
@@ -143,6 +134,13 @@ Value memory_stats(Interpreter& in, BoundArgs& a) {
 }
 
 }  // namespace
+
+void need_call(Interpreter& in, BoundArgs& a, const std::string& who) {
+  if (!a[0].callable()) in.fail("type", a.span, who + " takes a function and its arguments: " + who + "(f, x, y)");
+  if (in.context().tracing())
+    in.fail("trace", a.span, who + " needs a call that could be run, and here a function is being traced",
+            {"ask outside of that function: " + who + "(f, x)"});
+}
 
 void register_compilation(Interpreter& in) {
   in.define({"jit",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/jit.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms/chips.h"
@@ -18,15 +19,12 @@ using lang::Interpreter;
 using lang::Value;
 
 lang::CompiledCall call_of(Interpreter& in, BoundArgs& a, const std::string& who) {
-  if (!a[0].callable()) in.fail("type", a.span, who + " takes a function and its arguments: " + who + "(f, x, y)");
-  if (in.context().tracing())
-    in.fail("trace", a.span, who + " needs a call that could be run, and here a function is being traced",
-            {"ask outside of that function: " + who + "(f, x)"});
+  need_call(in, a, who);
   return lang::compiled_call(in, a[0], a.rest, a.span);
 }
 
 Value line_number(Interpreter& in, grammar::Span at) {
-  return Value(std::int64_t{in.sources().has(at.source) ? in.sources().at(at.source).position(at.begin).line : 0});
+  return Value(std::int64_t{lang::source_line(in.sources(), at)});
 }
 
 Value line_of(Interpreter& in, grammar::Span at, const foresight::LineCost& c, bool seconds) {

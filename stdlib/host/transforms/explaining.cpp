@@ -5,6 +5,7 @@
 #include "interpreter/foresight/estimate.h"
 #include "interpreter/foresight/words.h"
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/explain.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms/chips.h"
@@ -41,7 +42,7 @@ std::string on_chip(const Explained& e, const foresight::Chip& chip, const gramm
                     bytes_text(chip.memory) + "\n";
   std::vector<std::pair<int, foresight::LineCost>> lines;
   for (const auto& [span, cost] : t.lines) {
-    const int line = sources.has(span.source) ? sources.at(span.source).position(span.begin).line : 0;
+    const int line = lang::source_line(sources, span);
     if (cost.talk == 0) continue;
     auto at = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == line; });
     if (at == lines.end()) at = lines.insert(lines.end(), {line, {}});
@@ -86,10 +87,7 @@ std::string beside(const Explained& a, const Explained& b) {
 }
 
 Value explain(Interpreter& in, BoundArgs& a) {
-  if (!a[0].callable()) in.fail("type", a.span, "explain takes a function and its arguments: explain(f, x, y)");
-  if (in.context().tracing())
-    in.fail("trace", a.span, "explain needs a call that could be run, and here a function is being traced",
-            {"ask outside of that function: explain(f, x)"});
+  need_call(in, a, "explain");
   const std::optional<foresight::Chip> chip = take_chip(in, a);
   Value other;
   std::erase_if(a.rest, [&](const lang::CallArg& x) {

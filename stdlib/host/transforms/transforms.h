@@ -18,5 +18,7 @@ void register_explaining(lang::Interpreter& in);   // explaining.cpp
 
 // An error of the transform `who` where its first argument is no function.
 void need_function(lang::Interpreter& in, lang::BoundArgs& a, const char* who);  // derivatives.cpp
+// An error of `who` where its arguments are no call f(x, y) that could be run here.
+void need_call(lang::Interpreter& in, lang::BoundArgs& a, const std::string& who);  // compilation.cpp
 
 }  // namespace shard::stdlib

@@ -2,6 +2,7 @@
 // pseudoinverse.
 #include <cmath>
 
+#include "runtime/kernels/pade.h"
 #include "stdlib/ops/hlo.h"
 
 namespace shard::stdlib {
@@ -25,8 +26,7 @@ hlo::Value over_all(const hlo::Value& x, runtime::Reduce how) {
   return hlo::reduced(x, how, dims);
 }
 
-// Padé approximants (Higham, "The scaling and squaring method for the matrix exponential revisited", 2005): what is
-// odd and what is even in m.
+// Padé approximants: what is odd and what is even in m.
 struct Pade {
   hlo::Value odd, even;
 };
@@ -53,24 +53,10 @@ Pade pade(const hlo::Value& m, std::span<const double> b) {
 // As often halved as its matrix needs, then as often squared. Of f32 by the approximant of order 7, else of 13.
 hlo::Values expm_hlo(const hlo::Use& u) {
   static constexpr double kSeven[] = {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1};
-  static constexpr double kThirteen[] = {64764752532480000.,
-                                         32382376266240000.,
-                                         7771770303897600.,
-                                         1187353796428800.,
-                                         129060195264000.,
-                                         10559470521600.,
-                                         670442572800.,
-                                         33522128640.,
-                                         1323241920.,
-                                         40840800.,
-                                         960960.,
-                                         16380.,
-                                         182.,
-                                         1.};
   const hlo::Value& a = u.in[0];
   if (runtime::numel(a.shape) == 0) return {a};
   const bool wide = a.dtype == DType::F64;
-  const double bound = wide ? 5.371920351148152 : 3.925724783138660;
+  const double bound = wide ? runtime::kPadeBoundF64 : runtime::kPadeBoundF32;
   const auto squarings = static_cast<double>(integer_or(u.attrs, "squarings", 16));
   const hlo::Value columns = hlo::reduced(hlo::unary("abs", a), runtime::Reduce::Sum, Ints{a.rank() - 2});
   const hlo::Value norm = hlo::reduced(columns, runtime::Reduce::Max, Ints{columns.rank() - 1});
@@ -87,7 +73,7 @@ hlo::Values expm_hlo(const hlo::Use& u) {
                 hlo::select(open, now[2] * 0.5, now[2])};
       });
   const hlo::Value m = hlo::select(over_matrix(valid, a), a, a.number(0)) * over_matrix(halved[2], a);
-  const Pade p = wide ? pade(m, kThirteen) : pade(m, kSeven);
+  const Pade p = wide ? pade(m, runtime::kPade13) : pade(m, kSeven);
   const hlo::Values system{p.even - p.odd, p.even + p.odd};
   const hlo::Use solved{u.to, u.attrs, system, u.out};
   const hlo::Values squared = hlo::repeated(
