@@ -1,6 +1,6 @@
 // Targets that hold no elements and compute nothing. `abstract` partitions a program, so that results have layouts,
-// and what a call communicates and holds is known; `export` gives the program that devices of their own run, for
-// StableHLO. `types` wants the types of results alone: it is what checks a
+// and what a call communicates and holds is known; `apart` gives the program that devices of their own run, for
+// StableHLO and foresight. `types` wants the types of results alone: it is what checks a
 // script, where sizes may be made up that nothing divides.
 #include "interpreter/exec/abstract.h"
 
@@ -71,7 +71,7 @@ std::unique_ptr<const Target> make_abstract(const ir::OpTable& table, runtime::P
   // As lockstep: what a device holds is what it holds there.
   return std::make_unique<Abstract>(table, pool, transform::Passes{.partition = true, .early_sums = true});
 }
-std::unique_ptr<const Target> make_export(const ir::OpTable& table, runtime::Pool& pool) {
+std::unique_ptr<const Target> make_apart(const ir::OpTable& table, runtime::Pool& pool) {
   return std::make_unique<Abstract>(table, pool, transform::Passes{});
 }
 std::unique_ptr<const Target> make_types(const ir::OpTable& table, runtime::Pool& pool) {

@@ -113,7 +113,7 @@ int export_programs(const Arguments& a) {
   std::string text;
   if (!read_script(a.words[0], text)) return 1;
   bool stopped_there = false;
-  Foresight script(a.settings, true, "export");
+  Foresight script(a.settings, true);
   // Calls that were compiled before the script asks for what only a run knows are there all the same.
   const auto met = [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
     const bool later = (d.code == "unknown" || d.code == "trace") &&

@@ -8,8 +8,7 @@ namespace shard::repl {
 
 using foresight::Chip;
 
-Foresight::Foresight(const Settings& settings, bool quiet, std::string_view target,
-                     std::vector<std::pair<std::string, std::int64_t>> axes)
+Foresight::Foresight(const Settings& settings, bool quiet, std::vector<std::pair<std::string, std::int64_t>> axes)
     : counts_(std::make_shared<std::map<const exec::Executable*, std::int64_t>>()) {
   lang::Options options;
   if (quiet) options.output = [](std::string_view) {};
@@ -23,7 +22,7 @@ Foresight::Foresight(const Settings& settings, bool quiet, std::string_view targ
   options.axes = std::move(axes);
   machine_ = make_machine(settings, std::move(options));
   trace::Context& context = machine_->interpreter().context();
-  context.set_target(context.target(target));
+  context.set_target(context.target("apart"));
 }
 
 int Foresight::run(const std::string& path, std::string text, const Teller& teller) {

@@ -20,8 +20,7 @@ struct Foretold {
 // A script that has been run without data. Its errors are thrown, or told by run_foretold.
 class Foresight {
  public:
-  Foresight(const Settings& settings, bool quiet, std::string_view target = "abstract",
-            std::vector<std::pair<std::string, std::int64_t>> axes = {});
+  Foresight(const Settings& settings, bool quiet, std::vector<std::pair<std::string, std::int64_t>> axes = {});
   int run(const std::string& path, std::string text, const Teller& teller);
   // All calls on this chip; the one that takes most of the time. Of a run that went well.
   const Foretold& on(const foresight::Chip& chip);

@@ -96,7 +96,7 @@ Value export_stablehlo(Interpreter& in, BoundArgs& a) {
     form = lang::form_named(x.value.str());
   }
   need_call(in, a, "export_stablehlo");
-  const trace::TargetScope scope(in.context(), in.context().target("export"));
+  const trace::TargetScope scope(in.context(), in.context().target("apart"));
   const lang::CompiledCall call = lang::compiled_call(in, a[0], args, a.span);
   return Value::string(lang::exported(call, form, in.context().table(), in.sources()).text);
 }

@@ -20,7 +20,7 @@ using lang::Value;
 
 lang::CompiledCall call_of(Interpreter& in, BoundArgs& a, const std::string& who) {
   need_call(in, a, who);
-  return lang::compiled_call(in, a[0], a.rest, a.span);
+  return call_apart(in, a[0], a);
 }
 
 Value line_number(Interpreter& in, grammar::Span at) {
@@ -201,6 +201,12 @@ Value assume(Interpreter& in, BoundArgs& a) {
 }
 
 }  // namespace
+
+lang::CompiledCall call_apart(Interpreter& in, const Value& f, const BoundArgs& a) {
+  std::optional<trace::TargetScope> scope;
+  if (in.context().target().passes().partition) scope.emplace(in.context(), in.context().target("apart"));
+  return lang::compiled_call(in, f, a.rest, a.span);
+}
 
 void register_foresight(Interpreter& in) {
   in.define({"estimate", "estimate(f, xs...)",

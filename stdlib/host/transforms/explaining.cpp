@@ -22,14 +22,16 @@ using lang::Value;
 
 struct Explained {
   lang::CompiledCall call;
+  lang::CompiledCall apart = {};  // for devices of their own, as the chip's are: its graph is what `on` points into
   std::optional<foresight::Estimate> on = {};  // the chip that was asked for
 };
 
 Explained explained(Interpreter& in, const Value& f, const BoundArgs& a, const std::optional<foresight::Chip>& chip) {
   Explained out{lang::compiled_call(in, f, a.rest, a.span)};
-  if (chip)
-    out.on = foresight::estimate(*chip, *out.call.plan, out.call.given,
-                                 foresight::handed_over(out.call.given, out.call.plan->program()));
+  if (!chip) return out;
+  out.apart = call_apart(in, f, a);
+  out.on = foresight::estimate(*chip, *out.apart.plan, out.apart.given,
+                               foresight::handed_over(out.apart.given, out.apart.plan->program()));
   return out;
 }
 
