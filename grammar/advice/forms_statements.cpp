@@ -227,7 +227,7 @@ Advice in_operator(NearText& t) {
 
 // ---- functions ------------------------------------------------------------------------------------------------------
 Advice in_parameters(NearText& t) {
-  if ((t.token == "*" || t.token == "**") && t.expects("a name"))
+  if ((t.token == "*" || t.token == "**" || t.token == "...") && t.expects("a name"))
     return say(t.span(t.at, t.at + t.token.size()),
                "a function takes a fixed number of arguments: take a list, or a record, as one of them");
   if (t.token == "|" && t.expects("an expression") && !t.expects("{"))

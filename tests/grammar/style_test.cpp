@@ -25,6 +25,7 @@ TEST_CASE("blanks between tokens", "[style]") {
   becomes("for i in 0 .. n-1 { }\n", "for i in 0..n - 1 { }\n");
   becomes("mesh m=(@X:2,@Y :4)explicit\n", "mesh m = (@X: 2, @Y: 4) explicit\n");
   becomes("let a = shard x as P( @( X,Y ),_ )on m\n", "let a = shard x as P(@(X, Y), _) on m\n");
+  becomes("fn on ( a ) = on( a )\n", "fn on(a) = on(a)\n");
   becomes("let e = 1e-3+2.5E+4 - 0xffe-1\n", "let e = 1e-3 + 2.5E+4 - 0xffe - 1\n");
   becomes("let t = if a<b{1}else{ -1 }\n", "let t = if a < b { 1 } else { -1 }\n");
   becomes("fn f(x)=not x and-y>0\n", "fn f(x) = not x and -y > 0\n");
