@@ -30,6 +30,8 @@ std::span<const ChipField> chip_fields() {
       {"launch", &Chip::launch},
       {"dispatch", &Chip::dispatch},
       {"theft", &Chip::theft},
+      {"network_theft", &Chip::network_theft},
+      {"woven", &Chip::woven},
   };
   return kFields;
 }

@@ -36,6 +36,8 @@ struct Chip {
   double link_share = 0.8, network_share = 0.8;
   double launch = 0, dispatch = 0;  // seconds: of a kernel; of a collective
   double theft = 0;                 // of the time of a hidden collective that computing loses
+  double network_theft = 0;         // ... of one between domains
+  double woven = 0;  // of a collective whose neighbour is a product: the share that runs in parts beside its parts
 
   double flops_of(runtime::DType t) const;  // the nearest type that the chip has a figure for
 };

@@ -15,6 +15,7 @@ constexpr std::int64_t kPlayed = 3;  // turns of a loop: the last one stands for
 struct Priced {
   double seconds = 0;
   std::uint32_t stream = 0;  // 0: computes; else the axes of a collective, plus one
+  bool far = false;          // ... between domains
   std::shared_ptr<const Tally> inside = {};
 };
 
@@ -27,6 +28,7 @@ class Player {
   Player(const Chip& chip, const Works& works, const runtime::Mesh* mesh, std::int64_t turns)
       : chip_(chip), works_(works), mesh_(mesh), turns_(std::min(turns, kPlayed)), all_(turns) {
     for (const Work& w : works.list) priced_.push_back(price(w));
+    weave();
   }
 
   Tally run() {
@@ -43,7 +45,9 @@ class Player {
     Priced p;
     switch (w.kind) {
       case Work::Kind::Product: p.seconds = product_seconds(chip_, w.products[0], w.bytes); break;
-      case Work::Kind::Stretch: p.seconds = chip_.launch + w.bytes / (chip_.bandwidth * chip_.memory_share); break;
+      case Work::Kind::Stretch:
+        if (w.bytes > 0) p.seconds = chip_.launch + w.bytes / (chip_.bandwidth * chip_.memory_share);
+        break;
       case Work::Kind::Kernel: {
         double busy = 0;
         for (const Product& x : w.products) busy += x.flops() / (chip_.flops_of(x.dtype) * chip_.kernel_share);
@@ -54,8 +58,10 @@ class Player {
         if (!mesh_) break;
         const std::vector<runtime::AxisId> axes = transform::axes_of(*w.node, *mesh_, true);
         for (runtime::AxisId a : axes) p.stream |= 1u << a;
-        if (p.stream)
-          p.seconds = talk_seconds(chip_, group_of(chip_, *mesh_, axes), *w.node->op->comm, w.bytes) * w.share;
+        if (!p.stream) break;
+        const Group group = group_of(chip_, *mesh_, axes);
+        p.far = group.devices > group.together;
+        p.seconds = talk_seconds(chip_, group, *w.node->op->comm, w.bytes) * w.share;
         break;
       }
       case Work::Kind::Loop:
@@ -65,6 +71,22 @@ class Player {
         break;
     }
     return p;
+  }
+
+  // A gather that a product waits for, and a sum of what one gives, run in parts beside the parts of that product.
+  void weave() {
+    std::vector<double> beside(works_.list.size(), 0);
+    const auto product = [&](std::size_t i) { return works_.list[i].kind == Work::Kind::Product; };
+    const auto near = [&](std::size_t i) { return priced_[i].stream && !priced_[i].far && !works_.list[i].early; };
+    for (std::size_t i = 0; i < works_.list.size(); ++i)
+      for (int a : works_.list[i].after) {
+        if (a < 0) continue;
+        const auto before = static_cast<std::size_t>(a);
+        if (product(i) && near(before)) beside[before] += priced_[i].seconds;
+        if (product(before) && near(i)) beside[i] += priced_[before].seconds;
+      }
+    for (std::size_t i = 0; i < beside.size(); ++i)
+      if (beside[i] > 0) priced_[i].seconds -= chip_.woven * std::min(beside[i], priced_[i].seconds);
   }
 
   // When it may begin; nothing while that is not known. `waits`: the collective that it waits for last.
@@ -165,13 +187,14 @@ class Player {
       more = std::max(end_of(last) - end_of(last - 1), next_from(last - 1) - next_from(last - 2));
       out.seconds += rest * more;
     }
-    double talk = 0;
+    double talk = 0, far = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const Work& w = works_.list[i];
       LineCost& line = out.lines[w.node->span];
       if (priced_[i].stream) {
         line.talk += priced_[i].seconds * all;
         talk += priced_[i].seconds * all;
+        if (priced_[i].far) far += priced_[i].seconds * all;
       } else if (const Tally* inside = priced_[i].inside.get()) {
         out.compute += inside->compute * all;
         out.flops += inside->flops * all;
@@ -188,7 +211,8 @@ class Player {
       }
     }
     const double hidden = std::max(0.0, talk - std::max(0.0, out.seconds - out.compute));
-    const double lost = chip_.theft * std::min(hidden, out.compute);
+    const double theft = talk > 0 ? chip_.theft + (chip_.network_theft - chip_.theft) * far / talk : 0;
+    const double lost = theft * std::min(hidden, out.compute);
     out.compute += lost;
     out.seconds += lost;
     for (const auto& [who, whom, seconds] : waited_)
@@ -236,16 +260,33 @@ class Player {
   std::vector<Waited> waited_;
 };
 
+constexpr double kHalfTile = 0.9;  // of its rate a unit keeps with tiles of half the size: they are read more often
+constexpr double kShortest = 512;  // terms of a sum that are worth a unit of their own
+
+// Tiles of this size over the units, in waves; sums of many terms are split among units that would idle, and the parts,
+// in f32, written and added.
+double tiled(const Chip& chip, const Product& p, double rows, double columns) {
+  const double tiles = p.batch * std::min(std::ceil(p.m / rows) * std::ceil(p.n / columns),
+                                          std::ceil(p.n / rows) * std::ceil(p.m / columns));
+  double best = 0;
+  for (double parts = 1; parts == 1 || (parts <= 32 && p.k / parts >= kShortest && chip.units > 1); parts *= 2) {
+    const double waves = tiles * parts / chip.units;
+    const double whole = std::ceil(waves) * chip.waves + std::max(waves, 1.0) * (1 - chip.waves);
+    const double one = 2 * rows * columns * chip.units * (p.k / parts + chip.fill);  // a wave
+    const double adding = parts > 1 ? 8 * parts * p.batch * p.m * p.n / (chip.bandwidth * chip.memory_share) : 0;
+    const double seconds = whole * one / (chip.flops_of(p.dtype) * chip.product_share) + adding;
+    if (parts == 1 || seconds < best) best = seconds;
+  }
+  return best;
+}
+
 }  // namespace
 
 double product_seconds(const Chip& chip, const Product& p, double bytes) {
   const double memory = bytes / (chip.bandwidth * chip.memory_share);
-  const double tiles = p.batch * std::min(std::ceil(p.m / chip.tile_rows) * std::ceil(p.n / chip.tile_columns),
-                                          std::ceil(p.n / chip.tile_rows) * std::ceil(p.m / chip.tile_columns));
-  const double waves = tiles / chip.units;
-  const double whole = std::ceil(waves) * chip.waves + std::max(waves, 1.0) * (1 - chip.waves);
-  const double one = 2 * chip.tile_rows * chip.tile_columns * chip.units * (p.k + chip.fill);  // a wave
-  return chip.launch + std::max(memory, whole * one / (chip.flops_of(p.dtype) * chip.product_share));
+  double best = tiled(chip, p, chip.tile_rows, chip.tile_columns);
+  if (chip.units > 1) best = std::min(best, tiled(chip, p, chip.tile_rows, chip.tile_columns / 2) / kHalfTile);
+  return chip.launch + std::max(memory, best);
 }
 
 Tally play(const Chip& chip, const Works& works, const runtime::Mesh* mesh, std::int64_t turns) {

@@ -48,6 +48,7 @@ struct Estimate {
 std::vector<bool> handed_over(std::span<const exec::ArrayInfo> arguments, const transform::Program& program);
 
 // `donated`: by argument, whether its memory becomes a result's.
+Estimate estimate(const Chip& chip, const transform::Program& program, const Works& works, const Memory& memory);
 Estimate estimate(const Chip& chip, const exec::Executable& plan, std::span<const exec::ArrayInfo> arguments,
                   const std::vector<bool>& donated);
 

@@ -159,10 +159,13 @@ std::vector<bool> handed_over(std::span<const exec::ArrayInfo> arguments, const 
 Estimate estimate(const Chip& chip, const exec::Executable& plan, std::span<const exec::ArrayInfo> arguments,
                   const std::vector<bool>& donated) {
   const transform::Program& program = plan.program();
-  const auto works = works_of(program.local);
+  return estimate(chip, program, *works_of(program.local), memory_of(plan, arguments, donated));
+}
+
+Estimate estimate(const Chip& chip, const transform::Program& program, const Works& works, const Memory& memory) {
   Estimate out;
-  out.time = play(chip, *works, program.mesh.get());
-  out.memory = memory_of(plan, arguments, donated);
+  out.time = play(chip, works, program.mesh.get());
+  out.memory = memory;
   out.fits = static_cast<double>(out.memory.peak) <= chip.memory;
   return out;
 }

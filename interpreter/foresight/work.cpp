@@ -15,6 +15,7 @@ using ir::Structure;
 using ir::Var;
 
 constexpr double kRow = 16384;  // elements of a row that a chip holds at once while it reduces it
+constexpr double kFew = 8;      // a value that is so many times larger than all it is made of is made where it is read
 
 // A graph as works, in three steps: what each node is, which nodes are one work, in which order.
 class Reader {
@@ -35,6 +36,7 @@ class Reader {
     sink();
     group();
     build();
+    epilogues();
     order();
     return out_;
   }
@@ -61,13 +63,14 @@ class Reader {
       products_[i] = product_of(g_, node);
       const bool view = std::holds_alternative<ir::ViewOf>(node.op->kernel) || is(node, Structure::Shard) ||
                         (node.op->comm && !node.op->comm->communicates()) || made_anew(node);
-      if (node.inputs.empty() || ir::is_effect(*node.op) || view)
+      const bool none = node.inputs.empty() || of_type_alone(node);
+      if (none || ir::is_effect(*node.op) || view)
         what_[i] = What::Free;
       else if (products_[i] || node.op->comm || !node.regions.empty())
         what_[i] = What::Alone;
       int level = 0;
       bool fixed = true;
-      for (Var v : node.inputs) {
+      for (Var v : none ? std::vector<Var>{} : node.inputs) {
         level = std::max(level, level_[at(v)]);
         fixed &= fixed_[at(v)] != 0;
       }
@@ -75,15 +78,25 @@ class Reader {
       for (Var v : node.outputs) {
         level_[at(v)] = level + (what_[i] == What::Alone || ends_stretch(node));
         fixed_[at(v)] = fixed;
-        if (view && !node.inputs.empty()) root_[at(v)] = root_[at(node.inputs[0])];
+        if (view && !none) root_[at(v)] = root_[at(largest(node))];
       }
     }
   }
 
-  // One operand, element by element, and no smaller: whoever reads it makes it himself from the operand.
+  // Element by element of one operand that is no larger, or of some that are small beside it: whoever reads it makes it
+  // himself from them.
   bool made_anew(const Node& n) const {
-    return n.inputs.size() == 1 && std::holds_alternative<runtime::Code>(n.op->kernel) &&
-           !is_result_[at(n.outputs[0])] && bytes_of(g_.type(n.inputs[0])) <= bytes_of(g_.type(n.outputs[0]));
+    if (!std::holds_alternative<runtime::Code>(n.op->kernel) || n.inputs.empty() || is_result_[at(n.outputs[0])])
+      return false;
+    const double made = bytes_of(g_.type(n.outputs[0]));
+    if (n.inputs.size() == 1) return bytes_of(g_.type(n.inputs[0])) <= made;
+    double read = 0;
+    for (Var v : n.inputs) read += bytes_of(g_.type(root(v)));
+    return read * kFew <= made;
+  }
+  Var largest(const Node& n) const {  // of its operands, as they lie in memory
+    return *std::max_element(n.inputs.begin(), n.inputs.end(),
+                             [&](Var a, Var b) { return bytes_of(g_.type(root(a))) < bytes_of(g_.type(root(b))); });
   }
 
   // What only later stretches read is made there: it would be written and read again for nothing.
@@ -117,22 +130,30 @@ class Reader {
     return i;
   }
 
-  // Pointwise nodes of one level that feed one another. Levels count what stands alone on the way to a node, so a way
-  // out of a stretch and back into it does not exist.
+  // Pointwise nodes of one level that feed one another, or read the same large value. Levels count what stands alone on
+  // the way to a node, so a way out of a stretch and back into it does not exist.
   void group() {
+    std::map<std::pair<std::int32_t, int>, int> readers;  // of a value at a level: the first
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) join_.push_back(static_cast<int>(i));
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
       if (what_[i] != What::Pointwise) continue;
       for (Var v : g_.nodes[i].inputs) {
         const int p = producer_[at(root(v))];
+        const auto [same, first] = readers.try_emplace({root(v).id, node_level_[i]}, static_cast<int>(i));
+        if (!first && root(largest(g_.nodes[i])) == root(v) && is_large(root(v)))
+          unite(same->second, static_cast<int>(i));
         if (p < 0 || what_[static_cast<std::size_t>(p)] != What::Pointwise ||
             node_level_[static_cast<std::size_t>(p)] != node_level_[i])
           continue;
-        const int a = find(p), b = find(static_cast<int>(i));
-        join_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+        unite(p, static_cast<int>(i));
       }
     }
   }
+  void unite(int x, int y) {
+    const int a = find(x), b = find(y);
+    join_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+  }
+  bool is_large(Var v) const { return bytes_of(g_.type(v)) > 1 << 20; }  // to read it twice costs more than a launch
 
   double read_bytes(const Node& n, Var v) const {
     const double whole = bytes_of(g_.type(root(v))), seen = bytes_of(g_.type(v));
@@ -199,6 +220,31 @@ class Reader {
     }
     if (nodes.size() > 1 || what_[static_cast<std::size_t>(nodes[0])] == What::Pointwise) return;
     alone(work, nodes[0]);
+  }
+
+  // What a product or a kernel gives and a stretch alone reads, element by element, is changed before it is written: it
+  // is not written and read once more.
+  void epilogues() {
+    for (std::size_t w = 0; w < out_->list.size(); ++w) {
+      Work& work = out_->list[w];
+      if (work.kind != Work::Kind::Stretch) continue;
+      const auto pointwise = [&](int i) {
+        return std::holds_alternative<runtime::Code>(g_.nodes[static_cast<std::size_t>(i)].op->kernel);
+      };
+      if (!std::all_of(members_[w].begin(), members_[w].end(), pointwise)) continue;
+      std::vector<Var> done;
+      for (int i : members_[w])
+        for (Var v : g_.nodes[static_cast<std::size_t>(i)].inputs) {
+          const Var r = root(v);
+          const int m = maker(v);
+          if (m < 0 || m == static_cast<int>(w) || std::find(done.begin(), done.end(), r) != done.end()) continue;
+          const Work::Kind made = out_->list[static_cast<std::size_t>(m)].kind;
+          if ((made != Work::Kind::Product && made != Work::Kind::Kernel) || leaves(r, static_cast<int>(w))) continue;
+          done.push_back(r);
+          work.bytes = std::max(0.0, work.bytes - 2 * bytes_of(g_.type(r)));
+          if (work.bytes * kFew < bytes_of(g_.type(r))) work.bytes = 0;
+        }
+    }
   }
 
   bool leaves(Var v, int w) const {  // whether another work, or the caller, reads it

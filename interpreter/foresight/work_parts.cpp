@@ -11,6 +11,11 @@ using ir::Node;
 using ir::Structure;
 using ir::Var;
 
+bool of_type_alone(const Node& n) {
+  return n.op->flops == 0 && n.regions.empty() && std::holds_alternative<ir::KernelFn>(n.op->kernel) &&
+         std::holds_alternative<ir::Zero>(n.op->derivative);
+}
+
 std::optional<ir::FactorRule> rule_of(const Graph& g, const Node& n) {
   try {
     return transform::rule_of(g, n);

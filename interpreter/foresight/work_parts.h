@@ -16,6 +16,8 @@ inline bool is(const ir::Node& n, ir::Structure s) {
 }
 inline bool flag(const ir::Node& n, const char* name) { return n.attrs.has(name) && n.attrs.flag(name); }
 
+// Whether the operand's type says all there is to know of the result (a number in the shape of an array).
+bool of_type_alone(const ir::Node& n);
 std::optional<ir::FactorRule> rule_of(const ir::Graph& g,
                                       const ir::Node& n);  // nothing where it holds for whole values
 // The sizes of a product: a sum over factors that both operands have. Without the elements' type.

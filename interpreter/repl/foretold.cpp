@@ -52,7 +52,12 @@ const Foretold& Foresight::on(const Chip& chip) {
     return x.of.time.seconds * static_cast<double>(std::max<std::int64_t>(x.count, 1));
   };
   for (Foretold& f : calls_) {
-    f.of = foresight::estimate(chip, *f.call.plan, f.call.given, f.call.becomes);
+    const transform::Program& program = f.call.plan->program();
+    if (!f.works) {
+      f.works = foresight::works_of(program.local);
+      f.of.memory = foresight::memory_of(*f.call.plan, f.call.given, f.call.becomes);
+    }
+    f.of = foresight::estimate(chip, program, *f.works, f.of.memory);
     if (!most || weight(f) > weight(*most)) most = &f;
   }
   return *most;
@@ -70,8 +75,11 @@ std::vector<Chip> read_chips(const std::string& words) {
     if (file && !read_script(word, text)) return {};
     const auto read = [&] {
       const lang::Value v = file ? in.run(word, std::move(text)) : lang::Value::string(word);
-      chips.push_back(stdlib::chip_of(in, v, in.context().span()));
-      if (chips.back().name.empty()) chips.back().name = word;
+      const std::vector<lang::Value> one{v};
+      for (const lang::Value& chip : v.items() ? *v.items() : one) {
+        chips.push_back(stdlib::chip_of(in, chip, in.context().span()));
+        if (chips.back().name.empty()) chips.back().name = word;
+      }
     };
     if (guarded(in, read) != 0) return {};
   }

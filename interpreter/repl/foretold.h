@@ -15,6 +15,7 @@ struct Foretold {
   lang::CompiledCall call;
   std::int64_t count = 0;
   foresight::Estimate of = {};
+  std::shared_ptr<const foresight::Works> works = {};  // what it has to do hangs on no chip, nor does what it holds
 };
 
 // A script that has been run without data. Its errors are thrown, or told by run_foretold.

@@ -1,126 +1,166 @@
 #!/usr/bin/env python3
-"""Fits the shares of stdlib/chips.shard to published training steps, and says what each term of the clock is worth.
+"""Fits the shares of stdlib/chips.shard to published training steps; says what each term of the clock is worth, and how far
+constants carry to a source that they were not fitted on.
 
-    fit_chips.py SHARD PROGRAM.shard ROWS.csv [--rounds N] [--thin N] [--terms] [--sources]
+    fit_chips.py SHARD PROGRAM.shard ROWS.csv [--samples N] [--jobs N] [--rows]
 
-ROWS.csv: id, source, chip, devices, group, settings (for --set), step_seconds. Fits the fields below for each family of
-chips (one value for all chips of a family, whatever the model), by a search along coordinates, and
-prints them; --terms prints the error with each term left out; --sources the error on each source when its rows are left
-out of the fit. The error is the mean of |foretold / published - 1|. Standard library only."""
-import argparse, concurrent.futures, csv, json, math, os, random, subprocess, sys, tempfile
+ROWS.csv: id, source, chip, devices, group, settings (for --set), step_seconds. Each constant has a value to expect from
+published facts and how far it may lie from that (PRIOR); no constant belongs to a model or a source. Each row is foretold
+once for many sets of constants drawn from there; the logarithm of its time, as a polynomial of degree two in them, is then
+what the fit needs of the row, so that one run gives the fit of all rows, and one without each source, in a minute. The fit
+minimises the mean of |log(foretold / published)| and a little of the distance from what was expected. Errors, the mean of
+|foretold / published - 1|, are those of the program itself, with the constants found. Needs NumPy."""
+import argparse, concurrent.futures, csv, json, os, subprocess, sys, tempfile
+import numpy as np
 
-FAMILY = {'a100-40': 'gpu', 'a100-80': 'gpu', 'h100': 'gpu', 'h200': 'gpu', 'b200': 'gpu',
-          'v4': 'tpu', 'v5e': 'tpu', 'v5p': 'tpu', 'v6e': 'tpu'}
-START = {
-    'gpu': dict(product_share=0.87, kernel_share=0.4, memory_share=0.8, fill=200.0, waves=0.5, launch=4e-6, dispatch=3e-5,
-                link_share=0.75, network_share=0.8, theft=0.1),
-    'tpu': dict(product_share=0.9, kernel_share=0.5, memory_share=0.8, link_share=0.9, network_share=0.8, theft=0.0),
+TPU = ('v4', 'v5e', 'v5p', 'v6e')
+# family: constant: (as a factor: what to expect, about so many e-folds off) or (as a number: expected, off, least, most).
+# Of `both`: what training keeps of the best product and of the attention kernel that were seen on the chip (`seen` in
+# chips.shard). Pointwise work 0.8 of memory bandwidth, 5 us a kernel, a fill of 200 terms, whole last waves, NCCL's
+# latencies: the usual estimates. What nobody publishes (theft, woven, shares of networks) is expected in the middle, loosely.
+PRIOR = {
+    'both': dict(product=(0.95, 0.06), attention=(1.0, 0.2)),
+    'gpu': dict(memory_share=(0.8, 0.25), fill=(200, 100, 0, 500), waves=(1.0, 0.3, 0, 1), launch=(5e-6, 0.4), dispatch=(5e-5, 0.5),
+                link=(1.0, 0.1), network_share=(0.8, 0.25), theft=(0.15, 0.1, 0, 1), network_theft=(0.3, 0.3, 0, 1), network_latency=(1.4e-5, 0.4)),
+    'tpu': dict(memory_share=(0.8, 0.25), link=(0.95, 0.1), network_share=(0.8, 0.4), theft=(0.15, 0.1, 0, 1), network_theft=(0.5, 0.3, 0, 1),
+                network_latency=(5e-5, 0.7), woven=(0.5, 0.3, 0, 1)),
 }
-BOUNDS = dict(product_share=(0.4, 0.95), kernel_share=(0.1, 0.8), memory_share=(0.3, 0.95), fill=(0.0, 800.0), waves=(0.0, 1.0),
-              launch=(1e-6, 2e-5), dispatch=(5e-6, 2e-4), link_share=(0.3, 1.0), network_share=(0.2, 1.0), theft=(0.0, 1.0))
-LEFT_OUT = dict(fill=dict(fill=0.0), waves=dict(waves=0.0), launch=dict(launch=0.0), theft=dict(theft=0.0),
-                pointwise=dict(memory_share=1e6), attention=dict(kernel_share=None), communication=dict(link_share=1e6, network_share=1e6, dispatch=0.0,
-                link_latency=0.0, network_latency=0.0))
+PULL = 0.002            # weight of a constant's squared distance from what was expected, beside the mean error
+SEEN = dict(product='product_share', attention='kernel_share', link='link_share')
+LEFT_OUT = {'fill of a tile': 'fill: 0.0', 'waves': 'waves: 0.0', 'launch': 'launch: 0.0, dispatch: 0.0', 'theft': 'theft: 0.0, network_theft: 0.0',
+            'pointwise traffic': 'memory_share: 1e6', 'attention\'s own rate': 'kernel_share: {product}',
+            'communication': 'link_share: 1e6, network_share: 1e6, dispatch: 0.0, link_latency: 0.0, network_latency: 0.0',
+            'weaving': 'woven: 0.0'}
 
 
-class Rows:
-    def __init__(self, shard, program, rows, jobs, thin):
-        self.shard, self.program, self.rows, self.jobs, self.thin, self.known = shard, program, rows, jobs, thin, {}
-        self.folder = tempfile.mkdtemp()
-
-    def seconds(self, rows, constants):
-        """For each of a list of constants the foretold steps by row: of a row all in one call of the program."""
-        paths = [json.dumps(c, sort_keys=True) for c in constants]
-        def one(r):
-            need = [p for p in dict.fromkeys(paths) if (r['id'], p) not in self.known]
-            if not need: return
-            files = []
-            for i, p in enumerate(need):
-                f = os.path.join(self.folder, f"{r['chip']}-{i}-{r['id']}.shard")
-                fields = ', '.join(f'{k}: {v!r}' for k, v in json.loads(p).items())
-                with open(f, 'w') as out: out.write(f"import chips\n{{...chips.{r['chip'].replace('-', '_')}, {fields}}}\n")
-                files.append(f)
-            argv = [self.shard, 'estimate', self.program, '--chip', ','.join(files), '--devices', r['devices'], '--json']
-            for pair in r['settings'].split(): argv += ['--set', pair]
-            p = subprocess.run(argv, capture_output=True, text=True)
-            for f in files: os.remove(f)
-            if p.returncode: sys.exit(f"{r['id']}: {p.stderr.strip()}")
-            answer = json.loads(p.stdout)
-            for p, x in zip(need, answer if isinstance(answer, list) else [answer]): self.known[r['id'], p] = x['step_seconds']
-        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool: list(pool.map(one, rows))
-        return [{r['id']: self.known[r['id'], p] for r in rows} for p in paths]
-
-    def errors(self, family, constants, skip='', fitted=False):
-        todo = [r for r in self.rows if FAMILY[r['chip']] == family and r['source'] != skip]
-        if fitted: todo = [r for i, r in enumerate(todo) if i % self.thin == 0 or sum(x['source'] == r['source'] for x in todo) < 30]
-        return [[(r, found[r['id']] / float(r['step_seconds']) - 1) for r in todo] for found in self.seconds(todo, constants)]
+def family(row): return 'tpu' if row['chip'] in TPU else 'gpu'
+def names(f): return [('both', n) for n in PRIOR['both']] + [(f, n) for n in PRIOR[f]]
 
 
-def mean(errors): return sum(abs(e) for _, e in errors) / max(1, len(errors))
+def limits(f, n):
+    p = PRIOR[f][n]
+    if len(p) == 4: return (p[2] - p[0]) / p[1], (p[3] - p[0]) / p[1]
+    return -9, np.log(1 / p[0]) / p[1] if n.endswith('share') or n == 'product' else 9
 
 
-def cost(errors):
-    """Mean error, and less than half as much for pairs of a group in the wrong order by more than they differ."""
-    groups = {}
-    for r, e in errors: groups.setdefault(r['group'], []).append(math.log(1 + e))
-    spread = [abs(a - b) for g in groups.values() for i, a in enumerate(g) for b in g[:i]]
-    return mean(errors) + 0.3 * (sum(spread) / len(spread) if spread else 0)
+def value(f, n, z):
+    p = PRIOR[f][n]
+    return float(f'{p[0] + p[1] * z if len(p) == 4 else p[0] * np.exp(p[1] * z):.3g}')
 
 
-def fit(rows, family, rounds, skip='', say=False):
-    """Of each round two sets of constants, each foretold in one go: all steps along one coordinate, then those that help
-    taken together, the best one, the best two and so on, and some of them by chance (the same in every run)."""
-    now, step, dice = dict(START[family]), 0.25, random.Random(1)
-    costs = lambda tries: [cost(e) for e in rows.errors(family, tries, skip, True)]
-    best = costs([now])[0]
-    for _ in range(rounds):
-        steps = []
-        for name in now:
-            low, high = BOUNDS[name]
-            base = now[name] or (high - low) * 0.1
-            values = [min(high, max(low, base * f)) for f in (1 - step, 1 - step / 3, 1 + step / 3, 1 + step)] + ([0.0] if low == 0 else [])
-            steps += [(name, float(f'{v:.4g}')) for v in values]
-        found = sorted((c, name, v) for c, (name, v) in zip(costs([{**now, n: v} for n, v in steps]), steps) if c < best)
-        helps = [(name, v) for i, (_, name, v) in enumerate(found) if name not in [n for _, n, _ in found[:i]]]
-        sets = [helps[:k] for k in range(1, len(helps) + 1)] + [[h for h in helps if dice.random() < 0.5] for _ in range(20)]
-        tries = [{**now, **dict(moves)} for moves in sets if moves]
-        if tries: best, now = min(zip(costs(tries), tries), key=lambda x: x[0])
-        if len(helps) < 2: step *= 0.5
-        if say: print(f'{family}: cost {best:.4f}  {now}', flush=True)
-        if step < 0.01: break
-    return now
+def record(row, z, more=''):
+    """The row's chip with constants z, as Shard."""
+    chip, out = row['chip'].replace('-', '_'), []
+    for (f, n), x in zip(names(family(row)), z):
+        out.append(f'{SEEN[n]}: chips.seen.{chip}.{n} * {value(f, n, x)!r}' if n in SEEN else f'{n}: {value(f, n, x)!r}')
+    product = f'chips.seen.{chip}.product * {value("both", "product", z[0])!r}'
+    return f'{{...{{...chips.{chip}, {", ".join(out)}}}, {more.format(product=product)}}}'
+
+
+class Program:
+    def __init__(self, shard, script, jobs): self.shard, self.script, self.jobs, self.folder = os.path.abspath(shard), script, jobs, tempfile.mkdtemp()
+
+    def row(self, row, records):
+        file = os.path.join(self.folder, row['id'] + '.shard')
+        with open(file, 'w') as f: f.write('import chips\n[' + ',\n'.join(records) + ']\n')
+        argv = [self.shard, 'estimate', self.script, '--chip', file, '--devices', row['devices'], '--json']
+        for pair in row['settings'].split(): argv += ['--set', pair]
+        p = subprocess.run(argv, capture_output=True, text=True)
+        os.remove(file)
+        if p.returncode: sys.exit(f"{row['id']}: {p.stderr.strip()}")
+        answer = json.loads(p.stdout)
+        return [x['step_seconds'] for x in (answer if isinstance(answer, list) else [answer])]
+
+    def seconds(self, rows, records):
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            return np.array(list(pool.map(lambda r: self.row(r, records(r)), rows)))
+
+
+def terms(z): return np.concatenate([[1.0], z, [z[i] * z[j] for i in range(len(z)) for j in range(i, len(z))]])
+
+
+def slopes(z):
+    d = len(z)
+    rows = [np.zeros(d)] + list(np.eye(d))
+    for i in range(d):
+        for j in range(i, d):
+            row = np.zeros(d)
+            row[i] += z[j]; row[j] += z[i]
+            rows.append(row)
+    return np.array(rows)
+
+
+def learn(program, rows, f, samples):
+    """By row the coefficients of log(seconds) as a polynomial in the constants of the family."""
+    which, dice = names(f), np.random.default_rng(1)
+    low, high = np.array([limits(*n) for n in which]).T
+    zs = np.clip(1.2 * dice.normal(size=(samples, len(which))), low, high)
+    found = np.log(program.seconds(rows, lambda r: [record(r, z) for z in zs]))
+    return np.linalg.lstsq(np.array([terms(z) for z in zs]), found.T, rcond=None)[0].T
+
+
+def fit(parts, weights):
+    """Constants by (family, name). parts: family -> (coefficients by row, log of published); weights alike.
+    Absolute values as weighted squares, again and again; steps are damped and kept where they help."""
+    which = [('both', n) for n in PRIOR['both']] + [(f, n) for f in parts for n in PRIOR[f]]
+    low, high = np.array([limits(*n) for n in which]).T
+    place = {f: [which.index(n) for n in names(f)] for f in parts}
+    total = sum(w.sum() for w in weights.values())
+
+    def look(z):
+        cost, a, b = PULL * (z @ z), 2 * PULL * np.eye(len(z)), -2 * PULL * z
+        for f, (c, log_published) in parts.items():
+            own = z[place[f]]
+            e, j, w = c @ terms(own) - log_published, c @ slopes(own), weights[f] / total
+            size = np.sqrt(e * e + 1e-4)
+            cost += w @ size
+            a[np.ix_(place[f], place[f])] += j.T @ (j * (w / size)[:, None])
+            b[place[f]] -= j.T @ (e * w / size)
+        return cost, a, b
+    z, damping = np.clip(np.zeros(len(which)), low, high), 1e-3
+    cost, a, b = look(z)
+    for _ in range(200):
+        free = ~(((z <= low) & (b < 0)) | ((z >= high) & (b > 0)))
+        step = np.zeros(len(z))
+        step[free] = np.linalg.solve(a[np.ix_(free, free)] + damping * np.eye(free.sum()), b[free])
+        there = np.clip(z + step, low, high)
+        new = look(there)
+        if new[0] < cost - 1e-9: z, (cost, a, b), damping = there, new, damping / 3
+        elif damping > 10: break
+        else: damping *= 4
+    return dict(zip(which, z))
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split('\n')[0])
     p.add_argument('shard'); p.add_argument('program'); p.add_argument('rows')
-    p.add_argument('--rounds', type=int, default=10); p.add_argument('--jobs', type=int, default=2)
-    p.add_argument('--thin', type=int, default=1, help='fit on every n-th row of sources of 30 and more; judge on all')
-    p.add_argument('--terms', action='store_true'); p.add_argument('--sources', action='store_true')
+    p.add_argument('--samples', type=int, default=240); p.add_argument('--jobs', type=int, default=2)
+    p.add_argument('--rows', action='store_true', dest='by_row', help='the error of each row, fitted on all and without its source')
     o = p.parse_args()
-    rows = Rows(os.path.abspath(o.shard), o.program, list(csv.DictReader(open(o.rows))), o.jobs, o.thin)
-    families = list(dict.fromkeys(FAMILY[r['chip']] for r in rows.rows))
-    best, errors = {}, []
-    for f in families:
-        best[f] = fit(rows, f, o.rounds, say=True)
-        part = rows.errors(f, [best[f]])[0]
-        errors += part
-        print(f'{f}: error {100 * mean(part):.1f} %')
-    print(f'all: error {100 * mean(errors):.1f} %')
-    for term, change in LEFT_OUT.items() if o.terms else ():
-        left = []
-        for f in families:
-            c = {k: best[f].get('product_share') if v is None else v for k, v in change.items()}
-            left += rows.errors(f, [{**best[f], **c}])[0]
-        print(f'without {term:14s} {100 * mean(left):5.1f} %', flush=True)
-    for source in dict.fromkeys(r['source'] for r in rows.rows) if o.sources else ():
-        judged = []
-        for f in families:
-            if any(r['source'] == source and FAMILY[r['chip']] == f for r in rows.rows):
-                others = any(r['source'] != source and FAMILY[r['chip']] == f for r in rows.rows)
-                c = fit(rows, f, o.rounds, skip=source) if others else START[f]
-                judged += [x for x in rows.errors(f, [c])[0] if x[0]['source'] == source]
-        print(f'left out {source:18s} {100 * mean(judged):5.1f} % on its {len(judged)} rows', flush=True)
+    with open(o.rows) as f: rows = list(csv.DictReader(f))
+    program = Program(o.shard, o.program, o.jobs)
+    published = {r['id']: float(r['step_seconds']) for r in rows}
+    of = {f: [r for r in rows if family(r) == f] for f in dict.fromkeys(map(family, rows))}
+    parts = {f: (learn(program, rs, f, o.samples), np.log([published[r['id']] for r in rs])) for f, rs in of.items()}
+    sources = list(dict.fromkeys(r['source'] for r in rows))
+    found = {left: fit(parts, {f: np.array([float(r['source'] != left) for r in rs]) for f, rs in of.items()}) for left in [''] + sources}
+    z_of = lambda left, r: [found[left][n] for n in names(family(r))]
+    error = lambda seconds: np.abs(seconds / np.array(list(published.values())) - 1)
+    asked = [('', '')] + [(s, '') for s in sources] + [('', m) for m in LEFT_OUT.values()]
+    seconds = program.seconds(rows, lambda r: [record(r, z_of(left, r), more) for left, more in asked])
+    source_of = np.array([r['source'] for r in rows])
+    print('constants:')
+    for (f, n), z in found[''].items(): print(f'  {f:4s} {n:16s} {value(f, n, z):9.3g}   expected {PRIOR[f][n][0]:g}')
+    all_ = error(seconds[:, 0])
+    print(f'all {len(rows)} rows: error {100 * all_.mean():.1f} %')
+    for k, s in enumerate(sources):
+        own = source_of == s
+        print(f'  {s:18s} {own.sum():3d} rows  fitted with it {100 * all_[own].mean():5.1f} %   left out of the fit {100 * error(seconds[:, 1 + k])[own].mean():5.1f} %')
+    for k, name in enumerate(LEFT_OUT): print(f'  without {name:22s} {100 * error(seconds[:, 1 + len(sources) + k]).mean():5.1f} %')
+    if o.by_row:
+        for i, r in enumerate(rows):
+            out = seconds[i, 1 + sources.index(r['source'])]
+            print(f"{r['id']:46s} {100 * (seconds[i, 0] / published[r['id']] - 1):+6.1f} % {100 * (out / published[r['id']] - 1):+6.1f} %")
 
 
 if __name__ == '__main__': main()
