@@ -20,6 +20,6 @@ std::unique_ptr<const Target> make_exact(const ir::OpTable& table, runtime::Pool
 std::unique_ptr<const Target> make_watch(const ir::OpTable& table, runtime::Pool& pool);  // lockstep.cpp
 std::unique_ptr<const Target> make_abstract(const ir::OpTable& table, runtime::Pool& pool);
 std::unique_ptr<const Target> make_apart(const ir::OpTable& table, runtime::Pool& pool);  // abstract.cpp
-std::unique_ptr<const Target> make_types(const ir::OpTable& table, runtime::Pool& pool);   // abstract.cpp
+std::unique_ptr<const Target> make_types(const ir::OpTable& table, runtime::Pool& pool);  // abstract.cpp
 
 }  // namespace shard::exec

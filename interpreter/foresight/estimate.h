@@ -44,6 +44,9 @@ struct Estimate {
   bool fits = true;
 };
 
+// Seconds of all that one record of a program's communication stands for, hidden or not.
+double talk_seconds(const Chip& chip, const runtime::Mesh& mesh, const transform::CommRecord& record);
+
 // Arguments whose memory a result may take: those that a result is like, as a training step's state is.
 std::vector<bool> handed_over(std::span<const exec::ArrayInfo> arguments, const transform::Program& program);
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "grammar/overloaded.h"
+#include "interpreter/ir/why.h"
 #include "runtime/array/format.h"
 
 namespace shard::ir {
@@ -37,7 +38,8 @@ std::size_t hash_value(const AttrValue& v) {
                         [&](const Layout& l) { h = mix(h, hash_layout(l)); },
                         [&](const std::vector<std::string>& xs) {
                           for (auto& x : xs) h = mix(h, std::hash<std::string>{}(x));
-                        }},
+                        },
+                        [](const Note&) {}},
              v);
   return h;
 }
@@ -135,13 +137,20 @@ std::string to_string(const AttrValue& value) {
                    std::string out = "[";
                    for (std::size_t i = 0; i < xs.size(); ++i) out += (i ? ", \"" : "\"") + xs[i] + "\"";
                    return out + "]";
-                 }},
+                 },
+                 [](const Note&) { return std::string(); }},
       value);
+}
+
+const Why* why_of(const Attrs& attrs) {
+  const AttrValue* v = attrs.find("why");
+  return v && std::holds_alternative<Note>(*v) ? std::get<Note>(*v).why.get() : nullptr;
 }
 
 std::string to_string(const Attrs& attrs) {
   std::string out;
-  for (const auto& [name, value] : attrs) out += (out.empty() ? "" : ", ") + name + ": " + to_string(value);
+  for (const auto& [name, value] : attrs)
+    if (!std::holds_alternative<Note>(value)) out += (out.empty() ? "" : ", ") + name + ": " + to_string(value);
   return out;
 }
 

@@ -33,10 +33,16 @@ struct Layout {  // a spec that has met its mesh
 };
 bool operator==(const Layout& a, const Layout& b);
 
+struct Why;    // ir/why.h
+struct Note {  // what people are told of a node, and no part of it: all are equal, and none is printed
+  std::shared_ptr<const Why> why;
+  bool operator==(const Note&) const { return true; }
+};
+
 using Ints = std::vector<std::int64_t>;
 using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
 using AttrValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, Ints, Pairs, runtime::DType,
-                               Layout, std::vector<std::string>>;
+                               Layout, std::vector<std::string>, Note>;
 
 class Attrs {
  public:

@@ -94,6 +94,7 @@ Vars Builder::append(const OpDef& op, Vars inputs, Attrs attrs, std::vector<Grap
   n.op = &op;
   n.attrs = std::move(attrs);
   if (barrier_ && !n.attrs.has("barrier")) n.attrs.set("barrier", barrier_);
+  if (why_ && op.comm && op.comm->communicates()) n.attrs.set("why", Note{why_});
   n.inputs = std::move(inputs);
   n.regions = std::move(regions);
   n.span = span_;

@@ -45,6 +45,8 @@ class Builder {
   void set_finishes_sums() { finishes_sums_ = true; }
   grammar::Span span() const { return span_; }
   void set_span(grammar::Span s) { span_ = s; }  // given to the nodes that follow
+  // Why the collectives that follow are there (why.h); null: they were written.
+  void set_why(std::shared_ptr<const Why> why) { why_ = std::move(why); }
   // What is computed again on purpose: the attribute `barrier` of the nodes that follow (transform/prepare.h); 0: none.
   std::int64_t barrier() const { return barrier_; }
   void set_barrier(std::int64_t barrier) { barrier_ = barrier; }
@@ -54,6 +56,7 @@ class Builder {
   Graph graph_;
   grammar::Span span_;
   std::int64_t barrier_ = 0;
+  std::shared_ptr<const Why> why_;
   bool limit_sizes_ = false;
   bool finishes_sums_ = false;
 };

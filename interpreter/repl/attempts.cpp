@@ -33,9 +33,10 @@ void foretell(const std::string& path, const foresight::Chip& chip, Attempt& c) 
   const std::pair<const grammar::Span, foresight::LineCost>* worst = nullptr;
   for (const auto& line : e.time.lines)
     if (!worst || line.second.exposed > worst->second.exposed) worst = &line;
-  if (worst && worst->second.exposed > 0.01 * e.time.seconds)
-    c.why = "waits " + percent_text(e.time.waits(), e.time.seconds) + ", most at line " +
-            std::to_string(source_line(script.sources(), worst->first));
+  if (!worst || worst->second.exposed <= 0.01 * e.time.seconds) return;
+  c.why = "waits " + percent_text(e.time.waits(), e.time.seconds) + ": line " +
+          std::to_string(source_line(script.sources(), worst->first));
+  if (const exec::CommRecord* r = longest_at(most, chip, worst->first, script.sources())) c.why += ": " + words_of(*r);
 }
 
 // What a worker says of a candidate: a line, numbers to the last bit.

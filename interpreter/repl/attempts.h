@@ -34,6 +34,10 @@ struct Advice {
 std::optional<std::vector<Advice>> advice(const std::string& path, const std::string& text, const Settings& settings,
                                           const Foretold& base, const foresight::Chip& chip,
                                           const grammar::SourceMap& sources);
+// What would remove or shrink the collectives that take longest (constraints.cpp). Nothing where somebody interrupted.
+std::optional<std::string> constraints_text(const std::string& path, const std::string& text, const Settings& settings,
+                                            const Foretold& base, const foresight::Chip& chip,
+                                            const grammar::SourceMap& sources);
 std::string advice_text(const std::vector<Advice>& given, const Foretold& base);
 
 }  // namespace shard::repl

@@ -1,20 +1,46 @@
 // shard explain: each call that a script compiles is told, once a function and signature. The script is evaluated on
 // the target that computes nothing: its arrays are types with layouts, so nothing is trained, printed or written.
-// Conditions that only a run knows take both parts, and long loops end early, as in `shard check`.
+// Conditions that only a run knows take both parts, and long loops end early, as in `shard check`. With `--chip` it is
+// run as `shard estimate` runs it.
 #include <cstdio>
 #include <set>
 
 #include "interpreter/lang/check/check.h"
 #include "interpreter/lang/staging/explain.h"
+#include "interpreter/repl/attempts.h"
 #include "interpreter/repl/command.h"
+#include "stdlib/host/transforms/chips.h"
 
 namespace shard::repl {
 namespace {
+
+// On a chip: each call with the price of its collectives; of the one that takes most, what would make them cheaper.
+int explain_on(const Arguments& a, std::string text) {
+  const std::string& path = a.words[0];
+  const std::vector<foresight::Chip> chips = read_chips(a.value("--chip"));
+  if (chips.empty()) return 1;
+  const std::string as_written = text;
+  Foresight script(a.settings, true);
+  if (const int status = script.run(path, std::move(text), tell)) return status;
+  std::string out;
+  for (const foresight::Chip& chip : chips) {
+    const Foretold& most = script.on(chip);
+    for (const Foretold& f : script.calls())
+      out += (out.empty() ? "" : "\n") + stdlib::explained_on(f.call, f.of, chip, script.sources());
+    const auto better = constraints_text(path, as_written, a.settings, most, chip, script.sources());
+    if (!better) return 130;
+    out += *better;
+  }
+  write_out(out);
+  flush_out();
+  return 0;
+}
 
 int explain(const Arguments& a) {
   const std::string& path = a.words[0];
   std::string text;
   if (!read_script(path, text)) return 1;
+  if (!a.value("--chip").empty()) return explain_on(a, std::move(text));
   std::set<std::string> told, not_written;
   embed::Machine* engine = nullptr;
   lang::Options options;
@@ -51,7 +77,9 @@ int explain(const Arguments& a) {
 Command explain_command() {
   return {"explain",
           "Tell what each compiled call of a script does between devices; nothing is computed, printed or written",
-          {{"file", "The script (- reads it from standard input)", Option::Word, true}},
+          {{"file", "The script (- reads it from standard input)", Option::Word, true},
+           {"--chip", "Say what each collective takes on this chip, and which constraints would make it cheaper",
+            Option::Value}},
           true,
           explain};
 }

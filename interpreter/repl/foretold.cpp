@@ -1,5 +1,6 @@
 #include "interpreter/repl/foretold.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "stdlib/host/transforms/chips.h"
@@ -84,6 +85,33 @@ std::vector<Chip> read_chips(const std::string& words) {
     if (guarded(in, read) != 0) return {};
   }
   return chips;
+}
+
+const exec::CommRecord* longest_at(const Foretold& call, const Chip& chip, grammar::Span line,
+                                   const grammar::SourceMap& sources) {
+  struct Alike {  // of one kind, over the same axes
+    const exec::CommRecord* longest;
+    double one, all;
+  };
+  std::vector<Alike> found;
+  for (const exec::CommRecord& r : call.call.plan->comm()) {
+    if (r.span.source != line.source || source_line(sources, r.span) != source_line(sources, line)) continue;
+    const double here = foresight::talk_seconds(chip, *call.call.mesh, r);
+    const auto same = std::find_if(found.begin(), found.end(), [&](const Alike& a) {
+      return a.longest->kind == r.kind && a.longest->axes == r.axes;
+    });
+    Alike& a = same == found.end() ? found.emplace_back(Alike{&r, here, 0}) : *same;
+    a.all += here;
+    if (here > a.one) a.longest = &r, a.one = here;
+  }
+  const auto most = std::max_element(found.begin(), found.end(), [](auto& a, auto& b) { return a.all < b.all; });
+  return most == found.end() ? nullptr : most->longest;
+}
+
+std::string words_of(const exec::CommRecord& record) {
+  std::string out = record.kind;
+  for (std::size_t i = 0; i < record.axes.size(); ++i) out += (i ? ", @" : " @") + record.axes[i];
+  return out;
 }
 
 std::string number(double x) {

@@ -41,6 +41,10 @@ class Foresight {
 // none.
 std::vector<foresight::Chip> read_chips(const std::string& words);
 
+// The collectives of a source line that take longest, what they are ("psum @data"), and why they are there.
+const exec::CommRecord* longest_at(const Foretold& call, const foresight::Chip& chip, grammar::Span line,
+                                   const grammar::SourceMap& sources);
+std::string words_of(const exec::CommRecord& record);
 std::string number(double x);  // the shortest text that reads back the same
 using foresight::bytes_text;
 using foresight::percent_text;

@@ -4,6 +4,7 @@
 
 #include "interpreter/ir/op.h"
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/staging/why.h"
 #include "interpreter/repl/foretold.h"
 
 namespace shard::repl {
@@ -30,6 +31,21 @@ std::string code_of(const grammar::SourceMap& sources, grammar::Span at, std::si
   text.resize(width - 3);
   while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
   return text + "...";
+}
+
+std::string wrapped(const std::string& words) {  // under a heading
+  std::string out, line = "   ";
+  for (std::size_t from = 0; from < words.size();) {
+    const std::size_t to = std::min(words.find(' ', from), words.size());
+    const std::string word = words.substr(from, to - from);
+    if (line.size() + 1 + word.size() > kPage && line.find_first_not_of(' ') != std::string::npos) {
+      out += line + "\n";
+      line = "     ";
+    }
+    line += " " + word;
+    from = to + 1;
+  }
+  return out + line + "\n";
 }
 
 struct Line {
@@ -81,6 +97,23 @@ std::string memory_rows(const foresight::Memory& m, const grammar::SourceMap& so
   return out;
 }
 
+// The lines that are waited for most: by which collectives, and why these are there.
+std::string waits_because(const Foretold& f, const foresight::Chip& chip, const grammar::SourceMap& sources) {
+  constexpr std::size_t kShown = 3;
+  std::vector<Line> lines = by_line(f.of.time, sources);
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const Line& a, const Line& b) { return a.cost.exposed > b.cost.exposed; });
+  std::string out;
+  std::size_t shown = 0;
+  for (const Line& l : lines) {
+    const exec::CommRecord* r = longest_at(f, chip, l.at, sources);
+    if (!r || !r->why || l.cost.exposed < 0.005 * f.of.time.seconds || shown++ == kShown) continue;
+    out += wrapped("line " + std::to_string(source_line(sources, l.at)) + ": " + words_of(*r) + ": " +
+                   lang::why_text(*r->why, sources, r->span));
+  }
+  return out.empty() ? out : "\n  waits because\n" + out;
+}
+
 }  // namespace
 
 std::string page(const Foretold& f, const foresight::Chip& chip, const grammar::SourceMap& sources) {
@@ -123,7 +156,7 @@ std::string page(const Foretold& f, const foresight::Chip& chip, const grammar::
            "   " + where + code_of(sources, l.at, kPage - 33 - std::min<std::size_t>(name.size(), 25)) +
            (other ? " " + name.substr(0, name.size() - 1) : "") + "\n";
   }
-  return out;
+  return out + waits_because(f, chip, sources);
 }
 
 std::string timeline(const Foretold& f, const grammar::SourceMap& sources) {

@@ -65,7 +65,10 @@ Account account(const ir::Graph& g, const runtime::Mesh* mesh) {
         taking_part *= mesh->size_of(a);
       }
       std::int64_t together = n.attrs.has("groups") ? n.attrs.integer("group_size") : taking_part;
-      r.bytes = ir::comm_cost(*n.op->comm, given(g, n), together).bytes;
+      r.op = n.op;
+      r.given = given(g, n);
+      r.bytes = ir::comm_cost(*n.op->comm, r.given, together).bytes;
+      if (const ir::AttrValue* note = n.attrs.find("why")) r.why = std::get<ir::Note>(*note).why;
       r.span = n.span;
       if (taking_part > 1 || r.written) out.comm.push_back(std::move(r));
     } else if (s && *s == Structure::Scan) {

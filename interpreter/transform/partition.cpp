@@ -19,8 +19,6 @@ using ir::Type;
 using ir::Var;
 using ir::Vars;
 
-namespace {}  // namespace
-
 Partitioner::Partitioner(ProgramContext& context, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts,
                          AxisSet blocked, Partitioner* loop)
     : context_(context),
@@ -48,14 +46,39 @@ Var Partitioner::add_param(const Type& global, const Sharding& layout) {
 }
 
 void Partitioner::set(Var global, Var local, const Sharding& layout, grammar::Span span) {
-  values_[at(global)] = PlacedValue{local, closed(layout), span, {}, -1};
+  values_[at(global)] = PlacedValue{local, closed(layout), span, {}};
 }
 
 void Partitioner::set_steady(Var global, int outer_index) { values_[at(global)].outer = outer_index; }
 
 const Sharding& Partitioner::wanted(Var v) const { return wanted_.of[at(v)]; }
 
-Var Partitioner::need(Var v, const Sharding& layout) {
+ir::Why::Value Partitioner::seen(Var v, const Sharding& layout) const {
+  Type t = g_.type(v);
+  t.mesh = context_.mesh;
+  t.sharding = closed(layout);
+  return {std::move(t), values_[at(v)].span};
+}
+
+// The node at hand, and what v meets there.
+Asking Partitioner::asking(Var v) const {
+  constexpr std::size_t kBeside = 2;
+  if (!now_) return {};
+  Asking out{now_->op, now_->span, {}};
+  for (Var w : now_->inputs)
+    if (w != v && values_[at(w)].var.valid() && !g_.type(w).shape.empty() && out.beside.size() < kBeside)
+      out.beside.push_back(seen(w, values_[at(w)].layout));
+  return out;
+}
+
+std::shared_ptr<const ir::Why> Partitioner::why(Var v, const Sharding& want, Asking asked) const {
+  const PlacedValue& x = values_[at(v)];
+  ir::Why out{seen(v, x.layout), seen(v, want).type, asked.by, asked.where, std::move(asked.beside), {}};
+  if (x.terms && !(x.layout.unreduced - want.unreduced).empty()) out.terms = *x.terms;
+  return std::make_shared<const ir::Why>(std::move(out));
+}
+
+Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
   PlacedValue& x = values_[at(v)];
   Sharding want = closed(layout);
   if (want.unreduced.empty()) want.pending = runtime::Pending::Sum;
@@ -65,11 +88,13 @@ Var Partitioner::need(Var v, const Sharding& layout) {
   Var made;
   if (x.outer >= 0 && loop_) {
     made = add_param(g_.type(v), want);
-    extra_.push_back({x.outer, want, made});
+    extra_.push_back({x.outer, want, made, asking(v)});
   } else {
+    b_.set_why(why(v, want, asked ? *asked : asking(v)));
     ir::SpanScope scope(
         b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);  // a sum is caused by the node that left it
     made = reshard(b_, x.var, g_.type(v), *context_.mesh, x.layout, want);
+    b_.set_why(nullptr);
   }
   x.copies.push_back({want, b_.barrier(), made});
   return made;
@@ -89,12 +114,13 @@ void Partitioner::finish(Var v) {
 void Partitioner::finish_as(Var v, const Sharding& layout) {
   Var made = need(v, layout);
   PlacedValue& x = values_[at(v)];
-  x = PlacedValue{made, closed(layout), x.span, {}, -1};
+  x = PlacedValue{made, closed(layout), x.span, {}};
 }
 
 void Partitioner::run() {
   for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
     const Node& n = g_.nodes[i];
+    now_ = &n;
     ir::SpanScope scope(b_, n.span);
     b_.set_barrier(n.attrs.has("barrier") ? n.attrs.integer("barrier") : 0);
     const ir::Structure* kind = ir::structure_of(*n.op);
@@ -103,6 +129,7 @@ void Partitioner::run() {
     else
       structure(n, i, *kind);
   }
+  now_ = nullptr;
   b_.set_barrier(0);
 }
 
@@ -152,17 +179,27 @@ void Partitioner::operation(const Node& n) {
   for (std::size_t r = 0; r < n.outputs.size(); ++r)
     layouts.push_back(layout_of(*rule, rule->results[r], axes, *context_.mesh));
   grammar::Span cause = n.span;  // of a sum that is carried on: the node that left it
+  decltype(PlacedValue::terms) terms;
   for (Var v : n.inputs)
     if (!carried.empty() && !unfinished(v).empty()) {
       cause = values_[at(v)].span;
+      terms = values_[at(v)].terms;
       break;
     }
+  const auto met = [&] {
+    std::vector<ir::Why::Value> all;
+    for (std::size_t i = 0; i < n.inputs.size(); ++i)
+      all.push_back(seen(n.inputs[i], layout_of(*rule, rule->operands[i], axes, *context_.mesh)));
+    return std::make_shared<const std::vector<ir::Why::Value>>(std::move(all));
+  };
   Vars outputs = emit_local(n, *rule, axes, inputs, layouts);
   for (std::size_t r = 0; r < n.outputs.size(); ++r) {
     leave_pending(*rule, r, axes, layouts[r], outputs[r]);
+    if (!terms && !layouts[r].unreduced.empty()) terms = met();
     layouts[r].unreduced |= carried | kept;
     if (!kept.empty()) layouts[r].pending = wanted(n.outputs[r]).pending;
     set(n.outputs[r], outputs[r], layouts[r], cause);
+    values_[at(n.outputs[r])].terms = terms;
     place(n.outputs[r]);
   }
 }
@@ -191,7 +228,11 @@ Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const Fa
   if (split && n.op->partition) {
     std::vector<Type> in = types_of(g_, n.inputs);
     ir::OpCall call{*n.op, in, n.attrs, n.regions};
-    return n.op->partition(b_, ir::LocalCall{call, rule, *context_.mesh, axes, std::move(attrs)}, inputs);
+    if (!n.op->comm && !n.inputs.empty())
+      b_.set_why(why(n.inputs[0], layout_of(rule, rule.operands[0], axes, *context_.mesh), asking(n.inputs[0])));
+    Vars outputs = n.op->partition(b_, ir::LocalCall{call, rule, *context_.mesh, axes, std::move(attrs)}, inputs);
+    b_.set_why(nullptr);
+    return outputs;
   }
   return b_.append(*n.op, inputs, std::move(attrs), n.regions, result_types(n, inputs, layouts));
 }
@@ -223,8 +264,14 @@ void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, 
   Sharding from = Sharding::replicated(number.shape.size()), to = from;
   from.unreduced = truth;
   from.pending = any_of ? runtime::Pending::Max : runtime::Pending::Min;
+  Type was = number, is = number;
+  was.mesh = is.mesh = context_.mesh;
+  was.sharding = from;
+  is.sharding = to;
+  b_.set_why(std::make_shared<const ir::Why>(ir::Why{{was, now_->span}, is, now_->op, now_->span, {}, {}}));
   Var x = ir::convert(b_, local, runtime::DType::I32);
   local = ir::convert(b_, reshard(b_, x, number, *context_.mesh, from, to), dtype);
+  b_.set_why(nullptr);
 }
 
 void Partitioner::whole_operation(const Node& n) {

@@ -139,7 +139,7 @@ void Partitioner::regions(const Node& n, std::size_t index) {
     const auto [first, consts] = wiring.constants(r);
     Vars extra;
     for (const ExtraConst& x : inner[r].extra())
-      extra.push_back(need(n.inputs[static_cast<std::size_t>(x.outer)], x.layout));
+      extra.push_back(need(n.inputs[static_cast<std::size_t>(x.outer)], x.layout, &x.asking));
     Graph g = builders[r].finish(std::move(results[r]));
     if (!extra.empty()) {
       move_extra(g, consts, extra.size());

@@ -20,8 +20,16 @@ struct PlacedValue {
     std::int64_t barrier;  // of who needed it: what is computed again stays apart
     ir::Var var;
   };
-  std::vector<Copy> copies;  // other layouts it was brought into
-  int outer = -1;            // a loop's constant: its position among the node's inputs
+  std::vector<Copy> copies;                                       // other layouts it was brought into
+  std::shared_ptr<const std::vector<ir::Why::Value>> terms = {};  // the operands that left what is pending
+  int outer = -1;  // a loop's constant: its position among the node's inputs
+};
+
+// Who needs a value in another layout.
+struct Asking {
+  const ir::OpDef* by = nullptr;  // null: it is a result
+  grammar::Span where;
+  std::vector<ir::Why::Value> beside;
 };
 
 // A loop's constant in one more layout: brought into it once, outside the loop.
@@ -29,6 +37,7 @@ struct ExtraConst {
   int outer;
   Sharding layout;
   ir::Var param;
+  Asking asking;
 };
 
 class Partitioner {
@@ -42,13 +51,17 @@ class Partitioner {
   ir::Var add_param(const ir::Type& global, const Sharding& layout);
   void set(ir::Var global, ir::Var local, const Sharding& layout, grammar::Span span);
   void set_steady(ir::Var global, int outer_index);
-  ir::Var need(ir::Var v,
-               const Sharding& layout);  // v in this layout; reductions that the layout does not keep are finished
+  // v in this layout; reductions that the layout does not keep are finished. `asking`: who needs it, where that is not
+  // the node at hand.
+  ir::Var need(ir::Var v, const Sharding& layout, const Asking* asking = nullptr);
   const std::vector<ExtraConst>& extra() const { return extra_; }
   const Sharding& wanted(ir::Var v) const;
 
  private:
   AxisSet unfinished(ir::Var v) const;
+  ir::Why::Value seen(ir::Var v, const Sharding& layout) const;
+  Asking asking(ir::Var v) const;
+  std::shared_ptr<const ir::Why> why(ir::Var v, const Sharding& want, Asking asked) const;
   void finish(ir::Var v);  // into the layout that propagation wants
   void place(ir::Var v);
   void finish_as(ir::Var v, const Sharding& layout);
@@ -82,6 +95,7 @@ class Partitioner {
   std::vector<PlacedValue> values_;
   std::vector<int> uses_;
   std::vector<ExtraConst> extra_;
+  const ir::Node* now_ = nullptr;  // the node at hand; none: what is left are the results
 };
 
 }  // namespace shard::transform

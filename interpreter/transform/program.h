@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "interpreter/ir/why.h"
 #include "interpreter/transform/distinct.h"
 
 namespace shard::transform {
@@ -23,6 +24,9 @@ struct CommRecord {  // one collective as one call runs it
   std::int64_t count = 1;  // more than one inside loops
   bool written = false;    // by the program, not by the partitioner
   grammar::Span span;
+  const ir::OpDef* op = nullptr;
+  std::int64_t given = 0;                   // what one device gives to it each time, bytes
+  std::shared_ptr<const ir::Why> why = {};  // it was inserted
 };
 
 struct Program {

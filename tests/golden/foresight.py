@@ -390,4 +390,27 @@ def explain_says_what_collectives_cost_on_a_chip():
     check(p.returncode == 1 and '`against:` is a function' in p.stderr, 'what is no function', p)
 
 
+@case
+def explain_tries_constraints_before_it_shows_them():
+    # S = bytes of h; sums of all of it cost 2 S 3 / 4 / link, scattered ones S 3 / 4 / link.
+    text = 'mesh m = (@model: 4)\njit fn f(x, w, v) {\n  let h = x @ w\n  tanh(h) @ v\n}\n'
+    text += 'f(shard zeros([4096, 512]) as P(_, @model), shard zeros([512, 256]) as P(@model), shard zeros([256, 4]) as P())\n'
+    args = ('--chip', chip(), '--devices', '4')
+    p = shard('explain', script(text), *args)
+    words = ' '.join(p.stdout.replace('|', ' ').split())
+    check(p.returncode == 0 and '`x @ w` of f32[4096,512@model] (given) and f32[512@model,256] (given) is a sum over @model; '
+          '`tanh(h)` of line 4 wants it as f32[4096,256]' in words, 'which layouts met, and who wanted what', p)
+    S = 4 * 4096 * 256 * 3 / 4 / 1e10
+    check(f'inserted {2 * S * 1e6:.0f} us' in words, 'the price of the sum', p)
+    found = re.search(r'psum @model of line 3, .*: (\S+ us) instead of (\S+ us) with\n *line 3: (.*)\n', p.stdout)
+    check(found, 'a constraint', p)
+    for t, said in ((text, found[2]), (text.replace('x @ w\n', found[3] + '\n'), found[1])):
+        told = shard('estimate', script(t), *args)
+        check(f'one call {said}' in ' '.join(told.stdout.split()), f'pasted, it takes {said}', told)
+    p = shard('run', script(text.replace('f(shard', 'let (x, w, v) = (shard') + f'import "{chip()}" as c\nlet s = estimate(f, x, w, v, chip: c.round).collectives\n'
+              'print(len(s), s[0].kind, s[0].line, s[0].why.value, s[0].why.wanted, s[0].why.by, s[0].why.terms, s[0].seconds)\nprint(comm(f, x, w, v, by: "line")[0].why.line)\n'), '--devices', '4')
+    check(p.stdout.startswith('1 psum 3 f32[4096,256]{U:model} f32[4096,256] tanh(h) [f32[4096,512@model], f32[512@model,256]] ') and p.stdout.endswith('\n4\n'), 'as a record', p)
+    near(float(p.stdout.split('\n')[0].split()[-1]), 2 * S, 'seconds of a record')
+
+
 if __name__ == '__main__': sys.exit(cli.main())

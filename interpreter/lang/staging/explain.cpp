@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "interpreter/lang/staging/why.h"
 #include "runtime/mesh/part.h"
 
 namespace shard::lang {
@@ -56,6 +57,8 @@ struct Entry {
   std::string kind, axes;
   bool written, crosses;
   std::int64_t count, bytes;
+  double seconds = 0;
+  std::vector<std::string> why = {};  // sentences, each once
 };
 
 void add(std::vector<Entry>& to, Entry e, bool with_place) {
@@ -63,6 +66,9 @@ void add(std::vector<Entry>& to, Entry e, bool with_place) {
     if (known.kind == e.kind && (!with_place || (known.axes == e.axes && known.written == e.written))) {
       known.count += e.count;
       known.bytes += e.bytes;
+      known.seconds += e.seconds;
+      for (std::string& s : e.why)
+        if (std::find(known.why.begin(), known.why.end(), s) == known.why.end()) known.why.push_back(std::move(s));
       return;
     }
   to.push_back(std::move(e));
@@ -74,15 +80,46 @@ struct SourceLine {
   auto operator<=>(const SourceLine&) const = default;
 };
 
+// Words on as many lines as they need, under an entry.
+std::string under(const std::string& words) {
+  const std::string indent = "     |     ";
+  std::string out, line = indent;
+  for (std::size_t from = 0; from < words.size();) {
+    const std::size_t to = std::min(words.find(' ', from), words.size());
+    const std::string word = words.substr(from, to - from);
+    if (line.size() > indent.size() && line.size() + 1 + word.size() > kWidth) {
+      out += line + "\n";
+      line = indent + "  ";
+    } else if (line.size() > indent.size()) {
+      line += " ";
+    }
+    line += word;
+    from = to + 1;
+  }
+  return out + line + "\n";
+}
+
+std::string reasons(const Entry& e) {
+  constexpr std::size_t kReasons = 3;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kReasons, e.why.size()); ++i) out += under(e.why[i]);
+  if (e.why.size() > kReasons) out += under("and " + std::to_string(e.why.size() - kReasons) + " more like these");
+  return out;
+}
+
 // Lines of the function's own file first, then those of others in order of reading.
-std::string lines(const CompiledCall& call, const grammar::SourceMap& sources) {
+std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, const Prices* prices) {
   std::map<SourceLine, std::vector<Entry>> places;
   std::size_t kinds = 0, axes = 0, amounts = 0, times = 0;
-  for (const CommRecord& r : call.plan->comm()) {
+  for (std::size_t i = 0; i < call.plan->comm().size(); ++i) {
+    const CommRecord& r = call.plan->comm()[i];
     const bool known = sources.has(r.span.source);
     const SourceLine at =
         known ? SourceLine{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : SourceLine{0, 0};
-    add(places[at], {r.kind, axes_of(r), r.written, crosses(r, call.mesh), r.count, r.bytes}, true);
+    add(places[at],
+        {r.kind, axes_of(r), r.written, crosses(r, call.mesh), r.count, r.bytes, prices ? prices->seconds[i] : 0.0,
+         r.why ? std::vector{why_text(*r.why, sources, r.span)} : std::vector<std::string>{}},
+        true);
   }
   const auto times_of = [](const Entry& e) { return e.count == 1 ? std::string() : counted(e.count) + " times"; };
   for (const auto& [place, entries] : places)
@@ -111,7 +148,8 @@ std::string lines(const CompiledCall& call, const grammar::SourceMap& sources) {
       out += "     |   " + padded(e.kind, kinds) + "  " + padded(e.axes, axes);
       if (times) out += "  " + padded(times_of(e), times, true);
       out += "  " + padded(bytes(e.bytes), amounts, true) + (e.written ? "  written" : "  inserted") +
-             (e.crosses ? ", across processes\n" : "\n");
+             (prices ? "  " + prices->words(e.seconds) : "") + (e.crosses ? ", across processes\n" : "\n");
+      out += reasons(e);
     }
   }
   return out;
@@ -157,8 +195,8 @@ std::vector<std::string> communication(const CompiledCall& call) {
   return parts;
 }
 
-std::string explained(const CompiledCall& call, const grammar::SourceMap& sources) {
-  std::string out = heading(call, sources) + lines(call, sources);
+std::string explained(const CompiledCall& call, const grammar::SourceMap& sources, const Prices* prices) {
+  std::string out = heading(call, sources) + lines(call, sources, prices);
   const std::vector<std::string> parts = communication(call);
   out += parts.empty() ? "  communicates  nothing\n" : wrapped("  communicates  ", parts, "");
   const exec::MemoryUse& m = call.plan->memory();

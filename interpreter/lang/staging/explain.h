@@ -11,6 +11,11 @@ namespace shard::lang {
 
 // What it sends, in short: "2 psum of 128 bytes, 1 all_gather of 64 bytes", a part each; none where it sends nothing.
 std::vector<std::string> communication(const CompiledCall& call);
-std::string explained(const CompiledCall& call, const grammar::SourceMap& sources);
+// Of each record of the plan's communication, in order: what it takes, in seconds, and how that is said.
+struct Prices {
+  std::vector<double> seconds;
+  std::string (*words)(double);
+};
+std::string explained(const CompiledCall& call, const grammar::SourceMap& sources, const Prices* prices = nullptr);
 
 }  // namespace shard::lang

@@ -2,8 +2,9 @@
 #pragma once
 #include <optional>
 
-#include "interpreter/foresight/chip.h"
+#include "interpreter/foresight/estimate.h"
 #include "interpreter/lang/eval/interpreter.h"
+#include "interpreter/lang/staging/jit.h"
 
 namespace shard::stdlib {
 
@@ -11,5 +12,9 @@ namespace shard::stdlib {
 foresight::Chip chip_of(lang::Interpreter& in, const lang::Value& v, grammar::Span span);
 // The argument `chip:`, taken out of those that are a function's; nothing where there is none.
 std::optional<foresight::Chip> take_chip(lang::Interpreter& in, lang::BoundArgs& a);
+
+// What a call says between devices with the price of each, and what it takes on the chip, as text. (explaining.cpp)
+std::string explained_on(const lang::CompiledCall& call, const foresight::Estimate& e, const foresight::Chip& chip,
+                         const grammar::SourceMap& sources);
 
 }  // namespace shard::stdlib

@@ -6,6 +6,7 @@
 #include "interpreter/lang/staging/exported.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/staging/stand_ins.h"
+#include "interpreter/lang/staging/why.h"
 
 #include <map>
 
@@ -50,20 +51,7 @@ Value totals(Interpreter& in, const std::vector<exec::CommRecord>& records) {
 
 Value by_line(Interpreter& in, const std::vector<exec::CommRecord>& records) {
   std::vector<Value> out;
-  for (const auto& r : records) {
-    const std::int64_t line = lang::source_line(in.sources(), r.span);
-    std::vector<Value> axes;
-    for (const auto& name : r.axes) axes.push_back(std::make_shared<const lang::Axis>(lang::Axis{{name}}));
-    auto record = std::make_shared<lang::Record>();
-    record->fields = {{"kind", Value::string(r.kind)},        {"bytes", Value(r.bytes)},
-                      {"axes", Value::list(std::move(axes))}, {"line", Value(line)},
-                      {"written", Value(r.written)},          {"count", Value(r.count)}};
-    auto more = std::make_shared<lang::Record>();  // a program may be several files
-    more->fields = {
-        {"file", Value::string(in.sources().has(r.span.source) ? in.sources().at(r.span.source).name() : "")}};
-    record->unshown = std::move(more);
-    out.emplace_back(std::move(record));
-  }
+  for (const auto& r : records) out.push_back(comm_record(in, r, {}));
   return Value::list(std::move(out));
 }
 
@@ -140,6 +128,22 @@ void need_call(Interpreter& in, BoundArgs& a, const std::string& who) {
   if (in.context().tracing())
     in.fail("trace", a.span, who + " needs a call that could be run, and here a function is being traced",
             {"ask outside of that function: " + who + "(f, x)"});
+}
+
+Value comm_record(Interpreter& in, const exec::CommRecord& r, std::optional<double> seconds) {
+  std::vector<Value> axes;
+  for (const auto& name : r.axes) axes.push_back(std::make_shared<const lang::Axis>(lang::Axis{{name}}));
+  auto record = std::make_shared<lang::Record>();
+  record->fields = {
+      {"kind", Value::string(r.kind)},        {"bytes", Value(r.bytes)},
+      {"axes", Value::list(std::move(axes))}, {"line", Value(std::int64_t{lang::source_line(in.sources(), r.span)})},
+      {"written", Value(r.written)},          {"count", Value(r.count)}};
+  if (seconds) record->fields.emplace_back("seconds", Value(*seconds));
+  auto more = std::make_shared<lang::Record>();  // a program may be several files
+  more->fields = {{"file", Value::string(in.sources().has(r.span.source) ? in.sources().at(r.span.source).name() : "")},
+                  {"why", r.why ? lang::why_record(*r.why, in.sources()) : Value()}};
+  record->unshown = std::move(more);
+  return Value(std::move(record));
 }
 
 void register_compilation(Interpreter& in) {

@@ -76,9 +76,17 @@ foresight::Estimate foretold(const Chip& chip, const lang::CompiledCall& call) {
   return foresight::estimate(chip, *call.plan, call.given, foresight::handed_over(call.given, call.plan->program()));
 }
 
+Value collectives_of(Interpreter& in, const Chip& chip, const lang::CompiledCall& call) {
+  std::vector<Value> out;
+  for (const exec::CommRecord& r : call.plan->comm())
+    out.push_back(comm_record(in, r, foresight::talk_seconds(chip, *call.plan->program().mesh, r)));
+  return Value::list(std::move(out));
+}
+
 Value estimate(Interpreter& in, BoundArgs& a) {
   const Chip chip = need_chip(in, a, "estimate");
-  const foresight::Estimate e = foretold(chip, call_of(in, a, "estimate"));
+  const lang::CompiledCall call = call_of(in, a, "estimate");
+  const foresight::Estimate e = foretold(chip, call);
   auto out = std::make_shared<lang::Record>();
   out->fields = {{"step_seconds", Value(e.time.seconds)},
                  {"compute_seconds", Value(e.time.compute)},
@@ -89,6 +97,7 @@ Value estimate(Interpreter& in, BoundArgs& a) {
   auto more = std::make_shared<lang::Record>();
   more->fields = {{"peak_bytes", Value(e.memory.peak)},
                   {"lines", lines_of(in, e.time, true)},
+                  {"collectives", collectives_of(in, chip, call)},
                   {"peak_line", line_number(in, e.memory.where)},
                   {"memory", whys_of(e.memory)},
                   {"memory_lines", causes_of(in, e.memory)}};
@@ -212,7 +221,8 @@ void register_foresight(Interpreter& in) {
   in.define({"estimate", "estimate(f, xs...)",
              "What a call f(xs...) would take on a chip, `chip: \"h100\"` (a name of the module `chips`, or a record): "
              "{step_seconds, compute_seconds, exposed_communication_seconds, peak_bytes_per_device, fits, "
-             "model_flops_per_device}; `lines` has the same by source line, `memory` the peak by cause (parameters, "
+             "model_flops_per_device}; `lines` has the same by source line, `collectives` each collective as "
+             "`comm(f, xs..., by: \"line\")` has it, with its `seconds`, `memory` the peak by cause (parameters, "
              "optimizer_state, gradients, "
              "kept for the backward part, communication, temporaries), `memory_lines` by line, `peak_line` where it "
              "is. An argument whose type a result has gives "

@@ -35,31 +35,6 @@ Explained explained(Interpreter& in, const Value& f, const BoundArgs& a, const s
   return out;
 }
 
-// What the call takes on the chip, and the lines that make devices talk, those that are waited for most first.
-std::string on_chip(const Explained& e, const foresight::Chip& chip, const grammar::SourceMap& sources) {
-  constexpr std::size_t kLines = 8;
-  const foresight::Tally& t = e.on->time;
-  std::string out = "  on " + chip.name + "  " + time_text(t.seconds) + ", " + time_text(t.waits()) +
-                    " of it waiting; " + bytes_text(static_cast<double>(e.on->memory.peak)) + " of " +
-                    bytes_text(chip.memory) + "\n";
-  std::vector<std::pair<int, foresight::LineCost>> lines;
-  for (const auto& [span, cost] : t.lines) {
-    const int line = lang::source_line(sources, span);
-    if (cost.talk == 0) continue;
-    auto at = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == line; });
-    if (at == lines.end()) at = lines.insert(lines.end(), {line, {}});
-    at->second.talk += cost.talk;
-    at->second.exposed += cost.exposed;
-  }
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const auto& a, const auto& b) { return a.second.exposed > b.second.exposed; });
-  if (lines.size() > kLines) lines.resize(kLines);
-  for (const auto& [line, cost] : lines)
-    out += "    line " + std::to_string(line) + ": collectives of " + time_text(cost.talk) + ", " +
-           time_text(cost.exposed) + " waited for\n";
-  return out;
-}
-
 std::string beside(const Explained& a, const Explained& b) {
   const auto column = [](std::string s) { return std::string(s.size() < 16 ? 16 - s.size() : 1, ' ') + s; };
   const auto row = [&](const std::string& what, const std::string& x, const std::string& y) {
@@ -101,8 +76,8 @@ Value explain(Interpreter& in, BoundArgs& a) {
   const Explained one = explained(in, a[0], a, chip);
   if (in.context().types_only()) return Value();
   const auto tell = [&](const Explained& e) {
-    in.write(lang::explained(e.call, in.sources()));
-    if (e.on) in.write(on_chip(e, *chip, in.sources()));
+    if (!e.on) return in.write(lang::explained(e.call, in.sources()));
+    in.write(explained_on(e.call, *e.on, *chip, in.sources()));
   };
   tell(one);
   if (other.is_none()) return Value();
@@ -115,13 +90,45 @@ Value explain(Interpreter& in, BoundArgs& a) {
 
 }  // namespace
 
+// What the call says between devices with the price of each, what it takes on the chip, and the lines that make devices
+// talk, those that are waited for most first.
+std::string explained_on(const lang::CompiledCall& call, const foresight::Estimate& e, const foresight::Chip& chip,
+                         const grammar::SourceMap& sources) {
+  lang::Prices prices{{}, time_text};
+  for (const exec::CommRecord& r : call.plan->comm())
+    prices.seconds.push_back(foresight::talk_seconds(chip, *call.mesh, r));
+  constexpr std::size_t kLines = 8;
+  const foresight::Tally& t = e.time;
+  std::string out = lang::explained(call, sources, &prices) + "  on " + chip.name + "  " + time_text(t.seconds) + ", " +
+                    time_text(t.waits()) + " of it waiting; " + bytes_text(static_cast<double>(e.memory.peak)) +
+                    " of " + bytes_text(chip.memory) + "\n";
+  std::vector<std::pair<int, foresight::LineCost>> lines;
+  for (const auto& [span, cost] : t.lines) {
+    const int line = lang::source_line(sources, span);
+    if (cost.talk == 0) continue;
+    auto at = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == line; });
+    if (at == lines.end()) at = lines.insert(lines.end(), {line, {}});
+    at->second.talk += cost.talk;
+    at->second.exposed += cost.exposed;
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& a, const auto& b) { return a.second.exposed > b.second.exposed; });
+  if (lines.size() > kLines) lines.resize(kLines);
+  for (const auto& [line, cost] : lines)
+    out += "    line " + std::to_string(line) + ": collectives of " + time_text(cost.talk) + ", " +
+           time_text(cost.exposed) + " waited for\n";
+  return out;
+}
+
 void register_explaining(Interpreter& in) {
   in.define(
       {"explain", "explain(f, xs...)",
        "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
-       "collectives, their axes and bytes, and whether they were written or inserted; then what the call sends in "
-       "all, what one device holds, and how much is computed; types may stand for arrays. `chip: \"h100\"` adds what "
-       "it takes there and which lines are waited for, `against: g` the same of g(xs...), side by side. Nothing is "
+       "collectives, their axes and bytes, whether they were written or inserted, and why: which layouts met, and who "
+       "wanted another one; then what the call sends in all, what one device holds, and how much is computed; types "
+       "may stand for arrays. `chip: \"h100\"` adds what "
+       "it and each collective take there and which lines are waited for, `against: g` the same of g(xs...), side by "
+       "side. Nothing is "
        "run.",
        explain});
 }

@@ -25,4 +25,7 @@ void need_call(lang::Interpreter& in, lang::BoundArgs& a, const std::string& who
 // chip would scatter (transform/early_sums).
 lang::CompiledCall call_apart(lang::Interpreter& in, const lang::Value& f, const lang::BoundArgs& a);  // estimate.cpp
 
+// One collective as scripts see it; `seconds` on a chip. (compilation.cpp)
+lang::Value comm_record(lang::Interpreter& in, const exec::CommRecord& r, std::optional<double> seconds);
+
 }  // namespace shard::stdlib

@@ -1,0 +1,16 @@
+// A record of a program's communication on a chip.
+#include "interpreter/foresight/estimate.h"
+#include "interpreter/foresight/talk.h"
+#include "interpreter/ir/op.h"
+
+namespace shard::foresight {
+
+double talk_seconds(const Chip& chip, const runtime::Mesh& mesh, const transform::CommRecord& record) {
+  std::vector<runtime::AxisId> axes;
+  for (const std::string& name : record.axes)
+    if (const auto axis = mesh.find(name)) axes.push_back(*axis);
+  return static_cast<double>(record.count) *
+         talk_seconds(chip, group_of(chip, mesh, axes), *record.op->comm, static_cast<double>(record.given));
+}
+
+}  // namespace shard::foresight
