@@ -122,6 +122,7 @@ std::optional<std::int64_t> constant_integer(const Builder& b, Var v) {
 
 // x ** n for a known small n by multiplications, as JAX does for Python's integers: exact on integers, no logarithm on
 // floats.
+constexpr std::int64_t kLargestPower = std::int64_t{1} << 31;
 Expr integer_power(Expr x, std::int64_t n) {
   Expr power = x;
   std::optional<Expr> made;
@@ -132,11 +133,34 @@ Expr integer_power(Expr x, std::int64_t n) {
   return *made;
 }
 
+// The same for an exponent that is known when the program runs, of complex numbers, whose logarithm would cost digits:
+// by the exponent's bits, as far as kBits go.
+Expr complex_integer_power(Expr x, const Expr& n) {
+  constexpr int kBits = 5;
+  const auto chosen = [](const Expr& c, const Expr& a, const Expr& b) { return call("where", {c, a, b}); };
+  const Expr size = call("abs", {n}), one = x.number(1);
+  Expr power = x, made = one;
+  for (int k = 0; k < kBits; ++k) {
+    const Expr rest = call("shift_right", {size, size.number(k)});
+    made = chosen(eq(call("bit_and", {rest, rest.number(1)}), 1.0), made * power, made);
+    if (k + 1 < kBits) power = chosen(gt(rest, 1.0), power * power, one);  // what is not needed must not overflow
+  }
+  made = chosen(lt(n, 0.0), one / made, made);
+  return chosen(lt(size, double(1 << kBits)), made, call("power", {x, n}));
+}
+
 // x ** y as users write it. By integers the derivative is 0 where the exponent is 0, at x = 0 too (JAX).
 Vars powered(Builder& b, std::span<const Var> in, const Attrs&) {
   const Type x = b.type(in[0]), y = b.type(in[1]);
   auto n = constant_integer(b, in[1]);
-  if (n && *n < 0 && y.weak && !runtime::is_float(x.dtype))
+  const bool by_integer = y.weak && runtime::is_integer(y.dtype) && y.shape.empty();
+  if (runtime::is_complex(x.dtype) && by_integer) {
+    const Expr base{b, in[0]};
+    if (!n) return {complex_integer_power(base, {b, in[1]})};
+    if (*n > 0 && *n < kLargestPower) return {integer_power(base, *n)};
+    if (*n < 0 && *n > -kLargestPower) return {1.0 / integer_power(base, -*n)};
+  }
+  if (n && *n < 0 && y.weak && !runtime::is_inexact(x.dtype))
     fail("value", runtime::to_string(x) + " ** " + std::to_string(*n) +
                       ": integers have no negative powers; for floats write `" + std::to_string(*n) + ".0`");
   if (n && *n >= 1 && *n <= 16 && y.weak && x.dtype != DType::Bool) return {integer_power({b, in[0]}, *n)};

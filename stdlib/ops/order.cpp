@@ -89,6 +89,24 @@ void register_sort(OpTable& t) {
   t.add(std::move(argsort));
 }
 
+// Running products of complex numbers: each position takes in what stands 1, 2, 4, ... before it (behind it).
+Vars complex_scan_prod(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const bool reverse = flag_or(attrs, "reverse", false);
+  Expr x{b, in[0]};
+  const std::int64_t size = x.type().shape.back();
+  const auto part = [&](std::int64_t from, std::int64_t to) {
+    return b.call("slice", {x}, {{"start", Ints{from}}, {"limit", Ints{to}}, {"step", Ints{1}}});
+  };
+  for (std::int64_t k = 1; k < size; k *= 2) {
+    Shape edge = x.type().shape;
+    edge.back() = k;
+    const Var ones = ir::broadcast_to(b, x.number(1), edge), rest = reverse ? part(k, size) : part(0, size - k);
+    const Vars pieces = reverse ? Vars{rest, ones} : Vars{ones, rest};
+    x = x * Expr{b, b.emit(*b.core().concat, pieces, {{"axis", std::int64_t{-1}}}).at(0)};
+  }
+  return {x};
+}
+
 void register_scans(OpTable& t) {
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, std::string_view said,
                  Scan op, ir::Derivative derivative) {
@@ -102,6 +120,7 @@ void register_scans(OpTable& t) {
       return [=](void* const* i, void* const* o) { runtime::cumulative(op, at(in, i[0]), at(out, o[0]), reverse); };
     };
     if (op == Scan::Sum) row.of_complex = ir::OnParts{};
+    if (op == Scan::Prod) row.of_complex = complex_scan_prod;
     row.samples.also = "[4, 6] reverse=true";
     t.add(std::move(row));
   };

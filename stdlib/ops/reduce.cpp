@@ -53,27 +53,51 @@ Vars extreme_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   return {sum / count};
 }
 
+// The middle dimensions of halving: x[from:to] along the axis, which counts from the end.
+Expr part_along(Builder& b, Var v, std::int64_t axis, std::int64_t from, std::int64_t to) {
+  const auto count = static_cast<std::size_t>(-axis);
+  Ints start(count, 0), limit(count, ir::kWhole), step(count, 1);
+  start[0] = from;
+  limit[0] = to;
+  return Expr{b, b.call("slice", {v}, {{"start", start}, {"limit", limit}, {"step", step}})};
+}
+// Halves of a split dimension lie elsewhere: the axes whole.
+Var whole_along(Builder& b, Var x, const Ints& axes) {
+  if (!laid_out(b.type(x))) return x;
+  Layout whole{b.type(x).mesh, b.type(x).sharding};
+  for (int a : from_front(axes, b.type(x).rank())) whole.sharding.dims[static_cast<std::size_t>(a)].axes.clear();
+  return b.emit1(*b.core().shard, {x}, {{"layout", whole}});
+}
+
+// Of complex numbers: products of halves until one is left.
+Vars complex_product(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const Ints& axes = attrs.ints("axes");
+  const Shape left = erase_axes(b.type(in[0]).shape, axes);
+  Expr x{b, whole_along(b, in[0], axes)};
+  for (const auto axis : axes) {
+    const auto d = static_cast<std::size_t>(from_front(axis, x.type().rank()));
+    if (x.type().shape[d] == 0) return {ir::broadcast_to(b, x.number(1), left)};
+    while (x.type().shape[d] > 1) {
+      const std::int64_t size = x.type().shape[d], half = size / 2;
+      const Expr y = part_along(b, x, axis, 0, half) * part_along(b, x, axis, half, 2 * half);
+      const bool odd = size % 2 != 0;
+      x = odd ? Expr{b, b.emit1(*b.core().concat, {y, part_along(b, x, axis, size - 1, size)}, {{"axis", axis}})} : y;
+    }
+  }
+  return {expand(b, x, left)};
+}
+
 // Products of halves, value and tangent together, until one is left: exact at zeros and for derivatives of any order
 // (JAX does the same).
 Vars product_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
   if (!tangents[0].valid()) return {Var{}};
   const Ints& axes = n.call.attrs.ints("axes");
   Var x = n.in[0], dx = tangents[0];
-  if (laid_out(b.type(x))) {  // halves of a split dimension lie elsewhere
-    Layout whole{b.type(x).mesh, b.type(x).sharding};
-    for (int a : from_front(axes, b.type(x).rank())) whole.sharding.dims[static_cast<std::size_t>(a)].axes.clear();
-    for (Var* v : {&x, &dx}) *v = b.emit1(*b.core().shard, {*v}, {{"layout", whole}});
-  }
+  x = whole_along(b, x, axes), dx = whole_along(b, dx, axes);
   for (auto axis : axes) {
     auto d = static_cast<std::size_t>(from_front(axis, b.type(x).rank()));
     if (b.type(x).shape[d] == 0) return {ir::zeros(b, b.type(n.out[0]))};
-    auto part = [&](Var v, std::int64_t from, std::int64_t to) {
-      auto count = static_cast<std::size_t>(-axis);
-      Ints start(count, 0), limit(count, ir::kWhole), step(count, 1);
-      start[0] = from;
-      limit[0] = to;
-      return Expr{b, b.call("slice", {v}, {{"start", start}, {"limit", limit}, {"step", step}})};
-    };
+    const auto part = [&](Var v, std::int64_t from, std::int64_t to) { return part_along(b, v, axis, from, to); };
     while (b.type(x).shape[d] > 1) {
       std::int64_t size = b.type(x).shape[d], half = size / 2;
       Expr x1 = part(x, 0, half), x2 = part(x, half, 2 * half), d1 = part(dx, 0, half), d2 = part(dx, half, 2 * half);
@@ -182,8 +206,10 @@ void register_reduce(OpTable& t) {
                  }});
   sum.of_complex = ir::OnParts{};
   t.add(std::move(sum));
-  t.add(reduce_row("reduce_prod", "reduce_prod(x, axes: ints)", "Products over the axes, which vanish.", Reduce::Prod,
-                   FactorReduce::Prod, ir::Custom{product_jvp, {}}));
+  OpDef product = reduce_row("reduce_prod", "reduce_prod(x, axes: ints)", "Products over the axes, which vanish.",
+                             Reduce::Prod, FactorReduce::Prod, ir::Custom{product_jvp, {}});
+  product.of_complex = complex_product;
+  t.add(std::move(product));
   t.add(reduce_row("reduce_max", "reduce_max(x, axes: ints, out: spec? = none)",
                    "The largest over the axes, which vanish.", Reduce::Max, FactorReduce::Max,
                    ir::Custom{extreme_jvp, {}}));

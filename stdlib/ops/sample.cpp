@@ -4,6 +4,7 @@
 #include <limits>
 #include <numbers>
 
+#include "interpreter/ir/complex.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/placed.h"
 #include "stdlib/ops/ops.h"
@@ -296,9 +297,16 @@ void register_sample(OpTable& t) {
       .aliases = {{"rand", "random numbers are drawn with a key: `uniform(key(0), [3])`"}};
   add(
       "normal", "normal(key, shape: ints = [], dtype: dtype? = none, out: spec? = none)",
-      "Numbers of the normal distribution of mean 0 and variance 1.",
+      "Numbers of the normal distribution of mean 0 and variance 1, complex ones too.",
       [](Builder& b, std::span<const Var> in, const Attrs& a) -> Vars {
-        return {normal_of(b, in[0], asked(a, "normal"), float_type(a, "normal"), a)};
+        const Shape shape = asked(a, "normal");
+        const DType dtype = dtype_if(a, "dtype").value_or(DType::F32);
+        if (!runtime::is_complex(dtype)) return {normal_of(b, in[0], shape, float_type(a, "normal"), a)};
+        const DType part = runtime::part_of(dtype);  // a variance of 1 is that of both parts together
+        const auto [real, imaginary] = two_keys(b, in[0]);
+        const Expr root = scalar(b, std::numbers::sqrt2, part);
+        return {ir::complex_of(b, normal_of(b, real, shape, part, a) / root,
+                               normal_of(b, imaginary, shape, part, a) / root)};
       },
       "key shape=[4, 6]; key")
       .aliases = {{"randn", "random numbers are drawn with a key: `normal(key(0), [3])`"}};

@@ -404,6 +404,21 @@ case(f'{z_text} == conj({z_text})', z == z.conj())
 case(f'{z_text} != {w_text}', z != w)
 parts(f'jit(fn(a) = a ** 2)({z_text})', z ** 2)
 parts(f'jit(fn(a) = a ** 3)({z_text})', z ** 3)
+# powers by whole numbers are products, known while tracing or not; products, systems of equations, random numbers
+for n in (0, 1, 2, 5, 17, 31, -1, -2, -3):
+    parts(f'{w_text} ** {n}' if n >= 0 else f'{w_text} ** ({n})', w ** n)
+    parts(f'jit(fn(a) = a ** ({n}))({w_text})', w ** n)
+parts(f'jit(fn(a, n) = a ** n)({w_text}, 5)', w ** 5)
+square_text, square = f'({z_text} * 2 + {w_text})[:4].reshape([2, 2])', (z * 2 + w)[:4].reshape(2, 2)
+for text, fn in {'prod(a)': jnp.prod, 'prod(a, axis: 0)': lambda a: jnp.prod(a, axis=0), 'cumprod(a)': jnp.cumprod, 'cumprod(a, axis: 1)': lambda a: jnp.cumprod(a, axis=1),
+                 'inv(a)': jnp.linalg.inv, 'solve(a, complex(array([1.0, 2.0]), 0.5))': lambda a: jnp.linalg.solve(a, f([1, 2]) + .5j),
+                 'solve(a, eye(2))': lambda a: jnp.linalg.solve(a, jnp.eye(2)), 'solve(real(a), a)': lambda a: jnp.linalg.solve(jnp.real(a), a)}.items():
+    parts(f'(fn(a) = {text})({square_text})', fn(square))
+    parts(f'grad(fn(a) = sum(abs({text}) ** 2))({square_text})', jax.grad(lambda a: jnp.sum(jnp.abs(fn(a)) ** 2))(square))
+parts(f'prod({z_text}[:3])', jnp.prod(z[:3]))
+parts(f'grad(fn(a) = real(prod(a)))({z_text}[1:5])', jax.grad(lambda a: jnp.real(jnp.prod(a)))(z[1:5]))
+parts(f'prod(zeros([0], c64))', jnp.prod(jnp.zeros(0, jnp.complex64)))
+parts(f'normal(key(3), [5], c64)', jax.random.normal(jax.random.key(3), (5,), jnp.complex64))
 # gradients by JAX's convention; of what is real, by a complex and by a real argument
 for text, fn in {'abs(a * b)': lambda a, b: jnp.abs(a * b), 'real(exp(a) / b)': lambda a, b: jnp.real(jnp.exp(a) / b),
                  'imag(sin(a) * conj(b))': lambda a, b: jnp.imag(jnp.sin(a) * b.conj()), 'abs(tanh(a) - b) ** 2': lambda a, b: jnp.abs(jnp.tanh(a) - b) ** 2,

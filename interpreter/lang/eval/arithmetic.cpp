@@ -174,7 +174,7 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
          advice(op, l, r));
   }
   if (const auto* n = r.get<std::int64_t>();
-      op == BinaryOp::Pow && n && *n < 0 && l.is_tensor() && !runtime::is_float(l.tensor().type().dtype))
+      op == BinaryOp::Pow && n && *n < 0 && l.is_tensor() && !runtime::is_inexact(l.tensor().type().dtype))
     fail("value", span,
          runtime::to_string(l.tensor().type()) + " ** " + std::to_string(*n) + ": integers have no negative powers",
          {"for floats write `** " + std::to_string(*n) + ".0`"});

@@ -77,7 +77,8 @@ std::string gradient(const ir::OpTable& table, const OpDef& op) {
     try {
       transform::vjp(table, g, wrt, with_ct, false);
     } catch (const grammar::Error& e) { return std::string("none: ") + e.what(); }
-    const bool flat = std::all_of(g.nodes.begin(), g.nodes.end(), [](const ir::Node& n) {
+    // Without a step the result is an operand itself.
+    const bool flat = !g.nodes.empty() && std::all_of(g.nodes.begin(), g.nodes.end(), [](const ir::Node& n) {
       return std::holds_alternative<ir::Zero>(n.op->derivative) || n.inputs.empty() || n.op->name == "convert";
     });
     return flat ? "zero: the value does not change with small changes" : "forward and reverse, any number of times";

@@ -4,6 +4,7 @@
 // f32.
 #include <algorithm>
 
+#include "interpreter/ir/complex.h"
 #include "runtime/kernels/dense/decompose.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/ops.h"
@@ -78,6 +79,23 @@ ir::Custom system_derivative(Solved solved, Part part, Part part_back) {
   return {jvp, vjp};
 }
 
+// (A + iB)(x + iy) = c + id is one real system, of [A -B; B A].
+Vars complex_system(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const auto joined = [&](Var x, Var y, std::int64_t axis) {
+    return b.emit1(*b.core().concat, {x, y}, {{"axis", axis}});
+  };
+  const Var re = ir::real_part(b, in[0]), im = ir::imag_part(b, in[0]);
+  const Var matrix = joined(joined(re, ir::neg(b, im), -1), joined(im, re, -1), -2);
+  const Var right = joined(ir::real_part(b, in[1]), ir::imag_part(b, in[1]), -2);
+  const Var made = b.emit(b.table().at("lu_solve"), Vars{matrix, right}, attrs).at(0);
+  const std::int64_t n = b.type(in[0]).shape.back();
+  const auto rows = [&](std::int64_t from) {
+    return b.call("slice", {made},
+                  {{"start", Ints{from, 0}}, {"limit", Ints{from + n, ir::kWhole}}, {"step", Ints{1, 1}}});
+  };
+  return {ir::complex_of(b, rows(0), rows(n))};
+}
+
 void register_systems(OpTable& t) {
   OpDef lu = matrix_row("lu_solve", "lu_solve(a, b)", "The x of a x = b.", 1);
   lu.factors = system_factors;
@@ -89,6 +107,7 @@ void register_systems(OpTable& t) {
       },
       [](const NodeView&, const Expr& a) { return a; }, [](const NodeView&, const Expr& a) { return a; });
   lu.hlo = lu_solve_hlo;
+  lu.of_complex = complex_system;
   lu.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                const runtime::Stop* stop) { runtime::solve(in[0], in[1], out[0], stop); });
   lu.samples = "[4, 4] [4, 2]; [2, 3, 3] [2, 3, 2]";

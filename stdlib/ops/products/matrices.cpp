@@ -171,7 +171,8 @@ Expr matrices(Builder& b, Var x, std::string_view op, DType& back) {
   const Type& t = b.type(x);
   if (t.shape.size() < 2) fail("shape", std::string(op) + " takes matrices, got " + runtime::to_string(t));
   back = runtime::to_inexact(t.dtype);
-  return taken_whole(b, {b, ir::convert(b, x, back == DType::F64 ? DType::F64 : DType::F32)});
+  const bool kept = back == DType::F64 || runtime::is_complex(back);
+  return taken_whole(b, {b, ir::convert(b, x, kept ? back : DType::F32)});
 }
 
 Vars back_to(Builder& b, Vars made, DType dtype) {
