@@ -40,6 +40,7 @@ void install(lang::Interpreter& in) {
   register_texts(in);
   register_breakpoint(in);
   register_collectives(in);
+  register_ragged_exchange(in);
   register_proofs(in);
   register_derivatives(in);
   register_mapping(in);

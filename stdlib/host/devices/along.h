@@ -30,6 +30,10 @@ void add_axis_names(lang::Interpreter& in, const lang::Value& v, std::vector<std
                     grammar::Span span);
 Along along_axes(lang::Interpreter& in, const lang::Value& v, const char* who, grammar::Span span, bool manual = true);
 
+// What a collective over these mesh axes says, and a value typed as one that differs between their devices.
+ir::Attrs written_along(const Along& a);
+trace::Tensor varying_along(lang::Interpreter& in, const trace::Tensor& x, const Along& a);
+
 // ---- over a mapped dimension (mapped_collectives.cpp); `dim` counts from the end as for the rows of collective.cpp
 trace::Tensor mapped_sum(lang::Interpreter& in, const trace::Tensor& x, const MappedAxis& axis);
 trace::Tensor mapped_extreme(lang::Interpreter& in, const trace::Tensor& x, const MappedAxis& axis, bool largest);

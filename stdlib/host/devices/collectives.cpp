@@ -22,17 +22,6 @@ using trace::Tensor;
 // Where an argument is written.
 grammar::Span place(const BoundArgs& a, std::size_t i) { return a.args[i].span.known() ? a.args[i].span : a.span; }
 
-// The mesh axes as attributes.
-ir::Attrs attrs_of(const Along& a) { return {{"axes", a.axes}, {"mesh", ir::Layout{a.mesh, {}}}, {"written", true}}; }
-
-Tensor varying(Interpreter& in, const Tensor& x, const Along& a) {
-  runtime::AxisSet missing;
-  for (auto id : a.axes) missing.add(static_cast<AxisId>(id));
-  missing = missing - x.type().varying;
-  if (missing.empty()) return x;
-  return in.context().apply1(*in.context().table().core().pcast, {x}, ir::to_varying(missing, a.mesh));
-}
-
 // `groups: [[0, 1], [2, 3]]`: equal parts that cover every position once.
 void read_groups(Interpreter& in, const Value& v, const Along& a, const char* who, grammar::Span span,
                  ir::Attrs& attrs) {
@@ -112,14 +101,14 @@ Tensor reduced(Interpreter& in, Tensor x, const Along& where, Reduction kind, co
   return in.context().apply1(sum                      ? *core.psum
                              : kind == Reduction::Max ? *core.pmax
                                                       : *core.pmin,
-                             {varying(in, x, where)}, attrs);
+                             {varying_along(in, x, where)}, attrs);
 }
 
 Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
   Along where = along_axes(in, a[1], who, place(a, 1));
   ir::Attrs attrs;
   if (!a[2].is_none()) over_mapped(in, where, who, a[2], a.span);
-  if (!where.axes.empty()) attrs = attrs_of(where), read_groups(in, a[2], where, who, a.span, attrs);
+  if (!where.axes.empty()) attrs = written_along(where), read_groups(in, a[2], where, who, a.span, attrs);
   std::int64_t n = attrs.has("group_size") ? attrs.integer("group_size") : where.size;
   const bool sum = kind == Reduction::Sum;
   return lang::map_leaves(a[0], [&](const Value& leaf) -> Value {
@@ -146,12 +135,12 @@ Value all_gather(Interpreter& in, BoundArgs& a) {
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     const std::int64_t dim = dimension(in, a[2], x.type().rank() + (tiled ? 0 : 1), "all_gather", "`axis:`", x, a.span);
     if (mapped) return mapped_gather(in, x, where.mapped[0], dim, tiled);
-    ir::Attrs attrs = attrs_of(where);
+    ir::Attrs attrs = written_along(where);
     attrs.set("axis", dim);
     attrs.set("tiled", tiled);
     attrs.set("to", to);
     read_groups(in, a[5], where, "all_gather", a.span, attrs);
-    return in.context().apply1(*in.context().table().core().all_gather, {varying(in, x, where)}, attrs);
+    return in.context().apply1(*in.context().table().core().all_gather, {varying_along(in, x, where)}, attrs);
   });
 }
 
@@ -162,11 +151,11 @@ Value psum_scatter(Interpreter& in, BoundArgs& a) {
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     const std::int64_t dim = dimension(in, a[2], x.type().rank(), "psum_scatter", "`axis:`", x, a.span);
     if (mapped) return mapped_scatter(in, as_number(in, x), where.mapped[0], dim, tiled, a.span);
-    ir::Attrs attrs = attrs_of(where);
+    ir::Attrs attrs = written_along(where);
     attrs.set("axis", dim);
     attrs.set("tiled", tiled);
     read_groups(in, a[4], where, "psum_scatter", a.span, attrs);
-    return in.context().apply1(*in.context().table().core().psum_scatter, {varying(in, as_number(in, x), where)},
+    return in.context().apply1(*in.context().table().core().psum_scatter, {varying_along(in, as_number(in, x), where)},
                                attrs);
   });
 }
@@ -179,12 +168,12 @@ Value all_to_all(Interpreter& in, BoundArgs& a) {
     const std::int64_t split = dimension(in, a[2], x.type().rank(), "all_to_all", "`split:`", x, a.span);
     const std::int64_t concat = dimension(in, a[3], x.type().rank(), "all_to_all", "`concat:`", x, a.span);
     if (mapped) return mapped_exchange(in, x, where.mapped[0], split, concat, tiled, a.span);
-    ir::Attrs attrs = attrs_of(where);
+    ir::Attrs attrs = written_along(where);
     attrs.set("split", split);
     attrs.set("concat", concat);
     attrs.set("tiled", tiled);
     read_groups(in, a[5], where, "all_to_all", a.span, attrs);
-    return in.context().apply1(*in.context().table().core().all_to_all, {varying(in, x, where)}, attrs);
+    return in.context().apply1(*in.context().table().core().all_to_all, {varying_along(in, x, where)}, attrs);
   });
 }
 
@@ -213,9 +202,9 @@ Value permuted(Interpreter& in, const Value& tree, const Along& where, ir::Pairs
   check_pairs(in, pairs, where, who, span);
   return over_tree(in, tree, span, [&](const Tensor& x) -> Value {
     if (mapped) return mapped_permute(in, x, where.mapped[0], pairs);
-    ir::Attrs attrs = attrs_of(where);
+    ir::Attrs attrs = written_along(where);
     attrs.set("pairs", pairs);
-    return in.context().apply1(*in.context().table().core().ppermute, {varying(in, x, where)}, attrs);
+    return in.context().apply1(*in.context().table().core().ppermute, {varying_along(in, x, where)}, attrs);
   });
 }
 
@@ -303,13 +292,13 @@ Value pbroadcast(Interpreter& in, BoundArgs& a) {
   auto& ctx = in.context();
   const auto& core = ctx.table().core();
   Tensor chosen = ctx.apply1(*core.eq, {place(in, a[1], "pbroadcast", a.span), ctx.scalar(source)});
-  const ir::Attrs attrs = where.axes.empty() ? ir::Attrs() : attrs_of(where);
+  const ir::Attrs attrs = where.axes.empty() ? ir::Attrs() : written_along(where);
   return over_tree(in, a[0], a.span, [&](const Tensor& given) -> Value {
     Tensor x = as_number(in, given);
     Tensor zero =
         ctx.apply1(*core.convert, {ctx.scalar(std::int64_t{0})}, {{"dtype", x.type().dtype}, {"weak", false}});
     Tensor total = reduced(in, ctx.apply1(*core.select, {chosen, x, zero}), where, Reduction::Sum, attrs);
-    return where.axes.empty() ? total : varying(in, total, where);
+    return where.axes.empty() ? total : varying_along(in, total, where);
   });
 }
 
@@ -322,7 +311,7 @@ Value pcast(Interpreter& in, BoundArgs& a) {
   const bool tree = a[0].items() || a[0].fields();  // there, leaves that vary already pass
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     if (where.over_mapped()) return x;  // types say nothing of mapped dimensions
-    if (tree && to == "varying") return varying(in, x, where);
+    if (tree && to == "varying") return varying_along(in, x, where);
     for (auto id : where.axes)
       if (to == "varying" && x.type().varying.has(static_cast<AxisId>(id)))
         in.fail("varying", a.span,
@@ -357,6 +346,18 @@ Value shard_map(Interpreter& in, BoundArgs& a) {
 }
 
 }  // namespace
+
+ir::Attrs written_along(const Along& a) {
+  return {{"axes", a.axes}, {"mesh", ir::Layout{a.mesh, {}}}, {"written", true}};
+}
+
+Tensor varying_along(Interpreter& in, const Tensor& x, const Along& a) {
+  runtime::AxisSet missing;
+  for (auto id : a.axes) missing.add(static_cast<AxisId>(id));
+  missing = missing - x.type().varying;
+  if (missing.empty()) return x;
+  return in.context().apply1(*in.context().table().core().pcast, {x}, ir::to_varying(missing, a.mesh));
+}
 
 void add_axis_names(Interpreter& in, const Value& v, std::vector<std::string>& out, const char* who,
                     grammar::Span span) {

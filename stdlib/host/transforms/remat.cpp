@@ -14,17 +14,25 @@ using lang::Interpreter;
 using lang::Value;
 using trace::Tensor;
 
-// `policy:` is a word, or a list of names that checkpoint_name gave.
+std::vector<std::string> names_in(Interpreter& in, const Value& list, grammar::Span span) {
+  std::vector<std::string> names;
+  const auto* items = list.items();
+  if (!items)
+    in.fail("type", span,
+            "`policy:` of remat is \"none\", \"dots\", \"all\", a list of names, or {except: [...]}; this is " +
+                lang::kind_name(list));
+  for (const Value& name : *items) names.push_back(in.text(name, span, "a name"));
+  return names;
+}
+
+// `policy:` is a word, a list of names that checkpoint_name gave, or a record of one: what is not kept.
 ir::Attrs remat_attrs(Interpreter& in, const Value& policy, grammar::Span span) {
   if (policy.is_string())
     return {{"remat", true}, {"policy", policy.str() == "nothing" ? std::string("none") : policy.str()}};
-  std::vector<std::string> names;
-  const auto* items = policy.items();
-  if (!items)
-    in.fail("type", span,
-            "`policy:` of remat is \"none\", \"dots\", \"all\" or a list of names; this is " + lang::kind_name(policy));
-  for (const Value& name : *items) names.push_back(in.text(name, span, "a name to keep"));
-  return {{"remat", true}, {"policy", std::string("names")}, {"keep", std::move(names)}};
+  const lang::Record* fields = policy.fields();
+  const bool but = fields && fields->fields.size() == 1 && fields->find("except");
+  std::vector<std::string> names = names_in(in, but ? *fields->find("except") : policy, span);
+  return {{"remat", true}, {"policy", std::string(but ? "except" : "names")}, {"names", std::move(names)}};
 }
 
 Value remat(Interpreter& outer, BoundArgs& a) {
@@ -58,7 +66,8 @@ void register_remat(Interpreter& in) {
              "remat(f, policy = \"none\")",
              "f, but its gradient computes the values inside again instead of keeping them. `policy:` \"none\" keeps "
              "the arguments only, \"dots\" the results of "
-             "matrix products too, a list of names what `checkpoint_name` gave them to, \"all\" everything.",
+             "matrix products too, a list of names what `checkpoint_name` gave them to, {except: [names]} all but "
+             "that, \"all\" everything.",
              remat,
              {"checkpoint"}});
   in.define({"checkpoint_name", "checkpoint_name(x, name)",

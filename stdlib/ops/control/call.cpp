@@ -2,8 +2,8 @@
 // inside a region of its own, so that they are not merged with those of the forward part: whoever inlines such a region
 // must not look for common subexpressions across its border.
 //   call         regions [body]; attrs remat, policy ("none": keep arguments only, "dots": and contractions, "names":
-//   and what
-//                carries one of the names in `keep`, "all": everything)
+//                and what carries one of the names in `names`, "except": all but what carries one of them, "all":
+//                everything)
 //   named_value  a value with a name, for that policy
 // Functions with a derivative of their own are in custom_rule.cpp.
 #include <algorithm>
@@ -27,12 +27,11 @@ std::vector<int> indices(std::span<const char> marks) {
 std::vector<Type> infer_call(const OpCall& call) {
   check_params(call, 0, call.in);
   std::string policy = text_or(call.attrs, "policy", "none");
-  if (policy != "none" && policy != "dots" && policy != "names" && policy != "all")
+  if (policy != "none" && policy != "dots" && policy != "names" && policy != "except" && policy != "all")
     fail("argument", "there is no remat policy \"" + policy +
                          "\": \"none\" keeps nothing, \"dots\" the results of matrix products, \"all\" everything, and "
-                         "a list of names, such as "
-                         "[\"" +
-                         policy + "\"], what `checkpoint_name` gave them to");
+                         "a list of names, such as [\"" +
+                         policy + "\"], what `checkpoint_name` gave them to, {except: [...]} all but that");
   return result_types(*call.regions[0]);
 }
 
@@ -46,11 +45,44 @@ ir::Pushed push_call(Builder& b, const OpCall& call, const Vars& in, std::span<c
   return {Vars(out.begin(), out.begin() + half), Vars(out.begin() + half, out.end())};
 }
 
-bool kept_by(const std::string& policy, const Attrs& attrs, const ir::OpTable& table, const ir::Node& n) {
-  if (policy == "dots") return n.op == table.core().contract;
+bool has_name(const Attrs& attrs, const ir::Node& n) {
   if (n.op->name != kNamed) return false;
-  const auto& names = std::get<std::vector<std::string>>(*attrs.find("keep"));
+  const auto& names = std::get<std::vector<std::string>>(*attrs.find("names"));
   return std::find(names.begin(), names.end(), n.attrs.text("name")) != names.end();
+}
+
+// What the backward part of `joint` asks of the forward one, except for what has a name that is left out: that is made
+// again of what it was made of. `late`: what depends on cotangents.
+Vars all_but_named(const Graph& joint, const Attrs& attrs, const Marks& late, std::size_t results) {
+  std::vector<char> asked(joint.types.size(), 0), left_out(asked);
+  for (std::size_t r = results; r < joint.results.size(); ++r) asked[at(joint.results[r])] = 1;
+  for (const ir::Node& n : joint.nodes)
+    if (has_name(attrs, n)) left_out[at(n.outputs[0])] = left_out[at(n.inputs[0])] = 1;
+  Vars saved;
+  for (std::size_t i = joint.nodes.size(); i-- > 0;) {
+    const ir::Node& n = joint.nodes[i];
+    const bool needed = std::any_of(n.outputs.begin(), n.outputs.end(), [&](Var v) { return asked[at(v)] != 0; });
+    const bool early = !n.outputs.empty() && !late[at(n.outputs[0])];
+    if (early && !needed) continue;
+    const bool again = n.inputs.empty() ||
+                       std::any_of(n.outputs.begin(), n.outputs.end(), [&](Var v) { return left_out[at(v)] != 0; });
+    for (Var v : early && !again ? n.outputs : Vars{})
+      if (asked[at(v)]) saved.push_back(v);
+    if (!early || again)
+      for (Var v : n.inputs) asked[at(v)] = 1;
+  }
+  return saved;
+}
+
+Vars saved_by(const std::string& policy, const Graph& joint, const Attrs& attrs, const Marks& late, std::size_t results,
+              const ir::OpTable& table) {
+  if (policy == "except") return all_but_named(joint, attrs, late, results);
+  Vars saved;
+  for (const ir::Node& n : joint.nodes) {
+    const bool kept = policy == "dots" ? n.op == table.core().contract : has_name(attrs, n);
+    if (kept && !late[at(n.outputs[0])]) saved.push_back(n.outputs[0]);
+  }
+  return saved;
 }
 
 // A backward part says which of its values the forward part had already, so that they are not counted as work of the
@@ -93,8 +125,7 @@ ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span
     Marks late = transform::reached(joint, cts);
     Vars first_results(joint.results.begin(), joint.results.begin() + static_cast<std::ptrdiff_t>(results.size()));
     Vars second_params(joint.params.begin(), joint.params.begin() + static_cast<std::ptrdiff_t>(inputs));
-    for (const ir::Node& n : joint.nodes)
-      if (kept_by(policy, call.attrs, table, n) && !late[at(n.outputs[0])]) saved.push_back(n.outputs[0]);
+    saved = saved_by(policy, joint, call.attrs, late, results.size(), table);
     append(first_results, saved);
     append(second_params, saved);
     append(second_params, cts);
