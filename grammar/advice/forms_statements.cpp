@@ -227,9 +227,13 @@ Advice in_operator(NearText& t) {
 
 // ---- functions ------------------------------------------------------------------------------------------------------
 Advice in_parameters(NearText& t) {
-  if ((t.token == "*" || t.token == "**" || t.token == "...") && t.expects("a name"))
+  if ((t.token == "*" || t.token == "**" || t.token == "...") && t.expects("a name")) {
+    const std::string_view name = t.open == npos ? "" : t.word_before(t.open);
+    const bool parameters = name == "fn" || (!name.empty() && t.word_before(t.begin_of(name)) == "fn");
     return say(t.span(t.at, t.at + t.token.size()),
-               "a function takes a fixed number of arguments: take a list, or a record, as one of them");
+               parameters ? "a function takes a fixed number of arguments: take a list, or a record, as one of them"
+                          : "a pattern has a name for each part; the rest of a list is `xs[1:]`");
+  }
   if (t.token == "|" && t.expects("an expression") && !t.expects("{"))
     return say(t.span(t.at, t.at + 1), "a function is written `fn(x) = ...`");
   const std::string_view before = t.word_before(t.at);

@@ -391,6 +391,15 @@ def explain_says_what_collectives_cost_on_a_chip():
 
 
 @case
+def explain_says_what_is_kept_for_the_gradient():
+    text = 'fn layer(w, x) = tanh(x @ w)\nfn loss(w, x, f) { for i in 0..3 { x = f(w, x) }; sum(x) }\nimport "CHIP" as c\n'.replace('CHIP', chip())
+    text += 'for f in [remat(layer), layer] {\n  explain(value_and_grad(fn(w, x) = loss(w, x, f)), ones([64, 64]), ones([1024, 64]), chip: c.round)\n}\nexplain(layer, ones([4, 4]), ones([4, 4]), chip: c.round)\n'
+    p = shard('run', script(text))
+    # of three layers the inputs of the second and the third, 1024 x 64 x 4 bytes each; the first has an argument
+    check(p.returncode == 0 and 'keeps for the backward part  512 KiB: 512 KiB of line 1\n' in p.stdout and p.stdout.count('keeps') == 2, 'kept', p)
+
+
+@case
 def explain_tries_constraints_before_it_shows_them():
     # S = bytes of h; sums of all of it cost 2 S 3 / 4 / link, scattered ones S 3 / 4 / link.
     text = 'mesh m = (@model: 4)\njit fn f(x, w, v) {\n  let h = x @ w\n  tanh(h) @ v\n}\n'

@@ -415,6 +415,12 @@ for text, fn in {'prod(a)': jnp.prod, 'prod(a, axis: 0)': lambda a: jnp.prod(a, 
                  'solve(a, eye(2))': lambda a: jnp.linalg.solve(a, jnp.eye(2)), 'solve(real(a), a)': lambda a: jnp.linalg.solve(jnp.real(a), a)}.items():
     parts(f'(fn(a) = {text})({square_text})', fn(square))
     parts(f'grad(fn(a) = sum(abs({text}) ** 2))({square_text})', jax.grad(lambda a: jnp.sum(jnp.abs(fn(a)) ** 2))(square))
+for trans in (0, 1, 2):
+    for lower in (False, True):
+        right = 'complex(array([1.0, 2.0]), 0.5)'
+        parts(f'solve_triangular({square_text}, {right}, trans: {trans}, lower: {str(lower).lower()})',
+              jsp.linalg.solve_triangular(square, f([1, 2]) + .5j, trans=trans, lower=lower))
+parts(f'solve_triangular({square_text}, eye(2), lower: true, unit_diagonal: true)', jsp.linalg.solve_triangular(square, jnp.eye(2, dtype=square.dtype), lower=True, unit_diagonal=True))
 parts(f'prod({z_text}[:3])', jnp.prod(z[:3]))
 parts(f'grad(fn(a) = real(prod(a)))({z_text}[1:5])', jax.grad(lambda a: jnp.real(jnp.prod(a)))(z[1:5]))
 parts(f'prod(zeros([0], c64))', jnp.prod(jnp.zeros(0, jnp.complex64)))

@@ -88,6 +88,21 @@ Value explain(Interpreter& in, BoundArgs& a) {
   return Value();
 }
 
+// What the forward part keeps for the backward one while the most is held, and which lines made it.
+std::string kept_text(const foresight::Memory& m, const grammar::SourceMap& sources) {
+  constexpr std::size_t kLines = 4;
+  const std::int64_t all = m.of(foresight::Why::Kept);
+  if (all == 0) return "";
+  std::string out = "  keeps for the backward part  " + bytes_text(static_cast<double>(all));
+  std::size_t told = 0;
+  for (const foresight::Cause& c : m.causes) {
+    const int line = c.why == foresight::Why::Kept ? lang::source_line(sources, c.where) : 0;
+    if (line > 0 && told < kLines)
+      out += (told++ ? ", " : ": ") + bytes_text(static_cast<double>(c.bytes)) + " of line " + std::to_string(line);
+  }
+  return out + "\n";
+}
+
 }  // namespace
 
 // What the call says between devices with the price of each, what it takes on the chip, and the lines that make devices
@@ -101,7 +116,7 @@ std::string explained_on(const lang::CompiledCall& call, const foresight::Estima
   const foresight::Tally& t = e.time;
   std::string out = lang::explained(call, sources, &prices) + "  on " + chip.name + "  " + time_text(t.seconds) + ", " +
                     time_text(t.waits()) + " of it waiting; " + bytes_text(static_cast<double>(e.memory.peak)) +
-                    " of " + bytes_text(chip.memory) + "\n";
+                    " of " + bytes_text(chip.memory) + "\n" + kept_text(e.memory, sources);
   std::vector<std::pair<int, foresight::LineCost>> lines;
   for (const auto& [span, cost] : t.lines) {
     const int line = lang::source_line(sources, span);

@@ -20,6 +20,11 @@ const std::string& text_at(Interpreter& in, BoundArgs& a, std::size_t i, std::st
 }
 
 Value join(Interpreter& in, BoundArgs& a) {
+  if (a[0].is_string() && a[1].items()) {  // as Python has it
+    const auto written = [&](std::size_t i) { return std::string(in.sources().text(a.args[i].span)); };
+    in.fail("type", a.span, "join takes the texts first, then what stands between them",
+            {"write `" + written(1) + ".join(" + written(0) + ")`"});
+  }
   const std::string between = text_at(in, a, 1, "what stands between");
   std::string out;
   bool first = true;

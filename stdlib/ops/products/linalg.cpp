@@ -96,6 +96,17 @@ Vars complex_system(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {ir::complex_of(b, rows(0), rows(n))};
 }
 
+// Of complex numbers: the triangle that is read as a matrix of its own.
+Vars complex_triangular_system(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const bool lower = attrs.flag("lower"), unit = flag_or(attrs, "unit", false);
+  Expr a{b, in[0]};
+  const std::int64_t size = a.type().shape.back();
+  a = select(mask(b, size, size, lower ? (unit ? "gt" : "ge") : (unit ? "lt" : "le")), a, 0.0);
+  if (unit) a = a + identity_like(a);
+  if (flag_or(attrs, "transposed", false)) a = turned(a);
+  return complex_system(b, Vars{a, in[1]}, {});
+}
+
 void register_systems(OpTable& t) {
   OpDef lu = matrix_row("lu_solve", "lu_solve(a, b)", "The x of a x = b.", 1);
   lu.factors = system_factors;
@@ -136,6 +147,7 @@ void register_systems(OpTable& t) {
         return triangle(n, flag_or(n.call.attrs, "transposed", false) ? turned(a) : a);
       });
   tri.hlo = triangular_hlo;
+  tri.of_complex = complex_triangular_system;
   tri.kernel = matrix_kernel(
       [](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs, const runtime::Stop* stop) {
         runtime::solve_triangular(in[0], in[1], out[0], attrs.flag("lower"), flag_or(attrs, "transposed", false),
@@ -314,6 +326,7 @@ Vars solve_triangular(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const bool vector = given.size() == 1;
   Expr y = matrices(b, vector ? expand(b, right, {given[0], 1}) : right, "solve_triangular", again);
   const Shape sa = a.type().shape, sy = y.type().shape;
+  if (trans == 2) a = call("conj", {a});
   const auto lead = runtime::broadcast({sa.begin(), sa.end() - 2}, {sy.begin(), sy.end() - 2});
   if (!lead || sa.back() != sy[sy.size() - 2])
     fail("shape", "solve_triangular: " + runtime::to_string(b.type(in[0])) + " and " +
