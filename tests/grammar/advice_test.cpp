@@ -164,7 +164,8 @@ TEST_CASE("advice: statements of other languages") {
   advises("let t = x is not none", "`is not` is written `!=` here", "let t = x != none");
   advises("fn f(*xs) = 1", "a function takes a fixed number of arguments: take a list, or a record, as one of them");
   advises("let (a, *rest) = xs", "a pattern has a name for each part; the rest of a list is `xs[1:]`");
-  advises("fn f(x, ...xs) = 1", "a function takes a fixed number of arguments: take a list, or a record, as one of them");
+  advises("fn f(x, ...xs) = 1",
+          "a function takes a fixed number of arguments: take a list, or a record, as one of them");
   advises("fn f x = x", "parameters stand in parentheses: `fn f(x, y) = ...`, `fn(x) = ...`");
   advises("fn f(x): f32[3] = x", "what a function returns is annotated with `->`: `-> f32[3]`",
           "fn f(x) -> f32[3] = x");
