@@ -162,7 +162,8 @@ class Scan {
     const std::size_t next = text_.find_first_not_of(" \t", at_);
     const bool name = follows(".") || (next != std::string_view::npos && text_[next] == ':' && follows_name_place());
     const bool like = std::find(kLikeNames.begin(), kLikeNames.end(), p.text) != kLikeNames.end();
-    p.keyword = !name && !like && !is_dtype(p.text) && (is_keyword(p.text) || (p.text == "on" && follows_value() && !follows("fn")));
+    p.keyword = !name && !like && !is_dtype(p.text) &&
+                (is_keyword(p.text) || (p.text == "on" && follows_value() && !follows("fn")));
     p.value = !p.keyword;
   }
   bool follows_name_place() const {
