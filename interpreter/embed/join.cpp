@@ -6,9 +6,11 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -62,6 +64,22 @@ std::unique_ptr<runtime::Channel> by_links(int devices) {
     if (!links.empty()) links.remove_prefix(1);  // the comma
   }
   return by_sockets(rank, size, sockets, devices);
+}
+
+// Of the processors that its machine has for the job a process takes its share, "1/4" the second of four, so that none
+// runs where another one does: woken by a message, two of them would else meet on one processor.
+void take_processors(std::string_view share) {
+  cpu_set_t all, own;
+  const int index = next_number(share);
+  if (!share.empty()) share.remove_prefix(1);
+  const int count = next_number(share);
+  if (index < 0 || count < 2 || index >= count || sched_getaffinity(0, sizeof all, &all) != 0) return;
+  const int processors = CPU_COUNT(&all);
+  const int first = index * processors / count, behind = std::max(first + 1, (index + 1) * processors / count);
+  CPU_ZERO(&own);
+  for (int cpu = 0, i = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &all) && i++ >= first && i <= behind) CPU_SET(cpu, &own);
+  sched_setaffinity(0, sizeof own, &own);
 }
 
 // Where the module for MPI may lie: beside the program, or where the program or the library was installed.
@@ -159,7 +177,8 @@ Joined join(const Group& group) {
     close(fd);
   }
   out.processes->set_record(std::string(variable("SHARD_RECORD")));
-  for (const char* name : {"SHARD_BOARD", "SHARD_RECORD", "SHARD_SIZE", "SHARD_RANK", "SHARD_LINKS",
+  take_processors(variable("SHARD_SHARE"));
+  for (const char* name : {"SHARD_BOARD", "SHARD_RECORD", "SHARD_SIZE", "SHARD_RANK", "SHARD_LINKS", "SHARD_SHARE",
                            "SHARD_COORDINATOR", "SHARD_TOKEN_FILE"})
     unsetenv(name);  // a program that the script's host starts is none of the job
   return out;

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -43,12 +44,21 @@ std::string log_path(const LaunchJob& job, int rank, const char* ending) {
   return job.log_dir + "/process_" + std::to_string(rank) + ending;
 }
 
+// Of its machine's processors: which of as many parts as there are processes on it.
+std::string share_of(const LaunchJob& job, int rank) {
+  if (job.hosts.empty()) return std::to_string(rank) + "/" + std::to_string(job.count);
+  const auto own = job.hosts.begin() + rank;
+  return std::to_string(std::count(job.hosts.begin(), own, *own)) + "/" +
+         std::to_string(std::count(job.hosts.begin(), job.hosts.end(), *own));
+}
+
 // What a process is told: variables, and over TCP the token through a pipe that it reads.
 std::vector<std::pair<std::string, std::string>> variables_of(const LaunchJob& job, const Meeting& at, int rank,
                                                               const std::vector<int>& links,
                                                               const std::string& token_file) {
   std::vector<std::pair<std::string, std::string>> out = {{"SHARD_RANK", std::to_string(rank)},
-                                                          {"SHARD_SIZE", std::to_string(job.count)}};
+                                                          {"SHARD_SIZE", std::to_string(job.count)},
+                                                          {"SHARD_SHARE", share_of(job, rank)}};
   if (at.board >= 0) out.emplace_back("SHARD_BOARD", std::to_string(at.board));
   if (!job.log_dir.empty() && job.hosts.empty()) out.emplace_back("SHARD_RECORD", log_path(job, rank, ".last"));
   if (job.tcp) {
