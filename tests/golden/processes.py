@@ -134,6 +134,18 @@ def ended_by(shard, folder, end):
     return p.returncode, err, [q for q in pids if alive(q)]
 
 
+def processors_shared_out(shard, folder):
+    """Each process has its share of the processors that the launcher has, of one at least."""
+    with open(folder + '/a.shard', 'w') as f: f.write(SLOW)
+    p = subprocess.Popen([shard, 'launch', '-n', '2', 'a.shard'], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(children(p.pid)) < 2: time.sleep(0.02)
+    time.sleep(0.5)
+    own, all_here = [os.sched_getaffinity(q) for q in children(p.pid)], os.sched_getaffinity(0)
+    p.terminate()
+    p.communicate(timeout=120)
+    assert set.union(*own) == all_here and (len(all_here) < 2 or not own[0] & own[1]), (own, all_here)
+
+
 def elsewhere(shard, folder):
     """Hosts, by a command in place of ssh that runs what it is given here: the same words, and no token where others can read it."""
     with open(folder + '/there', 'w') as f: f.write('#!/bin/sh\necho "$2" >> commands\nshift\nexec sh -c "$*"\n')
@@ -292,6 +304,7 @@ def main():
         code, out, _ = run([shard, 'launch', '-n', '2', 'a.shard'], folder)   # process 0 has devices 0 to 3: both of each pair along @model
         assert code == 0 and re.search('@data .* across processes', out) and re.search('@model .* inserted$', out, re.M), out
         elsewhere(shard, folder)
+        processors_shared_out(shard, folder)
         started_again(shard, folder)
         own_blocks_alone(shard, folder)
         read_together(shard, folder)
