@@ -39,6 +39,7 @@ void arg_reduce(bool largest, const View& in, int axis, const View& out);
 
 // ---- order.cpp: along the last dimension, stable; nan is the largest: last, first when descending
 void sort(const View& in, const View& out, bool descending = false, const Stop* stop = nullptr);
+// Where `out_i32` has shorter lines, the first positions only.
 void argsort(const View& in, const View& out_i32, bool descending = false, const Stop* stop = nullptr);
 enum class Scan : std::uint8_t { Sum, Prod, Max, Min };
 void cumulative(Scan op, const View& in, const View& out, bool reverse);  // along the last dimension

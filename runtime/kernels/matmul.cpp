@@ -111,6 +111,8 @@ std::int64_t up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to
 
 constexpr std::int64_t kLong = std::int64_t{1} << 30;  // multiplications that take about a twentieth of a second
 
+constexpr std::int64_t kCached = std::int64_t{1} << 15;  // the bytes of `w` that stay in the nearest cache
+
 // A long block by parts, between which the run may be stopped. The same bits: rows are cut at multiples of 64, columns,
 // where 64 rows take long already, at multiples of 48, which leave whole tiles of every kernel.
 template <class Kernel>
@@ -136,8 +138,10 @@ void in_parts(const Gemm& whole, std::int64_t item, Kernel kernel, const Stop& s
 void blocks(const Product& p) {
   const bool wide = p.type == DType::F64;
   const auto kernel = wide ? vector_table().gemm_f64 : vector_table().gemm_f32;
+  const auto kernel_small = wide ? vector_table().gemm_small_f64 : vector_table().gemm_small_f32;
   const std::int64_t item = wide ? 8 : 4;
-  const bool small = p.m * p.n * p.k <= 512;
+  // Not by rows: what a device makes of its rows has the bits that one device makes of all.
+  const bool small = p.n * p.k * item <= kCached, least = p.m * p.n * p.k <= 512;
   std::int64_t rows = p.m, cols = p.n;
   if (p.m * p.n * p.k > std::int64_t{1} << 18) {
     // Each block packs its rows of a and its columns of w: blocks that are neither flat nor narrow pack least. Cuts at
@@ -173,7 +177,8 @@ void blocks(const Product& p) {
                  p.w.col,
                  p.out + (at.offset[kC] + i * p.out_row + j) * item,
                  p.out_row};
-          if (small)
+          if (small && kernel_small(g)) continue;
+          if (least)
             wide ? tiny<double>(g) : tiny<float>(g);
           else if (!p.stop || g.m * g.n * g.k <= kLong)
             kernel(g);

@@ -80,12 +80,20 @@ template <class Key>
 struct Item {
   Key key;
   std::int32_t index;
-  bool operator<(const Item& o) const { return key < o.key; }
+  bool operator<(const Item& o) const { return key != o.key ? key < o.key : index < o.index; }
 };
 
+// The first k of a line in order, the others anywhere behind them.
 template <class T>
-void argsort_typed(const View& in, std::int32_t* out, bool descending, const Stop* stop) {
-  const std::int64_t n = line_length(in);
+void first_of_line(T* x, std::int64_t n, std::int64_t k, const Stop* stop) {
+  if (k > n / 8) return sort_line(x, n, stop);
+  std::partial_sort(x, x + k, x + n);
+}
+
+template <class T>
+void argsort_typed(const View& in, const View& to, bool descending, const Stop* stop) {
+  const std::int64_t n = line_length(in), k = line_length(to);
+  std::int32_t* out = to.as<std::int32_t>();
   each_line<T>(
       in, n,
       [=](const T* x, std::int64_t step, std::int64_t at) {
@@ -94,8 +102,9 @@ void argsort_typed(const View& in, std::int32_t* out, bool descending, const Sto
           const OrderKey<T> key = order_key(x[i * step]);
           items[i] = {descending ? ~key : key, static_cast<std::int32_t>(i)};
         }
-        sort_line(items.get(), n, stop);
-        for (std::int64_t i = 0; i < n; ++i) out[at + i] = items[i].index;
+        first_of_line(items.get(), n, k, stop);
+        std::int32_t* o = out + at / n * k;
+        for (std::int64_t i = 0; i < k; ++i) o[i] = items[i].index;
       },
       stop);
 }
@@ -133,7 +142,7 @@ void sort(const View& in, const View& out, bool descending, const Stop* stop) {
 }
 
 void argsort(const View& in, const View& out, bool descending, const Stop* stop) {
-  visit(in.dtype, [&](auto t) { argsort_typed<decltype(t)>(in, out.as<std::int32_t>(), descending, stop); });
+  visit(in.dtype, [&](auto t) { argsort_typed<decltype(t)>(in, out, descending, stop); });
 }
 
 void search(const View& a, const View& v, const View& out, bool behind) {

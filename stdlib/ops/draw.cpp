@@ -58,7 +58,7 @@ OpDef draw_row(std::string_view name, std::string_view signature, std::string_vi
     View out = c.out[0];
     Attrs attrs = c.attrs;
     const runtime::Stop* stop = &c.pool.stop();
-    return [=](void* const* in, void* const* o) {
+    return [=](void* const* in, void* const* o) mutable {
       std::vector<View> now = views;
       for (std::size_t i = 0; i < now.size(); ++i) now[i].data = in[i];
       draw(now, at(out, o[0]), attrs, stop);

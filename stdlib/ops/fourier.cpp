@@ -23,9 +23,9 @@ FactorRule fourier_factors(const OpCall& call) {
 }
 
 BoundKernel bind_fourier(const KernelCall& c) {
-  const View re = c.in[0], im = c.in[1], out_re = c.out[0], out_im = c.out[1];
+  View re = c.in[0], im = c.in[1], out_re = c.out[0], out_im = c.out[1];
   const auto plan = std::make_shared<runtime::Fourier>(re.shape.back());
-  return [=](void* const* in, void* const* out) {
+  return [=](void* const* in, void* const* out) mutable {
     plan->run(at(re, in[0]), at(im, in[1]), at(out_re, out[0]), at(out_im, out[1]));
   };
 }

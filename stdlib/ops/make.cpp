@@ -70,7 +70,7 @@ void register_iota(OpTable& t) {
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View out = c.out[0];
     int axis = from_front(c.attrs.integer("axis"), out.rank());
-    return [=](void* const*, void* const* o) { runtime::iota(at(out, o[0]), axis); };
+    return [=](void* const*, void* const* o) mutable { runtime::iota(at(out, o[0]), axis); };
   };
   row.partition = iota_locally;
   row.flops = 0;
@@ -112,7 +112,7 @@ void register_fill_like(OpTable& t) {
     double value = c.attrs.number("value");
     std::int64_t whole =
         is_whole_number(c.attrs, "value") ? c.attrs.integer("value") : static_cast<std::int64_t>(value);
-    return [=](void* const*, void* const* o) { runtime::fill(at(out, o[0]), value, whole); };
+    return [=](void* const*, void* const* o) mutable { runtime::fill(at(out, o[0]), value, whole); };
   };
   row.flops = 0;
   row.internal = true;

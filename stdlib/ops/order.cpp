@@ -68,21 +68,31 @@ void register_sort(OpTable& t) {
   sort.kernel = [](const KernelCall& c) -> BoundKernel {
     View in = c.in[0], out = c.out[0];
     bool down = flag_or(c.attrs, "descending", false);
-    return [=, stop = &c.pool.stop()](void* const* i, void* const* o) {
+    return [=, stop = &c.pool.stop()](void* const* i, void* const* o) mutable {
       runtime::sort(at(in, i[0]), at(out, o[0]), down, stop);
     };
   };
   t.add(std::move(sort));
-  OpDef argsort =
-      order_row("argsort_last", "argsort_last(x, descending: bool = false)",
-                "The positions that put the last dimension in order; equal elements keep theirs.", "argsort");
+  OpDef argsort = order_row(
+      "argsort_last", "argsort_last(x, descending: bool = false, first: int? = none)",
+      "The positions that put the last dimension in order; equal elements keep theirs. `first`: so many of them.",
+      "argsort");
+  argsort.factors = [](const OpCall& call) {
+    FactorRule rule = whole_last(call);
+    if (!call.attrs.has("first")) return rule;
+    auto& of_result = rule.results[0].back();
+    of_result = {static_cast<int>(rule.factors.size())};
+    rule.factors.push_back({.size = call.attrs.integer("first"), .kind = FactorKind::Whole});
+    return rule;
+  };
   argsort.dtype = {Operands::AsIs, always(DType::I32)};
   argsort.derivative = ir::Zero{};
   argsort.hlo = argsort_hlo;
   argsort.kernel = [](const KernelCall& c) -> BoundKernel {
     View in = c.in[0], out = c.out[0];
     bool down = flag_or(c.attrs, "descending", false);
-    return [=, stop = &c.pool.stop()](void* const* i, void* const* o) {
+    if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+    return [=, stop = &c.pool.stop()](void* const* i, void* const* o) mutable {
       runtime::argsort(at(in, i[0]), at(out, o[0]), down, stop);
     };
   };
@@ -117,7 +127,9 @@ void register_scans(OpTable& t) {
     row.kernel = [op](const KernelCall& c) -> BoundKernel {
       View in = c.in[0], out = c.out[0];
       bool reverse = flag_or(c.attrs, "reverse", false);
-      return [=](void* const* i, void* const* o) { runtime::cumulative(op, at(in, i[0]), at(out, o[0]), reverse); };
+      return [=](void* const* i, void* const* o) mutable {
+        runtime::cumulative(op, at(in, i[0]), at(out, o[0]), reverse);
+      };
     };
     if (op == Scan::Sum) row.of_complex = ir::OnParts{};
     if (op == Scan::Prod) row.of_complex = complex_scan_prod;
@@ -198,8 +210,7 @@ Vars top_k(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   std::int64_t k = attrs.integer("k");
   if (shape.empty() || k < 0 || k > shape.back())
     fail("shape", "top_k: " + std::to_string(k) + " of the last dimension of " + runtime::to_string(b.type(x)));
-  Var order = b.call("argsort_last", {x}, {{"descending", true}});
-  Var index = b.call("slice", {order}, {{"start", Ints{0}}, {"limit", Ints{k}}, {"step", Ints{1}}});
+  Var index = b.call("argsort_last", {x}, {{"descending", true}, {"first", k}});
   return {along_last(b, x, index), index};
 }
 

@@ -51,7 +51,8 @@ hlo::Values sort_hlo(const hlo::Use& u) {
 
 hlo::Values argsort_hlo(const hlo::Use& u) {
   const hlo::Value x = canonical(u.in[0]), place = hlo::iota(u.to, DType::I32, x.shape, x.rank() - 1);
-  return {sorted(u.to, {x, place}, flag_or(u.attrs, "descending", false))[1]};
+  const hlo::Value order = sorted(u.to, {x, place}, flag_or(u.attrs, "descending", false))[1];
+  return {u.attrs.has("first") ? hlo::part(order, x.rank() - 1, 0, u.attrs.integer("first")) : order};
 }
 
 hlo::Values running_hlo(const hlo::Use& u, Scan how) {

@@ -52,7 +52,7 @@ struct Line {
       view = runtime::contiguous(v.dtype, {runtime::numel(v.shape)});
     }
   }
-  void* prepare(runtime::Pool& pool, void* data, runtime::BufferRef& held) const {
+  void* prepare(runtime::Pool& pool, void* data, runtime::BufferRef& held) {
     if (!from) return data;
     held = pool.allocate(static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype))));
     runtime::copy(at(*from, data), runtime::contiguous(from->dtype, from->shape, held->data()));
@@ -98,16 +98,16 @@ BoundKernel bind_bits(const KernelCall& c) {
   for (auto& s : starts) strides.push_back(s.strides);
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
   runtime::Pool& pool = c.pool;
-  return [=, &pool](void* const* in, void* const* o) {
+  return [=, &pool](void* const* in, void* const* o) mutable {
     for_each_block(blocks, strides, [&](const std::vector<std::int64_t>& offset) {
       std::vector<std::int64_t> start(rank, 0);
       for (std::size_t d = 0; d < starts.size(); ++d)
         start[d] = static_cast<const std::int32_t*>(in[1 + d])[offset[2 + d]];
       runtime::BufferRef held;
-      View first = shifted(at(some_keys, in[0]), offset[0]);
+      View first = at(some_keys, in[0], offset[0]);
       View ks = at(line.view, line.prepare(pool, first.data, held));
       View to{out.dtype, {many, count}, {count, 1}, nullptr};
-      runtime::random_bits(ks, whole, start, block, shifted(at(to, o[0]), offset[1]), &pool.stop());
+      runtime::random_bits(ks, whole, start, block, at(to, o[0], offset[1]), &pool.stop());
     });
   };
 }
@@ -217,7 +217,7 @@ void register_fold_keys(OpTable& t) {
     Line ks(over(key)), ds(over(data)), os(out);
     runtime::Pool& pool = c.pool;
     if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
-    return [=, &pool](void* const* in, void* const* o) {
+    return [=, &pool](void* const* in, void* const* o) mutable {
       runtime::BufferRef held_k, held_d;
       runtime::fold_in(at(ks.view, ks.prepare(pool, in[0], held_k)), at(ds.view, ds.prepare(pool, in[1], held_d)),
                        at(os.view, o[0]));
@@ -250,7 +250,7 @@ void register_key_words(OpTable& t) {
   words.kernel = [](const KernelCall& c) -> BoundKernel {
     View key = c.in[0];
     View out = runtime::contiguous(DType::Key, key.shape);  // the same memory: k0 lies before k1
-    return [=](void* const* in, void* const* o) { runtime::copy(at(key, in[0]), at(out, o[0])); };
+    return [=](void* const* in, void* const* o) mutable { runtime::copy(at(key, in[0]), at(out, o[0])); };
   };
   words.flops = 0;
   words.samples = "key[4]; key";
@@ -272,9 +272,9 @@ void register_key_words(OpTable& t) {
     low.dtype = high.dtype = seed.dtype;
     for (auto& s : low.strides) s *= 2;
     high.strides = low.strides;
-    return [=](void* const* in, void* const* o) {
+    return [=](void* const* in, void* const* o) mutable {
       runtime::fill(at(high, o[0]), 0, 0);
-      runtime::copy(at(seed, in[0]), shifted(at(low, o[0]), 1));
+      runtime::copy(at(seed, in[0]), at(low, o[0], 1));
     };
   };
   made.flops = 0;

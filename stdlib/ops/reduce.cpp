@@ -39,7 +39,7 @@ ir::KernelFn reduce_kernel(Reduce op) {
   return [op](const KernelCall& c) -> BoundKernel {
     View in = c.in[0], out = c.out[0];
     auto axes = from_front(c.attrs.ints("axes"), in.rank());
-    return [=](void* const* i, void* const* o) { runtime::reduce(op, at(in, i[0]), axes, at(out, o[0])); };
+    return [=](void* const* i, void* const* o) mutable { runtime::reduce(op, at(in, i[0]), axes, at(out, o[0])); };
   };
 }
 
@@ -185,7 +185,9 @@ OpDef arg_row(std::string_view name, std::string_view signature, std::string_vie
   row.kernel = [largest](const KernelCall& c) -> BoundKernel {
     View in = c.in[0], out = c.out[0];
     int axis = from_front(c.attrs.integer("axis"), in.rank());
-    return [=](void* const* i, void* const* o) { runtime::arg_reduce(largest, at(in, i[0]), axis, at(out, o[0])); };
+    return [=](void* const* i, void* const* o) mutable {
+      runtime::arg_reduce(largest, at(in, i[0]), axis, at(out, o[0]));
+    };
   };
   row.partition = [largest](Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
     return arg_locally(b, c, in, largest);

@@ -110,12 +110,16 @@ Var axis_to_end(Builder& b, Var x, std::int64_t negative);
 Var axis_from_end(Builder& b, Var x, std::int64_t negative);
 
 // ---- kernels
-inline View at(View v, void* data) {
-  v.data = data;
-  return v;
-}
 inline View shifted(View v, std::int64_t elements) {
   v.data = static_cast<char*>(v.data) + elements * static_cast<std::int64_t>(runtime::size_of(v.dtype));
+  return v;
+}
+// A kernel's own view, put where its operand lies in this call: to copy its sizes at every call would cost more than
+// many a kernel does.
+inline const View& at(View& v, void* data, std::int64_t elements = 0) {
+  v.data = data;
+  if (elements != 0)
+    v.data = static_cast<char*>(data) + elements * static_cast<std::int64_t>(runtime::size_of(v.dtype));
   return v;
 }
 // The view with runs of adjacent dimensions merged: groups {2, 1} of [a, b, c] gives [ab, c]; nothing where strides do

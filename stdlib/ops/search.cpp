@@ -38,7 +38,9 @@ void register_lines(OpTable& t) {
   row.kernel = [](const KernelCall& c) -> BoundKernel {
     View a = c.in[0], v = c.in[1], out = c.out[0];
     const bool behind = flag_or(c.attrs, "behind", false);
-    return [=](void* const* i, void* const* o) { runtime::search(at(a, i[0]), at(v, i[1]), at(out, o[0]), behind); };
+    return [=](void* const* i, void* const* o) mutable {
+      runtime::search(at(a, i[0]), at(v, i[1]), at(out, o[0]), behind);
+    };
   };
   row.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
     const Type& a = call.in[0];

@@ -57,25 +57,12 @@ View turned(View v) {  // the same matrices, stored by columns
 }  // namespace
 
 TEST_CASE("products of every size and order", "[matmul]") {
-  for (const std::vector<std::int64_t>& s : std::vector<std::vector<std::int64_t>>{{1, 1, 1, 1},
-                                                                                   {1, 2, 3, 4},
-                                                                                   {1, 1, 50, 7},
-                                                                                   {1, 50, 1, 7},
-                                                                                   {1, 5, 6, 1},
-                                                                                   {3, 4, 5, 6},
-                                                                                   {1, 33, 17, 65},
-                                                                                   {2, 70, 70, 70},
-                                                                                   {1, 130, 9, 200},
-                                                                                   {1, 1, 300, 300},
-                                                                                   {1, 300, 1, 300},
-                                                                                   {1, 1, 1, 500},
-                                                                                   {5, 1, 9, 9},
-                                                                                   {5, 9, 1, 9},
-                                                                                   {4, 8, 8, 8},
-                                                                                   {1, 8, 700, 100},
-                                                                                   {1, 0, 3, 3},
-                                                                                   {2, 3, 0, 3},
-                                                                                   {2, 3, 3, 0}}) {
+  for (const std::vector<std::int64_t>& s : std::vector<std::vector<std::int64_t>>{
+           {1, 1, 1, 1},    {1, 2, 3, 4},    {1, 1, 50, 7},    {1, 50, 1, 7},    {1, 5, 6, 1},     {3, 4, 5, 6},
+           {1, 33, 17, 65}, {2, 70, 70, 70}, {1, 130, 9, 200}, {1, 1, 300, 300}, {1, 300, 1, 300}, {1, 1, 1, 500},
+           {5, 1, 9, 9},    {5, 9, 1, 9},    {4, 8, 8, 8},     {1, 4, 16, 16},   {1, 3, 21, 40},   {1, 6, 10, 33},
+           {2, 9, 5, 70},   {2, 1, 37, 20},  {1, 37, 1, 20},   {1, 9, 100, 64},  {1, 11, 3, 77},   {1, 8, 700, 100},
+           {1, 0, 3, 3},    {2, 3, 0, 3},    {2, 3, 3, 0}}) {
     const std::int64_t b = s[0], m = s[1], n = s[2], k = s[3];
     for (const DType t : {DType::F32, DType::F64, DType::BF16, DType::F16, DType::I32, DType::U8, DType::Bool}) {
       if (m * n * k > 20000 && t != DType::F32) continue;
@@ -152,6 +139,19 @@ TEST_CASE("bits depend neither on threads nor on how rows are cut", "[matmul]") 
       }
     }
   }
+}
+
+TEST_CASE("rows of a small product have the bits of a large one", "[matmul]") {
+  Array a = random_array(DType::F32, {1, 504, 60}, 13), w = random_array(DType::F32, {1, 60, 45}, 14),
+        all(DType::F32, {1, 504, 45}), part(DType::F32, {1, 8, 45});
+  matmul(a.view(), w.view(), all.view());
+  for (const std::int64_t rows : {1, 3, 8})
+    for (std::int64_t i = 0; i < 504; i += rows) {
+      matmul(contiguous(DType::F32, {1, rows, 60}, a.as<float>() + i * 60), w.view(),
+             contiguous(DType::F32, {1, rows, 45}, part.data()));
+      CHECK(std::memcmp(part.data(), all.as<float>() + i * 45, sizeof(float) * static_cast<std::size_t>(rows) * 45) ==
+            0);
+    }
 }
 
 TEST_CASE("nan and infinity go through products", "[matmul]") {

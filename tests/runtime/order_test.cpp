@@ -16,6 +16,25 @@ namespace {
 bool before(double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); }
 }  // namespace
 
+TEST_CASE("the first positions of an order are those of all", "[order]") {
+  for (const DType t : {DType::F32, DType::F64, DType::BF16, DType::I8})
+    for (const bool descending : {false, true})
+      for (const std::int64_t n : {1, 40, 1000}) {
+        Array a = random_array(t, {3, n}, 1);  // of i8 and bf16 many are equal
+        if (is_float(t)) set(a.view(), n - 1, NAN), set(a.view(), n, NAN);
+        Array all(DType::I32, {3, n});
+        argsort(a.view(), all.view(), descending);
+        for (const std::int64_t k : {std::int64_t{1}, n / 10, n / 2, n}) {
+          if (k == 0) continue;
+          Array first(DType::I32, {3, k});
+          argsort(a.view(), first.view(), descending);
+          for (std::int64_t line = 0; line < 3; ++line)
+            CHECK(std::equal(first.as<std::int32_t>() + line * k, first.as<std::int32_t>() + (line + 1) * k,
+                             all.as<std::int32_t>() + line * n));
+        }
+      }
+}
+
 TEST_CASE("sorts of every type and layout", "[order]") {
   for (const DType t : number_types())
     for (const bool descending : {false, true}) {

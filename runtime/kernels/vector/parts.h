@@ -30,6 +30,8 @@ void threefry(std::uint32_t k0, std::uint32_t k1, std::uint64_t counter, std::in
               std::uint32_t* o1);
 void gemm_f32(const Gemm& g);
 void gemm_f64(const Gemm& g);
+bool gemm_small_f32(const Gemm& g);
+bool gemm_small_f64(const Gemm& g);
 
 // Loops over arrays; the pragma says what the contract says: an element depends on elements of the same index only.
 template <class T, class R, class F>

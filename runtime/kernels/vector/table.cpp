@@ -35,7 +35,9 @@ const VectorTable& table() {
                                   SHARD_LOOPS::accumulate,
                                   threefry,
                                   gemm_f32,
-                                  gemm_f64};
+                                  gemm_f64,
+                                  gemm_small_f32,
+                                  gemm_small_f64};
   return it;
 }
 

@@ -93,10 +93,9 @@ BoundKernel bind_slice(const KernelCall& c) {
   View from = w.array, to = w.part;
   from.shape = to.shape;
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
-  return [=](void* const* in, void* const* o) {
+  return [=](void* const* in, void* const* o) mutable {
     for_each_block(blocks, strides, [&](const std::vector<std::int64_t>& at_block) {
-      runtime::copy(shifted(at(from, in[0]), at_block[0] + w.offset(in, 1, at_block, 2)),
-                    shifted(at(to, o[0]), at_block[1]));
+      runtime::copy(at(from, in[0], at_block[0] + w.offset(in, 1, at_block, 2)), at(to, o[0], at_block[1]));
     });
   };
 }
@@ -111,12 +110,11 @@ BoundKernel bind_update(const KernelCall& c) {
   to.shape = from.shape;
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
   bool nothing = runtime::numel(v.shape) == 0;
-  return [=](void* const* in, void* const* o) {
+  return [=](void* const* in, void* const* o) mutable {
     if (in[0] != o[0]) runtime::copy(at(x, in[0]), at(out, o[0]));
     if (nothing) return;
     for_each_block(blocks, strides, [&](const std::vector<std::int64_t>& at_block) {
-      runtime::copy(shifted(at(from, in[1]), at_block[0]),
-                    shifted(at(to, o[0]), at_block[1] + w.offset(in, 2, at_block, 2)));
+      runtime::copy(at(from, in[1], at_block[0]), at(to, o[0], at_block[1] + w.offset(in, 2, at_block, 2)));
     });
   };
 }

@@ -114,7 +114,7 @@ struct Dense {
     view = *merged(dense, groups);
     bytes = runtime::checked_bytes(v.shape, runtime::size_of(v.dtype));
   }
-  void* prepare(runtime::Pool& pool, void* data, runtime::BufferRef& held) const {
+  void* prepare(runtime::Pool& pool, void* data, runtime::BufferRef& held) {
     if (!from) return data;
     held = pool.allocate(static_cast<std::size_t>(bytes));
     View to = runtime::contiguous(from->dtype, from->shape, held->data());
@@ -143,7 +143,7 @@ BoundKernel bind_take(const KernelCall& c) {
   View out = *merged(c.out[0], p.out_groups());
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
   runtime::Pool& pool = c.pool;
-  return [=, &pool](void* const* in, void* const* o) {
+  return [=, &pool](void* const* in, void* const* o) mutable {
     runtime::BufferRef held_x, held_i;
     View xs = at(x.view, x.prepare(pool, in[0], held_x)), is = at(index.view, index.prepare(pool, in[1], held_i)),
          os = at(out, o[0]);
@@ -174,7 +174,7 @@ ir::KernelFn scatter_kernel() {
     View out = *merged(c.out[0], p.x_groups());
     if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
     runtime::Pool& pool = c.pool;
-    return [=, &pool](void* const* in, void* const* o) {
+    return [=, &pool](void* const* in, void* const* o) mutable {
       runtime::BufferRef held_x, held_i, held_v;
       View xs = at(x.view, x.prepare(pool, in[0], held_x)), is = at(index.view, index.prepare(pool, in[1], held_i));
       View vs = at(v.view, v.prepare(pool, in[2], held_v)), os = at(out, o[0]);

@@ -45,7 +45,7 @@ void register_reverse(OpTable& t) {
       from.strides[d] = -from.strides[d];
     }
     if (runtime::numel(from.shape) == 0) offset = 0;  // there is no last element to begin with
-    return [=](void* const* i, void* const* o) { runtime::copy(shifted(at(from, i[0]), offset), at(out, o[0])); };
+    return [=](void* const* i, void* const* o) mutable { runtime::copy(at(from, i[0], offset), at(out, o[0])); };
   };
   row.flops = 0;
   row.partition = [](Builder& b, const ir::LocalCall& c, std::span<const Var> in) -> Vars {
@@ -108,9 +108,9 @@ void register_turn(OpTable& t) {
     front.shape[a] = to_front.shape[a] = size - shift;  // what stays before the end
     back.shape[a] = to_back.shape[a] = shift;
     const std::int64_t over = (size - shift) * back.strides[a], on = shift * out.strides[a];
-    return [=](void* const* i, void* const* o) {
-      runtime::copy(at(front, i[0]), shifted(at(to_front, o[0]), on));
-      if (shift > 0) runtime::copy(shifted(at(back, i[0]), over), at(to_back, o[0]));
+    return [=](void* const* i, void* const* o) mutable {
+      runtime::copy(at(front, i[0]), at(to_front, o[0], on));
+      if (shift > 0) runtime::copy(at(back, i[0], over), at(to_back, o[0]));
     };
   };
   row.flops = 0;
@@ -207,9 +207,9 @@ void register_concatenate(OpTable& t) {
       offsets.push_back(offset);
       offset += v.shape[a] * out.strides[a];
     }
-    return [=](void* const* i, void* const* o) {
+    return [=](void* const* i, void* const* o) mutable {
       for (std::size_t k = 0; k < from.size(); ++k)
-        if (from[k].shape[a] > 0) runtime::copy(at(from[k], i[k]), shifted(at(to[k], o[0]), offsets[k]));
+        if (from[k].shape[a] > 0) runtime::copy(at(from[k], i[k]), at(to[k], o[0], offsets[k]));
     };
   };
   row.flops = 0;

@@ -319,9 +319,9 @@ void register_pad_with(OpTable& t) {
     everywhere.strides.resize(out.shape.size(), 0);
     for (std::size_t d = static_cast<std::size_t>(c.batch); d < out.shape.size(); ++d) everywhere.strides[d] = 0;
     bool nothing = runtime::numel(from.shape) == 0;
-    return [=](void* const* i, void* const* o) {
+    return [=](void* const* i, void* const* o) mutable {
       runtime::copy(at(everywhere, i[1]), at(out, o[0]));
-      if (!nothing) runtime::copy(at(from, i[0]), shifted(at(inner, o[0]), offset));
+      if (!nothing) runtime::copy(at(from, i[0]), at(inner, o[0], offset));
     };
   };
   row.flops = 0;

@@ -173,7 +173,7 @@ ContractSpec read_spec(std::string_view text) {
 BoundKernel bind_contract(const KernelCall& call) { return bind_contract_sum(call, 0); }
 
 BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
-  auto p = std::make_shared<const Plan>(plan_for(call, terms));
+  auto p = std::make_shared<Plan>(plan_for(call, terms));
   runtime::Pool& pool = call.pool;
   if (runtime::numel(p->whole_out.shape) == 0) return [](void* const*, void* const*) {};
   return [p, &pool](void* const* in, void* const* out) {

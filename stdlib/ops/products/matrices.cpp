@@ -128,7 +128,7 @@ ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core) {
     }
     runtime::Pool& pool = c.pool;
     Attrs attrs = c.attrs;
-    return [=, &pool](void* const* i, void* const* o) {
+    return [=, &pool](void* const* i, void* const* o) mutable {
       if (nothing) return;
       std::vector<runtime::BufferRef> held;
       std::vector<View> ins, outs;

@@ -66,17 +66,16 @@ View turned(View v) {
 
 ir::KernelFn ragged_kernel(bool outer) {
   return [outer](const KernelCall& c) -> BoundKernel {
-    const View x = core_of(c.in[0], 2), w = core_of(c.in[1], outer ? 2 : 3), out = core_of(c.out[0], outer ? 3 : 2);
+    View x = core_of(c.in[0], 2), w = core_of(c.in[1], outer ? 2 : 3), out = core_of(c.out[0], outer ? 3 : 2);
     const View sizes = c.in[2];
     const Shape lead(c.in[0].shape.begin(), c.in[0].shape.end() - 2);
     std::vector<runtime::Strides> strides;
     for (const View* v : {&c.in[0], &c.in[1], &c.in[2], &c.out[0]})
       strides.emplace_back(v->strides.begin(), v->strides.begin() + static_cast<std::ptrdiff_t>(lead.size()));
     const auto bytes = static_cast<std::size_t>(runtime::numel(out.shape)) * runtime::size_of(out.dtype);
-    return [=](void* const* in, void* const* o) {
+    return [=](void* const* in, void* const* o) mutable {
       for_each_block(lead, strides, [&](const std::vector<std::int64_t>& offset) {
-        const View xs = shifted(at(x, in[0]), offset[0]), ws = shifted(at(w, in[1]), offset[1]),
-                   os = shifted(at(out, o[0]), offset[3]);
+        const View xs = at(x, in[0], offset[0]), ws = at(w, in[1], offset[1]), os = at(out, o[0], offset[3]);
         const auto* counts = static_cast<const std::int32_t*>(in[2]) + offset[2];
         std::memset(os.data, 0, bytes);
         std::int64_t from = 0;

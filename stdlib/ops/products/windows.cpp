@@ -302,13 +302,13 @@ void register_windows(OpTable& t) {
     for (std::size_t i = 0; i < s.count; ++i) from.strides.push_back(x.strides[s.lead + i] * s.dilation[i]);
     from.strides.push_back(x.strides.back());
     if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
-    if (!padded) return [=](void* const* i, void* const* o) { runtime::copy(at(from, i[0]), at(out, o[0])); };
+    if (!padded) return [=](void* const* i, void* const* o) mutable { runtime::copy(at(from, i[0]), at(out, o[0])); };
     const bool nothing = runtime::numel(given.shape) == 0;
     runtime::Pool& pool = c.pool;
-    return [=, &pool](void* const* i, void* const* o) {
+    return [=, &pool](void* const* i, void* const* o) mutable {
       runtime::BufferRef scratch = pool.allocate(bytes);
       std::memset(scratch->data(), 0, bytes);
-      if (!nothing) runtime::copy(at(given, i[0]), shifted(at(inner, scratch->data()), offset));
+      if (!nothing) runtime::copy(at(given, i[0]), at(inner, scratch->data(), offset));
       runtime::copy(at(from, scratch->data()), at(out, o[0]));
     };
   };
