@@ -69,9 +69,11 @@ void Lowering::run() {
         if (unit_of[at(v)] != &u) needed_[at(v)] = 1;
   for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
   for (const Unit& u : units) {
-    emit(u);
+    send_before(&u);
+    if (!waits(u)) emit(u);
     if (around_.watch) watch(g_.nodes[static_cast<std::size_t>(u.nodes.back())]);
   }
+  send_before(nullptr);
 }
 
 Ref Lowering::ref(const Place& p) const {

@@ -2,7 +2,7 @@
 // a kernel bound for its strides. Values that are only seen differently (broadcasts, reshapes, slices of a device's own
 // part, most gathers) get a Place in the storage of their operand and cost nothing. One Lowering a graph; bodies of
 // loops and branches get one of their own. Parts: lowering.cpp (the walk), elementwise.cpp, collectives.cpp,
-// groups.cpp, regions.cpp; used by them and lockstep.cpp only.
+// groups.cpp, processes.cpp, together.cpp, regions.cpp; used by them and lockstep.cpp only.
 #pragma once
 #include <span>
 #include <string>
@@ -157,6 +157,24 @@ class Lowering {
   std::optional<Place> combined_parts(const ir::Node& n, const ir::Collective& c, const Place& given,
                                       const std::vector<AxisId>& list);
   Place combined(const ir::Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list);
+  struct Terms {
+    Place place;
+    std::vector<AxisId> over;  // between processes, which have different ones
+    std::int64_t same;         // so many processes have each
+  };
+  Terms own_terms(const ir::Collective& c, const Place& given, const std::vector<AxisId>& list);
+  void between(const ir::Node& n, const std::vector<AxisId>& over, const Place& terms, const Place& out);
+  // together.cpp
+  struct Waiting {  // sums of one kind, not emitted yet
+    std::vector<AxisId> list;
+    AxisSet distinct;
+    DType dtype;
+    std::int64_t bytes;
+    std::vector<const ir::Node*> nodes;
+  };
+  bool waits(const Unit& unit);
+  void send_before(const Unit* unit);
+  void send(const Waiting& w);
   Place own_of(Place got, const Place& before, AxisSet along) const;
   // regions.cpp
   // A new storage [outer..., length, inner..., row...]: a place of distinct axes outer | inner, shape [length, row...].
@@ -179,6 +197,7 @@ class Lowering {
   std::vector<std::pair<std::pair<DType, Scalar>, int>> scalars_;  // constants made so far
   grammar::Span span_;
   const ir::Node* node_ = nullptr;  // whose steps are made
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace shard::exec

@@ -224,23 +224,33 @@ Place Lowering::combined(const Node& n, const ir::Collective& c, Place p, const 
     return p;
   }
   const DType asked = p.dtype;
-  p = reduce_devices(converted(p, sums_in(asked)), op, list);
-  std::vector<AxisId> over;
-  std::int64_t same = 1;  // terms that are the same from process to process
+  Terms own = own_terms(c, p, list);
+  if (!own.over.empty()) {
+    own.place = dense(own.place, own.place.distinct);
+    Place out = fresh(own.place.dtype, own.place.distinct, own.place.shape);
+    between(n, own.over, own.place, out);
+    own.place = std::move(out);
+  }
+  return converted(op == runtime::Reduce::Sum ? scaled(own.place, own.same) : own.place, asked);
+}
+
+// What the devices here have of a sum, where they are neighbours in it.
+Lowering::Terms Lowering::own_terms(const ir::Collective& c, const Place& given, const std::vector<AxisId>& list) {
+  const AxisSet along = apart(list), differs = given.distinct & along;
+  Terms out{reduce_devices(converted(given, sums_in(given.dtype)), combining(c, given.dtype), list), {}, 1};
   for (AxisId a : list) {
     if (differs.has(a))
-      over.push_back(a);
+      out.over.push_back(a);
     else if (along.has(a))
-      same *= around_.mesh_ref->size_of(a) / mesh_->size_of(a);
+      out.same *= around_.mesh_ref->size_of(a) / mesh_->size_of(a);
   }
-  if (!over.empty()) {
-    p = dense(p, p.distinct);
-    Place out = fresh(p.dtype, p.distinct, p.shape);
-    runtime::ReduceBetween terms(*around_.mesh_ref, over, op, p.dtype, elements(p.distinct, p.shape, mesh_));
-    control(std::make_shared<Between>(std::move(terms), told(n, p, over), false), {p}, {out}, {{0, 0}});
-    p = std::move(out);
-  }
-  return converted(op == runtime::Reduce::Sum ? scaled(p, same) : p, asked);
+  return out;
+}
+
+void Lowering::between(const Node& n, const std::vector<AxisId>& over, const Place& terms, const Place& out) {
+  runtime::ReduceBetween sum(*around_.mesh_ref, over, combining(*n.op->comm, terms.dtype), terms.dtype,
+                             elements(terms.distinct, terms.shape, mesh_));
+  control(std::make_shared<Between>(std::move(sum), told(n, terms, over), false), {terms}, {out}, {{0, 0}});
 }
 
 // A sum of which every device keeps a part: each process gets the terms of its own devices' parts alone. Nothing where
