@@ -88,6 +88,7 @@ class Fusion {
       u.nodes = members_[static_cast<std::size_t>(group)];
       u.elementwise = elementwise(u.nodes.front()) && !summed_[static_cast<std::size_t>(group)];
       u.summed = summed_[static_cast<std::size_t>(group)];
+      u.effect = has_effect(node(u.nodes.front()));
       out.push_back(std::move(u));
       for (int next : after[static_cast<std::size_t>(group)])
         if (--waits[static_cast<std::size_t>(next)] == 0) offer(next);

@@ -14,6 +14,7 @@ struct Unit {
   std::vector<int> nodes;    // indices into Graph::nodes, ascending
   bool elementwise = false;  // one ElementProgram
   bool summed = false;       // nodes: what is summed, then the psum
+  bool effect = false;
 };
 
 // In an order of execution; effects keep theirs. `with_sums`: a contraction and the sum of its terms over devices may

@@ -68,12 +68,11 @@ void Lowering::run() {
       for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].inputs)
         if (unit_of[at(v)] != &u) needed_[at(v)] = 1;
   for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
+  if (around_.part && !around_.watch) return emit_together(units);
   for (const Unit& u : units) {
-    send_before(&u);
-    if (!waits(u)) emit(u);
+    emit(u);
     if (around_.watch) watch(g_.nodes[static_cast<std::size_t>(u.nodes.back())]);
   }
-  send_before(nullptr);
 }
 
 Ref Lowering::ref(const Place& p) const {

@@ -172,8 +172,8 @@ class Lowering {
     std::int64_t bytes;
     std::vector<const ir::Node*> nodes;
   };
+  void emit_together(std::span<const Unit> units);
   bool waits(const Unit& unit);
-  void send_before(const Unit* unit);
   void send(const Waiting& w);
   Place own_of(Place got, const Place& before, AxisSet along) const;
   // regions.cpp

@@ -1,6 +1,6 @@
-// Small sums over processes that stand together go in one message. A sum waits until somebody reads it, and takes along
-// all that wait with it: a message costs more than the bytes of most gradients of biases and of statistics of a batch.
-// Which ones go together hangs on the graph alone, so all processes decide alike.
+// Small sums over processes go in one message where none needs another: a message costs more than the bytes of most
+// gradients of biases and of statistics of a batch. What reads them is done after all that does not, so that they meet.
+// Which ones go together hangs on the graph alone: all processes decide alike.
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +20,7 @@ constexpr std::int64_t kTogether = 64 << 10;  // bytes of a block: what goes who
 
 // Whether the sum was put to those that wait.
 bool Lowering::waits(const Unit& unit) {
-  if (!around_.part || around_.watch || unit.nodes.size() != 1) return false;
+  if (unit.nodes.size() != 1) return false;
   const Node& n = g_.nodes[static_cast<std::size_t>(unit.nodes[0])];
   if (!n.op->comm || !ir::sums_all(*n.op) || n.attrs.has("groups")) return false;
   const std::vector<AxisId> list = transform::axes_of(n, *around_.mesh_ref, true);
@@ -41,23 +41,29 @@ bool Lowering::waits(const Unit& unit) {
   return true;
 }
 
-// Those that this unit reads, or all, are sent before it.
-void Lowering::send_before(const Unit* unit) {
-  const auto reads = [&](const Waiting& w) {
-    return !unit || std::any_of(unit->nodes.begin(), unit->nodes.end(), [&](int i) {
-      const auto& inputs = g_.nodes[static_cast<std::size_t>(i)].inputs;
-      return std::any_of(w.nodes.begin(), w.nodes.end(), [&](const Node* n) {
-        return std::find(inputs.begin(), inputs.end(), n->outputs[0]) != inputs.end();
-      });
-    });
-  };
-  for (std::size_t i = 0; i < waiting_.size();) {
-    if (!reads(waiting_[i])) {
-      ++i;
-      continue;
+// In rounds: first what needs none of the sums that wait, then these, then what was left. Effects keep their order.
+void Lowering::emit_together(std::span<const Unit> units) {
+  std::vector<const Unit*> now, later;
+  for (const Unit& u : units) now.push_back(&u);
+  for (; !now.empty(); now = std::exchange(later, {})) {
+    std::vector<char> missing(g_.types.size(), 0);
+    bool effects_wait = false;
+    for (const Unit* u : now) {
+      bool can = !(u->effect && effects_wait);
+      for (int i : u->nodes)
+        for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].inputs) can = can && !missing[at(v)];
+      if (can && !waits(*u)) {
+        emit(*u);
+        continue;
+      }
+      if (!can) {
+        later.push_back(u);
+        effects_wait = effects_wait || u->effect;
+      }
+      for (int i : u->nodes)
+        for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].outputs) missing[at(v)] = 1;
     }
-    send(waiting_[i]);
-    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+    for (const Waiting& w : std::exchange(waiting_, {})) send(w);
   }
 }
 

@@ -211,6 +211,33 @@ def started_again(shard, folder):
     assert code == 2 and "cannot make the folder '/dev/null/x'" in err, (code, err)
 
 
+SMALL = """mesh m = (@d: 4)
+let x = shard normal(key(0), [8, 6]) as P(@d)
+let p = {a: normal(key(1), [6, 5]), b: zeros([5]), c: normal(key(2), [5, 3]), d: zeros([3])}
+fn loss(p, x) = mean((tanh(x @ p.a + p.b) @ p.c + p.d) ** 2)
+jit fn step(p, x) {
+  let (l, g) = value_and_grad(loss)(p, x)
+  (tree_map(fn(p, g) = p - 0.1 * g, p, g), l)
+}
+let l = 0.0
+for i in 0..3 { (p, l) = step(p, x) }
+print(l, p)
+if process_count() > 1 and process_index() == 1 { error("enough") }
+print(sum(x))
+"""
+
+
+def small_sums_together(shard, folder):
+    """The loss and four gradients, 30 + 5 + 15 + 3 + 1 numbers, go in one message, with the bits of one process."""
+    with open(folder + '/small.shard', 'w') as f: f.write(SMALL)
+    alone = run([shard, 'run', '--exact', '--devices', '4', 'small.shard'], folder)[1]
+    for n in ('2', '4'):
+        _, out, _ = run([shard, 'launch', '-n', n, '--exact', '--devices', '4', '--log-dir', 'small', 'small.shard'], folder)
+        assert alone.startswith(out) and out.count('\n') > 5, (alone, out)
+        with open(folder + '/small/process_0.last') as f: met = re.findall(r'`(.*?)`', f.read())
+        assert met.count('psum of f32[54] over @d') == 3 and len(met) == 4, met   # the fourth, when process 1 had gone
+
+
 OWN = """mesh m = (@d: 4)
 let k = split(key(0), 2)
 let a = zeros([8192, 4096], out: P(@d))
@@ -308,6 +335,7 @@ def main():
         started_again(shard, folder)
         own_blocks_alone(shard, folder)
         read_together(shard, folder)
+        small_sums_together(shard, folder)
         for name, (text, told, status) in FALLS.items():
             with open(folder + '/a.shard', 'w') as f: f.write(HEAD + text + '\n')
             for transport in ('unix', 'tcp'):
