@@ -46,7 +46,7 @@ struct Changes {
     std::string words = "mesh (";
     bool same = true;
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      a.axes.emplace_back(axes[i].name, now[i]);
+      a.settings.set.emplace_back("@" + axes[i].name, std::to_string(now[i]));
       words += (i ? ", @" : "@") + axes[i].name + ": " + std::to_string(now[i]);
       same &= now[i] == axes[i].size;
     }

@@ -16,7 +16,7 @@ namespace {
 
 // One, foretold; the script's error is why it cannot be.
 void foretell(const std::string& path, const foresight::Chip& chip, Attempt& c) {
-  Foresight script(c.settings, true, c.axes);
+  Foresight script(c.settings, true);
   c.why.clear();
   const int status = script.run(path, *c.text, [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
     const int line = source_line(sources, d.span);
@@ -25,18 +25,8 @@ void foretell(const std::string& path, const foresight::Chip& chip, Attempt& c) 
   if (status) return;
   const Foretold& most = script.on(chip);
   const foresight::Estimate& e = most.of;
-  c.found = {e.time.seconds, e.time.waits(), e.time.flops, e.memory.peak, given_to(most), e.fits};
-  if (!e.fits) {
-    c.why = "lacks " + bytes_text(static_cast<double>(e.memory.peak) - chip.memory);
-    return;
-  }
-  const std::pair<const grammar::Span, foresight::LineCost>* worst = nullptr;
-  for (const auto& line : e.time.lines)
-    if (!worst || line.second.exposed > worst->second.exposed) worst = &line;
-  if (!worst || worst->second.exposed <= 0.01 * e.time.seconds) return;
-  c.why = "waits " + percent_text(e.time.waits(), e.time.seconds) + ": line " +
-          std::to_string(source_line(script.sources(), worst->first));
-  if (const exec::CommRecord* r = longest_at(most, chip, worst->first, script.sources())) c.why += ": " + words_of(*r);
+  c.found = {e.time.seconds, e.time.compute, e.time.waits(), e.time.flops, e.memory.peak, given_to(most), e.fits};
+  c.why = stdlib::shortcoming(most.call, e, chip, script.sources());
 }
 
 // What a worker says of a candidate: a line, numbers to the last bit.
@@ -44,7 +34,7 @@ void write_found(std::FILE* to, std::size_t i, const Attempt& c) {
   const Attempt::Figures f = c.found.value_or(Attempt::Figures{});
   std::string why = c.why;
   std::replace(why.begin(), why.end(), '\n', ' ');
-  std::fprintf(to, "%zu %d %a %a %a %lld %lld %d %s\n", i, c.found ? 1 : 0, f.seconds, f.waits, f.flops,
+  std::fprintf(to, "%zu %d %a %a %a %a %lld %lld %d %s\n", i, c.found ? 1 : 0, f.seconds, f.compute, f.waits, f.flops,
                static_cast<long long>(f.peak), static_cast<long long>(f.given), f.fits ? 1 : 0, why.c_str());
 }
 void read_found(std::FILE* from, std::vector<Attempt>& attempts) {
@@ -56,8 +46,8 @@ void read_found(std::FILE* from, std::vector<Attempt>& attempts) {
     int found = 0, fits = 0, text = 0;
     long long peak = 0, given = 0;
     Attempt::Figures f;
-    if (std::sscanf(line, "%zu %d %la %la %la %lld %lld %d%n", &i, &found, &f.seconds, &f.waits, &f.flops, &peak,
-                    &given, &fits, &text) < 8 ||
+    if (std::sscanf(line, "%zu %d %la %la %la %la %lld %lld %d%n", &i, &found, &f.seconds, &f.compute, &f.waits,
+                    &f.flops, &peak, &given, &fits, &text) < 9 ||
         i >= attempts.size())
       continue;
     f.peak = peak;

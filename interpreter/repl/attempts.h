@@ -7,10 +7,9 @@ namespace shard::repl {
 
 struct Attempt {
   Settings settings;
-  std::vector<std::pair<std::string, std::int64_t>> axes = {};  // of the mesh, with other sizes than the script's
-  std::shared_ptr<const std::string> text = {};                 // the script
+  std::shared_ptr<const std::string> text = {};  // the script
   struct Figures {
-    double seconds = 0, waits = 0, flops = 0;
+    double seconds = 0, compute = 0, waits = 0, flops = 0;
     std::int64_t peak = 0;
     std::int64_t given = 0;  // bytes of the arguments, whole: of the same work the same
     bool fits = false;

@@ -22,7 +22,10 @@ std::span<const Option> setting_options() {
       {"--debug-nans", "Stop at the first line that makes a nan or an infinity, in compiled code too; slow"},
       {"--allow", "A warning that is not told; `shard help warnings` lists them", Option::Values},
       {"--deny-warnings", "Every warning is an error"},
-      {"--set", "name=value: the initial value of a top-level `let` instead of the script's", Option::Values},
+      {"--set",
+       "name=value: the initial value of a top-level `let` instead of the script's; @data=4 the size of a mesh axis, "
+       "@embed=@data the axis of a name in the rules",
+       Option::Values},
   };
   return kAll;
 }

@@ -1,6 +1,5 @@
 #include "interpreter/repl/foretold.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include "stdlib/host/transforms/chips.h"
@@ -9,7 +8,8 @@ namespace shard::repl {
 
 using foresight::Chip;
 
-Foresight::Foresight(const Settings& settings, bool quiet, std::vector<std::pair<std::string, std::int64_t>> axes)
+Foresight::Foresight(const Settings& settings, bool quiet,
+                     std::function<void(const std::string&, const lang::Value*)> laid_out)
     : counts_(std::make_shared<std::map<const exec::Executable*, std::int64_t>>()) {
   lang::Options options;
   if (quiet) options.output = [](std::string_view) {};
@@ -20,7 +20,7 @@ Foresight::Foresight(const Settings& settings, bool quiet, std::vector<std::pair
   };
   options.not_written = [this](const std::string& file) { not_written_.push_back(file); };
   options.counts = counts_;
-  options.axes = std::move(axes);
+  options.laid_out = std::move(laid_out);
   machine_ = make_machine(settings, std::move(options));
   trace::Context& context = machine_->interpreter().context();
   context.set_target(context.target("apart"));
@@ -85,33 +85,6 @@ std::vector<Chip> read_chips(const std::string& words) {
     if (guarded(in, read) != 0) return {};
   }
   return chips;
-}
-
-const exec::CommRecord* longest_at(const Foretold& call, const Chip& chip, grammar::Span line,
-                                   const grammar::SourceMap& sources) {
-  struct Alike {  // of one kind, over the same axes
-    const exec::CommRecord* longest;
-    double one, all;
-  };
-  std::vector<Alike> found;
-  for (const exec::CommRecord& r : call.call.plan->comm()) {
-    if (r.span.source != line.source || source_line(sources, r.span) != source_line(sources, line)) continue;
-    const double here = foresight::talk_seconds(chip, *call.call.mesh, r);
-    const auto same = std::find_if(found.begin(), found.end(), [&](const Alike& a) {
-      return a.longest->kind == r.kind && a.longest->axes == r.axes;
-    });
-    Alike& a = same == found.end() ? found.emplace_back(Alike{&r, here, 0}) : *same;
-    a.all += here;
-    if (here > a.one) a.longest = &r, a.one = here;
-  }
-  const auto most = std::max_element(found.begin(), found.end(), [](auto& a, auto& b) { return a.all < b.all; });
-  return most == found.end() ? nullptr : most->longest;
-}
-
-std::string words_of(const exec::CommRecord& record) {
-  std::string out = record.kind;
-  for (std::size_t i = 0; i < record.axes.size(); ++i) out += (i ? ", @" : " @") + record.axes[i];
-  return out;
 }
 
 std::string number(double x) {

@@ -8,6 +8,7 @@
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/repl/command.h"
+#include "stdlib/host/transforms/chips.h"
 
 namespace shard::repl {
 
@@ -21,7 +22,9 @@ struct Foretold {
 // A script that has been run without data. Its errors are thrown, or told by run_foretold.
 class Foresight {
  public:
-  Foresight(const Settings& settings, bool quiet, std::vector<std::pair<std::string, std::int64_t>> axes = {});
+  // `laid_out`: lang::Options::laid_out.
+  Foresight(const Settings& settings, bool quiet,
+            std::function<void(const std::string&, const lang::Value*)> laid_out = {});
   int run(const std::string& path, std::string text, const Teller& teller);
   // All calls on this chip; the one that takes most of the time. Of a run that went well.
   const Foretold& on(const foresight::Chip& chip);
@@ -41,15 +44,13 @@ class Foresight {
 // none.
 std::vector<foresight::Chip> read_chips(const std::string& words);
 
-// The collectives of a source line that take longest, what they are ("psum @data"), and why they are there.
-const exec::CommRecord* longest_at(const Foretold& call, const foresight::Chip& chip, grammar::Span line,
-                                   const grammar::SourceMap& sources);
-std::string words_of(const exec::CommRecord& record);
 std::string number(double x);  // the shortest text that reads back the same
 using foresight::bytes_text;
 using foresight::percent_text;
 using foresight::time_text;
 using lang::source_line;
+using stdlib::longest_at;
+using stdlib::words_of;
 
 // The page of 80 columns, one for a browser in one file, and a timeline for chrome://tracing and Perfetto.
 std::string page(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);

@@ -106,7 +106,7 @@ std::string waits_because(const Foretold& f, const foresight::Chip& chip, const 
   std::string out;
   std::size_t shown = 0;
   for (const Line& l : lines) {
-    const exec::CommRecord* r = longest_at(f, chip, l.at, sources);
+    const exec::CommRecord* r = longest_at(f.call, chip, l.at, sources);
     if (!r || !r->why || l.cost.exposed < 0.005 * f.of.time.seconds || shown++ == kShown) continue;
     out += wrapped("line " + std::to_string(source_line(sources, l.at)) + ": " + words_of(*r) + ": " +
                    lang::why_text(*r->why, sources, r->span));

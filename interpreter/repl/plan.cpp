@@ -1,138 +1,79 @@
-// shard plan: the same script foretold for every way to divide the devices and every value of some settings. Candidates
-// are partitioned and played like any other script; those that fail or do not fit stay in the table with the reason.
+// shard plan: the same script foretold for every way to divide the devices, every value of some settings, and with
+// --rules every axis that a logical name may lie on. Candidates are partitioned and played like any other script; those
+// that fail or do not fit stay in the table with the reason. All that is chosen is a setting, `--set @data=32`,
+// `--set @embed=@data`, so that the command that runs a candidate is its settings.
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <cstring>
 
 #include "interpreter/lang/report/report.h"
-#include "interpreter/repl/attempts.h"
+#include "interpreter/repl/plan_search.h"
 
 namespace shard::repl {
 namespace {
 
-constexpr std::size_t kMost = 20000;  // candidates of one search
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-struct Candidate {
-  std::vector<std::int64_t> sizes;  // of the axes
-  Pairs set;
-  std::optional<Attempt::Figures> found = {};
-  std::string why = {};  // it cannot be, or is no better
-  bool fits() const { return found && found->fits; }
-  // Seconds for a piece of work: settings such as the batch change how much a step does.
-  double price() const { return found->seconds / (found->flops > 0 ? found->flops : 1); }
-};
-
-// All ways to write n as an ordered product of `axes` numbers.
-void factorise(std::int64_t n, std::size_t axes, std::vector<std::int64_t>& now,
-               std::vector<std::vector<std::int64_t>>& out) {
-  if (axes == 1) {
-    out.push_back(now);
-    out.back().push_back(n);
-    return;
-  }
-  for (std::int64_t d = 1; d <= n; ++d) {
-    if (n % d) continue;
-    now.push_back(d);
-    factorise(n / d, axes - 1, now, out);
-    now.pop_back();
-  }
-}
-
-struct Search {
-  std::string path;
-  std::shared_ptr<const std::string> text;
-  std::vector<std::string> axes;
-  std::vector<std::pair<std::string, std::vector<std::string>>> over;
-  std::vector<Candidate> candidates;
-};
-
-// What was asked for; a sentence on standard error, and false, where it makes no sense.
-bool read_search(const Arguments& a, Search& s) {
-  const auto refuse = [](const std::string& why) {
-    std::fprintf(stderr, "error: %s\n", why.c_str());
-    return false;
-  };
-  s.path = a.words[0];
-  s.axes = parts_of(a.value("--axes"), ',');
-  for (const std::string& one : parts_of(a.value("--over"), '\n')) {
-    const std::size_t at = one.find('=');
-    if (at == 0 || at == std::string::npos || at + 1 == one.size())
-      return refuse("--over takes name=value,value,..., not '" + one + "'");
-    s.over.emplace_back(one.substr(0, at), parts_of(one.substr(at + 1), ','));
-  }
-  if (s.axes.empty() && s.over.empty())
-    return refuse(
-        "nothing to plan: say which axes are open, `--axes data,model`, or which settings, `--over micro=1,2,4`");
-  std::vector<std::vector<std::int64_t>> sizes{{}};
-  if (!s.axes.empty()) {
-    sizes.clear();
-    std::vector<std::int64_t> now;
-    factorise(a.settings.devices, s.axes.size(), now, sizes);
-  }
-  std::vector<Pairs> sets{{}};
-  for (const auto& [name, values] : s.over) {
-    std::vector<Pairs> longer;
-    for (const Pairs& p : sets)
-      for (const std::string& v : values) {
-        longer.push_back(p);
-        longer.back().emplace_back(name, v);
-      }
-    sets = std::move(longer);
-    if (sets.size() * sizes.size() > kMost) return refuse("more than " + std::to_string(kMost) + " candidates");
-  }
-  for (const auto& z : sizes)
-    for (const Pairs& p : sets) s.candidates.push_back({z, p});
-  std::string text;
-  if (!read_script(s.path, text)) return false;
-  s.text = std::make_shared<const std::string>(std::move(text));
-  return true;
-}
-
-// What a candidate is for the search: the settings asked for, with its own in their place.
-Attempt attempt_of(const Search& s, const Arguments& a, const Candidate& c) {
-  Attempt out{a.settings};
-  for (const auto& [name, value] : c.set) {
-    std::erase_if(out.settings.set, [&](const auto& old) { return old.first == name; });
-    out.settings.set.emplace_back(name, value);
-  }
-  for (std::size_t i = 0; i < s.axes.size(); ++i) out.axes.emplace_back(s.axes[i], c.sizes[i]);
-  out.text = s.text;
-  return out;
-}
-
-bool better(const Candidate& a, const Candidate& b) {
-  const auto rank = [](const Candidate& c) { return !c.found ? 2 : c.fits() ? 0 : 1; };
-  if (rank(a) != rank(b)) return rank(a) < rank(b);
-  return a.found && a.price() < b.price();
+// A word of a command line as a shell reads it back.
+std::string shell_word(const std::string& word) {
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_@%+=:,./-", c); };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 std::string command_of(const Search& s, const Arguments& a, const Candidate& c) {
-  std::string out = "shard run " + s.path + " --devices " + std::to_string(a.settings.devices);
-  for (const auto& [name, value] : a.settings.set)
-    if (std::none_of(c.set.begin(), c.set.end(), [&](const auto& own) { return own.first == name; }))
-      out += " --set " + name + "=" + value;
-  for (const auto& [name, value] : c.set) out += " --set " + name + "=" + value;
+  std::string out = "shard run " + shell_word(s.path) + " --devices " + std::to_string(a.settings.devices);
+  for (const auto& [name, value] : attempt_of(s, a, c).settings.set) out += " --set " + shell_word(name + "=" + value);
   return out;
 }
 
-std::string sizes_of(const Search& s, const Candidate& c) {
+const std::string& value_in(const Candidate& c, const std::string& column) {
+  static const std::string as_written = "-";  // in the script
+  for (const auto& [name, value] : c.set)
+    if (name == column) return value;
+  return as_written;
+}
+
+std::string count_text(double n) {  // "1,296"
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.0f", n);
   std::string out;
-  for (std::size_t i = 0; i < s.axes.size(); ++i)
-    out += (i ? ", @" : "@") + s.axes[i] + ": " + std::to_string(c.sizes[i]);
+  const std::size_t length = std::strlen(digits);
+  for (std::size_t i = 0; i < length; ++i) {
+    if (i && (length - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return n < 1e18 ? out : "very many";
+}
+
+// How many there were, and which were not foretold.
+std::string summary(const Search& s) {
+  const auto fit = std::count_if(s.candidates.begin(), s.candidates.end(), [](const Candidate& c) { return c.fits(); });
+  const auto fail =
+      std::count_if(s.candidates.begin(), s.candidates.end(), [](const Candidate& c) { return !c.found; });
+  std::string out = std::to_string(s.candidates.size()) + " candidates: " + std::to_string(fit) + " fit, " +
+                    std::to_string(s.candidates.size() - static_cast<std::size_t>(fit + fail)) + " lack memory, " +
+                    std::to_string(fail) + " cannot be\n";
+  if (s.same > 0) out += count_text(s.same) + " more are as another: a name on an axis of size 1 is on none\n";
+  if (s.left_out > 0)
+    out += count_text(s.left_out) + " left out (--most " + std::to_string(s.most) +
+           "): every mesh and setting was tried with the rules as written, and\n  from the "
+           "best " +
+           std::to_string(kClimbed) +
+           " "
+           "one name at a time was moved\n";
   return out;
 }
 
 std::string table(const Search& s, const Arguments& a, std::size_t top) {
   std::vector<std::vector<std::string>> rows{{"#"}};
-  for (const std::string& axis : s.axes) rows[0].push_back("@" + axis);
-  for (const auto& [name, values] : s.over) rows[0].push_back(name);
+  for (const std::string& column : s.columns) rows[0].push_back(column);
   for (const char* name : {"step", "TF/s", "memory", ""}) rows[0].emplace_back(name);
   for (std::size_t i = 0; i < std::min(top, s.candidates.size()); ++i) {
     const Candidate& c = s.candidates[i];
     std::vector<std::string> row{std::to_string(i + 1)};
-    for (const std::int64_t n : c.sizes) row.push_back(std::to_string(n));
-    for (const auto& [name, value] : c.set) row.push_back(value);
+    for (const std::string& column : s.columns) row.push_back(value_in(c, column));
     char rate[32] = "";
     if (c.found) std::snprintf(rate, sizeof rate, "%.3g", 1e-12 / c.price());
     row.push_back(c.found ? time_text(c.found->seconds) : "-");
@@ -148,20 +89,13 @@ std::string table(const Search& s, const Arguments& a, std::size_t top) {
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t k = 0; k + 1 < row.size(); ++k) line += std::string(widths[k] - row[k].size() + 2, ' ') + row[k];
+    const std::size_t width = std::max<std::size_t>(80, line.size() + 24);  // many columns: reasons keep their room
     line += "  " + row.back();
-    if (line.size() > 80) line = line.substr(0, 77) + "...";
+    if (line.size() > width) line = line.substr(0, width - 3) + "...";
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
-  const auto fit = std::count_if(s.candidates.begin(), s.candidates.end(), [](const Candidate& c) { return c.fits(); });
-  const auto fail =
-      std::count_if(s.candidates.begin(), s.candidates.end(), [](const Candidate& c) { return !c.found; });
-  out += "\n" + std::to_string(s.candidates.size()) + " candidates: " + std::to_string(fit) + " fit, " +
-         std::to_string(s.candidates.size() - static_cast<std::size_t>(fit + fail)) + " lack memory, " +
-         std::to_string(fail) + " cannot be\n";
-  if (fit > 0) {
-    out += "best: " + command_of(s, a, s.candidates[0]) + "\n";
-    if (!s.axes.empty()) out += "      with (" + sizes_of(s, s.candidates[0]) + ")\n";
-  }
+  out += "\n" + summary(s);
+  if (s.candidates[0].fits()) out += "best: " + command_of(s, a, s.candidates[0]) + "\n";
   return out;
 }
 
@@ -169,14 +103,19 @@ std::string json(const Search& s, const Arguments& a, std::size_t top) {
   std::string out = "[";
   for (std::size_t i = 0; i < std::min(top, s.candidates.size()); ++i) {
     const Candidate& c = s.candidates[i];
-    out += i ? ",\n {" : "\n {";
-    out += "\"axes\": {";
-    for (std::size_t k = 0; k < s.axes.size(); ++k)
-      out += (k ? ", " : "") + lang::json_string(s.axes[k]) + ": " + std::to_string(c.sizes[k]);
-    out += "}, \"set\": {";
-    for (std::size_t k = 0; k < c.set.size(); ++k)
-      out += (k ? ", " : "") + lang::json_string(c.set[k].first) + ": " + lang::json_string(c.set[k].second);
-    out += "}, ";
+    std::string axes, set, rules;  // of a column: a mesh axis, a logical name, a variable of the script
+    const auto field = [](std::string& to, const std::string& name, const std::string& value) {
+      to += (to.empty() ? "" : ", ") + lang::json_string(name) + ": " + value;
+    };
+    for (const auto& [name, value] : c.set)
+      if (name[0] != '@')
+        field(set, name, lang::json_string(value));
+      else if (std::isdigit(static_cast<unsigned char>(value[0])))
+        field(axes, name.substr(1), value);
+      else
+        field(rules, name.substr(1), lang::json_string(value));
+    out += std::string(i ? "," : "") + "\n {\"axes\": {" + axes + "}, \"set\": {" + set + "}, \"rules\": {" + rules +
+           "}, ";
     if (c.found)
       out += "\"step_seconds\": " + number(c.found->seconds) +
              ", \"exposed_communication_seconds\": " + number(c.found->waits) +
@@ -199,16 +138,10 @@ int plan(const Arguments& a) {
   }
   const std::vector<foresight::Chip> chips = read_chips(a.value("--chip"));
   if (chips.empty()) return 1;
-  std::vector<Attempt> attempts;
-  for (const Candidate& c : s.candidates) attempts.push_back(attempt_of(s, a, c));
-  if (!foretell_all(s.path, attempts, chips[0])) return 130;
-  for (std::size_t i = 0; i < attempts.size(); ++i) {
-    s.candidates[i].found = attempts[i].found;
-    s.candidates[i].why = std::move(attempts[i].why);
-  }
-  std::stable_sort(s.candidates.begin(), s.candidates.end(), better);
+  if (!search(s, a, chips[0])) return 130;
   write_out(a.has("--json") ? json(s, a, static_cast<std::size_t>(*shown))
                             : table(s, a, static_cast<std::size_t>(*shown)));
+  if (a.has("--json")) std::fputs(summary(s).c_str(), stderr);
   flush_out();
   return s.candidates[0].found ? 0 : 1;
 }
@@ -222,6 +155,8 @@ Command plan_command() {
            {"--chip", "Its name in the module `chips`, or a script that ends with a record", Option::Value, true},
            {"--axes", "Mesh axes whose sizes are open: data,model", Option::Value},
            {"--over", "A setting with the values to try: micro=1,2,4; may stand several times", Option::Values},
+           {"--rules", "Which axis each name of the script's `rules` lies on is open"},
+           {"--most", "With --rules: how many candidates are foretold at most: 1000", Option::Value},
            {"--top", "How many lines: 10", Option::Value},
            {"--json", "A JSON array of all candidates, the best first"}},
           true,

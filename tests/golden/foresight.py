@@ -422,4 +422,54 @@ def explain_tries_constraints_before_it_shows_them():
     near(float(p.stdout.split('\n')[0].split()[-1]), 2 * S, 'seconds of a record')
 
 
+RULED = """mesh m = (@a: 4, @b: _)
+rules { rows: @a, columns: _ }
+let n = 256
+jit fn f(x, w) = tanh(shard x @ w as P(@rows, @columns))
+f(shard zeros([n, 512]) as P(@rows), shard zeros([512, 128]) as P(_, @columns))
+"""
+
+
+@case
+def layouts_are_settings():
+    there = {'@a=2': ('@a: 4', '@a: 2'), '@rows=@b': ('rows: @a', 'rows: @b'), '@rows=_': ('rows: @a', 'rows: _'), '@columns=@(a, b)': ('rows: @a, columns: _', 'rows: _, columns: (@a, @b)')}
+    for said, (old, new) in there.items():
+        more = ('--set', '@rows=_') if 'columns' in said else ()
+        check(foretold(RULED, '--set', said, *more) == foretold(RULED.replace(old, new)), f'{said} is as if it were written')
+    for said, words in (('@c=2', 'no mesh with an axis @c and no rules'), ('@row=_', 'did you mean `@rows`?'), ('@a=x', 'its size is a number'), ('@a=0', 'its size is a number'),
+                        ('@rows=2', 'lies on an axis'), ('@rows=@', 'lies on an axis'), ('@rows=@z', 'no axis of the mesh'), ('@a=64', 'the other sizes make 64')):
+        p = shard('run', script(RULED), '--set', said)
+        check(p.returncode == 1 and words in p.stderr and p.stdout == '', words, p)
+
+
+@case
+def plans_choose_the_axes_of_logical_names():
+    # Names lie on an axis of more than one device, or on none: 2 of 2 on (1, 4), 3 of 3 on (2, 2), 2 of 2 on (4, 1), each for
+    # two names: 4 + 9 + 4 of 3 x 9.
+    path = script(RULED)
+    args = (path, '--chip', chip(), '--devices', '4', '--axes', 'a,b', '--rules')
+    p = shard('plan', *args, '--json')
+    found = json.loads(p.stdout)
+    check(p.returncode == 0 and len(found) == 17 and '10 more are as another' in p.stderr, 'all of them', p)
+    check(shard('plan', *args, '--json').stdout == p.stdout, 'the same twice')
+    check(len({(tuple(c['axes'].items()), tuple(c['rules'].items())) for c in found}) == 17, 'each once')
+    both = [c for c in found if c['rules'] == {'rows': '@a', 'columns': '@a'}]
+    check(both and all('step_seconds' not in c and 'line 4' in c['why'] for c in both), 'one axis twice cannot be')
+    able = [c for c in found if 'step_seconds' in c]
+    check([c['step_seconds'] for c in able] == sorted(c['step_seconds'] for c in able), 'the same work, so by time')
+    for c in (able[0], able[-1]):
+        command = c['command'].split()
+        check(command[:2] == ['shard', 'run'] and shard(*command[1:]).returncode == 0, 'the command runs')
+        say = json.loads(shard('estimate', *command[2:], '--chip', chip(), '--json').stdout)
+        near(say['step_seconds'], c['step_seconds'], 'and is the candidate')
+    # By hand: split 4 ways either way, the product and its bytes are least where the operands are smallest together.
+    bytes_of = lambda r, c: 4 * (256 * 512 / r + 512 * 128 / c + 256 * 128 / r / c)
+    check(able[0]['step_seconds'] <= max(2 * 256 * 512 * 128 / 4 / 1e12, bytes_of(4, 1) / 1e11) + 2 * 4 * 256 * 128 / 4 / 1e11, 'the best is as good as rows on four')
+    p = shard('plan', *args, '--most', '7')
+    said = [int(n) for n in re.search(r'(\d+) candidates:(?:.|\n)*?(\d+) left out \(--most 7\)', p.stdout).groups()]
+    check(sum(said) == 17 and said[0] <= 7 and 'one name at a time' in p.stdout, 'what is left out is said', p)
+    p = shard('plan', script('jit fn f(x) = x + 1\nf(zeros([4]))\n'), '--chip', chip(), '--rules')
+    check(p.returncode == 2 and 'the script has none' in p.stderr, 'no rules', p)
+
+
 if __name__ == '__main__': sys.exit(cli.main())

@@ -58,7 +58,8 @@ struct Options {
   // Of a script that is foretold (`shard estimate`), else null: how often it calls what it compiled. Loops over many
   // numbers whose turns do the same are then left early, and the turns that are missing are counted.
   std::shared_ptr<std::map<const exec::Executable*, std::int64_t>> counts;
-  std::vector<std::pair<std::string, std::int64_t>> axes;  // sizes of mesh axes in place of those that are written
+  // Told of each mesh axis that a script declares (null), and of each logical name of `rules` with what is written.
+  std::function<void(const std::string& name, const Value* rule)> laid_out;
 };
 
 // What `run` and `enter` throw for a text with several errors of form or names: the first is the Error itself.

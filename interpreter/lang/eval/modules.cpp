@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "grammar/advice/advice.h"
 #include "grammar/parse.h"
@@ -69,11 +70,26 @@ void refuse_unknown_settings(Impl& m, const Module& tree) {
   for (const StmtPtr& s : tree.body)
     if (auto* n = settable(*s)) names.push_back(n->name);
   for (const auto& [name, text] : m.in.options().set) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (name.starts_with("@") || std::find(names.begin(), names.end(), name) != names.end()) continue;
     std::vector<std::string> notes{"its top-level variables: " + joined(names)};
     if (auto near = near_miss(name, names)) notes.push_back("did you mean `" + *near + "`?");
     m.fail("name", {}, "--set " + name + "=" + text + ": the file has no top-level `let " + name + "`",
            std::move(notes));
+  }
+}
+
+// Of `--set @name=...`, when the script has come to its end.
+void refuse_unknown_layouts(Impl& m) {
+  const std::set<std::string>& declared = m.surroundings.declared;
+  for (const auto& [name, text] : m.in.options().set) {
+    if (!name.starts_with("@") || declared.contains(name.substr(1))) continue;
+    const std::vector<std::string> names(declared.begin(), declared.end());
+    std::vector<std::string> notes;
+    if (auto near = near_miss(name.substr(1), names)) notes.push_back("did you mean `@" + *near + "`?");
+    m.fail(
+        "mesh", {},
+        "--set " + name + "=" + text + ": the script has no mesh with an axis " + name + " and no rules with this name",
+        std::move(notes));
   }
 }
 
@@ -244,7 +260,9 @@ Value run_module(Impl& m, const std::shared_ptr<ModuleEnv>& env, std::uint32_t s
   const auto unit = resolved(m, parsed.module, *env);
   for (CellRef& cell : env->cells)
     if (!cell) cell = m.cells.make();
-  return execute(m, env, unit, main);
+  Value last = execute(m, env, unit, main);
+  if (main) refuse_unknown_layouts(m);
+  return last;
 }
 
 Value import_module(Impl& m, const ImportStmt& s, Span span) {

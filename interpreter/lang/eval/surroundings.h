@@ -1,5 +1,8 @@
 // What stands around code without being named in it: the current mesh (the context's) and the rules.
 #pragma once
+#include <set>
+#include <string>
+
 #include "interpreter/lang/values/value.h"
 #include "interpreter/trace/context.h"
 
@@ -10,6 +13,8 @@ class Surroundings {
   explicit Surroundings(trace::Context& context) : context_(context) {}
   const Value& rules() const { return rules_; }  // a record: axis, or none for `_`; none where there are no rules
   void set_rules(Value rules) { rules_ = std::move(rules); }
+  // Names of mesh axes and of rules that were declared so far, anywhere: what `--set @name=...` may mean.
+  std::set<std::string> declared;
 
   // Restores both where a block, a file or a test ends.
   class Kept {

@@ -1,6 +1,8 @@
 #include "interpreter/lang/layouts/mesh_stmt.h"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <limits>
 #include <set>
 
@@ -11,6 +13,50 @@ namespace shard::lang {
 
 using namespace grammar;
 using Impl = Interpreter::Impl;
+
+namespace {
+
+// What `--set @name=text` says of a mesh axis or a rule; null where it says nothing.
+const std::string* laid_text(Impl& m, const std::string& name, const Value* rule) {
+  m.surroundings.declared.insert(name);
+  if (m.in.options().laid_out) m.in.options().laid_out(name, rule);
+  const std::string* text = nullptr;
+  for (const auto& [set, given] : m.in.options().set)
+    if (set.size() == name.size() + 1 && set[0] == '@' && set.compare(1, name.size(), name) == 0) text = &given;
+  return text;
+}
+
+std::optional<std::int64_t> laid_size(Impl& m, const std::string& name) {
+  const std::string* text = laid_text(m, name, nullptr);
+  if (!text) return std::nullopt;
+  std::int64_t n = 0;
+  const auto read = std::from_chars(text->data(), text->data() + text->size(), n);
+  if (read.ec != std::errc() || read.ptr != text->data() + text->size() || n < 1)
+    m.fail("mesh", {},
+           "--set @" + name + "=" + *text + ": @" + name + " is an axis of the mesh, and its size is a number",
+           {"--set @" + name + "=4"});
+  return n;
+}
+
+// "@data", "@(data, model)" or "_".
+Value laid_rule(Impl& m, const std::string& name, const std::string& text) {
+  if (text == "_") return Value();
+  Axis axis;
+  bool good = text.starts_with("@");
+  for (const char c : good ? text.substr(1) : "") {
+    const bool letter = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    if (axis.names.empty() || c == ',') axis.names.emplace_back();
+    if (letter) axis.names.back() += c;
+    good &= letter || c == ',' || c == ' ' || c == '(' || c == ')';
+  }
+  for (const std::string& a : axis.names) good &= !a.empty();
+  if (!good || axis.names.empty())
+    m.fail("spec", {}, "--set @" + name + "=" + text + ": @" + name + " is a name in the rules, and lies on an axis",
+           {"--set @" + name + "=@data", "--set @" + name + "=_"});
+  return Value(std::make_shared<const Axis>(std::move(axis)));
+}
+
+}  // namespace
 
 void exec_mesh(Impl& m, const MeshStmt& s, Span span) {
   auto mesh = std::make_shared<runtime::Mesh>();
@@ -43,10 +89,8 @@ void exec_mesh(Impl& m, const MeshStmt& s, Span span) {
       if (other.name == a.name.text) m.fail("mesh", a.name.span, "the mesh has two axes called @" + a.name.text);
     runtime::MeshAxis axis{
         a.name.text, 1, a.kind == grammar::AxisKind::Explicit ? runtime::AxisKind::Explicit : runtime::AxisKind::Auto};
-    const auto& sizes = m.in.options().axes;
-    const auto given = std::find_if(sizes.begin(), sizes.end(), [&](const auto& g) { return g.first == axis.name; });
-    if (given != sizes.end()) {
-      axis.size = given->second;
+    if (const auto given = laid_size(m, axis.name)) {
+      axis.size = *given;
       if (__builtin_mul_overflow(product, axis.size, &product)) product = std::numeric_limits<std::int64_t>::max();
     } else if (!a.size || std::holds_alternative<HoleLit>(a.size->node)) {
       if (hole >= 0)
@@ -88,7 +132,9 @@ void exec_rules(Impl& m, const RulesStmt& s) {
            "`rules` takes a record such as { batch: @data, embed: _ }, and this is " + kind_name(given));
   std::vector<std::pair<std::string, Value>> all;
   if (const Record* before = m.surroundings.rules().fields()) all = before->fields;
-  for (const auto& [name, value] : more->fields) {
+  for (const auto& [name, written] : more->fields) {
+    const std::string* given_text = laid_text(m, name, &written);
+    const Value value = given_text ? laid_rule(m, name, *given_text) : written;
     bool good = value.is_none() || value.is<std::shared_ptr<const Axis>>();
     if (const auto* items = value.items()) {
       good = true;

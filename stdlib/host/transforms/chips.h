@@ -13,6 +13,13 @@ foresight::Chip chip_of(lang::Interpreter& in, const lang::Value& v, grammar::Sp
 // The argument `chip:`, taken out of those that are a function's; nothing where there is none.
 std::optional<foresight::Chip> take_chip(lang::Interpreter& in, lang::BoundArgs& a);
 
+// The collectives of a source line that take longest, and what they are ("psum @data"). (shortcoming.cpp)
+const exec::CommRecord* longest_at(const lang::CompiledCall& call, const foresight::Chip& chip, grammar::Span line,
+                                   const grammar::SourceMap& sources);
+std::string words_of(const exec::CommRecord& record);
+// "lacks 3.2 GiB", "waits 4 %: line 32, psum @data"; empty where it fits and nothing waits for more than a hundredth.
+std::string shortcoming(const lang::CompiledCall& call, const foresight::Estimate& e, const foresight::Chip& chip,
+                        const grammar::SourceMap& sources);
 // What a call says between devices with the price of each, and what it takes on the chip, as text. (explaining.cpp)
 std::string explained_on(const lang::CompiledCall& call, const foresight::Estimate& e, const foresight::Chip& chip,
                          const grammar::SourceMap& sources);

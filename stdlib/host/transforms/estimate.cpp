@@ -150,8 +150,9 @@ Planned planned(Interpreter& in, BoundArgs& a, const Chip& chip, const runtime::
     in.context().set_mesh(mesh);
     BoundArgs here = a;
     for (lang::CallArg& x : here.rest) x.value = on_mesh(x.value, mesh);
-    const foresight::Estimate e = foretold(chip, call_of(in, here, "plan"));
-    return as(e.fits ? 0 : 1, e.time.seconds, e.memory.peak, e.fits ? "" : "it does not fit");
+    const lang::CompiledCall call = call_of(in, here, "plan");
+    const foresight::Estimate e = foretold(chip, call);
+    return as(e.fits ? 0 : 1, e.time.seconds, e.memory.peak, shortcoming(call, e, chip, in.sources()));
   } catch (const grammar::Error& e) {
     if (e.diagnostic.code == "interrupt") throw;
     return as(2, 0, 0, e.diagnostic.message);
