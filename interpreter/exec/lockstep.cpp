@@ -8,6 +8,7 @@
 
 #include "interpreter/exec/lowering.h"
 #include "interpreter/exec/targets.h"
+#include "interpreter/exec/timing.h"
 
 namespace shard::exec {
 
@@ -63,6 +64,8 @@ class Compiled final : public Measured {
     if (plan.arena > 0) arena = pool.allocate(static_cast<std::size_t>(plan.arena));
     base[plan.arena_slot()] = arena ? static_cast<char*>(arena->data()) : nullptr;
     r.ask();
+    Timing* const timing = Timing::here();
+    if (timing) timing->begins(*this);
     if (const runtime::Mesh* mesh = program().mesh.get(); mesh && mesh->part) mesh->part->processes->call_begins();
     try {
       plan.run(r, base);
@@ -71,6 +74,7 @@ class Compiled final : public Measured {
         if (given[i]) args[*std::get<ResultRef::Own>(results[i].from.from).donor] = nullptr;
       throw;
     }
+    if (timing) timing->ends();
 
     std::vector<ArrayRef> out(results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {

@@ -289,6 +289,7 @@ Finished finish(Draft d, const Donors* wanted, std::vector<ResultRef>& results) 
     s.ins = static_cast<std::uint32_t>(draft.ins.size());
     s.outs = static_cast<std::uint32_t>(draft.outs.size());
     s.span = draft.span;
+    s.node = draft.node;
     for (const Ref& r : draft.ins) plan.locs.push_back(loc_of(r, d, temporaries, plan));
     for (const Ref& r : draft.outs) plan.locs.push_back(loc_of(r, d, temporaries, plan));
     if (s.control)

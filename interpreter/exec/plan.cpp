@@ -4,6 +4,7 @@
 #include <array>
 
 #include "grammar/diagnostic.h"
+#include "interpreter/exec/timing.h"
 
 namespace shard::exec {
 
@@ -30,6 +31,7 @@ void Plan::run(Run& r, char* const* base) const {
   constexpr std::size_t kFew = 24;
   std::array<void*, kFew> few;
   std::vector<void*> many;
+  Timing* const timing = Timing::here();
   for (const Step& s : steps) {
     r.ask();
     std::size_t n = s.ins + s.outs + (s.control ? 1u : 0u);
@@ -50,7 +52,9 @@ void Plan::run(Run& r, char* const* base) const {
       if (s.control) {
         s.control->run(r, at, at + s.ins, static_cast<char*>(at[s.ins + s.outs]));
       } else {
+        const auto start = timing ? Timing::Clock::now() : Timing::Clock::time_point{};
         s.kernel(at, at + s.ins);
+        if (timing) timing->ran(s.node, start);
       }
     } catch (const runtime::RuntimeError& e) { throw grammar::Error(e.code, s.span, e.what()); }
   }

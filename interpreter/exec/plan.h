@@ -42,6 +42,7 @@ struct Step {
   std::shared_ptr<const Control> control;
   std::uint32_t first = 0, ins = 0, outs = 0;  // locs: operands, results, then the scratch of a control
   grammar::Span span;
+  const ir::Node* node = nullptr;  // that it is, or the last of those that it is; none: a copy
 };
 
 struct Plan {

@@ -54,7 +54,11 @@ using stdlib::words_of;
 
 // The page of 80 columns, one for a browser in one file, and a timeline for chrome://tracing and Perfetto.
 std::string page(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);
-std::string html(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources);
+// `more`: tables behind the figures.
+std::string html(const Foretold& call, const foresight::Chip& chip, const grammar::SourceMap& sources,
+                 const std::string& more = "");
+// The line of a span, without what leads it, not wider than that.
+std::string line_text(const grammar::SourceMap& sources, grammar::Span at, std::size_t width);
 std::string timeline(const Foretold& call, const grammar::SourceMap& sources);
 
 }  // namespace shard::repl

@@ -193,7 +193,8 @@ std::string data(const Foretold& f, const foresight::Chip& chip, const grammar::
 
 }  // namespace
 
-std::string html(const Foretold& f, const foresight::Chip& chip, const grammar::SourceMap& sources) {
+std::string html(const Foretold& f, const foresight::Chip& chip, const grammar::SourceMap& sources,
+                 const std::string& more) {
   const foresight::Tally& t = f.of.time;
   const double wait = t.waits();
   const std::string on = std::to_string(f.call.mesh ? f.call.mesh->size() : 1) + " x " + chip.name +
@@ -204,7 +205,8 @@ std::string html(const Foretold& f, const foresight::Chip& chip, const grammar::
          figure("waits for others", time_text(wait) + ", " + percent_text(wait, t.seconds)) +
          figure("memory", bytes_text(static_cast<double>(f.of.memory.peak)) + " of " + bytes_text(chip.memory) +
                               (f.of.fits ? "" : ": does not fit")) +
-         "</div><h2>Timeline <small>computing above, groups of devices below; wheel and drag zoom and move, a double "
+         "</div>" + more +
+         "<h2>Timeline <small>computing above, groups of devices below; wheel and drag zoom and move, a double "
          "click "
          "shows all; of a loop the first turns</small></h2><canvas id=time></canvas><div id=tip></div><h2>Memory of a "
          "device</h2>"

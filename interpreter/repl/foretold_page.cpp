@@ -23,16 +23,6 @@ std::string row(const std::string& what, const std::string& value, const std::st
   return "  " + left(what, 22) + right(value, 10) + (more.empty() ? "" : "   " + more) + "\n";
 }
 
-std::string code_of(const grammar::SourceMap& sources, grammar::Span at, std::size_t width) {
-  if (!sources.has(at.source)) return "(no line of a file)";
-  std::string text(sources.at(at.source).line(source_line(sources, at)));
-  text.erase(0, std::min(text.find_first_not_of(" \t"), text.size()));
-  if (text.size() <= width) return text;
-  text.resize(width - 3);
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
-  return text + "...";
-}
-
 std::string wrapped(const std::string& words) {  // under a heading
   std::string out, line = "   ";
   for (std::size_t from = 0; from < words.size();) {
@@ -86,14 +76,14 @@ std::string memory_rows(const foresight::Memory& m, const grammar::SourceMap& so
     std::size_t shown = 0;
     for (const foresight::Cause& c : m.causes) {
       if (c.why != why || c.bytes * 50 < m.peak || ++shown > kLines) continue;
-      out +=
-          row("    of a line", bytes_text(static_cast<double>(c.bytes)),
-              right(std::to_string(source_line(sources, c.where)), 4) + " | " + code_of(sources, c.where, kPage - 44));
+      out += row(
+          "    of a line", bytes_text(static_cast<double>(c.bytes)),
+          right(std::to_string(source_line(sources, c.where)), 4) + " | " + line_text(sources, c.where, kPage - 44));
     }
   }
   if (m.where.known())
     out += row("  the most at", "line " + std::to_string(source_line(sources, m.where)),
-               code_of(sources, m.where, kPage - 37));
+               line_text(sources, m.where, kPage - 37));
   return out;
 }
 
@@ -115,6 +105,16 @@ std::string waits_because(const Foretold& f, const foresight::Chip& chip, const 
 }
 
 }  // namespace
+
+std::string line_text(const grammar::SourceMap& sources, grammar::Span at, std::size_t width) {
+  if (!sources.has(at.source)) return "(no line of a file)";
+  std::string text(sources.at(at.source).line(source_line(sources, at)));
+  text.erase(0, std::min(text.find_first_not_of(" \t"), text.size()));
+  if (text.size() <= width) return text;
+  text.resize(width - 3);
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
+  return text + "...";
+}
 
 std::string page(const Foretold& f, const foresight::Chip& chip, const grammar::SourceMap& sources) {
   const foresight::Tally& t = f.of.time;
@@ -153,7 +153,7 @@ std::string page(const Foretold& f, const foresight::Chip& chip, const grammar::
     const std::string where = right(std::to_string(source_line(sources, l.at)), 4) + " | ";
     const std::string name = other ? "(" + sources.at(l.at.source).name() + ") " : "";
     out += right(time_text(l.cost.compute), 11) + right(l.cost.exposed > 0 ? time_text(l.cost.exposed) : "", 11) +
-           "   " + where + code_of(sources, l.at, kPage - 33 - std::min<std::size_t>(name.size(), 25)) +
+           "   " + where + line_text(sources, l.at, kPage - 33 - std::min<std::size_t>(name.size(), 25)) +
            (other ? " " + name.substr(0, name.size() - 1) : "") + "\n";
   }
   return out + waits_because(f, chip, sources);
@@ -163,7 +163,7 @@ std::string timeline(const Foretold& f, const grammar::SourceMap& sources) {
   std::string out = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
   bool first = true;
   for (const foresight::Event& e : f.of.time.events) {
-    const std::string name = std::string(e.node->op->name) + " " + code_of(sources, e.node->span, 60);
+    const std::string name = std::string(e.node->op->name) + " " + line_text(sources, e.node->span, 60);
     out += (first ? "\n" : ",\n") + std::string("{\"ph\": \"X\", \"pid\": 0, \"tid\": ") + std::to_string(e.stream) +
            ", \"ts\": " + number(e.start * 1e6) + ", \"dur\": " + number(e.seconds * 1e6) +
            ", \"name\": " + lang::json_string(name) +

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "interpreter/repl/apart.h"
+#include "interpreter/repl/profile.h"
 #include "interpreter/repl/repl.h"
 #include "runtime/channel/processes.h"
 
@@ -25,8 +26,15 @@ int run(const Arguments& a) {
   if (options.processes && options.processes->index() > 0)
     options.warning = [](const grammar::Diagnostic&, const grammar::SourceMap&) {};  // process 0 tells them
   const auto go = [&](const Entering& entering) {
+    std::optional<Profile> profile;
+    if (const std::string file = a.value("--profile"); !file.empty()) {
+      const auto chips = read_chips(a.value("--chip").empty() ? "cpu" : a.value("--chip"));
+      if (chips.empty()) return 1;
+      profile.emplace(file, chips[0]).watch(options);
+    }
     const auto machine = make_machine(*settings, std::move(options), entering);
-    return guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
+    const int status = guarded(machine->interpreter(), [&] { machine->interpreter().run(path, std::move(text)); });
+    return status || !profile || profile->write(machine->interpreter().sources()) ? status : 1;
   };
   if (!a.has("--engine-process")) return go(nullptr);
   if (!settings->engine.starts_with("xla")) {
@@ -46,6 +54,11 @@ Command run_command() {
        {"-e", "Code to run in place of a script", Option::Value},
        kEngine,
        {"--engine-process", "The script in a process of its own, which a plug-in that aborts ends alone", Option::Flag},
+       {"--profile",
+        "Time every instruction, and write a page for a browser (.json: a timeline) beside what is foretold",
+        Option::Value},
+       {"--chip", "What --profile compares with: a chip of `shard estimate`; `shard calibrate` measures this machine",
+        Option::Value},
        kTimeout,
        kDrill},
       true,

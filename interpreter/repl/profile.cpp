@@ -1,0 +1,119 @@
+#include "interpreter/repl/profile.h"
+
+#include <algorithm>
+
+#include "interpreter/ir/op.h"
+
+namespace shard::repl {
+namespace {
+
+using foresight::Tally;
+
+// What a call took as a tally like that of the clock: every instruction on the stream that computes, as the engine runs
+// them one after another.
+Tally measured(const exec::TimedCalls& calls) {
+  Tally out;
+  out.seconds = calls.least;
+  for (const exec::Timed& t : calls.fastest) {
+    out.compute += t.seconds;
+    if (!t.node) continue;
+    out.lines[t.node->span].compute += t.seconds;
+    out.events.push_back({t.start, t.seconds, 0, t.node, 1});
+  }
+  return out;
+}
+
+struct Compared {
+  double measured = 0, foretold = 0;
+  double apart() const { return std::abs(measured - foretold); }
+};
+
+// By line of the files, the largest difference first.
+std::vector<std::pair<grammar::Span, Compared>> compared(const Tally& ran, const Tally& said,
+                                                         const grammar::SourceMap& sources) {
+  std::map<std::pair<std::uint32_t, int>, std::pair<grammar::Span, Compared>> lines;
+  const auto add = [&](const Tally& t, double Compared::*where) {
+    for (const auto& [span, cost] : t.lines) {
+      auto& line = lines.try_emplace({span.source, source_line(sources, span)}, span, Compared{}).first->second;
+      line.second.*where += cost.compute + cost.exposed;
+    }
+  };
+  add(ran, &Compared::measured);
+  add(said, &Compared::foretold);
+  std::vector<std::pair<grammar::Span, Compared>> out;
+  for (auto& [key, line] : lines) out.push_back(line);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.second.apart() > b.second.apart(); });
+  return out;
+}
+
+std::string cell(const std::string& text, std::size_t width) {
+  return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
+}
+std::string times(double seconds) { return seconds > 0 ? time_text(seconds) : ""; }
+
+}  // namespace
+
+void Profile::watch(lang::Options& options) {
+  options.compiled = [this](const lang::CompiledCall& call) {
+    for (const Foretold& f : calls_)
+      if (f.call.plan == call.plan) return;
+    calls_.push_back({call});
+  };
+}
+
+bool Profile::write(const grammar::SourceMap& sources) {
+  Foretold* most = nullptr;
+  const exec::TimedCalls* of_most = nullptr;
+  std::string calls;
+  for (Foretold& f : calls_) {
+    const auto ran = timing_.calls().find(f.call.plan.get());
+    if (ran == timing_.calls().end()) continue;
+    f.count = ran->second.count;
+    f.of = foresight::estimate(chip_, *f.call.plan, f.call.given, f.call.becomes);
+    calls += (calls.empty() ? "\n {" : ",\n {") + ("\"name\": " + lang::json_string(f.call.name)) +
+             ", \"line\": " + std::to_string(source_line(sources, f.call.where)) +
+             ", \"count\": " + std::to_string(f.count) + ", \"least_seconds\": " + number(ran->second.least) +
+             ", \"mean_seconds\": " + number(ran->second.total / static_cast<double>(f.count)) +
+             ", \"foretold_seconds\": " + number(f.of.time.seconds) + "}";
+    if (!most || ran->second.total > of_most->total) most = &f, of_most = &ran->second;
+  }
+  if (!most) {
+    write_out("profile: no compiled function was called\n");
+    return true;
+  }
+  const Tally said = most->of.time;
+  most->of.time = measured(*of_most);
+  const Tally& ran = most->of.time;
+  std::string text = "\n" + most->call.name + ": " + std::to_string(most->count) + " calls, " + times(of_most->total) +
+                     "; the fastest " + times(ran.seconds) + ", foretold on " + chip_.name + " " + times(said.seconds) +
+                     "\n   measured   foretold   line\n";
+  std::string rows;
+  std::size_t shown = 0;
+  for (const auto& [span, c] : compared(ran, said, sources)) {
+    const std::string line = std::to_string(source_line(sources, span));
+    const std::string file = sources.has(span.source) ? sources.at(span.source).name() : "";
+    rows += "<tr><td class=r>" + times(c.measured) + "<td class=r>" + times(c.foretold) + "<td class=r>" + line +
+            "<td>" + file + "\n";
+    if (++shown <= 10)
+      text += cell(times(c.measured), 11) + cell(times(c.foretold), 11) + "   " + cell(line, 4) + " | " +
+              line_text(sources, span, 48) + "\n";
+  }
+  if (file_.ends_with(".json")) {
+    std::string trace = timeline(*most, sources);
+    trace.insert(1, "\"calls\": [" + calls + "],\n ");
+    if (!write_file(file_, trace)) return false;
+  } else {
+    const std::string table =
+        "<h2>Measured and foretold <small>the fastest of " + std::to_string(most->count) + " calls; foretold on " +
+        chip_.name + ": " + times(said.seconds) +
+        "</small></h2><div class=scroll><table id=compared><tr><th class=r>measured<th class=r>foretold<th "
+        "class=r>line<th>\n" +
+        rows + "</table></div>\n";
+    if (!write_file(file_, html(*most, chip_, sources, table))) return false;
+  }
+  write_out(text);
+  return true;
+}
+
+}  // namespace shard::repl

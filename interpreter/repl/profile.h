@@ -1,0 +1,24 @@
+// What the compiled calls of a run took, beside what is foretold of them: `shard run --profile FILE`.
+#pragma once
+#include "interpreter/exec/timing.h"
+#include "interpreter/repl/foretold.h"
+
+namespace shard::repl {
+
+// While it lives, calls of scripts of this thread are timed. `chip`: what they are compared with.
+class Profile {
+ public:
+  Profile(std::string file, foresight::Chip chip) : file_(std::move(file)), chip_(std::move(chip)) {}
+  void watch(lang::Options& options);  // before the machine is made: to be told what is compiled
+  // Writes FILE (.json: for Perfetto and programs; else a page for a browser) and prints the lines where both differ
+  // most.
+  bool write(const grammar::SourceMap& sources);
+
+ private:
+  std::string file_;
+  foresight::Chip chip_;
+  std::vector<Foretold> calls_;
+  exec::Timing timing_;
+};
+
+}  // namespace shard::repl
