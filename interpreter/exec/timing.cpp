@@ -1,5 +1,8 @@
 #include "interpreter/exec/timing.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace shard::exec {
 namespace {
 
@@ -10,6 +13,8 @@ double since(Timing::Clock::time_point a, Timing::Clock::time_point b) {
 }
 
 }  // namespace
+
+double TimedCalls::seconds() const { return std::accumulate(quiet.begin(), quiet.end(), between); }
 
 Timing::Timing() : outer_(timing_here) { timing_here = this; }
 Timing::~Timing() { timing_here = outer_; }
@@ -30,7 +35,12 @@ void Timing::ends() {
   const double seconds = since(began_, Clock::now());
   TimedCalls& all = calls_[call_];
   call_ = nullptr;
+  double instructions = 0;
+  for (const Timed& t : now_) instructions += t.seconds;
   all.total += seconds;
+  all.between = all.count ? std::min(all.between, seconds - instructions) : seconds - instructions;
+  if (all.quiet.size() != now_.size()) all.quiet.assign(now_.size(), 1e30);
+  for (std::size_t i = 0; i < now_.size(); ++i) all.quiet[i] = std::min(all.quiet[i], now_[i].seconds);
   if (all.count++ && seconds >= all.least) return;
   all.least = seconds;
   all.fastest.swap(now_);

@@ -17,6 +17,9 @@ struct TimedCalls {  // of one executable
   std::int64_t count = 0;
   double total = 0, least = 0;      // seconds: of all calls, of the fastest one
   std::vector<Timed> fastest = {};  // that one's instructions, loops turn by turn; at most kTimed
+  std::vector<double> quiet = {};   // of each of them the least that it took in any call that ran as many
+  double between = 0;               // the least that a call took besides its instructions
+  double seconds() const;           // a call that nothing else of the machine disturbs: the sum of these
 };
 constexpr std::size_t kTimed = 200'000;
 

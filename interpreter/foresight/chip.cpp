@@ -32,6 +32,11 @@ std::span<const ChipField> chip_fields() {
       {"theft", &Chip::theft},
       {"network_theft", &Chip::network_theft},
       {"woven", &Chip::woven},
+      {"simulated", &Chip::simulated},
+      {"cache", &Chip::cache},
+      {"cache_bandwidth", &Chip::cache_bandwidth},
+      {"points", &Chip::points},
+      {"call", &Chip::call},
   };
   return kFields;
 }

@@ -39,6 +39,13 @@ struct Chip {
   double network_theft = 0;         // ... of one between domains
   double woven = 0;  // of a collective whose neighbour is a product: the share that runs in parts beside its parts
 
+  // A machine that simulates all devices, as the engine `lockstep` does: the figures are of all of it, devices run one
+  // after another, what is the same on several is done once, and what they say to one another is memory. 0: a chip.
+  double simulated = 0;
+  double cache = 0, cache_bandwidth = 0;  // what reads and writes no more bytes than this is so fast; 0: nothing
+  double points = 0;                      // additions a second of pointwise work; 0: as fast as its bytes
+  double call = 0;                        // seconds before the first instruction and behind the last
+
   double flops_of(runtime::DType t) const;  // the nearest type that the chip has a figure for
 };
 

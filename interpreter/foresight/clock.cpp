@@ -46,16 +46,21 @@ class Player {
     switch (w.kind) {
       case Work::Kind::Product: p.seconds = product_seconds(chip_, w.products[0], w.bytes); break;
       case Work::Kind::Stretch:
-        if (w.bytes > 0) p.seconds = chip_.launch + w.bytes / (chip_.bandwidth * chip_.memory_share);
+        if (w.bytes > 0) p.seconds = chip_.launch + std::max(memory_seconds(chip_, w.bytes), points_seconds(w));
         break;
       case Work::Kind::Kernel: {
         double busy = 0;
         for (const Product& x : w.products) busy += x.flops() / (chip_.flops_of(x.dtype) * chip_.kernel_share);
-        p.seconds = chip_.launch + std::max(busy, w.bytes / (chip_.bandwidth * chip_.memory_share));
+        p.seconds = chip_.launch + std::max(busy, memory_seconds(chip_, w.bytes));
         break;
       }
       case Work::Kind::Talk: {
         if (!mesh_) break;
+        if (chip_.simulated > 0) {  // what is split or joined is the same memory, seen otherwise
+          if (w.node->op->comm->combine || w.node->op->comm->pairs)
+            p.seconds = chip_.launch + memory_seconds(chip_, w.bytes) * w.share;
+          break;
+        }
         const std::vector<runtime::AxisId> axes = transform::axes_of(*w.node, *mesh_, true);
         for (runtime::AxisId a : axes) p.stream |= 1u << a;
         if (!p.stream) break;
@@ -72,6 +77,8 @@ class Player {
     }
     return p;
   }
+
+  double points_seconds(const Work& w) const { return chip_.points > 0 ? w.points / chip_.points : 0; }
 
   // A gather that a product waits for, and a sum of what one gives, run in parts beside the parts of that product.
   void weave() {
@@ -282,8 +289,12 @@ double tiled(const Chip& chip, const Product& p, double rows, double columns) {
 
 }  // namespace
 
+double memory_seconds(const Chip& chip, double bytes) {
+  return bytes / (bytes <= chip.cache ? chip.cache_bandwidth : chip.bandwidth * chip.memory_share);
+}
+
 double product_seconds(const Chip& chip, const Product& p, double bytes) {
-  const double memory = bytes / (chip.bandwidth * chip.memory_share);
+  const double memory = memory_seconds(chip, bytes);
   double best = tiled(chip, p, chip.tile_rows, chip.tile_columns);
   if (chip.units > 1) best = std::min(best, tiled(chip, p, chip.tile_rows, chip.tile_columns / 2) / kHalfTile);
   return chip.launch + std::max(memory, best);

@@ -159,14 +159,17 @@ std::vector<bool> handed_over(std::span<const exec::ArrayInfo> arguments, const 
 Estimate estimate(const Chip& chip, const exec::Executable& plan, std::span<const exec::ArrayInfo> arguments,
                   const std::vector<bool>& donated) {
   const transform::Program& program = plan.program();
-  return estimate(chip, program, *works_of(program.local), memory_of(plan, arguments, donated));
+  return estimate(chip, program, *works_of(program, chip.simulated > 0), memory_of(plan, arguments, donated));
 }
 
 Estimate estimate(const Chip& chip, const transform::Program& program, const Works& works, const Memory& memory) {
   Estimate out;
   out.time = play(chip, works, program.mesh.get());
+  out.time.seconds += chip.call;
+  out.time.compute += chip.call;
   out.memory = memory;
-  out.fits = static_cast<double>(out.memory.peak) <= chip.memory;
+  const double devices = chip.simulated > 0 && program.mesh ? static_cast<double>(program.mesh->size()) : 1;
+  out.fits = static_cast<double>(out.memory.peak) * devices <= chip.memory;
   return out;
 }
 

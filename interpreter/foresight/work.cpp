@@ -14,14 +14,21 @@ using ir::Node;
 using ir::Structure;
 using ir::Var;
 
-constexpr double kRow = 16384;  // elements of a row that a chip holds at once while it reduces it
-constexpr double kFew = 8;      // a value that is so many times larger than all it is made of is made where it is read
+constexpr double kRow = 16384;                // elements of a row that a chip holds at once while it reduces it
+constexpr double kInRow = 4, kRowEnds = 300;  // additions that a processor takes for a reduction of rows
+constexpr double kFew = 8;  // a value that is so many times larger than all it is made of is made where it is read
 
 // A graph as works, in three steps: what each node is, which nodes are one work, in which order.
 class Reader {
  public:
-  explicit Reader(const Graph& g)
-      : g_(g), producer_(g.types.size(), -1), users_(g.types.size()), root_(g.types.size()) {
+  // `distinct`: of the graph, where all devices do it together.
+  Reader(const Graph& g, const transform::Distinct* distinct, const runtime::Mesh* mesh)
+      : g_(g),
+        distinct_(distinct),
+        mesh_(mesh),
+        producer_(g.types.size(), -1),
+        users_(g.types.size()),
+        root_(g.types.size()) {
     for (std::size_t v = 0; v < g.types.size(); ++v) root_[v] = Var{static_cast<std::int32_t>(v)};
     for (std::size_t i = 0; i < g.nodes.size(); ++i) {
       for (Var v : g.nodes[i].outputs) producer_[at(v)] = static_cast<int>(i);
@@ -36,7 +43,7 @@ class Reader {
     sink();
     group();
     build();
-    epilogues();
+    if (!distinct_) epilogues();  // the engine that simulates devices makes products by themselves
     order();
     return out_;
   }
@@ -44,6 +51,14 @@ class Reader {
 
  private:
   enum class What : std::uint8_t { Free, Pointwise, Alone };
+
+  double copies(Var v) const {  // of what lies on the devices
+    double n = 1;
+    if (distinct_ && mesh_)
+      for (const runtime::AxisId a : distinct_->of[at(v)].list()) n *= static_cast<double>(mesh_->size_of(a));
+    return n;
+  }
+  double held(Var v) const { return bytes_of(g_.type(v)) * copies(v); }
 
   // Seen through views: the value that lies in memory, and how much of it is read.
   Var root(Var v) const { return root_[at(v)]; }
@@ -86,7 +101,8 @@ class Reader {
   // Element by element of one operand that is no larger, or of some that are small beside it: whoever reads it makes it
   // himself from them.
   bool made_anew(const Node& n) const {
-    if (!std::holds_alternative<runtime::Code>(n.op->kernel) || n.inputs.empty() || is_result_[at(n.outputs[0])])
+    if (distinct_ || !std::holds_alternative<runtime::Code>(n.op->kernel) || n.inputs.empty() ||
+        is_result_[at(n.outputs[0])])
       return false;
     const double made = bytes_of(g_.type(n.outputs[0]));
     if (n.inputs.size() == 1) return bytes_of(g_.type(n.inputs[0])) <= made;
@@ -153,14 +169,15 @@ class Reader {
     const int a = find(x), b = find(y);
     join_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
   }
-  bool is_large(Var v) const { return bytes_of(g_.type(v)) > 1 << 20; }  // to read it twice costs more than a launch
+  // To read it twice costs more than a launch. The engine that simulates devices has an instruction for each result.
+  bool is_large(Var v) const { return !distinct_ && bytes_of(g_.type(v)) > 1 << 20; }
 
   double read_bytes(const Node& n, Var v) const {
-    const double whole = bytes_of(g_.type(root(v))), seen = bytes_of(g_.type(v));
+    const double whole = held(root(v)), seen = held(v);
     double most = std::min(whole, seen);
     if (std::holds_alternative<runtime::Code>(n.op->kernel) || n.regions.size()) return most;
     double given = 0;
-    for (Var o : n.outputs) given += bytes_of(g_.type(o));
+    for (Var o : n.outputs) given += held(o);
     const auto rule = rule_of(g_, n);
     const bool reduces = rule && std::any_of(rule->factors.begin(), rule->factors.end(), [](const ir::Factor& f) {
                            return f.kind == ir::FactorKind::Reduced || f.kind == ir::FactorKind::Whole;
@@ -205,6 +222,7 @@ class Reader {
     std::vector<Var> read;
     for (int i : nodes) {
       const Node& n = g_.nodes[static_cast<std::size_t>(i)];
+      work.points += points_of(n);
       for (Var v : n.inputs) {
         work.early &= fixed_[at(v)] != 0;
         const int m = maker(v);
@@ -216,7 +234,7 @@ class Reader {
         work.bytes += read_bytes(n, v);
       }
       for (Var v : n.outputs)
-        if (leaves(v, w)) work.bytes += bytes_of(g_.type(v));
+        if (leaves(v, w)) work.bytes += held(v);
     }
     if (nodes.size() > 1 || what_[static_cast<std::size_t>(nodes[0])] == What::Pointwise) return;
     alone(work, nodes[0]);
@@ -241,11 +259,37 @@ class Reader {
           const Work::Kind made = out_->list[static_cast<std::size_t>(m)].kind;
           if ((made != Work::Kind::Product && made != Work::Kind::Kernel) || leaves(r, static_cast<int>(w))) continue;
           done.push_back(r);
-          work.bytes = std::max(0.0, work.bytes - 2 * bytes_of(g_.type(r)));
-          if (work.bytes * kFew < bytes_of(g_.type(r))) work.bytes = 0;
+          work.bytes = std::max(0.0, work.bytes - 2 * held(r));
+          if (work.bytes * kFew < held(r)) work.bytes = 0;
         }
     }
   }
+
+  // Of a node, and of what is made anew for it.
+  double points_of(const Node& n) const {
+    const auto* code = std::get_if<runtime::Code>(&n.op->kernel);
+    double most = 0;  // elements that it looks at, or makes
+    for (Var v : n.inputs) most = std::max(most, elements(v));
+    for (Var v : n.outputs) most = std::max(most, elements(v));
+    double out = most * (code ? runtime::facts(*code).cost : 1);
+    if (!code && n.inputs.size() == 1 && adds_rows(n)) out = kInRow * most + kRowEnds * elements(n.outputs[0]);
+    for (Var v : n.inputs)
+      if (const int p = producer_[at(v)]; p >= 0 && what_[static_cast<std::size_t>(p)] == What::Free) {
+        const Node& maker = g_.nodes[static_cast<std::size_t>(p)];
+        if (std::holds_alternative<runtime::Code>(maker.op->kernel)) out += points_of(maker);
+      }
+    return out;
+  }
+  // Elements that lie side by side are reduced: within vectors, and once more at each row's end.
+  bool adds_rows(const Node& n) const {
+    const auto rule = n.regions.empty() ? rule_of(g_, n) : std::nullopt;
+    if (!rule || rule->operands[0].empty()) return false;
+    const ir::DimFactors& last = rule->operands[0].back();
+    return std::any_of(last.begin(), last.end(), [&](int f) {
+      return rule->factors[static_cast<std::size_t>(f)].kind == ir::FactorKind::Reduced;
+    });
+  }
+  double elements(Var v) const { return static_cast<double>(runtime::numel(g_.type(v).shape)) * copies(v); }
 
   bool leaves(Var v, int w) const {  // whether another work, or the caller, reads it
     if (is_result_[at(v)]) return true;
@@ -287,12 +331,15 @@ class Reader {
     if (n.op->comm) {
       work.kind = Work::Kind::Talk;
       work.bytes = 0;
-      for (Var v : n.inputs) work.bytes += bytes_of(g_.type(v));
+      for (Var v : n.inputs) work.bytes += held(v);
+      if (distinct_)
+        for (Var v : n.outputs) work.bytes += held(v);
     } else if (auto& p = products_[static_cast<std::size_t>(i)]) {
       work.kind = Work::Kind::Product;
       p->dtype = narrow(n.inputs[0]);
       const runtime::DType other = narrow(n.inputs[1]);
       if (runtime::size_of(other) > runtime::size_of(p->dtype)) p->dtype = other;
+      p->batch *= copies(n.outputs[0]);
       work.products.push_back(*p);
     } else if (!n.regions.empty()) {
       regions(work, n);
@@ -314,7 +361,7 @@ class Reader {
     for (std::size_t r = 0; r < n.regions.size(); ++r) {
       if (edges.repeats && edges.verdict && edges.verdict->region == r) continue;  // a condition
       const Graph& g = *n.regions[r];
-      Reader inner(g);
+      Reader inner(g, distinct_ ? &inside(n).regions[r] : nullptr, mesh_);
       std::vector<char> fixed(g.types.size(), 0);
       std::vector<Works::Carried> carried;
       for (Var p : g.params) fixed[at(p)] = 1;
@@ -336,9 +383,13 @@ class Reader {
     work.body = std::move(costliest);
   }
 
+  const transform::Distinct::Inside& inside(const Node& n) const {
+    return distinct_->inside[static_cast<std::size_t>(&n - g_.nodes.data())];
+  }
+
   // Everything that a kernel multiplies, in all its turns.
   static void kernel_products(const Graph& g, Work& work, double turns, bool again) {
-    Reader inside(g);
+    Reader inside(g, nullptr, nullptr);
     inside.classify();
     for (std::size_t i = 0; i < g.nodes.size(); ++i) {
       const Node& n = g.nodes[i];
@@ -396,6 +447,8 @@ class Reader {
   }
 
   const Graph& g_;
+  const transform::Distinct* distinct_;
+  const runtime::Mesh* mesh_;
   std::vector<int> producer_;
   std::vector<std::vector<int>> users_;
   std::vector<Var> root_;
@@ -411,6 +464,8 @@ class Reader {
 
 }  // namespace
 
-std::shared_ptr<const Works> works_of(const Graph& local) { return Reader(local).read(); }
+std::shared_ptr<const Works> works_of(const transform::Program& program, bool simulated) {
+  return Reader(program.local, simulated ? &program.distinct : nullptr, program.mesh.get()).read();
+}
 
 }  // namespace shard::foresight

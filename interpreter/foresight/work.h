@@ -25,6 +25,7 @@ struct Work {
   const ir::Node* node = nullptr;      // that it is, or the last of those that it is
   std::vector<Product> products = {};  // one; of a kernel all of its turns
   double bytes = 0;                    // read and written; of a collective what the device gives to it
+  double points = 0;                   // of pointwise work, in additions
   // What it waits for: earlier works, and parameters of the graph (as -1 - index) that a loop hands on.
   std::vector<int> after = {};
   bool early = false;  // hangs on nothing that a turn of a loop makes but by the way: it may run a turn before
@@ -45,6 +46,7 @@ struct Works {
   std::vector<Carried> carried;  // of a loop's body: what goes round
 };
 
-std::shared_ptr<const Works> works_of(const ir::Graph& local);
+// Of one device; or of a machine that simulates all of them: what is the same on several is done once.
+std::shared_ptr<const Works> works_of(const transform::Program& program, bool simulated = false);
 
 }  // namespace shard::foresight

@@ -74,6 +74,7 @@ Command check_command();
 Command help_command();
 Command explain_command();
 Command estimate_command();
+Command calibrate_command();
 Command plan_command();
 Command export_command();
 Command compile_command();

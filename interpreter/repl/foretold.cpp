@@ -54,8 +54,10 @@ const Foretold& Foresight::on(const Chip& chip) {
   };
   for (Foretold& f : calls_) {
     const transform::Program& program = f.call.plan->program();
-    if (!f.works) {
-      f.works = foresight::works_of(program.local);
+    const bool simulated = chip.simulated > 0;
+    if (!f.works || f.simulated != simulated) {
+      f.works = foresight::works_of(program, simulated);
+      f.simulated = simulated;
       f.of.memory = foresight::memory_of(*f.call.plan, f.call.given, f.call.becomes);
     }
     f.of = foresight::estimate(chip, program, *f.works, f.of.memory);

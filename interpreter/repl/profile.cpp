@@ -13,11 +13,12 @@ using foresight::Tally;
 // them one after another.
 Tally measured(const exec::TimedCalls& calls) {
   Tally out;
-  out.seconds = calls.least;
-  for (const exec::Timed& t : calls.fastest) {
-    out.compute += t.seconds;
+  out.seconds = calls.seconds();
+  out.compute = out.seconds;
+  for (std::size_t i = 0; i < calls.fastest.size(); ++i) {
+    const exec::Timed& t = calls.fastest[i];
     if (!t.node) continue;
-    out.lines[t.node->span].compute += t.seconds;
+    out.lines[t.node->span].compute += i < calls.quiet.size() ? calls.quiet[i] : t.seconds;
     out.events.push_back({t.start, t.seconds, 0, t.node, 1});
   }
   return out;
@@ -62,6 +63,14 @@ void Profile::watch(lang::Options& options) {
   };
 }
 
+std::vector<Profile::Ran> Profile::ran() const {
+  std::vector<Ran> out;
+  for (const Foretold& f : calls_)
+    if (const auto t = timing_.calls().find(f.call.plan.get()); t != timing_.calls().end())
+      out.push_back({f, &t->second});
+  return out;
+}
+
 bool Profile::write(const grammar::SourceMap& sources) {
   Foretold* most = nullptr;
   const exec::TimedCalls* of_most = nullptr;
@@ -74,6 +83,7 @@ bool Profile::write(const grammar::SourceMap& sources) {
     calls += (calls.empty() ? "\n {" : ",\n {") + ("\"name\": " + lang::json_string(f.call.name)) +
              ", \"line\": " + std::to_string(source_line(sources, f.call.where)) +
              ", \"count\": " + std::to_string(f.count) + ", \"least_seconds\": " + number(ran->second.least) +
+             ", \"quiet_seconds\": " + number(ran->second.seconds()) +
              ", \"mean_seconds\": " + number(ran->second.total / static_cast<double>(f.count)) +
              ", \"foretold_seconds\": " + number(f.of.time.seconds) + "}";
     if (!most || ran->second.total > of_most->total) most = &f, of_most = &ran->second;
@@ -86,8 +96,8 @@ bool Profile::write(const grammar::SourceMap& sources) {
   most->of.time = measured(*of_most);
   const Tally& ran = most->of.time;
   std::string text = "\n" + most->call.name + ": " + std::to_string(most->count) + " calls, " + times(of_most->total) +
-                     "; the fastest " + times(ran.seconds) + ", foretold on " + chip_.name + " " + times(said.seconds) +
-                     "\n   measured   foretold   line\n";
+                     "; one by itself " + times(ran.seconds) + ", foretold on " + chip_.name + " " +
+                     times(said.seconds) + "\n   measured   foretold   line\n";
   std::string rows;
   std::size_t shown = 0;
   for (const auto& [span, c] : compared(ran, said, sources)) {
@@ -105,8 +115,8 @@ bool Profile::write(const grammar::SourceMap& sources) {
     if (!write_file(file_, trace)) return false;
   } else {
     const std::string table =
-        "<h2>Measured and foretold <small>the fastest of " + std::to_string(most->count) + " calls; foretold on " +
-        chip_.name + ": " + times(said.seconds) +
+        "<h2>Measured and foretold <small>of " + std::to_string(most->count) +
+        " calls the least that each instruction took; foretold on " + chip_.name + ": " + times(said.seconds) +
         "</small></h2><div class=scroll><table id=compared><tr><th class=r>measured<th class=r>foretold<th "
         "class=r>line<th>\n" +
         rows + "</table></div>\n";

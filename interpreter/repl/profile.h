@@ -13,6 +13,12 @@ class Profile {
   // Writes FILE (.json: for Perfetto and programs; else a page for a browser) and prints the lines where both differ
   // most.
   bool write(const grammar::SourceMap& sources);
+  // What was compiled and called, with its chip's foretelling in `of`; in the order of compiling.
+  struct Ran {
+    Foretold call;
+    const exec::TimedCalls* times;
+  };
+  std::vector<Ran> ran() const;
 
  private:
   std::string file_;

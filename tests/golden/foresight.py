@@ -304,6 +304,65 @@ PAGE = 'mesh m = (@data: 2, @model: 4)\n' + LAYERS.split('\n', 1)[1].format(toke
 
 
 @case
+def a_machine_that_simulates_devices_does_the_work_of_all():
+    text = 'mesh m = (@d: 4)\njit fn f(x, w) = x @ w\nf(shard zeros([512, 256]) as P({x}), shard zeros([256, 512]) as P({w}))\n'
+    product = 2 * 512 * 256 * 512 / 1e12
+    near(foretold(text.format(x='@d', w=''), devices=4)['step_seconds'], product / 4, 'a device of four')
+    near(foretold(text.format(x='@d', w=''), devices=4, more='simulated: 1')['step_seconds'], product, 'all four')
+    near(foretold(text.format(x='', w=''), devices=4, more='simulated: 1')['step_seconds'], product, 'what is the same is done once')
+    say = foretold(text.format(x='_, @d', w='@d'), devices=4, more='simulated: 1')   # four terms of a sum, and where they go
+    check(say['step_seconds'] > product and say['step_seconds'] < product + 4 * 512 * 512 * 9 / 1e11, 'a sum is memory', say)
+    near(foretold(text.format(x='@d', w=''), devices=4, more='simulated: 1, call: 1.0')['step_seconds'], 1 + product, 'a call')
+    say = foretold('jit fn f(x) = exp(x) + 1\nf(zeros([1000]))\n', more='points: 1e6')   # exp counts for 12 additions
+    near(say['step_seconds'], (13 * 1000 + 1) / 1e6, 'by additions, and the number itself')
+    say = foretold('jit fn f(x) = exp(x) + 1\nf(zeros([1000]))\n', more='cache: 8000.0, cache_bandwidth: 1e9')
+    near(say['step_seconds'], 8000 / 1e9, 'in a cache')
+
+
+PROFILED = '''jit fn step(w, x) {
+  let h = tanh(x @ w)
+  w + h.T @ x
+}
+let (w, x) = (normal(key(0), [256, 256]), normal(key(1), [256, 256]))
+for i in 0..20 { w = step(w, x) }
+'''
+
+
+@case
+def a_run_is_measured_by_line_beside_what_is_foretold():
+    path = script(PROFILED)
+    p = shard('run', path, '--profile', path + '.json', '--chip', chip('simulated: 1'))
+    check(p.returncode == 0 and 'step: 20 calls' in p.stdout and 'foretold on round' in p.stdout, 'the lines', p)
+    with open(path + '.json') as f: say = json.load(f)
+    call, = say['calls']
+    check(call['name'] == 'step' and call['line'] == 1 and call['count'] == 20, 'one function', p)
+    check(0 < call['quiet_seconds'] <= call['least_seconds'] * (1 + 1e-9) and call['least_seconds'] <= call['mean_seconds'], 'in order', p)
+    near(call['foretold_seconds'], 2 * 2 * 256 ** 3 / 1e12 + 4 * 2 * 256 * 256 / 1e11 + 4 * 3 * 256 * 256 / 1e11, 'by hand: products, tanh, a sum')
+    lines = {e['args']['line'] for e in say['traceEvents']}
+    check(lines == {2, 3} and sum(e['dur'] for e in say['traceEvents']) <= call['least_seconds'] * 1e6 * (1 + 1e-9), 'instructions on lines', p)
+    p = shard('run', path, '--profile', path + '.html')
+    with open(path + '.html') as f: text = f.read()
+    rows = re.search(r'id=compared>(.*?)</table>', text, re.S).group(1)
+    check(p.returncode == 0 and rows.count('<tr>') >= 3 and 'id=time' in text, 'a page', p)
+    p = shard('run', script('print(1)\n'), '--profile', path + '.html')
+    check(p.returncode == 0 and 'no compiled function' in p.stdout, 'nothing to measure', p)
+    p = shard('run', path, '--profile', '/no/such/folder/p.html')
+    check(p.returncode == 1 and '/no/such' in p.stderr, 'cannot be written', p)
+
+
+@case
+def a_machine_is_measured():
+    file = script('', 'machine.shard')
+    p = shard('calibrate', '--devices', '2', '--runs', '1', '-o', file)
+    check(p.returncode == 0 and 'product(f32[512,512], f32[512,512])' in p.stdout, 'programs', p)
+    path = script(PROFILED)
+    p = shard('run', path, '--profile', path + '.json', '--chip', file)
+    check(p.returncode == 0 and 'foretold on this machine' in p.stdout, 'is a chip', p)
+    with open(path + '.json') as f: call, = json.load(f)['calls']
+    check(1 / 5 < call['foretold_seconds'] / call['quiet_seconds'] < 5, 'near enough to be this machine, however busy', p)
+
+
+@case
 def a_page_for_a_browser_is_one_file():
     path = script(PAGE)
     file, text, data = page_of(path, '--chip', chip())

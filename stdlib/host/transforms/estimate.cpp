@@ -191,7 +191,7 @@ Value cost(Interpreter& in, BoundArgs& a) {
   Chip any;  // what there is to do hangs on no chip
   any.flops = {{runtime::DType::F32, 1}};
   any.bandwidth = any.link = any.network = 1;
-  const foresight::Tally t = foresight::play(any, *foresight::works_of(program.local), program.mesh.get());
+  const foresight::Tally t = foresight::play(any, *foresight::works_of(program), program.mesh.get());
   double bytes = 0;
   for (const auto& [span, c] : t.lines) bytes += c.bytes;
   return Value::record(
