@@ -8,10 +8,9 @@ namespace shard::repl {
 
 std::span<const Command> commands() {
   static const Command kCommands[] = {
-      run_command(),    repl_command(),    test_command(),     check_command(),   fmt_command(),
-      help_command(),   explain_command(), estimate_command(), plan_command(),    convert_command(),
-      launch_command(), engines_command(), export_command(),   compile_command(), lsp_command(),
-      calibrate_command(),
+      run_command(),     repl_command(),     test_command(), check_command(),     fmt_command(),    help_command(),
+      explain_command(), estimate_command(), plan_command(), convert_command(),   launch_command(), engines_command(),
+      export_command(),  compile_command(),  lsp_command(),  calibrate_command(),
   };
   return kCommands;
 }
