@@ -117,15 +117,18 @@ void search(Chip& chip, const std::vector<Sample>& samples) {
 
 // Runs a script, and gives what its calls took, with what they have to do; of several runs the least, as machines are
 // busy for seconds at a time.
-bool measure(const Arguments& a, int runs, const char* script, std::vector<Sample>& samples) {
+// Gives the machine whose rows and programs the works name.
+std::unique_ptr<embed::Machine> measure(const Arguments& a, int runs, const char* script,
+                                        std::vector<Sample>& samples) {
+  std::unique_ptr<embed::Machine> first;
   for (int run = 0; run < runs; ++run) {
     Profile profile("", {});
     lang::Options options;
     options.output = [](std::string_view) {};
     profile.watch(options);
-    const auto machine = make_machine(a.settings, std::move(options));
+    auto machine = make_machine(a.settings, std::move(options));
     lang::Interpreter& in = machine->interpreter();
-    if (guarded(in, [&] { in.run("<calibrate>", script); }) != 0) return false;
+    if (guarded(in, [&] { in.run("<calibrate>", script); }) != 0) return nullptr;
     std::size_t i = 0;
     for (const Profile::Ran& r : profile.ran()) {
       const transform::Program& program = r.call.call.plan->program();
@@ -139,8 +142,9 @@ bool measure(const Arguments& a, int runs, const char* script, std::vector<Sampl
       }
       ++i;
     }
+    if (run == 0) first = std::move(machine);
   }
-  return true;
+  return first;
 }
 
 std::string rounded(double x) {
@@ -175,7 +179,8 @@ int calibrate(const Arguments& a) {
     std::fputs("error: --runs is a number from 1 on\n", stderr);
     return 2;
   }
-  if (!measure(a, *runs, kPrograms, samples) || !measure(a, *runs, kTypes, types)) return 1;
+  const auto programs = measure(a, *runs, kPrograms, samples);
+  if (!programs || !measure(a, *runs, kTypes, types)) return 1;
   Chip chip;
   chip.name = "this machine";
   chip.flops = {{runtime::DType::F32, 1e11}};
