@@ -77,8 +77,11 @@ void take_processors(std::string_view share) {
   const int processors = CPU_COUNT(&all);
   const int first = index * processors / count, behind = std::max(first + 1, (index + 1) * processors / count);
   CPU_ZERO(&own);
-  for (int cpu = 0, i = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &all) && i++ >= first && i <= behind) CPU_SET(cpu, &own);
+  for (int cpu = 0, i = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &all)) continue;
+    if (i >= first && i < behind) CPU_SET(cpu, &own);
+    ++i;
+  }
   sched_setaffinity(0, sizeof own, &own);
 }
 

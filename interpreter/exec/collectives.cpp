@@ -191,7 +191,7 @@ void Lowering::emit_collective(const Node& n) {
       throw std::logic_error("a collective in a region that runs block by block");
   const ir::Var out = n.outputs[0];
   if (!c.place && !c.communicates() && !c.split) return put(out, place(n.inputs[0]));
-  if (around_.measure && !c.place) return put(out, held_apart(n, c));
+  if (around_.alone() && !c.place) return put(out, held_apart(n, c));
   Place got = communicated(n, c, list);
   if (around_.exact && !c.place) got = dense(got, got.distinct);
   put(out, std::move(got));

@@ -48,7 +48,8 @@ struct DraftStep {
   std::vector<std::pair<int, int>> in_place;
   grammar::Span span;
   const ir::Node* node = nullptr;
-  Most inside = {};  // of a control: what one device holds in it
+  Most inside = {};          // of a control: what one device holds in it
+  std::int64_t scratch = 0;  // what the kernel takes for itself, for one device
 };
 
 struct ResultRef {  // where a result of the plan comes from
@@ -79,6 +80,7 @@ struct Draft {
   std::vector<ResultRef> results;
   std::vector<runtime::BufferRef> constants;
   std::size_t params = 0;
+  bool runs = true;  // else nobody asks where its storages lie
 
   int temporary(std::int64_t bytes, std::int64_t device_bytes);
   void add(DraftStep step);  // keeps the lives of what it names

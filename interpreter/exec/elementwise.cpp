@@ -7,6 +7,7 @@
 
 #include "interpreter/exec/lowering.h"
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/nest.h"
 
 namespace shard::exec {
 namespace {
@@ -21,11 +22,6 @@ bool same_place(const Place& a, const Place& b) {
          a.strides == b.strides && a.frozen == b.frozen && a.dtype == b.dtype;
 }
 
-// All of its storage, in the order of `b`.
-bool lies_as(const Place& a, const Place& b) {
-  return a.offset == 0 && a.frozen.empty() && a.device == b.device && a.strides == b.strides;
-}
-
 // Results lie as the operands do, so that all are read and written in one line; dense where operands are, or have to
 // be.
 Anchors order_of(const std::vector<Place>& operands, const Place& dense, bool must, const Mesh* mesh) {
@@ -36,6 +32,17 @@ Anchors order_of(const std::vector<Place>& operands, const Place& dense, bool mu
     if (!order) order = std::move(lies);
   }
   return must || !order ? anchored(dense.distinct, 0) : *order;
+}
+
+// Bytes that the kernel brings together from single elements and short lines.
+std::int64_t gathered(const View& v) {
+  constexpr std::int64_t kLine = 16;
+  runtime::Nest<1> nest;
+  for (std::size_t d = 0; d < v.shape.size(); ++d) nest.add(v.shape[d], {v.strides[d]});
+  if (nest.rank == 0) return 0;
+  const std::int64_t step = nest.stride[0][nest.rank - 1];
+  if (step == 0 || (step == 1 && nest.size[nest.rank - 1] >= kLine)) return 0;
+  return runtime::numel(v.shape) * static_cast<std::int64_t>(runtime::size_of(v.dtype));
 }
 
 // What an element of a constant array is, read back from memory.
@@ -172,6 +179,7 @@ class ElementUnit {
     std::vector<View> in, out;
     for (const Place& p : inputs_) in.push_back(view_of(p, order, mesh));
     for (const Place& p : made) out.push_back(view_of(p, order, mesh));
+    for (const View& v : in) l_.copies(gathered(v));
     ir::BoundKernel run;
     if (!l_.around_.measure)
       run = [kernel = std::make_shared<runtime::ElementKernel>(std::move(program_), in, out),
@@ -184,9 +192,7 @@ class ElementUnit {
   std::vector<std::pair<int, int>> in_place(const std::vector<Place>& made, AxisSet distinct) const {
     std::vector<std::pair<int, int>> pairs;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const bool alone = std::count_if(inputs_.begin(), inputs_.end(),
-                                       [&](const Place& q) { return q.storage == inputs_[i].storage; }) == 1;
-      if (!alone || inputs_[i].distinct != distinct || !lies_as(inputs_[i], made[0])) continue;
+      if (!alone(inputs_, i) || inputs_[i].distinct != distinct || !lies_as(inputs_[i], made[0])) continue;
       for (std::size_t o = 0; o < made.size(); ++o)
         if (made[o].dtype == inputs_[i].dtype) pairs.emplace_back(static_cast<int>(o), static_cast<int>(i));
     }

@@ -1,6 +1,7 @@
 // What a target makes of a program: something that takes arrays and gives arrays. Immutable, run any number of times.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,15 +32,20 @@ struct Piece {
 // The most of them that live at once, and the instruction at which they do.
 struct Most {
   std::int64_t bytes = 0;
+  std::int64_t working = 0;  // of them and what kernels take for themselves, where that is most
   std::vector<Piece> pieces = {};
   const ir::Node* at = nullptr;
 };
 
 struct MemoryUse {  // bytes on one device
   std::int64_t arguments = 0, results = 0, temporaries = 0;
-  Most most = {};                                                    // of the temporaries
+  std::int64_t working = 0;  // beside temporaries: what this engine's kernels take
+  Most most = {};            // of the temporaries
   std::vector<std::pair<const ir::Node*, std::int64_t>> curve = {};  // of them, after each instruction
 };
+
+// Bytes that an instruction copies besides what it does, as its operands lie otherwise than it wants them.
+using Copies = std::map<const ir::Node*, std::int64_t>;
 
 // What effects call when they run. `blocks`: one array a device for values that vary, else one.
 struct Hooks {
@@ -60,6 +66,7 @@ class Executable {
     return run(args, donate, hooks);
   }
   virtual const MemoryUse& memory() const = 0;
+  virtual Copies copies() const { return {}; }  // of an engine that does it for all devices in one memory
   const Program& program() const { return *program_; }
   // What is known of a partitioned program only; else RuntimeError("unknown").
   const std::vector<CommRecord>& comm() const { return partitioned().communication; }

@@ -191,9 +191,20 @@ const MemoryUse& Measured::memory() const {
   for (const ArrayInfo& r : p.results) use.results += one(r);
   Finished done = finish(std::move(lowering.draft()), nullptr, refs);
   use.temporaries = done.most.bytes;
+  use.working = done.most.working - done.most.bytes;
   use.most = std::move(done.most);
   use.curve = std::move(done.curve);
   return memory_.emplace(use);
+}
+
+Copies Measured::copies() const {
+  Copies out;
+  const Program& p = partitioned();
+  LoweringContext context{table_, p.mesh.get(), p.mesh, pool, {}, true};
+  context.copies = &out;
+  Lowering lowering(p.local, context, p.distinct);
+  lower(lowering, p, arguments_, p.mesh.get());
+  return out;
 }
 
 std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool) {

@@ -42,6 +42,7 @@ Lowering::Lowering(const ir::Graph& g, LoweringContext around, const transform::
       needed_(g.types.size(), 0),
       result_(g.types.size(), 0) {
   draft_.params = g.params.size();
+  draft_.runs = !around.measure;
   for (std::size_t i = 0; i < g.params.size(); ++i) {
     Storage s;
     s.kind = Storage::Param{i};
@@ -153,6 +154,7 @@ void Lowering::copy_into(const Place& from, const Place& to) {
   if (runtime::numel(in.shape) == 0) return;
   bool plain = runtime::is_contiguous(in) && runtime::is_contiguous(out);
   auto bytes = static_cast<std::size_t>(runtime::numel(in.shape)) * size_of(in.dtype);
+  copies(static_cast<std::int64_t>(bytes));
   if (plain && bytes <= 4096) {
     step([bytes](void* const* i,
                  void* const* o) { std::copy_n(static_cast<const char*>(*i), bytes, static_cast<char*>(*o)); },
@@ -186,6 +188,7 @@ void Lowering::emit(const Unit& unit) {
   const Node& last = g_.nodes[static_cast<std::size_t>(unit.nodes.back())];
   span_ = last.span;
   node_ = &last;
+  if (around_.copies) (*around_.copies)[node_] = 0;  // of a loop's body the last time that it is lowered
   if (unit.summed) {
     const Node& n = g_.nodes[static_cast<std::size_t>(unit.nodes.front())];
     std::vector<AxisId> summed, rest;
@@ -246,8 +249,9 @@ void Lowering::emit_view(const Node& n, const ir::ViewOf& view) {
     seen = view.strides(strided(p), n.attrs, shape);
   }
   Place out = seen_as(p, *std::move(seen));
-  // Small parts are copied: they would keep all of their operand alive.
-  if (view.part && 4 * runtime::numel(shape) < runtime::numel(p.shape)) {
+  // Small parts of what is not small itself are copied: they would keep all of it alive.
+  constexpr std::int64_t kSmall = 4096;  // bytes
+  if (view.part && 4 * runtime::numel(shape) < runtime::numel(p.shape) && draft_.at(p.storage).bytes > kSmall) {
     Place copy = fresh(out.dtype, out.distinct, shape);
     copy_into(out, copy);
     out = std::move(copy);
@@ -280,7 +284,8 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
       for (std::size_t d = 0; d < p.shape.size(); ++d) {
         std::int64_t step = p.strides[d];
         const auto r = position(rule.operands[i][d]);
-        if (!r || p.shape[d] == 1 || step <= nearest || step >= p.device_stride(a)) continue;
+        // What is whole on a device has a step of its own too: the axis that splits it stands right before it.
+        if (!r || step <= nearest || step >= p.device_stride(a) + (p.shape[d] == 1)) continue;
         nearest = step;
         before = *r;
       }
@@ -362,10 +367,16 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   }
   std::span<const View> views(inner);
   ir::KernelCall call{n.attrs, views.subspan(0, in.size()), views.subspan(in.size()), batch + groups, around_.pool};
+  const std::int64_t scratch = n.op->copies ? n.op->copies(call, groups) : 0;
+  copies(scratch);
   ir::BoundKernel kernel;
   if (!around_.measure) kernel = summed.empty() ? (*plain)(call) : n.op->kernel_sum(call, groups);
   if (around_.exact && !kept.empty()) kernel = by_block(std::move(kernel), kept, in, made);
-  step(std::move(kernel), in, made);
+  std::vector<std::pair<int, int>> in_place;
+  if (n.op->in_place && in[0].distinct == made[0].distinct && lies_as(in[0], made[0]) && alone(in, 0))
+    in_place.emplace_back(0, 0);
+  step(std::move(kernel), in, made, std::move(in_place));
+  draft_.steps.back().scratch = scratch / elements(all, {}, mesh_);
   for (std::size_t i = 0; i < outputs.size(); ++i) put(outputs[i], made[i]);
 }
 

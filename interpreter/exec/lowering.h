@@ -29,7 +29,9 @@ struct LoweringContext {  // the same for a graph and its regions
   bool exact = false;
   // What of the mesh is in this process, where that is not all; `mesh` then has the sizes here. `mesh_ref` is whole.
   const runtime::MeshPart* part = nullptr;
-  bool watch = false;  // every node is looked at: whether it made a nan or an infinity (watch.cpp)
+  bool watch = false;        // every node is looked at: whether it made a nan or an infinity (watch.cpp)
+  Copies* copies = nullptr;  // with `measure`: of the engine that does it for all devices, filled in
+  bool alone() const { return measure && !copies; }  // a device's memory is asked for
 };
 
 // How a parameter comes: relative to the pointer in its slot.
@@ -53,6 +55,7 @@ class Measured : public Executable {
            runtime::Pool& p)
       : Executable(std::move(program)), pool(p), arguments_(arguments.begin(), arguments.end()), table_(table) {}
   const MemoryUse& memory() const override;
+  Copies copies() const override;
 
  protected:
   runtime::Pool& pool;
@@ -116,6 +119,9 @@ class Lowering {
             std::vector<std::pair<int, int>> in_place = {});
   void control(std::shared_ptr<const Control> c, const std::vector<Place>& in, const std::vector<Place>& out,
                std::vector<std::pair<int, int>> in_place = {}, Most inside = {});
+  void copies(std::int64_t bytes) const {  // of the node whose steps are made
+    if (around_.copies) (*around_.copies)[node_] += bytes;
+  }
   void copy_into(const Place& from, const Place& to);  // same shape; `to` may be of more axes
   Place dense(const Place& p, AxisSet distinct);       // p itself where it is
   Place whole_blocks(const Place& p);  // p itself where no two blocks lie within each other, else a copy

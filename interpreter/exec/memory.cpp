@@ -1,6 +1,6 @@
 // Where storages lie. Steps are numbered; a storage lives from the step that writes it to the last one that reads it.
-// The arena is filled first fit over these intervals; an elementwise result takes the place of an operand that dies
-// with it.
+// The arena is filled over these intervals as they come, or, where that leaves holes, the largest first; an elementwise
+// result takes the place of an operand that dies with it.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -58,6 +58,48 @@ class Arena {  // free intervals of one growing block
   std::map<std::int64_t, std::int64_t> free_;
   std::int64_t end_ = 0;
 };
+
+// An interval of the arena: of these bytes, from one step to another.
+struct Held {
+  std::int64_t bytes;
+  int from, to;
+  std::int64_t offset = 0;
+};
+
+// Each takes the smallest hole that is free when it begins. The bytes of all.
+std::int64_t as_they_come(std::vector<Held>& all, std::size_t steps) {
+  std::vector<std::vector<const Held*>> ends(steps);
+  Arena arena;
+  int now = 0;
+  for (Held& h : all) {  // in the order of their beginnings
+    for (; now < h.from; ++now)
+      for (const Held* done : ends[static_cast<std::size_t>(now)]) arena.give(done->offset, done->bytes);
+    h.offset = arena.take(h.bytes);
+    if (h.to < static_cast<int>(steps)) ends[static_cast<std::size_t>(h.to)].push_back(&h);
+  }
+  return arena.end();
+}
+
+// The largest first, each where it is lowest beside those that live when it does.
+std::int64_t largest_first(std::vector<Held>& all) {
+  std::vector<Held*> order, placed;  // placed: by offset
+  for (Held& h : all) order.push_back(&h);
+  std::stable_sort(order.begin(), order.end(), [](const Held* a, const Held* b) { return a->bytes > b->bytes; });
+  std::int64_t end = 0;
+  for (Held* h : order) {
+    h->offset = 0;
+    for (const Held* p : placed) {
+      if (p->from > h->to || h->from > p->to) continue;
+      if (p->offset >= h->offset + h->bytes) break;
+      h->offset = std::max(h->offset, p->offset + p->bytes);
+    }
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), h,
+                                   [](const Held* a, const Held* b) { return a->offset < b->offset; }),
+                  h);
+    end = std::max(end, h->offset + h->bytes);
+  }
+  return end;
+}
 
 // The parameters whose memory the results may take over: dead by the time the result is written, or overwritten in
 // place.
@@ -125,11 +167,7 @@ class DonorChoice {
 class Temporaries {
  public:
   explicit Temporaries(const Draft& d)
-      : d_(d),
-        of_(d.storages.size()),
-        shares_(d.storages.size(), 0),
-        held_(d.storages.size(), 0),
-        until_(d.storages.size(), Storage::kForever) {
+      : d_(d), of_(d.storages.size()), held_(d.storages.size(), 0), until_(d.storages.size(), Storage::kForever) {
     std::vector<std::vector<int>> dying(d.steps.size());
     for (std::size_t s = 0; s < d.storages.size(); ++s) {
       const Storage& st = d.storages[s];
@@ -140,25 +178,30 @@ class Temporaries {
       const DraftStep& step = d.steps[i];
       write(step, static_cast<int>(i));
       const std::int64_t needs = step.control ? step.control->scratch_bytes() : 0;
-      scratch_.push_back(needs > 0 ? arena_.take(aligned(needs)) : 0);
-      if (needs > 0) arena_.give(scratch_.back(), aligned(needs));
+      scratch_.push_back(spans_.size());
+      if (needs > 0) hold(needs, static_cast<int>(i), static_cast<int>(i));
       curve_.emplace_back(step.node, live_ + step.inside.bytes);
       if (curve_.back().second > curve_[peak_].second) peak_ = i;
+      scratch_most_ = std::max({scratch_most_, step.inside.working - step.inside.bytes, step.scratch});
       for (int s : dying[i]) end(s, static_cast<int>(i));
     }
+    if (d.runs) settle();
   }
   std::int64_t offset(int storage) const {  // what no step writes has no elements: it may lie anywhere
-    const auto& interval = of_[static_cast<std::size_t>(storage)];
-    return interval ? interval->offset : 0;
+    const auto& span = of_[static_cast<std::size_t>(storage)];
+    return span ? spans_[*span].offset : 0;
   }
-  std::int64_t scratch(std::size_t step) const { return scratch_[step]; }
-  std::int64_t bytes() const { return arena_.end(); }
+  std::int64_t scratch(std::size_t step) const {
+    return scratch_[step] < spans_.size() ? spans_[scratch_[step]].offset : 0;
+  }
+  std::int64_t bytes() const { return bytes_; }
   auto curve() && { return std::move(curve_); }
   Most most() const {
     Most out;
     if (curve_.empty()) return out;
     const DraftStep& step = d_.steps[peak_];
     out.bytes = curve_[peak_].second;
+    out.working = out.bytes + scratch_most_;
     out.at = step.inside.at ? step.inside.at : step.node;
     for (std::size_t s = 0; s < d_.storages.size(); ++s) {
       const Storage& st = d_.storages[s];
@@ -174,26 +217,47 @@ class Temporaries {
   }
 
  private:
-  struct Interval {
-    std::int64_t offset;
-    int owner;  // the storage that took it
-  };
+  std::size_t hold(std::int64_t bytes, int from, int to) {
+    spans_.push_back({aligned(bytes), from, to});
+    shares_.push_back(0);
+    return spans_.size() - 1;
+  }
+
+  // Where each lies. A few per cent of holes are not worth looking for anything better, nor are very many intervals.
+  void settle() {
+    constexpr std::size_t kMany = 4096;
+    constexpr std::int64_t kHoles = 50;
+    bytes_ = as_they_come(spans_, d_.steps.size());
+    std::vector<std::int64_t> change(d_.steps.size() + 2, 0);
+    for (const Held& h : spans_) {
+      change[static_cast<std::size_t>(h.from)] += h.bytes;
+      change[std::min(static_cast<std::size_t>(h.to), d_.steps.size()) + 1] -= h.bytes;
+    }
+    std::int64_t now = 0, least = 0;
+    for (const std::int64_t c : change) least = std::max(least, now += c);
+    if (spans_.size() > kMany || bytes_ - least <= least / kHoles) return;
+    std::vector<Held> other = spans_;
+    if (const std::int64_t bytes = largest_first(other); bytes < bytes_) {
+      bytes_ = bytes;
+      spans_.swap(other);
+    }
+  }
 
   void write(const DraftStep& step, int now) {
     std::set<int> passed_on;
     for (std::size_t o = 0; o < step.outs.size(); ++o) {
       const int s = step.outs[o].storage;
-      auto& interval = of_[static_cast<std::size_t>(s)];
-      if (!d_.at(s).in_arena() || interval) continue;
+      auto& span = of_[static_cast<std::size_t>(s)];
+      if (!d_.at(s).in_arena() || span) continue;
       if (auto from = dies_into(step, now, o, passed_on)) {
-        interval = of_[static_cast<std::size_t>(*from)];
+        span = of_[static_cast<std::size_t>(*from)];
         passed_on.insert(*from);
         live_ -= std::exchange(held_[static_cast<std::size_t>(*from)], 0);
         until_[static_cast<std::size_t>(*from)] = now;
       } else {
-        interval = Interval{arena_.take(aligned(d_.at(s).bytes)), s};
+        span = hold(d_.at(s).bytes, now, static_cast<int>(d_.steps.size()));
       }
-      ++shares_[static_cast<std::size_t>(interval->owner)];
+      ++shares_[*span];
       live_ += held_[static_cast<std::size_t>(s)] = d_.at(s).device_bytes;
     }
   }
@@ -209,22 +273,23 @@ class Temporaries {
     return std::nullopt;
   }
   void end(int s, int now) {
-    const auto owner = static_cast<std::size_t>(of_[static_cast<std::size_t>(s)]->owner);
+    const std::size_t span = *of_[static_cast<std::size_t>(s)];
     live_ -= held_[static_cast<std::size_t>(s)];
     int& until = until_[static_cast<std::size_t>(s)];
     until = std::min(until, now + 1);
-    if (--shares_[owner] == 0) arena_.give(of_[owner]->offset, aligned(d_.storages[owner].bytes));
+    if (--shares_[span] == 0) spans_[span].to = now;
   }
 
   const Draft& d_;
-  Arena arena_;
-  std::vector<std::optional<Interval>> of_;  // by storage
-  std::vector<int> shares_;                  // by owner: how many storages its interval still serves
-  std::vector<std::int64_t> held_;           // by storage: what a device still holds of it
-  std::vector<std::int64_t> scratch_;        // by step
-  std::vector<int> until_;                   // by storage: the first step at which it holds nothing any more
+  std::vector<Held> spans_;                     // in the order of their beginnings
+  std::int64_t bytes_ = 0;                      // of the arena
+  std::vector<std::optional<std::size_t>> of_;  // by storage: its span
+  std::vector<int> shares_;                     // by span: how many storages it still serves
+  std::vector<std::int64_t> held_;              // by storage: what a device still holds of it
+  std::vector<std::size_t> scratch_;            // by step: its span, or that of a later one
+  std::vector<int> until_;                      // by storage: the first step at which it holds nothing any more
   std::vector<std::pair<const ir::Node*, std::int64_t>> curve_;  // by step
-  std::int64_t live_ = 0;
+  std::int64_t live_ = 0, scratch_most_ = 0;
   std::size_t peak_ = 0;  // a step
 };
 

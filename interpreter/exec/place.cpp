@@ -106,6 +106,14 @@ bool is_dense(const Place& p, const Mesh* mesh) {
   return p.offset == 0 && p.frozen.empty() && !p.splat && runtime::is_contiguous(view_of(p, p.distinct.list(), mesh));
 }
 
+bool lies_as(const Place& a, const Place& b) {
+  return a.offset == 0 && a.frozen.empty() && a.device == b.device && a.strides == b.strides;
+}
+
+bool alone(const std::vector<Place>& all, std::size_t i) {
+  return std::count_if(all.begin(), all.end(), [&](const Place& p) { return p.storage == all[i].storage; }) == 1;
+}
+
 Place seen_as(Place p, runtime::Strided view) {
   p.shape = std::move(view.shape);
   p.strides = std::move(view.strides);

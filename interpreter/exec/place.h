@@ -66,6 +66,8 @@ std::optional<Anchors> anchors_of(const Place& p, const Mesh* mesh);
 // Row-major over [distinct axes in mesh order..., shape...].
 Place dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh);
 bool is_dense(const Place& p, const Mesh* mesh);
+bool lies_as(const Place& a, const Place& b);              // all of its storage, in the order of `b`
+bool alone(const std::vector<Place>& all, std::size_t i);  // no other one is in the storage of all[i]
 std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh);
 
 // What a kernel gets: leading dimensions for `batch` (stride 0 where the value does not differ), then the local ones.

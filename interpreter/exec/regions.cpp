@@ -75,7 +75,7 @@ Body compile_body(const BodyCall& call, const LoweringContext& around) {
 Place Lowering::arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row) {
   Shape shape = std::move(row);
   if (length) shape.insert(shape.begin(), *length);
-  if (around_.measure) return fresh(dtype, outer | inner, std::move(shape));  // of one device nothing is interleaved
+  if (around_.alone()) return fresh(dtype, outer | inner, std::move(shape));  // of one device nothing is interleaved
   Anchors axes = anchored(outer, 0), within = anchored(inner, length ? 1 : 0);
   axes.insert(axes.end(), within.begin(), within.end());
   return fresh(dtype, axes, std::move(shape));
@@ -118,9 +118,8 @@ Carried carry_of(const std::vector<Place>& in, std::size_t first, std::size_t ca
     c.same.push_back(std::get<ResultRef::Own>(body.results[i].from).donor.has_value());
     c.buffers.push_back(c.scratch);
     if (!c.same.back()) c.scratch += in_cache_lines(c.bytes.back());
-    bool alone =
-        std::count_if(in.begin(), in.end(), [&](const Place& p) { return p.storage == in[first + i].storage; }) == 1;
-    if (alone && blocks.empty()) c.in_place.emplace_back(static_cast<int>(i), static_cast<int>(first + i));
+    if (alone(in, first + i) && blocks.empty())
+      c.in_place.emplace_back(static_cast<int>(i), static_cast<int>(first + i));
   }
   return c;
 }

@@ -27,7 +27,7 @@ bool Lowering::waits(const Unit& unit) {
   const Place& p = place(n.inputs[0]);
   const AxisSet differs = p.distinct & apart(list);
   const std::int64_t bytes = elements(p.distinct, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
-  if (differs.empty() || !neighbours(list) || bytes > kTogether) return false;
+  if (differs.empty() || !neighbours(list) || bytes > kTogether || p.dtype == DType::Bool) return false;
   const auto alike = [&](const Waiting& w) { return w.list == list && w.distinct == p.distinct && w.dtype == p.dtype; };
   auto found = std::find_if(waiting_.begin(), waiting_.end(), alike);
   if (found != waiting_.end() && found->bytes + bytes > kTogether) {

@@ -36,6 +36,7 @@ std::span<const ChipField> chip_fields() {
       {"cache", &Chip::cache},
       {"cache_bandwidth", &Chip::cache_bandwidth},
       {"points", &Chip::points},
+      {"copying", &Chip::copying},
       {"call", &Chip::call},
   };
   return kFields;

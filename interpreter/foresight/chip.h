@@ -44,7 +44,8 @@ struct Chip {
   double simulated = 0;
   double cache = 0, cache_bandwidth = 0;  // what reads and writes no more bytes than this is so fast; 0: nothing
   double points = 0;                      // additions a second of pointwise work; 0: as fast as its bytes
-  double call = 0;                        // seconds before the first instruction and behind the last
+  double copying = 0;  // bytes a second of what lies otherwise than an instruction wants it; 0: it costs nothing
+  double call = 0;     // seconds before the first instruction and behind the last
 
   double flops_of(runtime::DType t) const;  // the nearest type that the chip has a figure for
 };

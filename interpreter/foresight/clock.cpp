@@ -56,7 +56,7 @@ class Player {
       }
       case Work::Kind::Talk: {
         if (!mesh_) break;
-        if (chip_.simulated > 0) {  // what is split or joined is the same memory, seen otherwise
+        if (chip_.simulated > 0) {  // what is split or joined is the same memory, seen otherwise or copied
           if (w.node->op->comm->combine || w.node->op->comm->pairs)
             p.seconds = chip_.launch + memory_seconds(chip_, w.bytes) * w.share;
           break;
@@ -75,6 +75,7 @@ class Player {
         p.seconds = p.inside->seconds;
         break;
     }
+    if (w.copied > 0 && chip_.copying > 0) p.seconds += w.copied / chip_.copying;
     return p;
   }
 
@@ -206,6 +207,8 @@ class Player {
         out.compute += inside->compute * all;
         out.flops += inside->flops * all;
         out.again += inside->again * all;
+        out.bubble += inside->bubble * all;
+        if (inside->bubble_at) out.bubble_at = inside->bubble_at;
         for (const auto& [span, cost] : inside->lines) add(out.lines[span], cost, all);
       } else {
         out.compute += priced_[i].seconds * all;
@@ -224,8 +227,26 @@ class Player {
     out.seconds += lost;
     for (const auto& [who, whom, seconds] : waited_)
       out.lines[works_.list[whom % n].node->span].exposed += seconds * (who / n + 1 == last ? 1 + rest : 1);
+    bubble(out);
     events(out);
     return out;
+  }
+
+  // A loop that hands on what a neighbour made, and is longer than the ring of devices, is a pipeline: in as many turns
+  // as there are others a device works on nothing.
+  void bubble(Tally& out) const {
+    double share = 0;
+    for (const Works::Carried& c : works_.carried) {
+      const int maker = works_.given[c.result];
+      if (!mesh_ || maker < 0) continue;
+      const Work& w = works_.list[static_cast<std::size_t>(maker)];
+      if (w.kind != Work::Kind::Talk || !w.node->op->comm->pairs) continue;
+      std::int64_t ring = 1;
+      for (const runtime::AxisId a : transform::axes_of(*w.node, *mesh_, true)) ring *= mesh_->size_of(a);
+      const double idle = ring < all_ ? static_cast<double>(ring - 1) / static_cast<double>(all_) : 0;
+      if (idle > share) share = idle, out.bubble_at = w.node;
+    }
+    out.bubble += share * out.seconds;
   }
 
   static void add(LineCost& to, const LineCost& cost, double times) {

@@ -33,6 +33,9 @@ struct Tally {
   double waits() const { return seconds > compute ? seconds - compute : 0; }  // for others
   double flops = 0;                                                           // of products, without what is made again
   double again = 0;                                                           // ... and that
+  // Of `seconds`, the turns of pipelines in which a device has nothing to do yet, or nothing any more; what hands on.
+  double bubble = 0;
+  const ir::Node* bubble_at = nullptr;
   std::map<grammar::Span, LineCost, LineOrder> lines;
   std::vector<Event> events;  // of the first turns of loops
 };

@@ -31,6 +31,7 @@ struct Cause {  // what the instructions of a line hold
 
 struct Memory {  // of one device, bytes
   std::int64_t arguments = 0, results = 0, peak = 0;
+  std::int64_t scratch = 0;  // beside the peak, where this machine does it: the most that a kernel takes for itself
   std::array<std::int64_t, kWhys> whys = {};                         // at the peak
   grammar::Span where;                                               // the line at whose instruction the most is held
   std::vector<Cause> causes = {};                                    // then, of what the call makes; the largest first

@@ -125,6 +125,7 @@ Memory memory_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> 
   }
   const std::int64_t always = out.arguments + out.of(Why::Results);
   out.peak = always + use.temporaries;
+  out.scratch = use.working;
   for (const auto& [node, bytes] : use.curve) out.curve.emplace_back(node, always + bytes);
   if (use.most.at) out.where = use.most.at->span;
   for (const exec::Piece& p : use.most.pieces) {
@@ -159,7 +160,7 @@ std::vector<bool> handed_over(std::span<const exec::ArrayInfo> arguments, const 
 Estimate estimate(const Chip& chip, const exec::Executable& plan, std::span<const exec::ArrayInfo> arguments,
                   const std::vector<bool>& donated) {
   const transform::Program& program = plan.program();
-  return estimate(chip, program, *works_of(program, chip.simulated > 0), memory_of(plan, arguments, donated));
+  return estimate(chip, program, *works_of(plan, chip.simulated > 0), memory_of(plan, arguments, donated));
 }
 
 Estimate estimate(const Chip& chip, const transform::Program& program, const Works& works, const Memory& memory) {
@@ -168,6 +169,11 @@ Estimate estimate(const Chip& chip, const transform::Program& program, const Wor
   out.time.seconds += chip.call;
   out.time.compute += chip.call;
   out.memory = memory;
+  if (chip.simulated > 0) {  // on the machine itself: what its kernels take for themselves counts
+    out.memory.peak += memory.scratch;
+    out.memory.whys[static_cast<std::size_t>(Why::Temporaries)] += memory.scratch;
+    out.memory.scratch = 0;
+  }
   const double devices = chip.simulated > 0 && program.mesh ? static_cast<double>(program.mesh->size()) : 1;
   out.fits = static_cast<double>(out.memory.peak) * devices <= chip.memory;
   return out;

@@ -4,6 +4,7 @@
 #include <map>
 #include <queue>
 
+#include "interpreter/exec/fuse.h"
 #include "interpreter/ir/region_edges.h"
 
 namespace shard::foresight {
@@ -21,10 +22,11 @@ constexpr double kFew = 8;  // a value that is so many times larger than all it 
 // A graph as works, in three steps: what each node is, which nodes are one work, in which order.
 class Reader {
  public:
-  // `distinct`: of the graph, where all devices do it together.
-  Reader(const Graph& g, const transform::Distinct* distinct, const runtime::Mesh* mesh)
+  // `distinct`: of the graph, where all devices do it together; `copies` of that engine.
+  Reader(const Graph& g, const transform::Distinct* distinct, const runtime::Mesh* mesh, const exec::Copies* copies)
       : g_(g),
         distinct_(distinct),
+        copies_(copies),
         mesh_(mesh),
         producer_(g.types.size(), -1),
         users_(g.types.size()),
@@ -77,9 +79,9 @@ class Reader {
       const Node& node = g_.nodes[i];
       products_[i] = product_of(g_, node);
       const bool view = std::holds_alternative<ir::ViewOf>(node.op->kernel) || is(node, Structure::Shard) ||
-                        (node.op->comm && !node.op->comm->communicates()) || made_anew(node);
+                        (node.op->comm && !node.op->comm->communicates()) || made_anew(node) || same_type(node);
       const bool none = node.inputs.empty() || of_type_alone(node);
-      if (none || ir::is_effect(*node.op) || view)
+      if ((none || ir::is_effect(*node.op) || view) && copied(node) == 0)
         what_[i] = What::Free;
       else if (products_[i] || node.op->comm || !node.regions.empty())
         what_[i] = What::Alone;
@@ -93,11 +95,18 @@ class Reader {
       for (Var v : node.outputs) {
         level_[at(v)] = level + (what_[i] == What::Alone || ends_stretch(node));
         fixed_[at(v)] = fixed;
-        if (view && !none) root_[at(v)] = root_[at(largest(node))];
+        if (view && !none && copied(node) == 0) root_[at(v)] = root_[at(largest(node))];
       }
     }
   }
 
+  double copied(const Node& n) const {
+    const auto at = copies_ ? copies_->find(&n) : exec::Copies::const_iterator{};
+    return copies_ && at != copies_->end() ? static_cast<double>(at->second) : 0;
+  }
+  bool same_type(const Node& n) const {  // a conversion that changes the weakness alone
+    return distinct_ && convert_of(n) && g_.type(n.inputs[0]).dtype == g_.type(n.outputs[0]).dtype;
+  }
   // Element by element of one operand that is no larger, or of some that are small beside it: whoever reads it makes it
   // himself from them.
   bool made_anew(const Node& n) const {
@@ -151,6 +160,11 @@ class Reader {
   void group() {
     std::map<std::pair<std::int32_t, int>, int> readers;  // of a value at a level: the first
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) join_.push_back(static_cast<int>(i));
+    if (distinct_) {  // the engine that simulates devices says itself what it makes one instruction
+      for (const exec::Unit& u : exec::units_of(g_, distinct_->of, mesh_))
+        for (int i : u.nodes) unite(u.nodes[0], i);
+      return;
+    }
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
       if (what_[i] != What::Pointwise) continue;
       for (Var v : g_.nodes[i].inputs) {
@@ -169,8 +183,8 @@ class Reader {
     const int a = find(x), b = find(y);
     join_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
   }
-  // To read it twice costs more than a launch. The engine that simulates devices has an instruction for each result.
-  bool is_large(Var v) const { return !distinct_ && bytes_of(g_.type(v)) > 1 << 20; }
+  // To read it twice costs more than a launch.
+  bool is_large(Var v) const { return bytes_of(g_.type(v)) > 1 << 20; }
 
   double read_bytes(const Node& n, Var v) const {
     const double whole = held(root(v)), seen = held(v);
@@ -218,6 +232,7 @@ class Reader {
     const auto& nodes = members_[static_cast<std::size_t>(w)];
     const Node& last = g_.nodes[static_cast<std::size_t>(nodes.back())];
     work.node = &last;
+    work.copied = copied(last);
     work.early = true;
     std::vector<Var> read;
     for (int i : nodes) {
@@ -236,8 +251,7 @@ class Reader {
       for (Var v : n.outputs)
         if (leaves(v, w)) work.bytes += held(v);
     }
-    if (nodes.size() > 1 || what_[static_cast<std::size_t>(nodes[0])] == What::Pointwise) return;
-    alone(work, nodes[0]);
+    if (what_[static_cast<std::size_t>(nodes[0])] == What::Alone) alone(work, nodes[0]);
   }
 
   // What a product or a kernel gives and a stretch alone reads, element by element, is changed before it is written: it
@@ -339,7 +353,9 @@ class Reader {
       p->dtype = narrow(n.inputs[0]);
       const runtime::DType other = narrow(n.inputs[1]);
       if (runtime::size_of(other) > runtime::size_of(p->dtype)) p->dtype = other;
-      p->batch *= copies(n.outputs[0]);
+      const double made = copies(work.node->outputs[0]);  // that, or its sum over devices
+      p->batch *= made;
+      p->k *= copies(n.outputs[0]) / made;
       work.products.push_back(*p);
     } else if (!n.regions.empty()) {
       regions(work, n);
@@ -361,7 +377,7 @@ class Reader {
     for (std::size_t r = 0; r < n.regions.size(); ++r) {
       if (edges.repeats && edges.verdict && edges.verdict->region == r) continue;  // a condition
       const Graph& g = *n.regions[r];
-      Reader inner(g, distinct_ ? &inside(n).regions[r] : nullptr, mesh_);
+      Reader inner(g, distinct_ ? &inside(n).regions[r] : nullptr, mesh_, copies_);
       std::vector<char> fixed(g.types.size(), 0);
       std::vector<Works::Carried> carried;
       for (Var p : g.params) fixed[at(p)] = 1;
@@ -376,7 +392,8 @@ class Reader {
       }
       inner.fix(std::move(fixed));
       std::shared_ptr<Works> body = inner.read();
-      for (const Works::Carried& c : carried) add_up_later(g, *body, c, work.turns);
+      for (const Works::Carried& c : carried)
+        if (!distinct_) add_up_later(g, *body, c, work.turns);
       body->carried = std::move(carried);
       if (!costliest || body->list.size() > costliest->list.size()) costliest = std::move(body);
     }
@@ -389,7 +406,7 @@ class Reader {
 
   // Everything that a kernel multiplies, in all its turns.
   static void kernel_products(const Graph& g, Work& work, double turns, bool again) {
-    Reader inside(g, nullptr, nullptr);
+    Reader inside(g, nullptr, nullptr, nullptr);
     inside.classify();
     for (std::size_t i = 0; i < g.nodes.size(); ++i) {
       const Node& n = g.nodes[i];
@@ -448,6 +465,7 @@ class Reader {
 
   const Graph& g_;
   const transform::Distinct* distinct_;
+  const exec::Copies* copies_;
   const runtime::Mesh* mesh_;
   std::vector<int> producer_;
   std::vector<std::vector<int>> users_;
@@ -464,8 +482,14 @@ class Reader {
 
 }  // namespace
 
-std::shared_ptr<const Works> works_of(const transform::Program& program, bool simulated) {
-  return Reader(program.local, simulated ? &program.distinct : nullptr, program.mesh.get()).read();
+std::shared_ptr<const Works> works_of(const transform::Program& program) {
+  return Reader(program.local, nullptr, program.mesh.get(), nullptr).read();
+}
+std::shared_ptr<const Works> works_of(const exec::Executable& plan, bool simulated) {
+  const transform::Program& program = plan.program();
+  if (!simulated) return works_of(program);
+  const exec::Copies copies = plan.copies();
+  return Reader(program.local, &program.distinct, program.mesh.get(), &copies).read();
 }
 
 }  // namespace shard::foresight

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "interpreter/exec/executable.h"
 #include "interpreter/ir/graph.h"
 #include "interpreter/transform/program.h"
 
@@ -25,6 +26,7 @@ struct Work {
   const ir::Node* node = nullptr;      // that it is, or the last of those that it is
   std::vector<Product> products = {};  // one; of a kernel all of its turns
   double bytes = 0;                    // read and written; of a collective what the device gives to it
+  double copied = 0;                   // bytes that lie otherwise than it wants them (exec::Copies)
   double points = 0;                   // of pointwise work, in additions
   // What it waits for: earlier works, and parameters of the graph (as -1 - index) that a loop hands on.
   std::vector<int> after = {};
@@ -47,6 +49,7 @@ struct Works {
 };
 
 // Of one device; or of a machine that simulates all of them: what is the same on several is done once.
-std::shared_ptr<const Works> works_of(const transform::Program& program, bool simulated = false);
+std::shared_ptr<const Works> works_of(const transform::Program& program);
+std::shared_ptr<const Works> works_of(const exec::Executable& plan, bool simulated);
 
 }  // namespace shard::foresight

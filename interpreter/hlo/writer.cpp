@@ -59,6 +59,8 @@ std::string precise() { return "precision_config = [#stablehlo<precision HIGHEST
 
 std::string number_text(DType dtype, double x) {
   if (dtype == DType::Bool) return x != 0 ? "true" : "false";
+  if (runtime::is_complex(dtype))
+    return "(" + number_text(runtime::part_of(dtype), x) + ", " + number_text(runtime::part_of(dtype), 0) + ")";
   if (!runtime::is_float(dtype)) return std::to_string(static_cast<std::int64_t>(x));
   if (!std::isfinite(x)) return std::string(not_finite(dtype, std::isnan(x), x < 0));
   char text[40];
@@ -124,7 +126,7 @@ Value Writer::constant(DType dtype, Shape shape, double x) {
 }
 
 Value Writer::integer(DType dtype, Shape shape, std::int64_t x) {
-  if (runtime::is_float(dtype) || dtype == DType::Bool)
+  if (runtime::is_inexact(dtype) || dtype == DType::Bool)
     return constant(dtype, std::move(shape), static_cast<double>(x));
   if (runtime::is_signed(dtype)) return dense(dtype, std::move(shape), std::to_string(x));
   const int bits = runtime::bits_of(dtype);  // -1 is all of them

@@ -16,11 +16,13 @@ bool told_by_parts(const Builder& b, const OpDef& op, std::span<const Var> opera
     const auto* dtype = to ? std::get_if<runtime::DType>(to) : nullptr;
     any = dtype && runtime::is_complex(*dtype);
   }
+  if (std::holds_alternative<InKernel>(op.of_complex)) return false;
   if (!any || said) return any;
   if (structure_of(op) || std::holds_alternative<ViewOf>(op.kernel)) return false;
   const auto* code = std::get_if<runtime::Code>(&op.kernel);
   if (code && (runtime::facts(*code).takes & runtime::kComplexes)) return false;
-  throw runtime::RuntimeError("dtype", std::string(op.name) + " is not for complex numbers");
+  throw runtime::RuntimeError(
+      "dtype", std::string(op.name) + " is not for complex numbers: take `real(x)`, `imag(x)` or `abs(x)`");
 }
 
 Vars by_parts(Builder& b, const OpDef& op, std::span<const Var> operands, const Attrs& attrs) {

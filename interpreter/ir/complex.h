@@ -1,6 +1,6 @@
 // Complex numbers are told by their parts. Kernels, derivatives, layouts and batching see real numbers alone: where a
 // row meets a complex operand, its column `of_complex` says it in real rows. Only what takes numbers apart, puts them
-// together, shows or carries them has complex operands in a graph.
+// together, shows or carries them has complex operands in a graph, and decompositions of matrices.
 #pragma once
 #include "interpreter/ir/builder.h"
 

@@ -152,8 +152,9 @@ enum class Structure : std::uint8_t {
 using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, ViewOf, Compose, Structure>;
 
 // ---- complex numbers: what a row does with operands that are (complex.h). Views and structures need not say it. ----
-struct OnParts {};  // linear over the real numbers: the same to the real and to the imaginary part
-using OfComplex = std::variant<std::monostate, OnParts, Compose>;  // nothing: they are refused
+struct OnParts {};   // linear over the real numbers: the same to the real and to the imaginary part
+struct InKernel {};  // its kernel, derivative and StableHLO take them as they are
+using OfComplex = std::variant<std::monostate, OnParts, InKernel, Compose>;  // nothing: they are refused
 
 // ---- StableHLO: what the row is in the text that other engines compile (interpreter/hlo) ----
 using HloFn = std::function<std::vector<hlo::Value>(const hlo::Use&)>;  // writes it; gives the results
@@ -204,8 +205,12 @@ struct OpDef {
   Hlo hlo = {};
   OfComplex of_complex = {};
   KernelSumFn kernel_sum = {};  // with a sum over devices behind it: contractions
-  bool any_order = false;       // the kernels write results whose dimensions lie in any order, not row-major only
-  double flops = 1;             // per point of the factor space
+  // Bytes that the kernel copies first to memory of its own, as the operands lie (views without data); `summed` as for
+  // kernel_sum.
+  std::int64_t (*copies)(const KernelCall&, int summed) = nullptr;
+  bool any_order = false;  // the kernels write results whose dimensions lie in any order, not row-major only
+  bool in_place = false;   // the kernel may write the result over operand 0: it changes some elements of it
+  double flops = 1;        // per point of the factor space
   std::optional<Collective> comm = {};  // collectives only (local level): collective.h
   // Explicit mode refuses what the partitioner could do: a sentence with the facts, or nothing.
   std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> explicit_refuses = {};

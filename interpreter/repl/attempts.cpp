@@ -16,7 +16,7 @@ namespace {
 
 // One, foretold; the script's error is why it cannot be.
 void foretell(const std::string& path, const foresight::Chip& chip, Attempt& c) {
-  Foresight script(c.settings, true);
+  Foresight script(c.settings, true, chip.simulated > 0);
   c.why.clear();
   const int status = script.run(path, *c.text, [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
     const int line = source_line(sources, d.span);

@@ -1,6 +1,7 @@
 // shard estimate: a script is run on arrays that have types and layouts and no elements, and each of its compiled calls
 // is foretold on a chip: time, memory, and the lines that cost most.
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/staging/why.h"
 #include "interpreter/repl/attempts.h"
 
 namespace shard::repl {
@@ -17,6 +18,24 @@ std::string memory_json(const foresight::Memory& m, const grammar::SourceMap& so
   return out + "}";
 }
 
+// What each collective is, and why it is there.
+std::string collectives_json(const Foretold& f, const Chip& chip, const grammar::SourceMap& sources) {
+  std::string out = "\"collectives\": [";
+  for (const exec::CommRecord& r : f.call.plan->comm()) {
+    std::string axes;
+    for (const std::string& a : r.axes) axes += (axes.empty() ? "" : ", ") + lang::json_string(a);
+    out += (out.ends_with('[') ? "{" : ", {") + ("\"kind\": " + lang::json_string(r.kind)) + ", \"axes\": [" + axes +
+           "], \"line\": " + std::to_string(source_line(sources, r.span)) + ", \"count\": " + std::to_string(r.count) +
+           ", \"bytes\": " + std::to_string(r.bytes) +
+           ", \"seconds\": " + number(foresight::talk_seconds(chip, *f.call.mesh, r)) + ", \"why\": " +
+           lang::json_string(r.written ? "written"
+                             : r.why   ? lang::why_text(*r.why, sources, r.span)
+                                       : "inserted") +
+           "}";
+  }
+  return out + "]";
+}
+
 std::string json_of(const Estimate& e) {
   return "\"step_seconds\": " + number(e.time.seconds) + ", \"compute_seconds\": " + number(e.time.compute) +
          ", \"exposed_communication_seconds\": " + number(e.time.waits()) +
@@ -31,7 +50,7 @@ std::string json(const std::vector<Foretold>& calls, const Foretold& most, const
     out += (&f == calls.data() ? "\n {" : ",\n {") + ("\"name\": " + lang::json_string(f.call.name)) +
            ", \"line\": " + std::to_string(source_line(sources, f.call.where)) +
            ", \"count\": " + std::to_string(f.count) + ", " + json_of(f.of) + ", " + memory_json(f.of.memory, sources) +
-           "}";
+           ", " + collectives_json(f, chip, sources) + "}";
   return out + "]}";
 }
 
@@ -43,7 +62,7 @@ int estimate(const Arguments& a) {
   const std::vector<Chip> chips = read_chips(a.value("--chip"));
   if (chips.empty()) return 1;
   const std::string as_written = text;
-  Foresight script(a.settings, as_json);
+  Foresight script(a.settings, as_json, simulated(chips));
   if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
   std::string out;
   for (const Chip& chip : chips) {

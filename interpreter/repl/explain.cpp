@@ -20,7 +20,7 @@ int explain_on(const Arguments& a, std::string text) {
   const std::vector<foresight::Chip> chips = read_chips(a.value("--chip"));
   if (chips.empty()) return 1;
   const std::string as_written = text;
-  Foresight script(a.settings, true);
+  Foresight script(a.settings, true, simulated(chips));
   if (const int status = script.run(path, std::move(text), tell)) return status;
   std::string out;
   for (const foresight::Chip& chip : chips) {

@@ -1,5 +1,6 @@
 #include "interpreter/repl/foretold.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "stdlib/host/transforms/chips.h"
@@ -8,7 +9,7 @@ namespace shard::repl {
 
 using foresight::Chip;
 
-Foresight::Foresight(const Settings& settings, bool quiet,
+Foresight::Foresight(const Settings& settings, bool quiet, bool simulated,
                      std::function<void(const std::string&, const lang::Value*)> laid_out)
     : counts_(std::make_shared<std::map<const exec::Executable*, std::int64_t>>()) {
   lang::Options options;
@@ -23,7 +24,7 @@ Foresight::Foresight(const Settings& settings, bool quiet,
   options.laid_out = std::move(laid_out);
   machine_ = make_machine(settings, std::move(options));
   trace::Context& context = machine_->interpreter().context();
-  context.set_target(context.target("apart"));
+  context.set_target(context.target(simulated ? "abstract" : "apart"));
 }
 
 int Foresight::run(const std::string& path, std::string text, const Teller& teller) {
@@ -56,7 +57,7 @@ const Foretold& Foresight::on(const Chip& chip) {
     const transform::Program& program = f.call.plan->program();
     const bool simulated = chip.simulated > 0;
     if (!f.works || f.simulated != simulated) {
-      f.works = foresight::works_of(program, simulated);
+      f.works = foresight::works_of(*f.call.plan, simulated);
       f.simulated = simulated;
       f.of.memory = foresight::memory_of(*f.call.plan, f.call.given, f.call.becomes);
     }
@@ -87,6 +88,10 @@ std::vector<Chip> read_chips(const std::string& words) {
     if (guarded(in, read) != 0) return {};
   }
   return chips;
+}
+
+bool simulated(const std::vector<Chip>& chips) {
+  return std::all_of(chips.begin(), chips.end(), [](const Chip& c) { return c.simulated > 0; });
 }
 
 std::string number(double x) {

@@ -23,8 +23,8 @@ struct Foretold {
 // A script that has been run without data. Its errors are thrown, or told by run_foretold.
 class Foresight {
  public:
-  // `laid_out`: lang::Options::laid_out.
-  Foresight(const Settings& settings, bool quiet,
+  // `simulated`: for a machine that simulates devices, what its engine would run. `laid_out`: lang::Options::laid_out.
+  Foresight(const Settings& settings, bool quiet, bool simulated = false,
             std::function<void(const std::string&, const lang::Value*)> laid_out = {});
   int run(const std::string& path, std::string text, const Teller& teller);
   // All calls on this chip; the one that takes most of the time. Of a run that went well.
@@ -44,6 +44,7 @@ class Foresight {
 // "h100,mine.shard": names of the module `chips`, or scripts that end with a record. Empty where one is told to be
 // none.
 std::vector<foresight::Chip> read_chips(const std::string& words);
+bool simulated(const std::vector<foresight::Chip>& chips);  // whether all are machines that simulate devices
 
 std::string number(double x);  // the shortest text that reads back the same
 using foresight::bytes_text;

@@ -6,6 +6,7 @@
 
 #include "interpreter/ir/op.h"
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/staging/why.h"
 #include "interpreter/repl/foretold.h"
 
 namespace shard::repl {
@@ -19,7 +20,7 @@ h1{font-size:1.3em}h2{font-size:1.05em;margin:1.6em 0 .4em}h2 small{font-weight:
 canvas{width:100%;display:block;box-sizing:border-box;border:1px solid #ccc;touch-action:pan-y}
 .n{display:flex;flex-wrap:wrap;gap:.5em 2em}.n b{display:block;font-size:1.25em}
 table{border-collapse:collapse}td,th{padding:.1em .9em .1em 0;text-align:left;white-space:nowrap}.r{text-align:right}
-.scroll{overflow-x:auto}.script td{font:13px/1.5 monospace;white-space:pre}.script .r{color:#a33}.script .l{color:#777}
+.why{white-space:normal;min-width:20em}.scroll{overflow-x:auto}.script td{font:13px/1.5 monospace;white-space:pre}.script .r{color:#a33}.script .l{color:#777}
 #tip{min-height:1.5em;font:13px monospace;overflow-wrap:anywhere}svg{max-width:100%;height:auto}
 </style>
 )";
@@ -39,7 +40,7 @@ g.fillStyle='#333';const n=w<600?2:4;for(let i=0;i<=n;i++)g.fillText(t(a+(b-a)*i
 function memory(){const c=$('mem'),g=size(c,140),w=c.clientWidth,x=s=>(s-a)/(b-a)*w,
 top=D.memory.reduce((m,v)=>Math.max(m,v[1]),0),m=Math.max(top,top>D.limit/4?D.limit:0)*1.1||1,y=v=>136-v/m*132;let p=0;
 g.fillStyle='#9bc';D.memory.forEach(v=>{g.fillRect(x(p),y(v[1]),Math.max(x(v[0])-x(p),.5),136-y(v[1]));p=v[0]});
-g.fillStyle='#368';g.fillRect(0,y(D.always),w,1);g.fillText('arguments and results: '+G(D.always),4,y(D.always)+12);
+g.fillStyle='#368';g.fillRect(0,y(D.always),w,1);g.fillText('arguments and results: '+G(D.always),4,y(D.always)+(y(D.always)>122?-4:12));
 if(m>D.limit){g.fillStyle='#c33';g.fillRect(0,y(D.limit),w,1);g.fillText('the chip: '+G(D.limit),4,y(D.limit)-3)}
 g.fillStyle='#222';g.fillText('at most '+G(top),w-120,12)}
 const draw=()=>{time();memory()},c=$('time');
@@ -82,14 +83,31 @@ std::string collectives(const Foretold& f, const grammar::SourceMap& sources) {
   std::string out =
       "<h2>Collectives</h2><div class=scroll><table id=collectives><tr><th>kind<th>axes<th class=r>times<th "
       "class=r>bytes"
-      "<th class=r>one takes<th class=r>line<th>\n";
+      "<th class=r>one takes<th class=r>line<th>why\n";
+  struct Row {  // what is the same is said once
+    std::string before, behind;
+    std::int64_t times;
+  };
+  std::vector<Row> rows;
   for (const exec::CommRecord& r : f.call.plan->comm()) {
     const auto one = seconds.find({r.span.source, r.span.begin});
-    out += "<tr><td>" + r.kind + "<td>" + escaped(axes_text(r.axes)) + "<td class=r>" + std::to_string(r.count) +
-           "<td class=r>" + bytes_text(static_cast<double>(r.bytes)) + "<td class=r>" +
-           (one == seconds.end() ? "" : time_text(one->second)) + "<td class=r>" +
-           std::to_string(source_line(sources, r.span)) + "<td>" + (r.written ? "written" : "inserted") + "\n";
+    Row row{"<tr><td>" + r.kind + "<td>" + escaped(axes_text(r.axes)) + "<td class=r>",
+            "<td class=r>" + bytes_text(static_cast<double>(r.bytes)) + "<td class=r>" +
+                (one == seconds.end() ? "" : time_text(one->second)) + "<td class=r>" +
+                std::to_string(source_line(sources, r.span)) + "<td class=why>" +
+                (r.written ? "written"
+                 : r.why   ? "inserted: " + escaped(lang::why_text(*r.why, sources, r.span))
+                           : "inserted") +
+                "\n",
+            r.count};
+    const auto same = std::find_if(rows.begin(), rows.end(),
+                                   [&](const Row& x) { return x.before == row.before && x.behind == row.behind; });
+    if (same != rows.end())
+      same->times += row.times;
+    else
+      rows.push_back(std::move(row));
   }
+  for (const Row& row : rows) out += row.before + std::to_string(row.times) + row.behind;
   return out + "</table></div>\n";
 }
 
@@ -97,12 +115,16 @@ std::string collectives(const Foretold& f, const grammar::SourceMap& sources) {
 std::string mesh_picture(const Foretold& f, const foresight::Chip& chip) {
   if (!f.call.mesh) return "";
   constexpr std::int64_t kAcross = 64, kDown = 16, kSide = 16;
-  const std::int64_t n = f.call.mesh->size(), last = f.call.mesh->axes.back().size;
+  const std::int64_t n = f.call.mesh->size();
+  const auto& axes = f.call.mesh->axes;
+  auto along = std::find_if(axes.rbegin(), axes.rend(), [](const runtime::MeshAxis& a) { return a.size > 1; });
+  if (along == axes.rend()) along = axes.rbegin();
+  const std::int64_t last = along->size;
   const std::int64_t across = std::min(last, kAcross), down = std::min(n / last, kDown);
   std::int64_t domain = 1;
   for (const std::int64_t d : chip.domain) domain *= d;
   std::string out = "<h2>Mesh <small>" + escaped(runtime::to_string(*f.call.mesh)) + ": rows along @" +
-                    escaped(f.call.mesh->axes.back().name) + "; one colour, one domain of " + std::to_string(domain) +
+                    escaped(along->name) + "; one colour, one domain of " + std::to_string(domain) +
                     " chips with fast links" +
                     (across * down < n ? "; the first of " + std::to_string(n) + " devices" : "") +
                     "</small></h2>\n<svg id=mesh width=" + std::to_string(across * kSide) +
@@ -125,10 +147,13 @@ std::string causes(const foresight::Memory& m, const grammar::SourceMap& sources
     if (m.of(why) == 0) continue;
     std::string words(foresight::words_of(why)), lines;
     std::replace(words.begin(), words.end(), '_', ' ');
-    std::size_t shown = 0;
-    for (const foresight::Cause& c : m.causes)
-      if (c.why == why && source_line(sources, c.where) && ++shown <= 5)
-        lines += (lines.empty() ? "" : ", ") + std::to_string(source_line(sources, c.where));
+    std::vector<int> shown;
+    for (const foresight::Cause& c : m.causes) {
+      const int line = c.why == why ? source_line(sources, c.where) : 0;
+      if (line == 0 || shown.size() == 5 || std::find(shown.begin(), shown.end(), line) != shown.end()) continue;
+      shown.push_back(line);
+      lines += (lines.empty() ? "" : ", ") + std::to_string(line);
+    }
     out += "<tr><td>" + words + "<td class=r>" + bytes_text(static_cast<double>(m.of(why))) + "<td class=r>" + lines +
            "\n";
   }

@@ -82,7 +82,7 @@ std::string rule_text(const lang::Value& rule) {
 
 // The logical names of the script's rules and the axes of its meshes: it is run once, as far as it goes.
 bool read_rules(const Arguments& a, Search& s) {
-  Foresight script(a.settings, true, [&](const std::string& name, const lang::Value* rule) {
+  Foresight script(a.settings, true, false, [&](const std::string& name, const lang::Value* rule) {
     const auto known = [&](const auto& x) { return x.first == name; };
     if (!rule && std::find(s.axes.begin(), s.axes.end(), name) == s.axes.end()) s.axes.push_back(name);
     if (rule && std::none_of(s.rules.begin(), s.rules.end(), known)) s.rules.emplace_back(name, rule_text(*rule));

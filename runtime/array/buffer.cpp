@@ -1,5 +1,6 @@
 // The pool: freed memory is kept by size class and handed out again, because fresh pages cost ten times what reused
-// ones do. Large blocks are aligned to huge pages. What is kept never exceeds the most that was ever in use at once.
+// ones do. Large blocks are aligned to huge pages. What is in use and what is kept are together no more than the most
+// that was ever in use at once, and a little: what was freed longest ago goes back to the system first.
 #include "runtime/array/buffer.h"
 
 #include <sys/mman.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -23,6 +25,7 @@ constexpr std::size_t kHuge = std::size_t{2} << 20;
 constexpr std::size_t kHugeFrom = std::size_t{4} << 20;
 constexpr std::int64_t kAlwaysKeep = std::int64_t{32}
                                      << 20;  // small programs keep their few buffers whatever their peak
+constexpr std::int64_t kSlack = 64;          // of the most that was in use a 64th more is kept
 constexpr std::int64_t kEveryMachineHas = std::int64_t{64} << 20;  // below it nobody asks the system what there is
 
 // Four classes a power of two, so at most a quarter is wasted; above 4 MB whole huge pages.
@@ -33,11 +36,24 @@ std::size_t capacity_for(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+// Large blocks are the system's own, so that freeing one gives it back.
 void* system_allocate(std::size_t capacity) {
-  const bool huge = capacity >= kHugeFrom;
-  void* p = std::aligned_alloc(huge ? kHuge : kAlign, huge ? (capacity + kHuge - 1) / kHuge * kHuge : capacity);
-  if (p && huge) madvise(p, capacity, MADV_HUGEPAGE);
+  if (capacity < kHugeFrom) return std::aligned_alloc(kAlign, capacity);
+  void* all = mmap(nullptr, capacity + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(all);
+  const std::size_t before = (kHuge - address % kHuge) % kHuge;
+  char* p = static_cast<char*>(all) + before;
+  if (before > 0) munmap(all, before);
+  if (before < kHuge) munmap(p + capacity, kHuge - before);
+  madvise(p, capacity, MADV_HUGEPAGE);
   return p;
+}
+void system_free(void* p, std::size_t capacity) noexcept {
+  if (capacity < kHugeFrom)
+    std::free(p);
+  else
+    munmap(p, capacity);
 }
 
 // What the machine, or the control group this process runs in, can give at all.
@@ -64,33 +80,35 @@ class PoolBooks {
   PoolBooks(const PoolBooks&) = delete;
   PoolBooks& operator=(const PoolBooks&) = delete;
 
-  void* take(std::size_t bytes, std::size_t capacity) {
-    void* p = nullptr;
-    bool full = false;
+  // `capacity`: of what is handed out; where `any`, the least that is kept and large enough.
+  void* take(std::size_t bytes, std::size_t& capacity, bool any) {
     {
       const std::scoped_lock lock(mutex_);
       const std::int64_t after = live_ + static_cast<std::int64_t>(bytes);
       if (after > kEveryMachineHas && system_ == 0) system_ = system_memory();
       if (after > limit_ || (system_ > 0 && after > system_)) return nullptr;
-      full = limited_ && live_ + cached_ + static_cast<std::int64_t>(capacity) > limit_;
-      const auto it = free_.find(capacity);
+      auto it = any ? free_.lower_bound(capacity) : free_.find(capacity);
+      while (any && it != free_.end() && it->second.empty()) ++it;
       if (it != free_.end() && !it->second.empty()) {
-        p = it->second.back();
+        void* const p = it->second.back().data;
         it->second.pop_back();
+        capacity = it->first;
         cached_ -= static_cast<std::int64_t>(capacity);
-        count(bytes);
+        count(bytes, capacity);
         return p;
       }
+      // What is kept for later counts where the host has set a limit.
+      if (limited_ && live_ + cached_ + static_cast<std::int64_t>(capacity) > limit_) make_room(0);
+      make_room(std::max({kAlwaysKeep, most_ + most_ / kSlack, held_}) - held_ - static_cast<std::int64_t>(capacity));
     }
-    if (full) trim();  // what is kept for later counts where the host has set a limit
-    p = system_allocate(capacity);
+    void* p = system_allocate(capacity);
     if (!p) {
       trim();
       p = system_allocate(capacity);
     }
     if (!p) return nullptr;
     const std::scoped_lock lock(mutex_);
-    count(bytes);
+    count(bytes, capacity);
     return p;
   }
 
@@ -98,24 +116,20 @@ class PoolBooks {
     {
       const std::scoped_lock lock(mutex_);
       live_ -= static_cast<std::int64_t>(bytes);
-      const std::int64_t after = cached_ + static_cast<std::int64_t>(capacity);
-      if (after <= std::max(most_, kAlwaysKeep)) {
-        try {
-          free_[capacity].push_back(p);
-          cached_ = after;
-          return;
-        } catch (const std::bad_alloc&) {}  // no room for the books: give it back instead
-      }
+      held_ -= static_cast<std::int64_t>(capacity);
+      try {
+        free_[capacity].push_back({p, ++now_});
+        cached_ += static_cast<std::int64_t>(capacity);
+        return;
+      } catch (const std::bad_alloc&) {}  // no room for the books: give it back instead
     }
-    std::free(p);
+    system_free(p, capacity);
   }
 
   void trim() noexcept {
     const std::scoped_lock lock(mutex_);
-    for (auto& [capacity, list] : free_)
-      for (void* p : list) std::free(p);
+    make_room(0);
     free_.clear();
-    cached_ = 0;
   }
 
   PoolStats stats() const {
@@ -134,16 +148,36 @@ class PoolBooks {
   }
 
  private:
-  void count(std::size_t bytes) {
+  struct Kept {
+    void* data;
+    std::uint64_t since;
+  };
+  void count(std::size_t bytes, std::size_t capacity) {
     live_ += static_cast<std::int64_t>(bytes);
+    held_ += static_cast<std::int64_t>(capacity);
     peak_ = std::max(peak_, live_);
-    most_ = std::max(most_, live_);
+    most_ = std::max(most_, held_);
+  }
+  // No more than this is kept; what was freed first is given back first.
+  void make_room(std::int64_t kept) noexcept {
+    while (cached_ > std::max<std::int64_t>(kept, 0)) {
+      auto oldest = free_.end();
+      for (auto it = free_.begin(); it != free_.end(); ++it)
+        if (!it->second.empty() && (oldest == free_.end() || it->second[0].since < oldest->second[0].since))
+          oldest = it;
+      if (oldest == free_.end()) return;
+      system_free(oldest->second[0].data, oldest->first);
+      oldest->second.erase(oldest->second.begin());
+      cached_ -= static_cast<std::int64_t>(oldest->first);
+    }
   }
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::vector<void*>> free_;
-  std::int64_t live_ = 0, peak_ = 0, most_ = 0, cached_ = 0;
-  std::int64_t limit_ = kMaxBytes, system_ = 0;  // system_: asked for when it first matters
-  bool limited_ = false;                         // by the host
+  std::map<std::size_t, std::vector<Kept>> free_;  // by size, the first freed first
+  std::uint64_t now_ = 0;                          // counts what is freed
+  std::int64_t live_ = 0, peak_ = 0;               // bytes that were asked for
+  std::int64_t held_ = 0, most_ = 0, cached_ = 0;  // of what was handed out for them, and of what is kept
+  std::int64_t limit_ = kMaxBytes, system_ = 0;    // system_: asked for when it first matters
+  bool limited_ = false;                           // by the host
 };
 
 Buffer::Buffer(std::shared_ptr<PoolBooks> books, void* data, std::size_t bytes, std::size_t capacity)
@@ -165,12 +199,15 @@ BufferRef adopt(void* data, std::size_t bytes, std::function<void(void*)> give_b
 
 Pool::Pool() : books_(std::make_shared<PoolBooks>()) {}
 
-BufferRef Pool::allocate(std::size_t bytes) {
+BufferRef Pool::allocate(std::size_t bytes) { return hand_out(bytes, false); }
+BufferRef Pool::scratch(std::size_t bytes) { return hand_out(bytes, true); }
+
+BufferRef Pool::hand_out(std::size_t bytes, bool any) {
   void* p = nullptr;
   std::size_t capacity = 0;
   if (bytes <= static_cast<std::size_t>(kMaxBytes)) {
     capacity = capacity_for(bytes);
-    p = books_->take(bytes, capacity);
+    p = books_->take(bytes, capacity, any);
   }
   if (!p)
     throw RuntimeError("memory", "no memory for " + std::to_string(bytes) +

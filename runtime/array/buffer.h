@@ -47,13 +47,15 @@ class Pool {
   Pool();
   // Uninitialised; throws RuntimeError("memory") naming the bytes where there is none, or the limit is reached.
   BufferRef allocate(std::size_t bytes);
-  void set_limit(std::int64_t bytes);  // that may be handed out at once, if it is less than what the machine has
+  BufferRef scratch(std::size_t bytes);  // the same for one that soon dies: whatever is kept and large enough
+  void set_limit(std::int64_t bytes);    // that may be handed out at once, if it is less than what the machine has
   PoolStats stats() const;
   void reset_peak();
   void trim();                    // gives cached buffers back to the system
   Stop& stop() { return stop_; }  // of the runs that compute in this pool
 
  private:
+  BufferRef hand_out(std::size_t bytes, bool any);
   std::shared_ptr<PoolBooks> books_;
   Stop stop_;
 };

@@ -82,7 +82,9 @@ ElementProgram spelled_out(const ElementProgram& p) {
 }
 
 ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
-  ElementPlan::Input in{ElementPlan::Way::Gather, false, false, v.dtype, reg, {}, vector_table().narrow(v.dtype).load};
+  ElementPlan::Input in{
+      ElementPlan::Way::Gather,           false, false, static_cast<std::uint8_t>(size_of(v.dtype)), reg, {},
+      vector_table().narrow(v.dtype).load};
   for (std::size_t d = 0; d < v.shape.size(); ++d) in.nest.add(v.shape[d], {v.strides[d]});
   const Nest<1>& n = in.nest;
   if (n.rank == 0 || (n.rank == 1 && n.stride[0][0] == 0))
@@ -154,9 +156,10 @@ ElementPlan::ElementPlan(const ElementProgram& given, std::span<const View> in, 
     cost += steps.back().cost;
   }
   for (std::size_t i = 0; i < out.size(); ++i)
-    outputs.push_back({names.read(p.outputs[i]), out[i].dtype, false, false, table.narrow(out[i].dtype).store});
+    outputs.push_back({names.read(p.outputs[i]), static_cast<std::uint8_t>(size_of(out[i].dtype)), false, false,
+                       table.narrow(out[i].dtype).store});
   place_registers(names.types);
-  while (tile > 16 && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
+  while (tile > kLeastTile && slot_bytes * static_cast<std::size_t>(tile) > kScratch) tile /= 2;
 }
 
 // Step s happens at time s + 1; inputs and constants are there at time 0, outputs are stored at time `end`.

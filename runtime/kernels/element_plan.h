@@ -22,7 +22,7 @@ struct ElementPlan {
     Way way = Way::Gather;
     bool fits = false;  // Gather with dense lines: a tile inside one line is used in place
     bool kept = false;  // also an output: copied first where outputs alias inputs
-    DType type;
+    std::uint8_t item;  // bytes
     std::uint16_t reg;
     Nest<1> nest;
     Loop load = nullptr;  // of narrow floats: to f32
@@ -39,13 +39,15 @@ struct ElementPlan {
   };
   struct Output {
     std::uint16_t reg;
-    DType type;
+    std::uint8_t item;      // bytes
     bool in_place = false;  // computed straight into memory
     bool early = false;     // written while inputs are still to be read: not in place where it may alias one
     Loop store = nullptr;   // of narrow floats: from f32
   };
   static constexpr std::int64_t kTile = 512;  // elements at most; tiles of a dozen f32 registers fit the first cache
+  static constexpr std::int64_t kLeastTile = 16;
   static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
+  static constexpr std::size_t kOne = 4 * 1024;        // for a single element
 
   std::int64_t count = 1, tile = kTile;
   std::int64_t cost = 1;  // of an element, of all steps

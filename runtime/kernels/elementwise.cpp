@@ -26,6 +26,8 @@ void gather_lines(const Nest<1>& nest, const T* in, std::int64_t from, std::int6
     const T* line = in + at.offset[0] + skip * step;
     if (step == 0)
       std::fill_n(out, w, *line);
+    else if (step == 1)
+      std::copy_n(line, w, out);
     else
       for (std::int64_t i = 0; i < w; ++i) out[i] = line[i * step];
     out += w;
@@ -59,6 +61,40 @@ void fill_slot(std::size_t item, const void* value, std::int64_t n, void* out) {
            [&](auto t) { std::fill_n(static_cast<decltype(t)*>(out), n, *static_cast<const decltype(t)*>(value)); });
 }
 
+inline void move_one(std::size_t item, const void* from, void* to) {
+  if (item == 4)
+    std::memcpy(to, from, 4);
+  else if (item == 1)
+    std::memcpy(to, from, 1);
+  else
+    std::memcpy(to, from, item);
+}
+
+// Where there is one element, as in loops over scalars: nothing is cut, filled or kept in place.
+void run_one(const ElementPlan& p, void* const* inputs, void* const* outputs) {
+  alignas(64) unsigned char scratch[ElementPlan::kOne];
+  const auto home = [&](std::uint16_t r) { return scratch + p.slot[r] * ElementPlan::kLeastTile; };
+  for (const ElementPlan::Constant& c : p.constants) move_one(c.item, c.value.data(), home(c.reg));
+  for (std::size_t i = 0; i < p.inputs.size(); ++i) {
+    const ElementPlan::Input& in = p.inputs[i];
+    if (in.load)
+      in.load(inputs[i], nullptr, nullptr, home(in.reg), 1);
+    else
+      move_one(in.item, inputs[i], home(in.reg));
+  }
+  for (const ElementPlan::Step& s : p.steps) {
+    s.run(home(s.a), home(s.b), home(s.c), home(s.dst), 1);
+    if (s.round) s.round(home(s.dst), nullptr, nullptr, home(s.dst), 1);
+  }
+  for (std::size_t i = 0; i < p.outputs.size(); ++i) {
+    const ElementPlan::Output& o = p.outputs[i];
+    if (o.store)
+      o.store(home(o.reg), nullptr, nullptr, outputs[i], 1);
+    else
+      move_one(o.item, home(o.reg), outputs[i]);
+  }
+}
+
 // One run over elements [from, to) in one thread.
 class Run {
  public:
@@ -80,7 +116,7 @@ class Run {
 
   void fill_scalar(std::size_t i, std::int64_t n) {
     const ElementPlan::Input& in = p_.inputs[i];
-    if (!in.load) return fill_slot(size_of(in.type), inputs_[i], n, reg_[in.reg]);
+    if (!in.load) return fill_slot(in.item, inputs_[i], n, reg_[in.reg]);
     float value = 0;
     in.load(inputs_[i], nullptr, nullptr, &value, 1);
     fill_slot(sizeof value, &value, n, reg_[in.reg]);
@@ -88,7 +124,7 @@ class Run {
 
   void load(std::size_t i, std::int64_t at, std::int64_t n) {
     const ElementPlan::Input& in = p_.inputs[i];
-    const std::size_t item = size_of(in.type);
+    const std::size_t item = in.item;
     const unsigned char* data = static_cast<const unsigned char*>(inputs_[i]);
     const unsigned char* dense = nullptr;
     if (in.way == ElementPlan::Way::Direct) {
@@ -117,7 +153,7 @@ class Run {
   }
 
   unsigned char* target(std::size_t i, std::int64_t at) const {
-    return static_cast<unsigned char*>(outputs_[i]) + static_cast<std::size_t>(at) * size_of(p_.outputs[i].type);
+    return static_cast<unsigned char*>(outputs_[i]) + static_cast<std::size_t>(at) * p_.outputs[i].item;
   }
 
   void tile(std::int64_t at, std::int64_t n) {
@@ -137,7 +173,7 @@ class Run {
       if (o.store)
         o.store(reg_[o.reg], nullptr, nullptr, to, n);
       else if (reg_[o.reg] != to)
-        std::memmove(to, reg_[o.reg], static_cast<std::size_t>(n) * size_of(o.type));
+        std::memmove(to, reg_[o.reg], static_cast<std::size_t>(n) * o.item);
     }
   }
 
@@ -163,6 +199,7 @@ ElementKernel::ElementKernel(ElementKernel&&) noexcept = default;
 void ElementKernel::run(void* const* inputs, void* const* outputs, const Stop* stop) const {
   const ElementPlan& p = impl_->plan;
   if (p.count == 0) return;
+  if (p.count == 1 && p.slot_bytes * ElementPlan::kLeastTile <= ElementPlan::kOne) return run_one(p, inputs, outputs);
   bool aliased = false;
   for (std::size_t o = 0; o < p.outputs.size(); ++o)
     for (std::size_t i = 0; i < p.inputs.size(); ++i) aliased = aliased || inputs[i] == outputs[o];

@@ -4,11 +4,13 @@
 // takes a Stop, which it asks between pieces of its work.
 #pragma once
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "runtime/array/stop.h"
 #include "runtime/array/view.h"
+#include "runtime/kernels/nest.h"
 
 namespace shard::runtime {
 
@@ -52,6 +54,18 @@ void search(const View& a, const View& v, const View& out_i32, bool behind);
 // for out, but that its columns lie one after the other. f32 and f64 through Eigen over row blocks in oneTBB; f16 and
 // bf16 accumulate in f32; integers wrap. Row blocks are multiples of 8 rows, so bits do not depend on the threads.
 void matmul(const View& a, const View& w, const View& out, const Stop* stop = nullptr);
+// The same, prepared for sizes and strides: run with pointers only, by one thread at a time.
+class MatrixProduct {
+ public:
+  struct Impl;
+  MatrixProduct(const View& a, const View& w, const View& out);
+  ~MatrixProduct();
+  MatrixProduct(MatrixProduct&&) noexcept;
+  void run(const void* a, const void* w, void* out, const Stop* stop);
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
 const char* matmul_isa();  // "avx512" or "avx2" or "sse2": what run time chose
 
 // ---- gather.cpp. Rows of `x` viewed as [batch, n, inner] taken by `index` (i32 or i64) [batch, m] -> out [batch, m,
@@ -63,6 +77,29 @@ void take(const View& x, const View& index, const View& out, Bounds bounds);
 // dropped.
 enum class Scatter : std::uint8_t { Set, Add, Mul, Min, Max };
 void scatter(Scatter op, const View& x, const View& index, const View& v, const View& out);
+
+// ---- overlap.cpp: out = 0, then out[p] += in[p] for parts p in order, of each entry of the first `lead` dimensions
+// that both share. out is contiguous.
+class Overlap {
+ public:
+  struct Part {  // strides and offsets in elements, of one entry
+    Shape shape;
+    Strides in, out;
+    std::int64_t in_offset, out_offset;
+  };
+  Overlap(const View& in, const View& out, int lead, std::span<const Part> parts);
+  void run(const void* in, void* out) const;
+
+ private:
+  struct Piece {
+    std::int64_t in_offset, out_offset;
+    Nest<2> nest;
+  };
+  DType type_;
+  Nest<2> entries_;
+  std::int64_t each_, work_ = 0;  // elements of an entry; that are added
+  std::vector<Piece> pieces_;
+};
 
 // ---- random.cpp: Threefry-2x32, partitionable counters (JAX's): element with flat index i of the *whole* array uses
 // counter i. key: [batch] of dtype Key. out: [batch, count]; element j of the block has flat index offset[j]: a dense

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include "runtime/array/half.h"
 #include "runtime/kernels/nest.h"
@@ -26,9 +27,12 @@ Pair ordered(const View& in, const View& out) {
   std::array<int, kNest> order;
   const int rank = out.rank();
   if (rank > kNest) throw RuntimeError("shape", "a copy of more than " + std::to_string(kNest) + " dimensions");
-  for (int i = 0; i < rank; ++i) order[i] = i;
   const auto key = [&](int i) { return std::abs(out.strides[i]); };
-  std::stable_sort(order.begin(), order.begin() + rank, [&](int a, int b) { return key(a) > key(b); });
+  for (int i = 0; i < rank; ++i) {  // inserted: std::stable_sort would allocate
+    int at = i;
+    for (; at > 0 && key(order[at - 1]) < key(i); --at) order[at] = order[at - 1];
+    order[at] = i;
+  }
   Pair nest;
   for (int i = 0; i < rank; ++i) nest.add(out.shape[order[i]], {in.strides[order[i]], out.strides[order[i]]});
   return nest;
@@ -152,6 +156,17 @@ void store_scalar(DType t, double value, std::int64_t integer, void* at) {
   }
 }
 
+// 0, 1, 2, ... in elements of `t`.
+void ramp(DType t, std::int64_t n, void* to) {
+  if (t == DType::I32) {
+    std::iota(static_cast<std::int32_t*>(to), static_cast<std::int32_t*>(to) + n, 0);
+    return;
+  }
+  const std::size_t item = size_of(t);
+  for (std::int64_t i = 0; i < n; ++i)
+    store_scalar(t, static_cast<double>(i), i, static_cast<unsigned char*>(to) + static_cast<std::size_t>(i) * item);
+}
+
 }  // namespace
 
 void copy(const View& in, const View& out) {
@@ -176,13 +191,13 @@ void fill(const View& out, double value, std::int64_t integer) {
 void iota(const View& out, int axis) {
   if (numel(out.shape) == 0) return;
   const std::int64_t n = out.shape[static_cast<std::size_t>(axis)];
-  const std::size_t item = size_of(out.dtype);
-  const std::unique_ptr<unsigned char[]> ramp(new unsigned char[static_cast<std::size_t>(n) * item]);
-  for (std::int64_t i = 0; i < n; ++i)
-    store_scalar(out.dtype, static_cast<double>(i), i, ramp.get() + static_cast<std::size_t>(i) * item);
+  const bool line = numel(out.shape) == n && (n == 1 || out.strides[static_cast<std::size_t>(axis)] == 1);
+  if (line) return ramp(out.dtype, n, out.data);
+  const std::unique_ptr<unsigned char[]> one(new unsigned char[static_cast<std::size_t>(n) * size_of(out.dtype)]);
+  ramp(out.dtype, n, one.get());
   Strides strides(out.shape.size(), 0);
   strides[static_cast<std::size_t>(axis)] = 1;
-  copy(View{out.dtype, out.shape, std::move(strides), ramp.get()}, out);
+  copy(View{out.dtype, out.shape, std::move(strides), one.get()}, out);
 }
 
 }  // namespace shard::runtime

@@ -12,23 +12,27 @@
 #include "runtime/kernels/vector/table.h"
 
 namespace shard::runtime {
-namespace {
-
-struct Operand {  // matrices of any strides
+struct MatrixOperand {  // of any strides
   const unsigned char* data;
   std::int64_t row, col;
 };
-constexpr int kA = 0, kW = 1, kC = 2;
-struct Product {
+struct MatrixProduct::Impl {
   DType type;
   Nest<3> batch;  // steps from one matrix to the next
   std::int64_t m, n, k;
-  Operand a, w;
+  MatrixOperand a, w;
   unsigned char* out;
   std::int64_t out_row;  // columns lie one after the other
   const Stop* stop;
+  View whole;  // the result, of all batches
   std::int64_t batches() const { return batch.count(batch.rank); }
 };
+
+namespace {
+
+using Operand = MatrixOperand;
+using Product = MatrixProduct::Impl;
+constexpr int kA = 0, kW = 1, kC = 2;
 using Memory = std::unique_ptr<unsigned char[]>;
 
 Memory scratch(std::int64_t elements, std::size_t item) {
@@ -111,8 +115,6 @@ std::int64_t up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to
 
 constexpr std::int64_t kLong = std::int64_t{1} << 30;  // multiplications that take about a twentieth of a second
 
-constexpr std::int64_t kCached = std::int64_t{1} << 15;  // the bytes of `w` that stay in the nearest cache
-
 // A long block by parts, between which the run may be stopped. The same bits: rows are cut at multiples of 64, columns,
 // where 64 rows take long already, at multiples of 48, which leave whole tiles of every kernel.
 template <class Kernel>
@@ -141,7 +143,7 @@ void blocks(const Product& p) {
   const auto kernel_small = wide ? vector_table().gemm_small_f64 : vector_table().gemm_small_f32;
   const std::int64_t item = wide ? 8 : 4;
   // Not by rows: what a device makes of its rows has the bits that one device makes of all.
-  const bool small = p.n * p.k * item <= kCached, least = p.m * p.n * p.k <= 512;
+  const bool small = p.n * p.k * item <= vector_table().small, least = p.m * p.n * p.k <= 512;
   std::int64_t rows = p.m, cols = p.n;
   if (p.m * p.n * p.k > std::int64_t{1} << 18) {
     // Each block packs its rows of a and its columns of w: blocks that are neither flat nor narrow pack least. Cuts at
@@ -211,55 +213,80 @@ void halves(Product p) {
   });
 }
 
-void floats(Product p) {
+void floats(Product& p) {
   // Eigen wants the other stride to be at least the length of a line, or the views would overlap (broadcasts do).
   const auto usable = [](const Operand& x, std::int64_t rows, std::int64_t cols) {
     return (x.col == 1 && x.row >= cols) || (x.row == 1 && x.col >= rows);
   };
+  const bool a_fits = usable(p.a, p.m, p.k), w_fits = usable(p.w, p.k, p.n);
+  if (a_fits && w_fits) return blocks(p);
+  Product packed = p;
   Memory a, w;
-  if (!usable(p.a, p.m, p.k)) a = pack(p, kA, p.m, p.k);
-  if (!usable(p.w, p.k, p.n)) w = pack(p, kW, p.k, p.n);
-  blocks(p);
+  if (!a_fits) a = pack(packed, kA, p.m, p.k);
+  if (!w_fits) w = pack(packed, kW, p.k, p.n);
+  blocks(packed);
 }
 
-}  // namespace
-
-void matmul(const View& a, const View& w, const View& out, const Stop* stop) {
+Product prepared(const View& a, const View& w, const View& out) {
   const std::size_t batch = out.shape.size() - 2;
   const auto size = [&](const View& v, std::size_t d) { return v.shape[batch + d]; };
   const auto stride = [&](const View& v, std::size_t d) { return v.strides[batch + d]; };
-  Product p{out.dtype,
-            {},
-            size(out, 0),
-            size(out, 1),
-            size(a, 1),
-            {a.as<const unsigned char>(), stride(a, 0), stride(a, 1)},
-            {w.as<const unsigned char>(), stride(w, 0), stride(w, 1)},
-            out.as<unsigned char>(),
-            stride(out, 0),
-            stop};
-  if (numel(out.shape) == 0) return;
-  if (p.k == 0) return fill(out, 0, 0);
+  Product p;
+  p.type = out.dtype;
+  p.whole = out;
+  p.m = size(out, 0), p.n = size(out, 1), p.k = size(a, 1);
+  p.a = {nullptr, stride(a, 0), stride(a, 1)};
+  p.w = {nullptr, stride(w, 0), stride(w, 1)};
+  p.out_row = stride(out, 0);
+  if (numel(out.shape) == 0) p.m = 0;
+  if (p.m == 0 || p.k == 0) return p;
   if (p.n > 1 && stride(out, 1) != 1) throw RuntimeError("kernel", "a matrix product into columns that lie apart");
   const auto step = [](const View& v, std::size_t d) { return v.shape[d] == 1 ? 0 : v.strides[d]; };
   for (std::size_t d = 0; d < batch; ++d) p.batch.add(out.shape[d], {step(a, d), step(w, d), out.strides[d]});
-  if (!is_float(p.type)) {
-    visit(p.type, [&](auto t) {
-      using T = decltype(t);
-      if constexpr (std::is_integral_v<T> || std::is_same_v<T, Bool8>)
-        plain<T>(p);
-      else
-        throw RuntimeError("kernel", "no matrix product of " + std::string(name(p.type)));
-    });
-    return;
-  }
+  if (!is_float(p.type)) return p;
   // Strides that help where a size of 1 leaves them open.
   if (p.m == 1) p.a.row = p.a.col == 1 ? p.k : 1;
   if (p.k == 1) p.a.col = p.a.row == 1 ? p.m : 1;
   if (p.k == 1) p.w.row = p.w.col == 1 ? p.n : 1;
   if (p.n == 1) p.w.col = p.w.row == 1 ? p.k : 1;
   if (p.m == 1) p.out_row = p.n;
-  p.type == DType::F32 || p.type == DType::F64 ? floats(p) : halves(p);
+  return p;
+}
+
+void multiply(Product& p, const void* a, const void* w, void* out, const Stop* stop) {
+  if (p.m == 0) return;
+  p.a.data = static_cast<const unsigned char*>(a);
+  p.w.data = static_cast<const unsigned char*>(w);
+  p.out = static_cast<unsigned char*>(out);
+  p.stop = stop;
+  if (p.k == 0) {
+    p.whole.data = out;
+    return fill(p.whole, 0, 0);
+  }
+  if (p.type == DType::F32 || p.type == DType::F64) return floats(p);
+  if (is_float(p.type)) return halves(p);
+  visit(p.type, [&](auto t) {
+    using T = decltype(t);
+    if constexpr (std::is_integral_v<T> || std::is_same_v<T, Bool8>)
+      plain<T>(p);
+    else
+      throw RuntimeError("kernel", "no matrix product of " + std::string(name(p.type)));
+  });
+}
+
+}  // namespace
+
+MatrixProduct::MatrixProduct(const View& a, const View& w, const View& out) : impl_(new Impl(prepared(a, w, out))) {}
+MatrixProduct::~MatrixProduct() = default;
+MatrixProduct::MatrixProduct(MatrixProduct&&) noexcept = default;
+
+void MatrixProduct::run(const void* a, const void* w, void* out, const Stop* stop) {
+  multiply(*impl_, a, w, out, stop);
+}
+
+void matmul(const View& a, const View& w, const View& out, const Stop* stop) {
+  Product p = prepared(a, w, out);
+  multiply(p, a.data, w.data, out.data, stop);
 }
 
 const char* matmul_isa() { return vector_table().isa; }

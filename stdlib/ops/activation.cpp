@@ -4,6 +4,7 @@
 #include <limits>
 #include <numbers>
 
+#include "interpreter/ir/complex.h"
 #include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
 
@@ -65,6 +66,11 @@ double largest(DType t) {
 
 Vars nan_to_num(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr x{b, in[0]};
+  if (ir::is_complex(b, x)) {
+    Vars re(in.begin(), in.end()), im = re;
+    re[0] = ir::real_part(b, x), im[0] = ir::imag_part(b, x);
+    return {ir::complex_of(b, nan_to_num(b, re, attrs)[0], nan_to_num(b, im, attrs)[0])};
+  }
   const DType dtype = x.type().dtype;
   if (!runtime::is_float(dtype)) return {x};
   std::size_t next = 1;

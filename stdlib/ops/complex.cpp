@@ -2,7 +2,7 @@
 // paired with a tangent by the product without a conjugate, so that of a real loss by x + iy is d/dx - i d/dy.
 #include "stdlib/ops/complex.h"
 
-#include "interpreter/ir/complex.h"
+#include "stdlib/ops/complex_number.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
 
@@ -10,15 +10,14 @@ namespace shard::stdlib {
 namespace complex {
 namespace {
 
-struct Number {
-  Expr re, im;
-  Number(Expr r, Expr i) : re(r), im(i) {}
-  Number(Builder& b, Var v) : re(b, ir::real_part(b, v)), im(b, ir::imag_part(b, v)) {}
-  Vars made() const { return {ir::complex_of(re.builder(), re, im)}; }
-};
-
 Expr held(const Expr& x) { return call("stop_gradient", {x}); }
-Expr size_of_part(const Expr& x) { return call("abs", {x}); }
+Expr angle(const Number& x) { return call("atan2", {x.im, x.re}); }
+Number exponential(const Number& x) {
+  Expr e = call("exp", {x.re});
+  return {e * call("cos", {x.im}), e * call("sin", {x.im})};
+}
+
+}  // namespace
 
 Number product(const Number& x, const Number& y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
 
@@ -31,7 +30,6 @@ Number quotient(const Number& x, const Number& y) {
   return {(x.re * small.re + x.im * small.im) / whole, (x.im * small.re - x.re * small.im) / whole};
 }
 
-// 0 at 0, with the derivative 0 there (JAX).
 Expr size(const Number& x) {
   Expr scale = held(maximum(size_of_part(x.re), size_of_part(x.im)));
   Expr none = stdlib::eq(scale, 0.0), by = select(none, 1.0, scale);
@@ -41,14 +39,21 @@ Expr size(const Number& x) {
   return select(unbounded, scale, select(none, 0.0, by * root));
 }
 
-Expr angle(const Number& x) { return call("atan2", {x.im, x.re}); }
 Number logarithm(const Number& x) { return {call("log", {size(x)}), angle(x)}; }
-Number exponential(const Number& x) {
-  Expr e = call("exp", {x.re});
-  return {e * call("cos", {x.im}), e * call("sin", {x.im})};
+
+Number root(const Number& x) {
+  Expr sum = size(x) + size_of_part(x.re), none = stdlib::eq(sum, 0.0);
+  Expr large = call("sqrt", {0.5 * select(none, 1.0, sum)}), small = x.im / (2.0 * large);
+  Expr right = ge(x.re, 0.0), down = stdlib::lt(x.im, 0.0);
+  Expr re = select(right, large, size_of_part(small)), im = select(right, small, select(down, -large, large));
+  return {select(none, 0.0, re), select(none, 0.0, im)};
 }
 
-}  // namespace
+// With t = tanh a and u = tan b: (t + iu) / (1 + i t u), which stays finite for large a.
+Number tangent_hyperbolic(const Number& x) {
+  Expr t = call("tanh", {x.re}), u = call("tan", {x.im});
+  return quotient({t, u}, {x.re.number(1.0), t * u});
+}
 
 Vars mul(Builder& b, std::span<const Var> in, const Attrs&) { return product({b, in[0]}, {b, in[1]}).made(); }
 Vars div(Builder& b, std::span<const Var> in, const Attrs&) { return quotient({b, in[0]}, {b, in[1]}).made(); }
@@ -71,15 +76,7 @@ Vars power(Builder& b, std::span<const Var> in, const Attrs&) {
 Vars exp(Builder& b, std::span<const Var> in, const Attrs&) { return exponential({b, in[0]}).made(); }
 Vars log(Builder& b, std::span<const Var> in, const Attrs&) { return logarithm({b, in[0]}).made(); }
 
-// The root with a real part that is not negative.
-Vars sqrt(Builder& b, std::span<const Var> in, const Attrs&) {
-  const Number x{b, in[0]};
-  Expr sum = size(x) + size_of_part(x.re), none = stdlib::eq(sum, 0.0);
-  Expr large = call("sqrt", {0.5 * select(none, 1.0, sum)}), small = x.im / (2.0 * large);
-  Expr right = ge(x.re, 0.0), down = stdlib::lt(x.im, 0.0);
-  Expr re = select(right, large, size_of_part(small)), im = select(right, small, select(down, -large, large));
-  return Number{select(none, 0.0, re), select(none, 0.0, im)}.made();
-}
+Vars sqrt(Builder& b, std::span<const Var> in, const Attrs&) { return root({b, in[0]}).made(); }
 
 Vars sin(Builder& b, std::span<const Var> in, const Attrs&) {
   const Number x{b, in[0]};
@@ -97,12 +94,7 @@ Vars cosh(Builder& b, std::span<const Var> in, const Attrs&) {
   const Number x{b, in[0]};
   return Number{call("cosh", {x.re}) * call("cos", {x.im}), call("sinh", {x.re}) * call("sin", {x.im})}.made();
 }
-// With t = tanh a and u = tan b: (t + iu) / (1 + i t u), which stays finite for large a.
-Vars tanh(Builder& b, std::span<const Var> in, const Attrs&) {
-  const Number x{b, in[0]};
-  Expr t = call("tanh", {x.re}), u = call("tan", {x.im});
-  return quotient({t, u}, {x.re.number(1.0), t * u}).made();
-}
+Vars tanh(Builder& b, std::span<const Var> in, const Attrs&) { return tangent_hyperbolic({b, in[0]}).made(); }
 
 Vars abs(Builder& b, std::span<const Var> in, const Attrs&) { return {size({b, in[0]})}; }
 Vars sign(Builder& b, std::span<const Var> in, const Attrs&) {
@@ -149,10 +141,26 @@ Vars constant(Builder& b, std::span<const Var>, const Attrs& attrs) {
   return Number{{b, ir::constant(b, value, part, weak)}, {b, ir::constant(b, 0, part, weak)}}.made();
 }
 
-Vars contract(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  const Number x{b, in[0]}, y{b, in[1]};
-  const auto times = [&](const Expr& p, const Expr& q) { return call("contract", {p, q}, attrs); };
-  return Number{times(x.re, y.re) - times(x.im, y.im), times(x.re, y.im) + times(x.im, y.re)}.made();
+Vars filled(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const Var like = ir::real_part(b, in[0]);
+  const DType to = attrs.dtype("dtype");
+  if (!runtime::is_complex(to)) return {b.call("fill_like", {like}, attrs)};
+  Attrs re = attrs, im = attrs;
+  re.set("dtype", runtime::part_of(to)), im.set("dtype", runtime::part_of(to));
+  im.set("value", std::int64_t{0});
+  return Number{{b, b.call("fill_like", {like}, re)}, {b, b.call("fill_like", {like}, im)}}.made();
+}
+
+ir::Compose bilinear(std::string_view row) {
+  return [row](Builder& b, std::span<const Var> in, const Attrs& attrs) {
+    const Number x{b, in[0]}, y{b, in[1]};
+    const auto times = [&](const Expr& p, const Expr& q) {
+      Vars operands{p, q};
+      operands.insert(operands.end(), in.begin() + 2, in.end());
+      return Expr{b, b.emit(b.table().at(row), operands, attrs).at(0)};
+    };
+    return Number{times(x.re, y.re) - times(x.im, y.im), times(x.re, y.im) + times(x.im, y.re)}.made();
+  };
 }
 
 }  // namespace complex

@@ -16,6 +16,17 @@ Vars cos(Builder& b, std::span<const Var> in, const Attrs&);
 Vars sinh(Builder& b, std::span<const Var> in, const Attrs&);
 Vars cosh(Builder& b, std::span<const Var> in, const Attrs&);
 Vars tanh(Builder& b, std::span<const Var> in, const Attrs&);
+Vars tan(Builder& b, std::span<const Var> in, const Attrs&);  // complex_functions.cpp, to sigmoid
+Vars asin(Builder& b, std::span<const Var> in, const Attrs&);
+Vars acos(Builder& b, std::span<const Var> in, const Attrs&);
+Vars atan(Builder& b, std::span<const Var> in, const Attrs&);
+Vars asinh(Builder& b, std::span<const Var> in, const Attrs&);
+Vars acosh(Builder& b, std::span<const Var> in, const Attrs&);
+Vars atanh(Builder& b, std::span<const Var> in, const Attrs&);
+Vars expm1(Builder& b, std::span<const Var> in, const Attrs&);
+Vars log1p(Builder& b, std::span<const Var> in, const Attrs&);
+Vars rsqrt(Builder& b, std::span<const Var> in, const Attrs&);
+Vars sigmoid(Builder& b, std::span<const Var> in, const Attrs&);
 Vars abs(Builder& b, std::span<const Var> in, const Attrs&);   // real
 Vars sign(Builder& b, std::span<const Var> in, const Attrs&);  // of size 1, or 0
 Vars eq(Builder& b, std::span<const Var> in, const Attrs&);
@@ -24,6 +35,7 @@ Vars isfinite(Builder& b, std::span<const Var> in, const Attrs&);
 ir::Compose of_either(std::string_view test);  // whether a part is so
 Vars convert(Builder& b, std::span<const Var> in, const Attrs& attrs);
 Vars constant(Builder& b, std::span<const Var> in, const Attrs& attrs);
-Vars contract(Builder& b, std::span<const Var> in, const Attrs& attrs);
+Vars filled(Builder& b, std::span<const Var> in, const Attrs& attrs);
+ir::Compose bilinear(std::string_view row);  // the product of two operands; those behind them as they are
 
 }  // namespace shard::stdlib::complex

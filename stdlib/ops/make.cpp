@@ -103,6 +103,7 @@ void register_fill_like(OpTable& t) {
     return std::vector<Type>{made};
   };
   row.derivative = ir::Zero{};
+  row.of_complex = complex::filled;
   row.hlo = [](const hlo::Use& u) -> hlo::Values {
     return {is_whole_number(u.attrs, "value") ? u.to.integer(u.out[0].dtype, u.out[0].shape, u.attrs.integer("value"))
                                               : u.to.constant(u.out[0].dtype, u.out[0].shape, u.attrs.number("value"))};
@@ -198,8 +199,11 @@ Vars linspace(Builder& b, std::span<const Var>, const Attrs& attrs) {
   std::int64_t num = integer_or(attrs, "num", 50);
   const DType asked = dtype_if(attrs, "dtype").value_or(DType::F32);
   if (!runtime::is_number(asked)) fail("type", "linspace gives numbers");
-  const DType dtype = runtime::is_float(asked) ? asked : DType::F32;  // integers: rounded down
-  const auto made = [&](const Expr& x) -> Vars { return {asked == dtype ? x : cast_to(call("floor", {x}), asked)}; };
+  const DType part = runtime::is_complex(asked) ? runtime::part_of(asked) : asked;
+  const DType dtype = runtime::is_float(part) ? part : DType::F32;  // integers: rounded down
+  const auto made = [&](const Expr& x) -> Vars {
+    return {dtype == part ? cast_to(x, asked) : cast_to(call("floor", {x}), asked)};
+  };
   Expr i{b, iota_of(b, shape_of({num}, "linspace"), -1, dtype, attrs)};
   if (num <= 1) return made(i * 0.0 + start);
   Expr t = i / static_cast<double>(num - 1);

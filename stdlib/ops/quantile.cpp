@@ -106,6 +106,11 @@ Expr vector_of(Builder& b, Var w, std::int64_t n, std::string_view name) {
   return call("abs", {Expr{b, w}});
 }
 
+// Transposed, of complex numbers also conjugated.
+Expr other_way(const Expr& x) {
+  return call("conj", {Expr{x.builder(), x.builder().call("permute", {x}, {{"perm", Ints{-1, -2}}})}});
+}
+
 Expr covariance(Builder& b, std::span<const Var> in, const Attrs& attrs, std::string_view op) {
   std::size_t next = 1;
   const auto given = [&](std::string_view name) -> std::optional<Var> {
@@ -141,7 +146,7 @@ Expr covariance(Builder& b, std::span<const Var> in, const Attrs& attrs, std::st
   };
   if (!w) {
     Expr centred = x - Expr{b, b.call("mean", {x}, {{"axis", Ints{-1}}, {"keepdims", true}})};
-    Expr products = call("matmul", {centred, Expr{b, b.call("permute", {centred}, {{"perm", Ints{-1, -2}}})}});
+    Expr products = call("matmul", {centred, other_way(centred)});
     return products / static_cast<double>(n - ddof);
   }
   Expr sum = total(*w, {-1}, false);
@@ -149,7 +154,7 @@ Expr covariance(Builder& b, std::span<const Var> in, const Attrs& attrs, std::st
   Expr f = ddof == 0   ? sum
            : !analytic ? sum - sum.number(static_cast<double>(ddof))
                        : sum - static_cast<double>(ddof) * total(*w * *analytic, {-1}, false) / sum;
-  Expr products = call("matmul", {centred, Expr{b, b.call("permute", {centred * *w}, {{"perm", Ints{-1, -2}}})}});
+  Expr products = call("matmul", {centred, other_way(centred * *w)});
   return products / f;
 }
 
@@ -168,9 +173,11 @@ Vars corrcoef(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr c = without_ones(b, covariance(b, in, attrs, "corrcoef"));
   if (c.type().rank() == 0) return {c / c};
   const std::int64_t n = c.type().shape[0];
-  Expr deviation = call("sqrt", {call("diag", {c})});
+  Expr deviation = call("sqrt", {call("real", {call("diag", {c})})});
   c = c / Expr{b, expand(b, deviation, {n, 1})} / deviation;
-  return {minimum(maximum(c, c.number(-1)), c.number(1))};
+  const auto within = [](const Expr& x) { return minimum(maximum(x, x.number(-1)), x.number(1)); };
+  if (!runtime::is_complex(c.type().dtype)) return {within(c)};
+  return {call("complex", {within(call("real", {c})), within(call("imag", {c}))})};
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ struct Line {
   }
   void* prepare(runtime::Pool& pool, void* data, runtime::BufferRef& held) {
     if (!from) return data;
-    held = pool.allocate(static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype))));
+    held = pool.scratch(static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype))));
     runtime::copy(at(*from, data), runtime::contiguous(from->dtype, from->shape, held->data()));
     return held->data();
   }

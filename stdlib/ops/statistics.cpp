@@ -128,9 +128,9 @@ Vars norm(Builder& b, std::span<const Var> in, const Attrs& attrs) {
            "norm: `ord:` is for vectors, so `axis:` must name one dimension of " + runtime::to_string(b.type(in[0])));
     Expr size = call("abs", {x});
     if (std::isinf(*ord)) return {r.finish(r.run(*ord > 0 ? "reduce_max" : "reduce_min", size))};
-    if (*ord == 0) return {r.finish(r.run("reduce_sum", cast_to(call("ne", {x, x.number(0)}), x.type().dtype)))};
+    if (*ord == 0) return {r.finish(r.run("reduce_sum", cast_to(call("ne", {x, x.number(0)}), size.type().dtype)))};
     if (*ord == 1) return {r.finish(r.run("reduce_sum", size))};
-    Expr sum = r.run("reduce_sum", call("pow", {size, x.number(*ord)}));
+    Expr sum = r.run("reduce_sum", call("pow", {size, size.number(*ord)}));
     return {r.finish(call("pow", {sum, sum.number(1 / *ord)}))};
   }
   return {r.finish(call("sqrt", {r.run("reduce_sum", squared_size(x))}))};
@@ -138,7 +138,7 @@ Vars norm(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 // The largest element, finite, and without a derivative: it only keeps exponentials in range.
 Expr safe_peak(const Reduction& r, const Expr& x) {
-  Expr peak = r.kept("reduce_max", x);
+  Expr peak = r.kept("reduce_max", ir::real_part(r.b, x));
   return call("stop_gradient", {select(call("isfinite", {peak}), peak, 0.0)});
 }
 
@@ -156,7 +156,7 @@ Vars softmax(Builder& b, std::span<const Var> in, const Attrs& attrs, bool logar
   Reduction r{b, in[0], attrs, logarithm ? "log_softmax" : "softmax", Ints{kLast}};
   Expr x = as_float(b, in[0]);
   if (r.count() == 0) return {x};
-  Expr shifted = x - call("stop_gradient", {r.kept("reduce_max", x)}), e = call("exp", {shifted});
+  Expr shifted = x - call("stop_gradient", {r.kept("reduce_max", ir::real_part(b, x))}), e = call("exp", {shifted});
   Expr sum = r.kept("reduce_sum", e);
   return {logarithm ? shifted - call("log", {sum}) : e / sum};
 }

@@ -47,6 +47,42 @@ def search(h):
     first = jnp.where(jnp.arange(beam) == 0, 0.0, -1e9)
     return jax.lax.scan(step, (h, jnp.zeros(beam, jnp.int32), first, jnp.zeros((beam, turns), jnp.int32)), jnp.arange(turns))[0]
 timed('beam search', search, jnp.zeros((beam, hidden)), turns)
+
+def turn(h, x):
+    h = jnp.tanh(w @ h + v @ x)
+    return h, h
+timed('recurrent network', jax.jit(lambda u: jax.lax.scan(turn, jnp.zeros(hidden), u)[1]), normal(k[0], (rows, hidden)), rows)
+
+def decode(x):
+    def turn(carry, i):
+        x, keys, values = carry
+        keys, values = keys.at[i].set(x @ v), values.at[i].set(x @ o[:, :hidden])
+        weights = jax.nn.softmax(jnp.where(jnp.arange(words) <= i, keys @ (x @ w) / 8, -1e9))
+        y = weights @ values
+        return (y / jnp.sqrt(jnp.mean(y * y) + 1e-6), keys, values), None
+    cache = jnp.zeros((words, hidden))
+    return jax.lax.scan(turn, (x, cache, cache), jnp.arange(words))[0][0]
+timed('decoding with a cache', jax.jit(decode), normal(k[1], (hidden,)), words)
+
+a, seen, noise = jnp.eye(4) + 0.1 * normal(k[0], (4, 4)), normal(k[1], (2, 4)), jnp.eye(4) * 0.1
+def turn(carry, y):
+    m, c = carry
+    m, c = a @ m, a @ c @ a.T + noise
+    s = seen @ c @ seen.T + jnp.eye(2)
+    gain = jnp.linalg.solve(s, seen @ c).T
+    m = m + gain @ (y - seen @ m)
+    return (m, (c - gain @ s @ gain.T) * 0.9), m
+timed('Kalman filter', jax.jit(lambda ys: jax.lax.scan(turn, (jnp.zeros(4), jnp.eye(4)), ys)[1]), normal(k[2], (rows, 2)), rows)
+
+def slope(s): return jnp.stack([10 * (s[1] - s[0]), s[0] * (28 - s[2]) - s[1], s[0] * s[1] - 8 / 3 * s[2]])
+def turn(s, _):
+    k1 = slope(s)
+    k2 = slope(s + 0.005 * k1)
+    k3 = slope(s + 0.005 * k2)
+    k4 = slope(s + 0.01 * k3)
+    s = s + 0.01 / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return s, s
+timed('Runge-Kutta of scalars', jax.jit(lambda s: jax.lax.scan(turn, s, None, length=rows)[1]), jnp.ones(3), rows)
 '''
 
 

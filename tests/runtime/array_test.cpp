@@ -98,6 +98,30 @@ TEST_CASE("buffers are reused, aligned and counted", "[buffer]") {
   CHECK(pool.allocate(0)->data() != nullptr);
 }
 
+TEST_CASE("a pool keeps no more than was ever in use at once, and gives back what was freed first", "[buffer]") {
+  constexpr std::size_t kMega = std::size_t{1} << 20;
+  constexpr std::int64_t kParts = 64;  // of the most, one of them more
+  Pool pool;
+  const auto together = [&] { return pool.stats().live + pool.stats().cached; };
+  std::vector<BufferRef> first;
+  for (int i = 0; i < 50; ++i) first.push_back(pool.allocate(2 * kMega));
+  first.clear();
+  CHECK(pool.stats().cached == static_cast<std::int64_t>(100 * kMega));
+  for (std::size_t round = 0; round < 3; ++round)
+    for (std::size_t size = 40; size <= 90; size += 10) {
+      const BufferRef b = pool.allocate(size * kMega);
+      CHECK(together() <= static_cast<std::int64_t>(100 * kMega) * (kParts + 1) / kParts);
+    }
+  void* large = nullptr;
+  {
+    const BufferRef b = pool.allocate(96 * kMega);
+    large = b->data();
+  }
+  const BufferRef soon_gone = pool.scratch(30 * kMega);  // whatever is kept and large enough
+  CHECK(soon_gone->data() == large);
+  CHECK(pool.allocate(30 * kMega)->data() != large);
+}
+
 TEST_CASE("memory that is not there is an error", "[buffer]") {
   Pool pool;
   CHECK_THROWS_AS(pool.allocate(std::size_t{1} << 50), RuntimeError);

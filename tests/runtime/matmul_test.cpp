@@ -142,16 +142,18 @@ TEST_CASE("bits depend neither on threads nor on how rows are cut", "[matmul]") 
 }
 
 TEST_CASE("rows of a small product have the bits of a large one", "[matmul]") {
-  Array a = random_array(DType::F32, {1, 504, 60}, 13), w = random_array(DType::F32, {1, 60, 45}, 14),
-        all(DType::F32, {1, 504, 45}), part(DType::F32, {1, 8, 45});
-  matmul(a.view(), w.view(), all.view());
-  for (const std::int64_t rows : {1, 3, 8})
-    for (std::int64_t i = 0; i < 504; i += rows) {
-      matmul(contiguous(DType::F32, {1, rows, 60}, a.as<float>() + i * 60), w.view(),
-             contiguous(DType::F32, {1, rows, 45}, part.data()));
-      CHECK(std::memcmp(part.data(), all.as<float>() + i * 45, sizeof(float) * static_cast<std::size_t>(rows) * 45) ==
-            0);
-    }
+  for (const auto& [n, k] : std::vector<std::pair<std::int64_t, std::int64_t>>{{45, 60}, {100, 200}, {1, 300}}) {
+    Array a = random_array(DType::F32, {1, 168, k}, 13), w = random_array(DType::F32, {1, k, n}, 14),
+          all(DType::F32, {1, 168, n}), part(DType::F32, {1, 21, n});
+    matmul(a.view(), w.view(), all.view());
+    for (const std::int64_t rows : {1, 3, 8, 21})
+      for (std::int64_t i = 0; i < 168; i += rows) {
+        matmul(contiguous(DType::F32, {1, rows, k}, a.as<float>() + i * k), w.view(),
+               contiguous(DType::F32, {1, rows, n}, part.data()));
+        CHECK(std::memcmp(part.data(), all.as<float>() + i * n, static_cast<std::size_t>(rows * n) * sizeof(float)) ==
+              0);
+      }
+  }
 }
 
 TEST_CASE("nan and infinity go through products", "[matmul]") {

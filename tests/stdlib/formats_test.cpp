@@ -257,6 +257,31 @@ TEST_CASE("an npz file is loaded without its text") {
   CHECK(test::run("print(" + load(f.put("b.npz", zip)) + ")") == "{x: [0. 1.]}\n");
 }
 
+// The file is what the Python package safetensors 0.8 writes of numpy.array([[1+2j, -0.5j], [3, 0.25-4j]], complex64).
+TEST_CASE("complex numbers in files") {
+  Folder f;
+  const std::string header = R"({"z":{"dtype":"C64","shape":[2,2],"data_offsets":[0,32]}}       )";
+  const float numbers[] = {1, 2, -0.0f, -0.5f, 3, 0, 0.25f, -4};
+  std::string file("@\0\0\0\0\0\0\0", 8);
+  file += header + std::string(reinterpret_cast<const char*>(numbers), sizeof numbers);
+  std::ofstream(f.at("python.safetensors"), std::ios::binary) << file;
+  const std::string z = "[[ 1.  +2.j  -0.  -0.5j]\n     [ 3.  +0.j   0.25-4.j ]]";
+  CHECK(test::run("print(" + load(f.at("python.safetensors")) + ")") == "{z: " + z + "}\n");
+  const std::string read = "let z = " + load(f.at("python.safetensors")) + ".z\n";
+  CHECK(test::error(read + save(f.at("again.safetensors"), "{z: z}")) == "");
+  const std::string again = f.bytes("again.safetensors");
+  CHECK(again.find(R"("z":{"dtype":"C64","shape":[2,2],"data_offsets":[0,32]})") != std::string::npos);
+  CHECK(again.substr(again.size() - sizeof numbers) == file.substr(file.size() - sizeof numbers));
+  for (const char* name : {"both.npz", "both.npz.gz"}) {
+    CHECK(test::error(read + save(f.at(name), "{z: z, w: cast(z, c128)}")) == "");
+    CHECK(test::run("let r = " + load(f.at(name)) + "\nprint(r.z, typeof(r.z), typeof(r.w))\n" + read +
+                    "assert(all(r.z == z))\nassert(all(r.w == cast(z, c128)))") ==
+          "[[ 1.  +2.j  -0.  -0.5j]\n [ 3.  +0.j   0.25-4.j ]] c64[2,2] c128[2,2]\n");
+  }
+  CHECK_THAT(test::error(read + save(f.at("wide.safetensors"), "{w: cast(z, c128)}")),
+             Contains("safetensors has no type for c128: cast it, save its parts, or write a .npz file"));
+}
+
 TEST_CASE("a write that fails is an error at its line, and leaves the old file and nothing else") {
   Folder f;
   const std::string path = f.at("a.npy");

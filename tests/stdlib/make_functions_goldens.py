@@ -449,6 +449,81 @@ for text, fn in {'fft(a)': jnp.fft.fft, 'ifft(a)': jnp.fft.ifft, 'rfft(a)': jnp.
     if 'a[0]' in text: continue
     case(f'grad(fn(a) = sum(abs({text}) ** 2) + sum(real({text})[0]))({lines_text})', jax.grad(lambda a: jnp.sum(jnp.abs(fn(a)) ** 2) + jnp.sum(jnp.real(fn(a))[0]))(signal))
 
+# ---- complex matrices, in c128 (JAX in x64): decompositions (of eigh and svd what does not depend on the vectors' phases), what is made
+# of them, and gradients by JAX's convention
+jax.config.update('jax_enable_x64', True)
+short.update(float64='f64', int64='i64')
+rng = np.random.RandomState(5)
+
+
+def matrix(*shape):  # of eighths: exact in every type
+    re, im = (np.round(rng.uniform(-2, 2, shape) * 8) / 8 for _ in range(2))
+    text = lambda v: f'cast(array({(v + 0.0).tolist()}), f64)'
+    return f'complex({text(re)}, {text(im)})', jnp.array(re + 1j * im)
+
+
+(a3_text, a3), (tall_text, tall), (wide_text, wide), (a4_text, a4), (many_text, many), (v3_text, v3) = (
+    matrix(*s) for s in ((3, 3), (4, 2), (2, 3), (4, 4), (2, 2, 2), (3,)))
+H = lambda a: jnp.conj(jnp.swapaxes(a, -1, -2))
+linalg = jnp.linalg
+for text, fn, of in [
+        ('cholesky(a @ conj(a.T))', lambda a: linalg.cholesky(a @ a.conj().T), 'a3'), ('cholesky(a)', linalg.cholesky, 'a3'),
+        ('cholesky(a @ conj(swapaxes(a, -1, -2)))', lambda a: linalg.cholesky(a @ H(a)), 'many'),
+        *((f'qr(a)[{k}]', lambda a, k=k: linalg.qr(a)[k], of) for k in (0, 1) for of in ('a3', 'tall', 'wide', 'many')),
+        *(('svd(a, full_matrices: false)[1]', lambda a: linalg.svd(a, full_matrices=False)[1], of) for of in ('a3', 'tall', 'wide', 'many')),
+        *(('(fn(r) = r[0] @ r[2])(svd(a, full_matrices: false))', lambda a: (lambda r: r[0] @ r[2])(linalg.svd(a, full_matrices=False)), of) for of in ('a3', 'tall', 'wide', 'many')),
+        ('abs(svd(a, full_matrices: false)[0])', lambda a: jnp.abs(linalg.svd(a, full_matrices=False)[0]), 'tall'),
+        ('abs(svd(a)[0])[:, :2]', lambda a: jnp.abs(linalg.svd(a)[0])[:, :2], 'tall'), ('svd(a)[0] @ conj(svd(a)[0].T)', lambda a: jnp.eye(4) + 0j, 'tall'),
+        *(('eigh(a + conj(swapaxes(a, -1, -2)))[0]', lambda a: linalg.eigh(a + H(a))[0], of) for of in ('a3', 'many', 'a4')),
+        *(('abs(eigh(a)[1])', lambda a: jnp.abs(linalg.eigh(a)[1]), of) for of in ('a3', 'many')),
+        ('(fn(r) = (r[1] * r[0]) @ conj(r[1].T))(eigh(a))', lambda a: (a + H(a)) / 2, 'a4'),
+        *((f'lstsq(a, v[:{n}])[{k}]', lambda a, n=n, k=k: linalg.lstsq(a, v3[:n])[k], of) for of, n in (('a3', 3), ('wide', 2)) for k in (0, 1, 3)),
+        *((f'lstsq(a, a[:, :1] * a)[{k}]', lambda a, k=k: linalg.lstsq(a, a[:, :1] * a)[k], 'tall') for k in (0, 1, 3)),
+        ('pinv(a)', linalg.pinv, 'a3'), ('pinv(a)', linalg.pinv, 'tall'), ('pinv(a)', linalg.pinv, 'many'), ('expm(a)', jsp.linalg.expm, 'a3'), ('expm(a)', jsp.linalg.expm, 'many'),
+        *((f'{name}(a)', fn, of) for name, fn in (('det', linalg.det), ('inv', linalg.inv)) for of in ('a3', 'a4', 'many')),
+        *((f'slogdet(a)[{k}]', lambda a, k=k: linalg.slogdet(a)[k], of) for k in (0, 1) for of in ('a3', 'a4', 'many')),
+        ('matrix_power(a, 3)', lambda a: linalg.matrix_power(a, 3), 'a3'), ('matrix_power(a, -2)', lambda a: linalg.matrix_power(a, -2), 'a3'),
+        ('trace(a)', jnp.trace, 'a3'), ('norm(a)', linalg.norm, 'a3'), ('diag(a)', jnp.diag, 'a3'), ('diag(a[0])', lambda a: jnp.diag(a[0]), 'a3'),
+        ('cov(a)', jnp.cov, 'a3'), ('cov(a, aweights: array([1.0, 2.0, 0.5]))', lambda a: jnp.cov(a, aweights=jnp.array([1, 2, .5])), 'a3'),
+        ('corrcoef(a)', jnp.corrcoef, 'a3'), ('kron(a, v)', lambda a: jnp.kron(a, v3), 'many'), ('cross(a, v)', lambda a: jnp.cross(a, v3), 'a3'),
+        ('polyval(v, a)', lambda a: jnp.polyval(v3, a), 'a3'), ('polyfit(a[0], v, deg: 1)', lambda a: jnp.polyfit(a[0], v3, 1), 'a3'),
+        *((f'{name}(a[0], v[:2], mode: "{mode}")', lambda a, name=name, mode=mode: getattr(jnp, name)(a[0], v3[:2], mode=mode), 'a3')
+          for name in ('convolve', 'correlate') for mode in ('full', 'same', 'valid')),
+        *((f'correlate(v[:2], a[0], mode: "{mode}")', lambda a, mode=mode: jnp.correlate(v3[:2], a[0], mode=mode), 'a3') for mode in ('full', 'same', 'valid')),
+        ('ragged_dot(a, stack([a, a * 2]), array([1, 3]))', lambda a: jnp.concatenate([a[:1] @ a, a[1:] @ (a * 2)]), 'a4')]:
+    of_text, value = dict(a3=(a3_text, a3), tall=(tall_text, tall), wide=(wide_text, wide), a4=(a4_text, a4), many=(many_text, many))[of]
+    given = f'(fn(a, v) = {text})({of_text}, {v3_text})'
+    made = fn(value)
+    (parts if jnp.iscomplexobj(made) else case)(given, made)
+    if 'eye(' in text or text == 'svd(a)[0] @ conj(svd(a)[0].T)' or text.startswith(('abs(svd(a)', 'lstsq(a, a')) or text == 'cholesky(a)':
+        continue
+    phase = lambda y: jnp.sum(jnp.real(y * jnp.exp(1j * jnp.arange(y.size).reshape(y.shape))))
+    weights = f'exp(complex(0.0, 1.0) * arange({made.size}).reshape({list(made.shape)}))'
+    if made.ndim == 0: weights = 'complex(1.0, 0.0)'
+    parts(f'grad(fn(a, v) = sum(real({text} * {weights})))({of_text}, {v3_text})', jax.grad(lambda a: phase(fn(a)))(value))
+single = lambda text: f'cast({text}, c64)'
+for text, fn in {'qr(a)[1]': lambda a: linalg.qr(a)[1], 'cholesky(a @ conj(a.T))': lambda a: linalg.cholesky(a @ H(a)), 'eigh(a)[0]': lambda a: linalg.eigh(a)[0],
+                 'svd(a)[1]': lambda a: linalg.svd(a)[1], 'det(a)': linalg.det, 'pinv(a)': linalg.pinv, 'expm(a)': jsp.linalg.expm, 'slogdet(a)[1]': lambda a: linalg.slogdet(a)[1]}.items():
+    made = fn(a4.astype(jnp.complex64))
+    (parts if jnp.iscomplexobj(made) else case)(f'(fn(a) = {text})({single(a4_text)})', made)
+# elementwise functions of complex numbers, away from their cuts
+points_text, points = matrix(12)
+for name, fn in dict(tan=jnp.tan, asin=jnp.arcsin, acos=jnp.arccos, atan=jnp.arctan, asinh=jnp.arcsinh, acosh=jnp.arccosh, atanh=jnp.arctanh, expm1=jnp.expm1,
+                     log1p=jnp.log1p, rsqrt=lax.rsqrt, sigmoid=jax.nn.sigmoid, silu=jax.nn.silu, round=jnp.round, nan_to_num=jnp.nan_to_num, softmax=jax.nn.softmax,
+                     logsumexp=jsp.special.logsumexp, zeros_like=jnp.zeros_like, ones_like=jnp.ones_like).items():
+    parts(f'{name}({points_text})', fn(points))
+    if name not in ('round', 'nan_to_num', 'zeros_like', 'ones_like'):
+        if name == 'acosh': points_text, points = points_text.replace('-', ''), jnp.abs(points.real) + 1j * jnp.abs(points.imag)  # elsewhere JAX's has the wrong sign
+        parts(f'grad(fn(a) = sum(real({name}(a)) * arange(12.0)))({points_text})' if name != 'logsumexp' else f'grad(fn(a) = real({name}(a)))({points_text})',
+              jax.grad(lambda a: jnp.sum(jnp.real(fn(a)) * (jnp.arange(12.) if name != 'logsumexp' else 1)))(points))
+case(f'norm({v3_text}, ord: 0)', linalg.norm(v3, ord=0))
+case(f'norm({v3_text}, ord: 3)', linalg.norm(v3, ord=3))
+parts('linspace(0, 1, 3, dtype: c128)', jnp.linspace(0, 1, 3, dtype=jnp.complex128))
+parts(f'log1p({v3_text} * 1e-9)', jnp.log1p(v3 * 1e-9))
+parts(f'expm1({v3_text} * 1e-9)', jnp.expm1(v3 * 1e-9))
+parts(f'full_like({v3_text}, 2)', jnp.full_like(v3, 2))
+jax.config.update('jax_enable_x64', False)
+
 # ---- 8-bit floats and i4: casts as ml_dtypes
 short.update(float8_e4m3fn='f8_e4m3fn', float8_e5m2='f8_e5m2', int4='i4')
 wide_text = 'array([0.1, -0.3, 1.0, 3.3, 17.0, 18.0, 300.0, 447.0, 448.0, 464.0, 465.0, 60000.0, 61439.0, 61440.0, 1e6, 0.001, 0.002, 0.0009765625, 1e-5, 2e-5, -0.0, inf, -inf, nan])'

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/kernels/dense/decompose_complex.h"
 #include "runtime/kernels/dense/dense.h"
 #include "runtime/kernels/pade.h"
 #include "runtime/kernels/spread.h"
@@ -127,6 +128,7 @@ Singular singular(Matrix m, bool full, const Stop* stop) {
 }  // namespace
 
 void cholesky(const View& a, const View& lower, const Stop* stop) {
+  if (is_complex(a.dtype)) return complex::cholesky(a, lower, stop);
   const std::int64_t n = a.shape[1];
   each_matrix(a, n, stop, [&](std::int64_t i) {
     Matrix l = load(a, i);
@@ -163,6 +165,7 @@ void solve_triangular(const View& a, const View& b, const View& x, bool lower, b
 }
 
 void qr(const View& a, const View& q, const View& r, const Stop* stop) {
+  if (is_complex(a.dtype)) return complex::qr(a, q, r, stop);
   each_matrix(a, std::min(a.shape[1], a.shape[2]), stop, [&](std::int64_t i) {
     Matrix f = load(a, i);
     const std::vector<double> tau = dense::qr(block(f), stop);
@@ -174,6 +177,7 @@ void qr(const View& a, const View& q, const View& r, const Stop* stop) {
 }
 
 void eigh(const View& a, const View& values, const View& vectors, const Stop* stop) {
+  if (is_complex(a.dtype)) return complex::eigh(a, values, vectors, stop);
   each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
     Matrix m = load(a, i);
     if (m.size() == 0) return;
@@ -198,6 +202,7 @@ void eigh(const View& a, const View& values, const View& vectors, const Stop* st
 }
 
 void svd(const View& a, const View& u, const View& values, const View& vt, const Stop* stop) {
+  if (is_complex(a.dtype)) return complex::svd(a, u, values, vt, stop);
   each_matrix(a, std::min(a.shape[1], a.shape[2]), stop, [&](std::int64_t i) {
     const Matrix m = load(a, i);
     if (!m.allFinite() || m.size() == 0) {
@@ -212,6 +217,7 @@ void svd(const View& a, const View& u, const View& values, const View& vt, const
 }
 
 void determinant(const View& a, const View& out, const Stop* stop) {
+  if (is_complex(a.dtype)) return complex::determinant(a, out, stop);
   each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
     if (a.shape[1] == 0) return store_number(out, i, 1);
     const Factors f(load(a, i), stop);
@@ -220,6 +226,7 @@ void determinant(const View& a, const View& out, const Stop* stop) {
 }
 
 void log_det(const View& a, const View& sign, const View& logarithm, const Stop* stop) {
+  if (is_complex(a.dtype)) return complex::log_det(a, sign, logarithm, stop);
   each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
     double s = 1, log = 0;
     if (a.shape[1] > 0) {
@@ -236,6 +243,7 @@ void log_det(const View& a, const View& sign, const View& logarithm, const Stop*
 }
 
 void cofactors(const View& a, const View& out, const Stop* stop) {
+  if (is_complex(a.dtype)) return complex::cofactors(a, out, stop);
   each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
     const Matrix m = load(a, i);
     if (m.size() == 0) return;

@@ -1,7 +1,8 @@
-// Decompositions of matrices and systems of equations: one matrix after the other over a leading dimension, f32 or f64.
-// Inputs are views of rank 3 [batch, rows, columns] with any strides; results are contiguous. What has no answer is
-// nan, never an exception; `stop` (it may be null) ends the work with its RuntimeError. Called by the kernels of
-// stdlib/ops/products; Eigen stays in the .cpp files.
+// Decompositions of matrices and systems of equations: one matrix after the other over a leading dimension, f32 or f64;
+// cholesky, qr, eigh, svd and determinants of c64 and c128 too (where ᵀ is said: the adjoint). Inputs are views of rank
+// 3 [batch, rows, columns] with any strides; results are contiguous. What has no answer is nan, never an exception;
+// `stop` (it may be null) ends the work with its RuntimeError. Called by the kernels of stdlib/ops/products; Eigen
+// stays in the .cpp files.
 #pragma once
 #include "runtime/array/stop.h"
 #include "runtime/array/view.h"
@@ -23,7 +24,8 @@ void eigh(const View& a, const View& values, const View& vectors, const Stop* st
 void svd(const View& a, const View& u, const View& values, const View& vt, const Stop* stop);
 // out of rank 1, as `sign` and `logarithm` below
 void determinant(const View& a, const View& out, const Stop* stop);
-// Of square matrices; `sign` and `logarithm` of the size of the determinant have rank 1. Singular: 0 and -inf.
+// Of square matrices; `sign` (of complex ones the phase) and `logarithm` of the size of the determinant have rank 1.
+// Singular: 0 and -inf.
 void log_det(const View& a, const View& sign, const View& logarithm, const Stop* stop);
 // the determinant's derivative, of singular matrices too
 void cofactors(const View& a, const View& out, const Stop* stop);

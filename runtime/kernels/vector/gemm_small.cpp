@@ -1,9 +1,12 @@
 // Small matrix products, whose operands lie in the nearest cache: tiles of the result stay in registers and operands
-// are read as they lie. Eigen packs both first, which takes longer than such a product itself. Its packets are used, of
-// the instruction set's width, halved for narrow results.
+// are read as they lie. Eigen packs both first, which takes longer than such a product itself. Packets are of the
+// instruction set's width, halved for narrow results.
 #include "runtime/kernels/vector/parts.h"
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 namespace shard::runtime::SHARD_ISA {
 namespace {
@@ -68,14 +71,24 @@ void tile(const Gemm& g, std::int64_t i, std::int64_t j) {
     for (int v = 0; v < V; ++v) sum[r][v].to(c + r * g.c_row + v * P::kSize);
 }
 
-// All columns of R rows. The last packet begins where it ends with the row, so that it makes some elements again.
+// All columns of R rows at a time, from row i on. Gives the first row that is left. Of some rows, V packets of columns
+// come after V packets: those of w stay in the nearest cache. The last packet begins where it ends with the row, so
+// that it makes some elements again.
 template <class T, int B, int R, int V>
-void rows(const Gemm& g, std::int64_t i) {
-  constexpr std::int64_t kSize = Packet<T, B>::kSize;
-  std::int64_t j = 0;
-  for (; j + V * kSize <= g.n; j += V * kSize) tile<T, B, R, V>(g, i, j);
-  for (; j + kSize <= g.n; j += kSize) tile<T, B, R, 1>(g, i, j);
-  if (j < g.n) tile<T, B, R, 1>(g, i, g.n - kSize);
+std::int64_t rows(const Gemm& g, std::int64_t i) {
+  constexpr std::int64_t kSize = Packet<T, B>::kSize, kSome = 64;
+  for (std::int64_t end = i; (end = std::min(g.m, i + kSome) / R * R) > i; i = end) {
+    const auto panel = [&](auto tile_at) {
+      for (std::int64_t r = i; r < end; r += R) tile_at(r);
+    };
+    std::int64_t j = 0;
+    for (; j + V * kSize <= g.n; j += V * kSize) panel([&](std::int64_t r) { tile<T, B, R, V>(g, r, j); });
+    if constexpr (V > 4)
+      for (; j + 4 * kSize <= g.n; j += 4 * kSize) panel([&](std::int64_t r) { tile<T, B, R, 4>(g, r, j); });
+    for (; j + kSize <= g.n; j += kSize) panel([&](std::int64_t r) { tile<T, B, R, 1>(g, r, j); });
+    if (j < g.n) panel([&](std::int64_t r) { tile<T, B, R, 1>(g, r, g.n - kSize); });
+  }
+  return i;
 }
 
 template <class T, int B>
@@ -83,31 +96,76 @@ void by_rows(const Gemm& g) {
   if constexpr (B > 16)
     if (g.n < Packet<T, B>::kSize) return by_rows<T, B / 2>(g);
   std::int64_t i = 0;
-  if (g.n < 2 * Packet<T, B>::kSize)
-    for (; i + 8 <= g.m; i += 8) rows<T, B, 8, 1>(g, i);
-  for (; i + 4 <= g.m; i += 4) rows<T, B, 4, 2>(g, i);
-  for (; i < g.m; ++i) rows<T, B, 1, 4>(g, i);
+  if (kWidest == 64 || g.n < 2 * Packet<T, B>::kSize) i = rows < T, B, 8, kWidest == 64 ? 2 : 1 > (g, i);
+  i = rows<T, B, 4, 2>(g, i);
+  rows<T, B, 1, 8>(g, i);
 }
 
-// R elements of column j, where both operands' terms lie one after the other.
+// The lanes of `to` that come from `from`: of two packets in parts of S lanes each, the lower or the upper halves of
+// all parts.
+template <int S, int From, int... I>
+auto halves_mask(std::integer_sequence<int, I...>) {
+  typedef int M __attribute__((vector_size(sizeof...(I) * sizeof(int))));
+  return M{(I / (S / 2) * S + I % (S / 2) + From)...};
+}
+
+// sums[r] gets the sum of the lanes of packet r, added in the order of Packet::sum: two packets at a time become one of
+// their halves' sums, until each lane holds the sum of one packet.
+template <class T, int B, int S = B / static_cast<int>(sizeof(T))>
+void sum_lanes(Packet<T, B>* packets) {
+  using P = Packet<T, B>;
+  if constexpr (S > 1) {
+    typedef std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t> M __attribute__((vector_size(B)));
+    constexpr auto kLanes = std::make_integer_sequence<int, static_cast<int>(P::kSize)>{};
+    const M low = __builtin_convertvector(halves_mask<S, 0>(kLanes), M);
+    const M high = __builtin_convertvector((halves_mask<S, S / 2>(kLanes)), M);
+#pragma GCC unroll 16
+    for (int i = 0; i < S / 2; ++i) {
+      const auto x = packets[2 * i].v, y = packets[2 * i + 1].v;
+      packets[i].v = __builtin_shuffle(x, y, low) + __builtin_shuffle(x, y, high);
+    }
+    sum_lanes<T, B, S / 2>(packets);
+  }
+}
+
+// R products of a row of `a` with one vector, where both operands' terms lie one after the other.
 template <class T, int R>
-void dots(const Gemm& g, std::int64_t i, std::int64_t j) {
+void dots(const Gemm& g, std::int64_t i) {
   using P = Packet<T, kWidest>;
   const T* a = static_cast<const T*>(g.a) + i * g.a_row;
-  const T* w = static_cast<const T*>(g.w) + j * g.w_col;
+  const T* w = static_cast<const T*>(g.w);
   P sum[R] = {};
   std::int64_t p = 0;
   for (; p + P::kSize <= g.k; p += P::kSize) {
     const P b = P::of(w + p);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < R; ++r) sum[r].v += P::of(a + r * g.a_row + p).v * b.v;
   }
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-    T total = sum[r].sum();
-    for (std::int64_t q = p; q < g.k; ++q) total += a[r * g.a_row + q] * w[q];
-    static_cast<T*>(g.c)[(i + r) * g.c_row + j] = total;
+  if constexpr (R == P::kSize) {
+    sum_lanes<T, kWidest>(sum);
+  } else {
+    P totals = {};
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) totals.v[r] = sum[r].sum();
+    sum[0] = totals;
   }
+  T* c = static_cast<T*>(g.c) + i * g.c_row;
+  if (R == P::kSize && g.c_row == 1 && p == g.k) return sum[0].to(c);
+  for (int r = 0; r < R; ++r) {
+    T total = sum[0].v[r];
+    for (std::int64_t q = p; q < g.k; ++q) total += a[r * g.a_row + q] * w[q];
+    c[r * g.c_row] = total;
+  }
+}
+
+template <class T>
+void all_dots(const Gemm& g) {
+  constexpr int kMany = Packet<T, kWidest>::kSize;
+  std::int64_t i = 0;
+  for (; i + kMany <= g.m; i += kMany) dots<T, kMany>(g, i);
+  if constexpr (kMany > 4)
+    for (; i + 4 <= g.m; i += 4) dots<T, 4>(g, i);
+  for (; i < g.m; ++i) dots<T, 1>(g, i);
 }
 
 // A vector times a matrix in any order, and a matrix by rows times a vector, which is the same.
@@ -118,11 +176,10 @@ bool small(const Gemm& g) {
   if (g.n == 1 && g.a_row == 1 && g.c_row == 1 && g.m >= kLeast)
     return by_rows<T, kWidest>({1, g.m, g.k, g.w, 0, g.w_row, g.a, g.a_col, 1, g.c, g.m}), true;
   if ((g.n > 1 && g.m > 1) || g.a_col != 1 || g.w_row != 1) return false;
-  for (std::int64_t j = 0; j < g.n; ++j) {
-    std::int64_t i = 0;
-    for (; i + 4 <= g.m; i += 4) dots<T, 4>(g, i, j);
-    for (; i < g.m; ++i) dots<T, 1>(g, i, j);
-  }
+  if (g.n == 1)
+    all_dots<T>(g);
+  else
+    all_dots<T>({g.n, 1, g.k, g.w, g.w_col, 1, g.a, 1, 0, g.c, 1});
   return true;
 }
 

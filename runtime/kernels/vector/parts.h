@@ -32,6 +32,11 @@ void gemm_f32(const Gemm& g);
 void gemm_f64(const Gemm& g);
 bool gemm_small_f32(const Gemm& g);
 bool gemm_small_f64(const Gemm& g);
+#if defined(__AVX512F__)
+inline constexpr std::int64_t kSmallProduct = std::int64_t{1} << 20;
+#else
+inline constexpr std::int64_t kSmallProduct = std::int64_t{1} << 17;
+#endif
 
 // Loops over arrays; the pragma says what the contract says: an element depends on elements of the same index only.
 template <class T, class R, class F>

@@ -37,7 +37,8 @@ const VectorTable& table() {
                                   gemm_f32,
                                   gemm_f64,
                                   gemm_small_f32,
-                                  gemm_small_f64};
+                                  gemm_small_f64,
+                                  kSmallProduct};
   return it;
 }
 

@@ -45,10 +45,11 @@ struct VectorTable {
                    std::uint32_t* o1);
   void (*gemm_f32)(const Gemm&);
   void (*gemm_f64)(const Gemm&);
-  // Of a `w` that stays in the nearest cache; an element's bits hang on its row of `a` and its column of `w` alone.
-  // False: nothing was done, as the operands lie in another way.
+  // Of a `w` of few bytes; an element's bits hang on its row of `a` and its column of `w` alone. False: nothing was
+  // done, as the operands lie in another way.
   bool (*gemm_small_f32)(const Gemm&);
   bool (*gemm_small_f64)(const Gemm&);
+  std::int64_t small;  // bytes of `w` up to which that is faster than packing
 };
 
 inline constexpr std::int64_t kReduceRun = 1024;

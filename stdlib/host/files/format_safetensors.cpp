@@ -101,7 +101,8 @@ std::string_view type_as_stored(DType dtype) {
   for (const auto& [text, known] : kTypes)
     if (known == dtype) return text;
   if (dtype == DType::Key) return "U32";
-  refuse_file("safetensors has no type for " + std::string(runtime::name(dtype)) + ": cast it, or save its parts");
+  refuse_file("safetensors has no type for " + std::string(runtime::name(dtype)) +
+              ": cast it, save its parts, or write a .npz file");
 }
 
 std::optional<DType> type_of_stored(std::string_view name) {

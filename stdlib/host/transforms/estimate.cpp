@@ -2,6 +2,7 @@
 #include "interpreter/foresight/estimate.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
@@ -18,9 +19,9 @@ using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
 
-lang::CompiledCall call_of(Interpreter& in, BoundArgs& a, const std::string& who) {
+lang::CompiledCall call_of(Interpreter& in, BoundArgs& a, const std::string& who, bool simulated = false) {
   need_call(in, a, who);
-  return call_apart(in, a[0], a);
+  return call_apart(in, a[0], a, simulated);
 }
 
 Value line_number(Interpreter& in, grammar::Span at) {
@@ -85,7 +86,7 @@ Value collectives_of(Interpreter& in, const Chip& chip, const lang::CompiledCall
 
 Value estimate(Interpreter& in, BoundArgs& a) {
   const Chip chip = need_chip(in, a, "estimate");
-  const lang::CompiledCall call = call_of(in, a, "estimate");
+  const lang::CompiledCall call = call_of(in, a, "estimate", chip.simulated > 0);
   const foresight::Estimate e = foretold(chip, call);
   auto out = std::make_shared<lang::Record>();
   out->fields = {{"step_seconds", Value(e.time.seconds)},
@@ -150,7 +151,7 @@ Planned planned(Interpreter& in, BoundArgs& a, const Chip& chip, const runtime::
     in.context().set_mesh(mesh);
     BoundArgs here = a;
     for (lang::CallArg& x : here.rest) x.value = on_mesh(x.value, mesh);
-    const lang::CompiledCall call = call_of(in, here, "plan");
+    const lang::CompiledCall call = call_of(in, here, "plan", chip.simulated > 0);
     const foresight::Estimate e = foretold(chip, call);
     return as(e.fits ? 0 : 1, e.time.seconds, e.memory.peak, shortcoming(call, e, chip, in.sources()));
   } catch (const grammar::Error& e) {
@@ -165,6 +166,14 @@ Value plan(Interpreter& in, BoundArgs& a) {
   if (!mesh)
     in.fail("mesh", a.span, "plan divides the devices of a mesh, and there is none",
             {"mesh m = (@data: 8, @model: 1)"});
+  std::int64_t devices = mesh->size();
+  std::erase_if(a.rest, [&](const lang::CallArg& x) {
+    if (x.name != "devices") return false;
+    devices = in.integer(x.value, x.span, "`devices:` of plan");
+    if (devices < 1 || devices > (1 << 20))
+      in.fail("mesh", x.span, "`devices:` counts devices, and there is one at least");
+    return true;
+  });
   struct Kept {
     trace::Context& context;
     runtime::MeshRef mesh;
@@ -172,9 +181,13 @@ Value plan(Interpreter& in, BoundArgs& a) {
   } const kept{in.context(), mesh};
   std::vector<Planned> all;
   std::vector<std::int64_t> now;
-  divide(mesh->size(), mesh->axes.size(), now, [&](const std::vector<std::int64_t>& sizes) {
+  divide(devices, mesh->axes.size(), now, [&](const std::vector<std::int64_t>& sizes) {
     auto other = std::make_shared<runtime::Mesh>(*mesh);
     for (std::size_t i = 0; i < sizes.size(); ++i) other->axes[i].size = sizes[i];
+    if (devices != mesh->size()) {
+      other->devices.resize(static_cast<std::size_t>(devices));
+      std::iota(other->devices.begin(), other->devices.end(), 0);
+    }
     all.push_back(planned(in, a, chip, other));
   });
   std::stable_sort(all.begin(), all.end(), [](const Planned& x, const Planned& y) {
@@ -212,9 +225,10 @@ Value assume(Interpreter& in, BoundArgs& a) {
 
 }  // namespace
 
-lang::CompiledCall call_apart(Interpreter& in, const Value& f, const BoundArgs& a) {
+lang::CompiledCall call_apart(Interpreter& in, const Value& f, const BoundArgs& a, bool simulated) {
   std::optional<trace::TargetScope> scope;
-  if (in.context().target().passes().partition) scope.emplace(in.context(), in.context().target("apart"));
+  if (in.context().target().passes().partition)
+    scope.emplace(in.context(), in.context().target(simulated ? "abstract" : "apart"));
   return lang::compiled_call(in, f, a.rest, a.span);
 }
 
@@ -236,7 +250,8 @@ void register_foresight(Interpreter& in) {
              cost});
   in.define({"plan", "plan(f, xs...)",
              "A call f(xs...) foretold on a chip (`chip:`, as for estimate) for all ways to divide the devices of the "
-             "mesh among its axes: a list of {axes, step_seconds, peak_bytes_per_device, fits, why}, the best first. "
+             "mesh, or `devices: 64` of them, among its axes: a list of {axes, step_seconds, peak_bytes_per_device, "
+             "fits, why}, the best first. "
              "Nothing is run, types may stand for arrays.",
              plan});
   in.define({"assume", "assume(x, value)",

@@ -29,7 +29,7 @@ struct Explained {
 Explained explained(Interpreter& in, const Value& f, const BoundArgs& a, const std::optional<foresight::Chip>& chip) {
   Explained out{lang::compiled_call(in, f, a.rest, a.span)};
   if (!chip) return out;
-  out.apart = call_apart(in, f, a);
+  out.apart = call_apart(in, f, a, chip->simulated > 0);
   out.on = foresight::estimate(*chip, *out.apart.plan, out.apart.given,
                                foresight::handed_over(out.apart.given, out.apart.plan->program()));
   return out;

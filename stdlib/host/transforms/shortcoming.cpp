@@ -1,4 +1,5 @@
-// What is wrong with a call that is foretold on a chip, in a few words: memory that it lacks, or lines that wait.
+// What is wrong with a call that is foretold on a chip, in a few words: memory that it lacks, turns of a pipeline
+// with nothing to do, or lines that wait.
 #include <algorithm>
 
 #include "interpreter/foresight/words.h"
@@ -41,7 +42,11 @@ std::string shortcoming(const lang::CompiledCall& call, const foresight::Estimat
   const std::pair<const grammar::Span, foresight::LineCost>* worst = nullptr;
   for (const auto& line : e.time.lines)
     if (!worst || line.second.exposed > worst->second.exposed) worst = &line;
-  if (!worst || worst->second.exposed <= 0.01 * e.time.seconds) return "";
+  const double waits = worst ? worst->second.exposed : 0;
+  if (e.time.bubble > std::max(waits, 0.01 * e.time.seconds))
+    return "bubble " + foresight::percent_text(e.time.bubble, e.time.seconds) + ": line " +
+           std::to_string(lang::source_line(sources, e.time.bubble_at->span));
+  if (waits <= 0.01 * e.time.seconds) return "";
   const exec::CommRecord* r = longest_at(call, chip, worst->first, sources);
   return "waits " + foresight::percent_text(e.time.waits(), e.time.seconds) + ": line " +
          std::to_string(lang::source_line(sources, worst->first)) + (r ? ", " + words_of(*r) : "");

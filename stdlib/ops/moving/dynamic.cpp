@@ -396,6 +396,7 @@ void register_window_update(OpTable& t) {
     return {hlo::dynamic_update(u.in[0], u.in[1], starts_of(u, 2))};
   };
   update.of_complex = ir::OnParts{};
+  update.in_place = true;
   update.kernel = ir::KernelFn(bind_update);
   update.partition = update_locally;
   update.batch = update_batch;

@@ -5,6 +5,7 @@
 // A split indexed dimension is worked on under a mask: each device takes what it has, and a sum is pending (factors of
 // kind masked).
 #include <algorithm>
+#include <array>
 
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
@@ -116,7 +117,7 @@ struct Dense {
   }
   void* prepare(runtime::Pool& pool, void* data, runtime::BufferRef& held) {
     if (!from) return data;
-    held = pool.allocate(static_cast<std::size_t>(bytes));
+    held = pool.scratch(static_cast<std::size_t>(bytes));
     View to = runtime::contiguous(from->dtype, from->shape, held->data());
     runtime::copy(at(*from, data), to);
     return held->data();
@@ -126,10 +127,14 @@ struct Dense {
 // One batch entry of a merged [batch][before][n][after]: [before, n, after]; and of an index [batch][any]: [before (the
 // same), any].
 View block(const View& v) {
-  return {v.dtype, {v.shape[1], v.shape[2], v.shape[3]}, {v.strides[1], v.strides[2], v.strides[3]}, v.data};
+  return {v.dtype, {v.shape[1], v.shape[2], v.shape[3]}, {v.strides[1], v.strides[2], v.strides[3]}, nullptr};
 }
 View positions(const View& index, std::int64_t before) {
-  return {index.dtype, {before, index.shape[1]}, {0, index.strides[1]}, index.data};
+  return {index.dtype, {before, index.shape[1]}, {0, index.strides[1]}, nullptr};
+}
+// All batch entries at once, of a merged array with nothing before the axis: [batch, n, after].
+View entries(const View& v) {
+  return {v.dtype, {v.shape[0], v.shape[2], v.shape[3]}, {v.strides[0], v.strides[2], v.strides[3]}, nullptr};
 }
 
 BoundKernel bind_take(const KernelCall& c) {
@@ -140,24 +145,19 @@ BoundKernel bind_take(const KernelCall& c) {
                 : how == "folded" ? runtime::Bounds::Folded
                                   : runtime::Bounds::Clamp;  // edge: clamp
   Dense x(c.in[0], p.x_groups()), index(c.in[1], p.index_groups());
-  View out = *merged(c.out[0], p.out_groups());
+  const View out = *merged(c.out[0], p.out_groups());
   if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
   runtime::Pool& pool = c.pool;
+  const bool whole = x.view.shape[1] == 1;
+  View from = whole ? entries(x.view) : block(x.view), to = whole ? entries(out) : block(out);
+  View where = whole ? index.view : positions(index.view, x.view.shape[1]);
+  const std::int64_t times = whole ? 1 : out.shape[0];
+  const std::array steps{x.view.strides[0], index.view.strides[0], out.strides[0]};
   return [=, &pool](void* const* in, void* const* o) mutable {
     runtime::BufferRef held_x, held_i;
-    View xs = at(x.view, x.prepare(pool, in[0], held_x)), is = at(index.view, index.prepare(pool, in[1], held_i)),
-         os = at(out, o[0]);
-    if (xs.shape[1] == 1) {  // nothing before the axis: all batch entries at once
-      runtime::take(
-          {xs.dtype, {xs.shape[0], xs.shape[2], xs.shape[3]}, {xs.strides[0], xs.strides[2], xs.strides[3]}, xs.data},
-          is,
-          {os.dtype, {os.shape[0], os.shape[2], os.shape[3]}, {os.strides[0], os.strides[2], os.strides[3]}, os.data},
-          bounds);
-      return;
-    }
-    for (std::int64_t b = 0; b < os.shape[0]; ++b)
-      runtime::take(block(shifted(xs, b * xs.strides[0])), positions(shifted(is, b * is.strides[0]), xs.shape[1]),
-                    block(shifted(os, b * os.strides[0])), bounds);
+    void *const xs = x.prepare(pool, in[0], held_x), *const is = index.prepare(pool, in[1], held_i);
+    for (std::int64_t b = 0; b < times; ++b)
+      runtime::take(at(from, xs, b * steps[0]), at(where, is, b * steps[1]), at(to, o[0], b * steps[2]), bounds);
   };
 }
 
@@ -171,17 +171,19 @@ ir::KernelFn scatter_kernel() {
               : how == "max" ? runtime::Scatter::Max
                              : runtime::Scatter::Add;
     Dense x(c.in[0], p.x_groups()), index(c.in[1], p.index_groups()), v(c.in[2], p.out_groups());
-    View out = *merged(c.out[0], p.x_groups());
+    const View out = *merged(c.out[0], p.x_groups());
     if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
     runtime::Pool& pool = c.pool;
+    View from = block(x.view), where = positions(index.view, out.shape[1]), rows = block(v.view), to = block(out);
+    const std::int64_t times = out.shape[0];
+    const std::array steps{x.view.strides[0], index.view.strides[0], v.view.strides[0], out.strides[0]};
     return [=, &pool](void* const* in, void* const* o) mutable {
       runtime::BufferRef held_x, held_i, held_v;
-      View xs = at(x.view, x.prepare(pool, in[0], held_x)), is = at(index.view, index.prepare(pool, in[1], held_i));
-      View vs = at(v.view, v.prepare(pool, in[2], held_v)), os = at(out, o[0]);
-      for (std::int64_t b = 0; b < os.shape[0]; ++b)
-        runtime::scatter(op, block(shifted(xs, b * xs.strides[0])),
-                         positions(shifted(is, b * is.strides[0]), os.shape[1]), block(shifted(vs, b * vs.strides[0])),
-                         block(shifted(os, b * os.strides[0])));
+      void *const xs = x.prepare(pool, in[0], held_x), *const is = index.prepare(pool, in[1], held_i),
+                  *const vs = v.prepare(pool, in[2], held_v);
+      for (std::int64_t b = 0; b < times; ++b)
+        runtime::scatter(op, at(from, xs, b * steps[0]), at(where, is, b * steps[1]), at(rows, vs, b * steps[2]),
+                         at(to, o[0], b * steps[3]));
     };
   };
 }
@@ -396,6 +398,7 @@ OpDef scatter_row(std::string_view name, std::string_view signature, std::string
   };
   row.dtype = {Operands::AsIs, kind_of_first(name)};
   row.hlo = scatter_hlo;
+  row.in_place = true;
   row.kernel = scatter_kernel();
   row.explicit_refuses = index_refuses;
   row.partition = scatter_locally;

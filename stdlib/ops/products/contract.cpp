@@ -121,8 +121,9 @@ void register_contract(OpTable& t) {
   row.derivative = Transposes{{}, false, contract_transpose};
   row.hlo = contract_hlo;
   row.kernel = ir::KernelFn(bind_contract);
-  row.of_complex = complex::contract;
+  row.of_complex = complex::bilinear("contract");
   row.kernel_sum = bind_contract_sum;
+  row.copies = contract_copies;
   row.any_order = true;
   row.flops = 2;
   row.explicit_refuses = contract_refuses;

@@ -170,15 +170,24 @@ ContractSpec read_spec(std::string_view text) {
   return {text.substr(0, comma), text.substr(comma + 1, arrow - comma - 1), text.substr(arrow + 2)};
 }
 
+std::int64_t contract_copies(const KernelCall& call, int terms) {
+  const Plan p = plan_for(call, terms);
+  std::int64_t bytes = 0;
+  for (const auto& packing : {p.pack_x, p.pack_y, p.pack_out})
+    if (packing) bytes += runtime::bytes_of(packing->to.shape, runtime::size_of(p.dtype));
+  return bytes;
+}
+
 BoundKernel bind_contract(const KernelCall& call) { return bind_contract_sum(call, 0); }
 
 BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
   auto p = std::make_shared<Plan>(plan_for(call, terms));
+  auto product = std::make_shared<runtime::MatrixProduct>(p->x, p->y, p->out);
   runtime::Pool& pool = call.pool;
   if (runtime::numel(p->whole_out.shape) == 0) return [](void* const*, void* const*) {};
-  return [p, &pool](void* const* in, void* const* out) {
+  return [p, product, &pool](void* const* in, void* const* out) {
     auto scratch = [&](const View& like) {
-      return pool.allocate(runtime::checked_bytes(like.shape, runtime::size_of(like.dtype)));
+      return pool.scratch(runtime::checked_bytes(like.shape, runtime::size_of(like.dtype)));
     };
     void *x = in[0], *y = in[1], *to = out[0];
     runtime::BufferRef held_x, held_y, held_out;
@@ -197,7 +206,7 @@ BoundKernel bind_contract_sum(const KernelCall& call, int terms) {
       to = held_out->data();
     }
     if (p->swapped) std::swap(x, y);
-    runtime::matmul(at(p->x, x), at(p->y, y), at(p->out, to), &pool.stop());
+    product->run(x, y, to, &pool.stop());
     if (p->pack_out) runtime::copy(at(p->pack_out->to, to), at(p->pack_out->from, out[0]));
   };
 }

@@ -16,5 +16,6 @@ BoundKernel bind_contract(const KernelCall& call);
 std::vector<hlo::Value> contract_hlo(const hlo::Use& use);  // contract_hlo.cpp
 // Also summed over the first `terms` leading dimensions, which the result does not have (the `kernel_sum` column).
 BoundKernel bind_contract_sum(const KernelCall& call, int terms);
+std::int64_t contract_copies(const KernelCall& call, int terms);  // the `copies` column
 
 }  // namespace shard::stdlib

@@ -1,6 +1,7 @@
 // Determinants, powers and the exponential of square matrices: det, slogdet, matrix_power, expm. Derivatives: that of a
 // determinant are the cofactors (of singular matrices too); that of the exponential stands above the diagonal of the
 // exponential of [[a, da], [0, a]] (Mathias, "A chain rule for matrix functions and applications", 1996).
+#include "interpreter/ir/complex.h"
 #include "runtime/kernels/dense/decompose.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/parts.h"
@@ -26,18 +27,21 @@ Expr solved(const Expr& a, const Expr& y) { return call("lu_solve", {a, y}); }
 // A number for each matrix, beside its elements.
 Expr beside(const Expr& number) { return as_column(as_column(number)); }
 
-constexpr const char* kSquare = "[3, 3]; [2, 4, 4]; [1, 1] 1..2";
+constexpr const char* kSquare = "[3, 3]; [2, 4, 4]; [1, 1] 1..2; c64[2, 3, 3]";
 
 void register_log_det(OpTable& t) {
-  OpDef row = matrix_row("log_det", "log_det(a)", "The sign of the determinant and the logarithm of its size.", 2);
+  OpDef row = matrix_row("log_det", "log_det(a)", "The sign of the determinant and the logarithm of its size.", 2, {1});
   row.factors = number_factors(2);
   row.derivative =
       ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                    if (!tangents[0].valid()) return {Var{}, Var{}};
-                   return {Var{}, ir::reduce_sum(b, diagonal(solved({b, n.in[0]}, {b, tangents[0]})), {-1})};
+                   Expr grown{b, ir::reduce_sum(b, diagonal(solved({b, n.in[0]}, {b, tangents[0]})), {-1})};
+                   if (!ir::is_complex(b, grown)) return {Var{}, grown};
+                   return {Expr{b, n.out[0]} * imaginary_of(grown), real_of(grown)};  // the phase turns
                  },
                  {}};
   row.hlo = log_det_hlo;
+  row.of_complex = ir::InKernel{};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::log_det(in[0], out[0], out[1], stop); },
                              {0, 0});
@@ -46,9 +50,9 @@ void register_log_det(OpTable& t) {
 }
 
 void register_determinant(OpTable& t) {
-  OpDef adjoint = matrix_row("cofactors", "cofactors(a)", "The derivative of the determinant by each element.", 1);
-  adjoint.factors = square_factors;
-  adjoint.derivative =
+  OpDef derivative = matrix_row("cofactors", "cofactors(a)", "The derivative of the determinant by each element.", 1);
+  derivative.factors = square_factors;
+  derivative.derivative =
       ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {  // of regular matrices
                    if (!tangents[0].valid()) return {Var{}};
                    Expr a{b, n.in[0]}, da{b, tangents[0]}, c{b, n.out[0]};
@@ -56,11 +60,12 @@ void register_determinant(OpTable& t) {
                    return {beside(grown) * c - turned(solved(a, product(da, turned(c))))};
                  },
                  {}};
-  adjoint.hlo = cofactors_hlo;
-  adjoint.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
-                                    const runtime::Stop* stop) { runtime::cofactors(in[0], out[0], stop); });
-  adjoint.samples = "[3, 3]; [2, 4, 4]";
-  t.add(std::move(adjoint));
+  derivative.hlo = cofactors_hlo;
+  derivative.of_complex = ir::InKernel{};
+  derivative.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
+                                       const runtime::Stop* stop) { runtime::cofactors(in[0], out[0], stop); });
+  derivative.samples = "[3, 3]; [2, 4, 4]; c64[2, 3, 3]";
+  t.add(std::move(derivative));
 
   OpDef row = matrix_row("determinant", "determinant(a)", "The determinant of square matrices.", 1);
   row.factors = number_factors(1);
@@ -71,6 +76,7 @@ void register_determinant(OpTable& t) {
                               },
                               {}};
   row.hlo = determinant_hlo;
+  row.of_complex = ir::InKernel{};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::determinant(in[0], out[0], stop); },
                              {0});
@@ -108,12 +114,13 @@ void register_expm(OpTable& t) {
                                 return {expm_derivative(n, turned({b, n.in[0]}), {b, ct[0]})};
                               }};
   row.hlo = expm_hlo;
+  row.of_complex = through_real("expm_squared");
   row.kernel = matrix_kernel(
       [](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs, const runtime::Stop* stop) {
         runtime::expm(in[0], out[0], static_cast<int>(integer_or(attrs, "squarings", 16)), stop);
       });
   row.flops = 60;
-  row.samples = "[3, 3]; [2, 4, 4] -3..3";
+  row.samples = "[3, 3]; [2, 4, 4] -3..3; c64[2, 2]";
   t.add(std::move(row));
 }
 
@@ -179,7 +186,8 @@ void register_matrix(OpTable& t) {
                  ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };
   constexpr const char* sizes = "[2, 2, 2]; [3, 3]; [4, 4]";
   add("det", "det(a)", "The determinant of a square matrix.", det, sizes);
-  add("slogdet", "slogdet(a)", "The sign of the determinant and the logarithm of its size.", slogdet, sizes);
+  add("slogdet", "slogdet(a)",
+      "The sign (of complex numbers the phase) of the determinant and the logarithm of its size.", slogdet, sizes);
   add("matrix_power", "matrix_power(a, n: int)", "A square matrix times itself, n times; of its inverse for n < 0.",
       matrix_power, "[3, 3] n=5; [2, 2, 2] n=3; [4, 4] n=-2; i32[2, 2] n=0");
   add(

@@ -13,6 +13,7 @@ namespace shard::stdlib {
 namespace {
 
 double epsilon(DType t) {
+  if (runtime::is_complex(t)) t = runtime::part_of(t);
   return std::ldexp(1.0, t == DType::F64 ? -52 : t == DType::F16 ? -10 : t == DType::BF16 ? -7 : -23);
 }
 
@@ -42,10 +43,11 @@ void register_pseudo_inverse(OpTable& t) {
   };
   row.derivative = ir::Custom{pinv_jvp, {}};
   row.hlo = pinv_hlo;
+  row.of_complex = through_real("pseudo_inverse");
   row.kernel =
       matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs& attrs,
                        const runtime::Stop* stop) { runtime::pinv(in[0], out[0], attrs.number("share"), stop); });
-  row.samples = "[4, 3] share=1e-06; [2, 2, 3] share=1e-06";
+  row.samples = "[4, 3] share=1e-06; [2, 2, 3] share=1e-06; c64[3, 2] share=1e-06";
   t.add(std::move(row));
 }
 
@@ -68,7 +70,7 @@ Fit fitted(Builder& b, const Expr& a, const Expr& y, double share) {
   Expr u{b, parts[0]}, s{b, parts[1]}, vt{b, parts[2]};
   Expr counts = both(gt(s, 0.0), ge(s, element_of(b, s, -1, 0) * share));
   Expr inverse = select(counts, 1.0 / select(counts, s, 1.0), 0.0);
-  Expr x = product(turned(vt), as_column(inverse) * product(turned(u), y)), rest = y - product(a, x);
+  Expr x = product(adjoint(vt), as_column(inverse) * product(adjoint(u), y)), rest = y - product(a, x);
   Expr residuals{b, b.call("square", {b.call("norm", {rest}, {{"axis", Ints{-2}}})})};
   return {x, residuals, {b, b.call("sum", {counts})}, s};
 }
@@ -90,7 +92,8 @@ Vars lstsq(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (share < 0) share = epsilon(back);
   const Fit fit = fitted(b, a, y, share);
   Var x = vector ? expand(b, fit.x, {core[1]}) : fit.x.var();
-  return {ir::convert(b, x, back), ir::convert(b, fit.residuals, back), fit.rank, ir::convert(b, fit.values, back)};
+  const Vars made = back_to(b, {x, fit.residuals, fit.values}, back);
+  return {made[0], made[1], fit.rank, made[2]};
 }
 
 Vars polyfit(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -101,7 +104,8 @@ Vars polyfit(Builder& b, std::span<const Var> in, const Attrs& attrs) {
     fail("shape", "polyfit takes a vector x and as many y (or a matrix with as many rows), got " +
                       runtime::to_string(tx) + " and " + runtime::to_string(ty));
   const std::int64_t n = tx.shape[0];
-  const DType back = runtime::to_inexact(promoted(b, in).dtype), wide = back == DType::F64 ? DType::F64 : DType::F32;
+  const DType back = runtime::to_inexact(promoted(b, in).dtype),
+              wide = back == DType::F64 || runtime::is_complex(back) ? back : DType::F32;
   const double share =
       number_if(attrs, "rcond").value_or(static_cast<double>(n) * epsilon(runtime::to_inexact(tx.dtype)));
   Expr x{b, ir::convert(b, in[0], wide)};

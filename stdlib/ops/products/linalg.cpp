@@ -7,6 +7,7 @@
 #include "interpreter/ir/complex.h"
 #include "runtime/kernels/dense/decompose.h"
 #include "stdlib/ops/hlo.h"
+#include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/matrices.h"
 
@@ -81,19 +82,10 @@ ir::Custom system_derivative(Solved solved, Part part, Part part_back) {
 
 // (A + iB)(x + iy) = c + id is one real system, of [A -B; B A].
 Vars complex_system(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  const auto joined = [&](Var x, Var y, std::int64_t axis) {
-    return b.emit1(*b.core().concat, {x, y}, {{"axis", axis}});
-  };
-  const Var re = ir::real_part(b, in[0]), im = ir::imag_part(b, in[0]);
-  const Var matrix = joined(joined(re, ir::neg(b, im), -1), joined(im, re, -1), -2);
-  const Var right = joined(ir::real_part(b, in[1]), ir::imag_part(b, in[1]), -2);
-  const Var made = b.emit(b.table().at("lu_solve"), Vars{matrix, right}, attrs).at(0);
+  const Var right = join_parts(b, {ir::real_part(b, in[1]), ir::imag_part(b, in[1])}, -2);
+  const Var made = b.call("lu_solve", {as_real(b, in[0]), right}, attrs);
   const std::int64_t n = b.type(in[0]).shape.back();
-  const auto rows = [&](std::int64_t from) {
-    return b.call("slice", {made},
-                  {{"start", Ints{from, 0}}, {"limit", Ints{from + n, ir::kWhole}}, {"step", Ints{1, 1}}});
-  };
-  return {ir::complex_of(b, rows(0), rows(n))};
+  return {ir::complex_of(b, part_of(b, made, -2, 0, n), part_of(b, made, -2, n, 2 * n))};
 }
 
 // Of complex numbers: the triangle that is read as a matrix of its own.
@@ -166,18 +158,48 @@ void register_cholesky(OpTable& t) {
       [](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
         if (!tangents[0].valid()) return {Var{}};
         Expr l{b, n.out[0]}, da{b, tangents[0]};
-        Expr middle = turned(triangular(l, turned(triangular(l, da, true, false)), true, false));  // L⁻¹ da L⁻ᵀ
+        Expr middle = adjoint(triangular(l, adjoint(triangular(l, da, true, false)), true, false));  // L⁻¹ da L⁻ᵀ
         std::int64_t size = l.type().shape.back();
         Expr half = select(mask(b, size, size, "gt"), middle, select(mask(b, size, size, "eq"), middle * 0.5, 0.0));
         return {product(l, half)};
       },
       {}};
   row.hlo = cholesky_hlo;
+  row.of_complex = ir::InKernel{};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::cholesky(in[0], out[0], stop); });
   // Not definite: nan on both sides. The composite's samples below are definite.
-  row.samples = "[1, 1] 1..2; [2, 1, 1] 1..2";
+  row.samples = "[1, 1] 1..2; [2, 1, 1] 1..2; c64[2, 1, 1] 1..2";
   t.add(std::move(row));
+}
+
+// Of a = q r with as many rows as columns or more. r's diagonal stays real.
+std::pair<Expr, Expr> qr_tangents(const Expr& q, const Expr& r, const Expr& da) {
+  Builder& b = q.builder();
+  Expr over = turned(triangular(r, turned(da), false, true));  // da r⁻¹
+  Expr inside = product(adjoint(q), over);
+  const std::int64_t k = r.type().shape.back();
+  Expr lower = select(mask(b, k, k, "gt"), inside, 0.0), turn = lower - adjoint(lower);
+  if (ir::is_complex(b, inside)) turn = turn + identity_like(inside) * imaginary_of(inside);
+  return {product(q, turn - inside) + over, product(inside - turn, r)};
+}
+
+// Of fewer rows than columns: the first columns give q, and r is qᴴ a.
+Vars qr_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
+  if (!tangents[0].valid()) return {Var{}, Var{}};
+  const Shape core = core_of(n.call.in[0]);
+  Expr q{b, n.out[0]}, r{b, n.out[1]}, da{b, tangents[0]};
+  if (core[0] >= core[1]) {
+    const auto [dq, dr] = qr_tangents(q, r, da);
+    return {dq, dr};
+  }
+  const auto columns = [&](const Expr& x, std::int64_t from, std::int64_t to) {
+    return Expr{b, part_of(b, x, -1, from, to)};
+  };
+  const auto [dq, dr] = qr_tangents(q, columns(r, 0, core[0]), columns(da, 0, core[0]));
+  Expr beside = columns({b, n.in[0]}, core[0], core[1]);
+  Expr rest = product(adjoint(dq), beside) + product(adjoint(q), columns(da, core[0], core[1]));
+  return {dq, join_parts(b, {dr, rest}, -1)};
 }
 
 void register_qr(OpTable& t) {
@@ -191,31 +213,18 @@ void register_qr(OpTable& t) {
     m.r.rule.results = {m.value({core[0], k}), m.value({k, core[1]})};
     return m.r.rule;
   };
-  row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
-                                if (!tangents[0].valid()) return {Var{}, Var{}};
-                                Shape core = core_of(n.call.in[0]);
-                                if (core[0] < core[1])
-                                  fail("not_differentiable",
-                                       "the derivative of qr is defined for as many rows as columns or more, got " +
-                                           runtime::to_string(n.call.in[0]));
-                                Expr q{b, n.out[0]}, r{b, n.out[1]}, da{b, tangents[0]};
-                                Expr over = turned(triangular(r, turned(da), false, true));  // da r⁻¹
-                                Expr inside = product(turned(q), over);
-                                std::int64_t k = core[1];
-                                Expr lower = select(mask(b, k, k, "gt"), inside, 0.0), turn = lower - turned(lower);
-                                return {product(q, turn - inside) + over, product(inside - turn, r)};
-                              },
-                              {}};
+  row.derivative = ir::Custom{qr_jvp, {}};
   row.hlo = qr_hlo;
+  row.of_complex = ir::InKernel{};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::qr(in[0], out[0], out[1], stop); });
-  row.samples = "[4, 3]; [2, 3, 3]";
+  row.samples = "[4, 3]; [2, 3, 3]; [2, 4]; c64[2, 3, 2]";
   t.add(std::move(row));
 }
 
 void register_eigh(OpTable& t) {
-  OpDef row =
-      matrix_row("eigh_lower", "eigh_lower(a)", "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", 2);
+  OpDef row = matrix_row("eigh_lower", "eigh_lower(a)",
+                         "Eigenvalues, ascending, and eigenvectors of symmetric matrices.", 2, {0});
   row.factors = [](const OpCall& call) {
     need_square(call);
     MatrixRule m(call);
@@ -227,22 +236,50 @@ void register_eigh(OpTable& t) {
   row.derivative = ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
                                 if (!tangents[0].valid()) return {Var{}, Var{}};
                                 Expr w{b, n.out[0]}, v{b, n.out[1]}, da{b, tangents[0]};
-                                Expr inside = product(turned(v), product(da, v)), one = identity_like(inside);
+                                Expr inside = product(adjoint(v), product(da, v));
+                                Expr one = identity(b, w.type().shape.back(), w.type().dtype);
                                 Expr apart = 1.0 / (as_row(w) - as_column(w) + one) - one;
-                                return {diagonal(inside), product(v, apart * inside)};
+                                return {real_of(diagonal(inside)), product(v, apart * inside)};
                               },
                               {}};
   row.hlo = eigh_hlo;
+  row.of_complex = ir::InKernel{};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::eigh(in[0], out[0], out[1], stop); },
                              {1});
-  row.samples = "[1, 1]; [2, 1, 1]";
+  row.samples = "[1, 1]; [2, 1, 1]; c64[2, 3, 3]";
   t.add(std::move(row));
+}
+
+Vars svd_jvp(Builder& b, const NodeView& n, std::span<const Var> tangents) {
+  if (!tangents[0].valid()) return {Var{}, Var{}, Var{}};
+  const Shape core = core_of(n.call.in[0]);
+  if (flag_or(n.call.attrs, "full", false) && core[0] != core[1])
+    fail("not_differentiable", "the derivative of svd is defined with full_matrices: false, or for square matrices");
+  Expr u{b, n.out[0]}, s{b, n.out[1]}, vt{b, n.out[2]}, da{b, tangents[0]}, v = adjoint(vt), ut = adjoint(u);
+  Expr inside = product(ut, product(da, v)), one = identity(b, s.type().shape.back(), s.type().dtype);
+  Expr row_s = as_row(s), column_s = as_column(s);
+  Expr apart = 1.0 / ((row_s + column_s) * (row_s - column_s) + one) - one;
+  Expr ds_s = inside * row_s, s_ds = column_s * inside;
+  Expr in_u = apart * (ds_s + adjoint(ds_s));
+  if (ir::is_complex(b, inside)) {  // the phases of the vectors: u's take all of the change
+    Expr none = eq(row_s, 0.0);
+    in_u = in_u + one * imaginary_of(inside) * select(none, 0.0, 1.0 / select(none, 1.0, row_s));
+  }
+  Expr du = product(u, in_u), dv = product(v, apart * (s_ds + adjoint(s_ds)));
+  if (core[0] > core[1]) {
+    Expr dav = product(da, v);
+    du = du + (dav - product(u, product(ut, dav))) / row_s;
+  } else if (core[0] < core[1]) {
+    Expr dau = product(adjoint(da), u);
+    dv = dv + (dau - product(v, product(vt, dau))) / row_s;
+  }
+  return {du, real_of(diagonal(inside)), adjoint(dv)};
 }
 
 void register_svd(OpTable& t) {
   OpDef row = matrix_row("svd_factors", "svd_factors(a, full: bool = false)",
-                         "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.", 3);
+                         "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.", 3, {1});
   row.factors = [](const OpCall& call) {
     MatrixRule m(call);
     Shape core = core_of(call.in[0]);
@@ -252,34 +289,13 @@ void register_svd(OpTable& t) {
     m.r.rule.results = {m.value({core[0], full ? core[0] : k}), m.value({k}), m.value({full ? core[1] : k, core[1]})};
     return m.r.rule;
   };
-  row.derivative =
-      ir::Custom{[](Builder& b, const NodeView& n, std::span<const Var> tangents) -> Vars {
-                   if (!tangents[0].valid()) return {Var{}, Var{}, Var{}};
-                   Shape core = core_of(n.call.in[0]);
-                   if (flag_or(n.call.attrs, "full", false) && core[0] != core[1])
-                     fail("not_differentiable",
-                          "the derivative of svd is defined with full_matrices: false, or for square matrices");
-                   Expr u{b, n.out[0]}, s{b, n.out[1]}, vt{b, n.out[2]}, da{b, tangents[0]}, v = turned(vt);
-                   Expr inside = product(turned(u), product(da, v)), one = identity_like(inside);
-                   Expr row_s = as_row(s), column_s = as_column(s);
-                   Expr apart = 1.0 / ((row_s + column_s) * (row_s - column_s) + one) - one;
-                   Expr ds_s = inside * row_s, s_ds = column_s * inside;
-                   Expr du = product(u, apart * (ds_s + turned(ds_s))), dv = product(v, apart * (s_ds + turned(s_ds)));
-                   if (core[0] > core[1]) {
-                     Expr dav = product(da, v);
-                     du = du + (dav - product(u, product(turned(u), dav))) / row_s;
-                   } else if (core[0] < core[1]) {
-                     Expr dau = product(turned(da), u);
-                     dv = dv + (dau - product(v, product(vt, dau))) / row_s;
-                   }
-                   return {du, diagonal(inside), turned(dv)};
-                 },
-                 {}};
+  row.derivative = ir::Custom{svd_jvp, {}};
+  row.of_complex = ir::InKernel{};
   row.hlo = ir::Refused{"svd", "XLA has no form of it for every engine; `eigh(transpose(a) @ a)` gives v and s ** 2"};
   row.kernel = matrix_kernel([](const std::vector<View>& in, const std::vector<View>& out, const Attrs&,
                                 const runtime::Stop* stop) { runtime::svd(in[0], out[0], out[1], out[2], stop); },
                              {2, 1});
-  row.samples = "[4, 3]; [2, 2, 3]; [3, 3] full=true";
+  row.samples = "[4, 3]; [2, 2, 3]; [3, 3] full=true; c64[2, 2, 3]; c64[3, 2] full=true";
   t.add(std::move(row));
 }
 
@@ -358,7 +374,7 @@ Expr symmetric(const Expr& a) {
   const Shape& s = a.type().shape;
   if (s[s.size() - 1] != s[s.size() - 2])
     fail("shape", "a symmetric matrix is square, got " + runtime::to_string(a.type()));
-  return (a + turned(a)) * 0.5;
+  return (a + adjoint(a)) * 0.5;
 }
 
 }  // namespace
@@ -378,7 +394,8 @@ void register_linalg(OpTable& t) {
       "[4, 4] 1..2 [4] lower=true; [2, 3, 3] 1..2 [3, 2] trans=1; [3, 3] [3, 2] unit_diagonal=true");
   add("inv", "inv(a)", "The inverse of a matrix.", inv, square);
   add(
-      "cholesky", "cholesky(a)", "The lower triangular L of a = L Lᵀ; nan where a is not positive definite.",
+      "cholesky", "cholesky(a)",
+      "The lower triangular L of a = L Lᵀ (of complex numbers L Lᴴ); nan where a is not positive definite.",
       [](Builder& b, std::span<const Var> in, const Attrs&) {
         DType back{};
         Expr a = symmetric(matrices(b, in[0], "cholesky", back));
@@ -394,7 +411,8 @@ void register_linalg(OpTable& t) {
       },
       "[4, 3]");
   add(
-      "eigh", "eigh(a)", "Eigenvalues, ascending, and eigenvectors (in columns) of a symmetric matrix.",
+      "eigh", "eigh(a)",
+      "Eigenvalues, ascending, and eigenvectors (in columns) of a symmetric (of complex numbers: Hermitian) matrix.",
       [](Builder& b, std::span<const Var> in, const Attrs&) {
         DType back{};
         Expr a = symmetric(matrices(b, in[0], "eigh", back));
@@ -403,7 +421,7 @@ void register_linalg(OpTable& t) {
       "[3, 3]");
   add(
       "svd", "svd(a, full_matrices: bool = true)",
-      "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ.",
+      "Orthonormal u and vᵀ and singular values s, descending, with a = u s vᵀ (of complex numbers vᴴ).",
       [](Builder& b, std::span<const Var> in, const Attrs& attrs) {
         DType back{};
         Expr a = matrices(b, in[0], "svd", back);

@@ -32,6 +32,19 @@ hlo::Value turned(const hlo::Value& a) {
   return hlo::transpose(a, perm);
 }
 
+DType part_type(const hlo::Value& a) { return runtime::is_complex(a.dtype) ? runtime::part_of(a.dtype) : a.dtype; }
+hlo::Value code_of(runtime::Code code, std::initializer_list<hlo::Value> in, DType out) {
+  return hlo::of_code(code, std::span(in.begin(), in.size()), out);
+}
+hlo::Value conjugate(const hlo::Value& a) {
+  if (!runtime::is_complex(a.dtype)) return a;
+  const hlo::Value re = code_of(runtime::Code::Real, {a}, part_type(a)),
+                   im = code_of(runtime::Code::Imag, {a}, part_type(a));
+  return code_of(runtime::Code::Complex, {re, hlo::unary("negate", im)}, a.dtype);
+}
+hlo::Value adjoint(const hlo::Value& a) { return conjugate(turned(a)); }
+hlo::Value size_of(const hlo::Value& a) { return a.to->op("stablehlo.abs", {a}, part_type(a), a.shape); }
+
 hlo::Value triangular(const hlo::Value& a, const hlo::Value& b, bool lower, bool transposed, bool unit) {
   const auto flag = [](bool x) { return std::string(x ? "true" : "false"); };
   return a.to->op("stablehlo.triangular_solve", {a, b}, b.dtype, b.shape,
@@ -56,12 +69,15 @@ Reflectors reflectors(const hlo::Value& a) {
   return {q, hlo::select(mask_of(top, "LE"), top, top.number(0)), packed[1]};
 }
 
-// The diagonal of a triangle, and what the reflectors turn round: 1 or -1 a matrix.
+// The diagonal of a triangle, and what the reflectors turn round: 1 or -1 a matrix, of complex ones a phase.
 hlo::Value diagonal(const hlo::Value& r) {
   return hlo::reduced(hlo::select(mask_of(r, "EQ"), r, r.number(0)), runtime::Reduce::Sum, Ints{r.rank() - 2});
 }
 hlo::Value orientation(const hlo::Value& taus) {
-  const hlo::Value turns = hlo::select(hlo::compare(taus, taus.number(0), "EQ"), taus.number(1), taus.number(-1));
+  const hlo::Value none = hlo::compare(taus, taus.number(0), "EQ"), held = hlo::select(none, taus.number(1), taus);
+  const hlo::Value turned_by =
+      runtime::is_complex(taus.dtype) ? hlo::unary("negate", held / conjugate(held)) : taus.number(-1);
+  const hlo::Value turns = hlo::select(none, taus.number(1), turned_by);
   return hlo::reduced(turns, runtime::Reduce::Prod, Ints{taus.rank() - 1});
 }
 
@@ -69,7 +85,7 @@ hlo::Value orientation(const hlo::Value& taus) {
 
 hlo::Values lu_solve_hlo(const hlo::Use& u) {
   const Reflectors f = reflectors(u.in[0]);
-  return {triangular(f.r, product_hlo(turned(f.q), u.in[1]), false, false, false)};
+  return {triangular(f.r, product_hlo(adjoint(f.q), u.in[1]), false, false, false)};
 }
 
 hlo::Values triangular_hlo(const hlo::Use& u) {
@@ -91,7 +107,7 @@ hlo::Values qr_hlo(const hlo::Use& u) {
 hlo::Values eigh_hlo(const hlo::Use& u) {
   const hlo::Value& a = u.in[0];
   const Shape values(a.shape.begin(), a.shape.end() - 1);
-  const hlo::Values like{a, {&u.to, {}, a.dtype, values}};
+  const hlo::Values like{a, {&u.to, {}, part_type(a), values}};
   const hlo::Values made =
       u.to.ops("stablehlo.custom_call", u.in, like, "call_target_name = \"Eigh\", backend_config = \"1,1,100,1e-6\"");
   return {made[1], made[0]};
@@ -115,7 +131,7 @@ hlo::Values cofactors_hlo(const hlo::Use& u) {
 
 hlo::Values log_det_hlo(const hlo::Use& u) {
   const Reflectors f = reflectors(u.in[0]);
-  const hlo::Value d = diagonal(f.r), last = hlo::unary("log", hlo::unary("abs", d));
+  const hlo::Value d = diagonal(f.r), last = hlo::unary("log", size_of(d));
   const Ints along{d.rank() - 1};
   return {hlo::reduced(hlo::unary("sign", d), runtime::Reduce::Prod, along) * orientation(f.taus),
           hlo::reduced(last, runtime::Reduce::Sum, along)};

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "interpreter/ir/complex.h"
 #include "runtime/kernels/kernels.h"
+#include "stdlib/ops/moving/parts.h"
 
 namespace shard::stdlib {
 
@@ -10,15 +12,23 @@ Expr product(const Expr& x, const Expr& y) { return call("matmul", {x, y}); }
 
 Expr turned(const Expr& x) { return {x.builder(), x.builder().call("permute", {x}, {{"perm", Ints{-1, -2}}})}; }
 
+Expr adjoint(const Expr& x) { return call("conj", {turned(x)}); }
+Expr real_of(const Expr& x) { return {x.builder(), ir::real_part(x.builder(), x)}; }
+Expr imaginary_of(const Expr& x) {
+  Builder& b = x.builder();
+  const Var im = ir::imag_part(b, x);
+  return {b, ir::complex_of(b, ir::zeros(b, b.type(im)), im)};
+}
+
 Expr mask(Builder& b, std::int64_t rows, std::int64_t columns, std::string_view comparison) {
   Var i = b.call("iota", {}, {{"shape", Shape{rows, 1}}, {"axis", std::int64_t{-2}}, {"dtype", DType::I32}});
   Var j = b.call("iota", {}, {{"shape", Shape{1, columns}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}});
   return {b, b.call(comparison, {i, j})};
 }
 
+Expr identity(Builder& b, std::int64_t n, DType dtype) { return cast_to(mask(b, n, n, "eq"), dtype); }
 Expr identity_like(const Expr& square) {
-  std::int64_t n = square.type().shape.back();
-  return cast_to(mask(square.builder(), n, n, "eq"), square.type().dtype);
+  return identity(square.builder(), square.type().shape.back(), square.type().dtype);
 }
 
 Expr diagonal(const Expr& square) {
@@ -39,6 +49,25 @@ Expr as_column(const Expr& v) {
 
 Expr triangular(const Expr& a, const Expr& b, bool lower, bool transposed) {
   return {a.builder(), a.builder().call("triangular_solve", {a, b}, {{"lower", lower}, {"transposed", transposed}})};
+}
+
+Expr as_real(Builder& b, Var complex) {
+  const Var re = ir::real_part(b, complex), im = ir::imag_part(b, complex);
+  return {b, join_parts(b, {join_parts(b, {re, ir::neg(b, im)}, -1), join_parts(b, {im, re}, -1)}, -2)};
+}
+
+Vars as_complex(const Expr& real) {
+  Builder& b = real.builder();
+  const Shape& shape = real.type().shape;
+  const std::int64_t rows = shape[shape.size() - 2] / 2;
+  const Var half = part_of(b, real, -1, 0, shape.back() / 2);
+  return {ir::complex_of(b, part_of(b, half, -2, 0, rows), part_of(b, half, -2, rows, 2 * rows))};
+}
+
+ir::OfComplex through_real(std::string_view row) {
+  return [row](Builder& b, std::span<const Var> in, const Attrs& attrs) {
+    return as_complex({b, b.call(row, {as_real(b, in[0])}, attrs)});
+  };
 }
 
 // ---- rules and kernels
@@ -89,13 +118,16 @@ std::optional<std::string> matrix_refuses(const OpCall& call, const FactorRule&)
 }
 
 namespace {
-ir::KindFn float_kinds(std::size_t results) {
-  return [results](const OpCall& call) {
+ir::KindFn float_kinds(std::size_t results, Ints real) {
+  return [results, real](const OpCall& call) {
+    const DType own = call.in[0].dtype, part = runtime::is_complex(own) ? runtime::part_of(own) : own;
     for (auto& t : call.in)
-      if ((t.dtype != DType::F32 && t.dtype != DType::F64) || t.dtype != call.in[0].dtype)
+      if ((part != DType::F32 && part != DType::F64) || t.dtype != own)
         fail("type",
              std::string(call.op.name) + " takes matrices of one type, f32 or f64, got " + runtime::to_string(t));
-    return std::vector<Kind>(results, Kind{call.in[0].dtype, false});
+    std::vector<Kind> made(results, Kind{own, false});
+    for (std::int64_t i : real) made[static_cast<std::size_t>(i)].dtype = part;
+    return made;
   };
 }
 
@@ -135,7 +167,7 @@ ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core) {
       for (std::size_t k = 0; k < in.size(); ++k) {
         void* data = i[k];
         if (auto& from = in[k].from) {
-          held.push_back(pool.allocate(
+          held.push_back(pool.scratch(
               static_cast<std::size_t>(runtime::checked_bytes(from->shape, runtime::size_of(from->dtype)))));
           runtime::copy(at(*from, data), runtime::contiguous(from->dtype, from->shape, held.back()->data()));
           data = held.back()->data();
@@ -148,9 +180,10 @@ ir::KernelFn matrix_kernel(Decompose f, std::vector<int> core) {
   };
 }
 
-OpDef matrix_row(std::string_view name, std::string_view signature, std::string_view doc, std::size_t results) {
+OpDef matrix_row(std::string_view name, std::string_view signature, std::string_view doc, std::size_t results,
+                 Ints real) {
   OpDef row{.name = name, .signature = signature, .doc = doc};
-  row.dtype = {Operands::AsIs, float_kinds(results)};
+  row.dtype = {Operands::AsIs, float_kinds(results, std::move(real))};
   row.explicit_refuses = matrix_refuses;
   row.internal = true;
   row.flops = 10;
@@ -176,7 +209,8 @@ Expr matrices(Builder& b, Var x, std::string_view op, DType& back) {
 }
 
 Vars back_to(Builder& b, Vars made, DType dtype) {
-  for (auto& v : made) v = ir::convert(b, v, dtype);
+  for (auto& v : made)  // what is real of complex matrices stays so
+    v = ir::convert(b, v, runtime::is_complex(dtype) && !ir::is_complex(b, v) ? runtime::part_of(dtype) : dtype);
   return made;
 }
 

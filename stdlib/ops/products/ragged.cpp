@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/kernels/kernels.h"
+#include "stdlib/ops/complex.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/ops.h"
@@ -113,6 +114,7 @@ OpDef ragged_row(std::string_view name, std::string_view signature, std::string_
                                     runtime::to_string(call.in[2]));
                  return std::vector<Kind>{{call.in[0].dtype, false}};
                }};
+  row.of_complex = complex::bilinear(name);
   row.hlo = [outer](const hlo::Use& u) { return ragged_hlo(u, outer); };
   row.kernel = ragged_kernel(outer);
   row.flops = 2;

@@ -2,6 +2,7 @@
 // convolve_lines is the whole convolution of two lines; its derivatives are parts of convolutions of the same kind.
 #include <algorithm>
 
+#include "stdlib/ops/complex.h"
 #include "stdlib/ops/hlo.h"
 #include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
@@ -79,6 +80,7 @@ void register_lines(OpTable& t) {
         Var whole = b.emit1(n.call.op, {ct[0], reversed(b, n.in[static_cast<std::size_t>(1 - operand)])});
         return part_of(b, whole, -1, other - 1, other - 1 + mine);
       }};
+  row.of_complex = complex::bilinear("convolve_lines");
   row.hlo = convolve_hlo;
   row.kernel = ir::KernelFn(bind_convolve);
   row.explicit_refuses = [](const OpCall& call, const FactorRule&) -> std::optional<std::string> {
@@ -110,11 +112,12 @@ ir::Compose convolution(std::string_view op, bool turned) {
                           runtime::to_string(b.type(in[1])));
     Kind kind = promoted(b, in);
     kind.dtype = runtime::to_inexact(kind.dtype);
-    const DType wide = kind.dtype == DType::F64 ? DType::F64 : DType::F32;
+    const bool kept = kind.dtype == DType::F64 || runtime::is_complex(kind.dtype);
+    const DType wide = kept ? kind.dtype : DType::F32;
     Var x = ir::convert(b, in[0], wide), y = ir::convert(b, in[1], wide);
     const std::int64_t n = b.type(x).shape[0], m = b.type(y).shape[0], longer = std::max(n, m),
                        shorter = std::min(n, m);
-    Var whole = b.call("convolve_lines", {x, turned ? reversed(b, y) : y});
+    Var whole = b.call("convolve_lines", {x, turned ? reversed(b, b.call("conj", {y})) : y});
     std::int64_t from = 0, to = longer + shorter - 1;
     if (mode == "valid") from = shorter - 1, to = longer;
     // Where the shorter one has an even length, which element is its middle depends on which of both is turned.

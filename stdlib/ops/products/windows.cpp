@@ -54,65 +54,15 @@ std::vector<Shape> windows_shape(const OpCall& call) {
   return {made};
 }
 
-// The elements `by` places on (back where negative), zeros where there were none.
-Var moved(Builder& b, Var x, std::size_t dim, std::int64_t by) {
-  if (by == 0) return x;
-  const Shape shape = b.type(x).shape;
-  const std::int64_t n = shape[dim], axis = static_cast<std::int64_t>(dim) - static_cast<std::int64_t>(shape.size());
-  Expr turned{b, b.call("rotate", {x}, {{"axis", axis}, {"shift", ((by % n) + n) % n}})};
-  Shape line(shape.size(), 1);
-  line[dim] = n;
-  Expr at{b, b.call("iota", {}, {{"shape", line}, {"axis", axis}, {"dtype", DType::I32}})};
-  Expr real = by > 0 ? ge(at, static_cast<double>(by)) : lt(at, static_cast<double>(n + by));
-  return select({b, ir::broadcast_to(b, real, shape)}, turned, 0.0);
-}
-
-// The cotangent of x: windows laid over each other and added, one spatial dimension after the other.
+// The cotangent of x: windows laid over each other and added.
 Var windows_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
-  const Ints &window = n.call.attrs.ints("window"), &stride = n.call.attrs.ints("stride");
   Spatial s(n.call.attrs, want.shape.size());
-  Var g = ct[0];
+  Overlay how{{}, n.call.attrs.ints("stride"), s.dilation, {}};
   for (std::size_t i = 0; i < s.count; ++i) {
-    Shape shape = b.type(g).shape;  // [lead..., positions or sizes..., windows i..., C]
-    std::size_t at_window = s.lead + s.count, at_place = s.lead + i, rank = shape.size();
-    const auto [before, behind] = s.padding[i];
-    const std::int64_t places = shape[at_place], size = want.shape[at_place] + before + behind;
-    const bool as_many = stride[i] == 1 && places == want.shape[at_place] && before < places && behind < places;
-    if (const Type now = b.type(g); !as_many && laid_out(now) && is_split(now, static_cast<int>(at_place))) {
-      ir::Layout whole{now.mesh, now.sharding};  // what lies between has a size that need not be divisible
-      whole.sharding.dims[at_place].axes.clear();
-      g = b.emit1(*b.core().shard, {g}, {{"layout", whole}});
-    }
-    std::optional<Expr> sum;
-    for (std::int64_t k = 0; k < window[i]; ++k) {
-      Ints start(rank, 0), limit(rank, ir::kWhole), step(rank, 1), interior(rank - 1, 0);
-      start[at_window] = k;
-      limit[at_window] = k + 1;
-      Shape dropped = shape;
-      dropped.erase(dropped.begin() + static_cast<std::ptrdiff_t>(at_window));
-      Var part = expand(b, b.call("slice", {g}, {{"start", start}, {"limit", limit}, {"step", step}}), dropped);
-      if (as_many) {  // what one device needs of its neighbours stays a few rows
-        Expr placed{b, moved(b, part, at_place, k * s.dilation[i] - before)};
-        sum = sum ? *sum + placed : placed;
-        continue;
-      }
-      Pairs widths(rank - 1, {0, 0});
-      std::int64_t reach = places == 0 ? 0 : (places - 1) * stride[i] + 1;
-      const std::int64_t first = k * s.dilation[i];
-      widths[at_place] = places == 0 ? std::pair{std::int64_t{0}, size} : std::pair{first, size - first - reach};
-      interior[at_place] = stride[i] - 1;
-      Expr p{b, part};
-      Expr placed{b, b.call("pad_with", {p, p.number(0)}, {{"widths", widths}, {"interior", interior}})};
-      sum = sum ? *sum + placed : placed;
-    }
-    g = *sum;
-    if (as_many || (before == 0 && behind == 0)) continue;
-    Ints start(rank - 1, 0), limit(rank - 1, ir::kWhole), step(rank - 1, 1);
-    start[at_place] = before;
-    limit[at_place] = size - behind;
-    g = b.call("slice", {g}, {{"start", start}, {"limit", limit}, {"step", step}});
+    how.size.push_back(want.shape[s.lead + i]);
+    how.before.push_back(s.padding[i].first);
   }
-  return g;
+  return windows_sum(b, ct[0], how);
 }
 
 // On a split dimension each device fetches what the windows at its own positions reach over.
@@ -306,12 +256,17 @@ void register_windows(OpTable& t) {
     const bool nothing = runtime::numel(given.shape) == 0;
     runtime::Pool& pool = c.pool;
     return [=, &pool](void* const* i, void* const* o) mutable {
-      runtime::BufferRef scratch = pool.allocate(bytes);
+      runtime::BufferRef scratch = pool.scratch(bytes);
       std::memset(scratch->data(), 0, bytes);
       if (!nothing) runtime::copy(at(given, i[0]), at(inner, scratch->data(), offset));
       runtime::copy(at(from, scratch->data()), at(out, o[0]));
     };
   };
+  row.copies = [](const KernelCall& c, int) -> std::int64_t {
+    const Spatial s(c.attrs, c.in[0].shape.size());
+    return s.padded() ? runtime::bytes_of(s.with_padding(c.in[0].shape), runtime::size_of(c.in[0].dtype)) : 0;
+  };
+  row.any_order = true;
   row.flops = 0;
   row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
     Shape to = windows_shape(call)[0];

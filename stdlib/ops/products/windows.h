@@ -21,4 +21,12 @@ WindowPlan plan_of(const Builder& b, Var x, const Ints& window, const Attrs& att
 Var windowed(Builder& b, Var x, const WindowPlan& plan, double filler);
 void register_windows(OpTable& t);
 
+// windows_sum.cpp: the transpose. Windows [lead..., positions..., window..., C] laid over each other and added, each
+// element where `windows` took it from: [lead..., size..., C].
+struct Overlay {
+  Ints size, stride, dilation, before;  // before: elements of padding, which are left out
+};
+Var windows_sum(Builder& b, Var windows, const Overlay& how);
+void register_windows_sum(OpTable& t);
+
 }  // namespace shard::stdlib

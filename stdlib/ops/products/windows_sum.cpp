@@ -1,0 +1,234 @@
+// The transpose of `windows`: windows laid over each other and added. An element of the result is the sum, in the order
+// of the window's elements, of what was taken from it; so it has the same bits wherever the dimension is split.
+#include <algorithm>
+#include <memory>
+
+#include "runtime/kernels/kernels.h"
+#include "stdlib/ops/hlo.h"
+#include "stdlib/ops/moving/halo.h"
+#include "stdlib/ops/products/windows.h"
+
+namespace shard::stdlib {
+namespace {
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
+
+struct Laid {
+  std::size_t lead, count;
+  Ints size, stride, dilation, before;
+  Laid(const Attrs& attrs, std::size_t rank)
+      : lead(0),
+        count(attrs.ints("size").size()),
+        size(attrs.ints("size")),
+        stride(attrs.ints("stride")),
+        dilation(ints_if(attrs, "dilation").value_or(Ints(count, 1))),
+        before(attrs.ints("before")) {
+    if (rank < 2 * count + 1)
+      fail("shape", "windows of " + std::to_string(count) + " dimensions stand in an array of rank " +
+                        std::to_string(2 * count + 1) + " or more");
+    lead = rank - 2 * count - 1;
+  }
+  // Where element k of the window at position 0 lies along dimension i.
+  std::int64_t shift(std::size_t i, std::int64_t k) const { return k * dilation[i] - before[i]; }
+  // The positions whose element k lies inside: from the first to behind the last.
+  std::pair<std::int64_t, std::int64_t> inside(std::size_t i, std::int64_t k, std::int64_t places) const {
+    const std::int64_t first = std::max<std::int64_t>(0, ceil_div(-shift(i, k), stride[i])),
+                       behind = std::min(places, floor_div(size[i] - 1 - shift(i, k), stride[i]) + 1);
+    return {first, std::max(first, behind)};
+  }
+  Attrs attrs() const {
+    Attrs a{{"size", size}, {"stride", stride}, {"before", before}};
+    if (std::any_of(dilation.begin(), dilation.end(), [](auto n) { return n != 1; })) a.set("dilation", dilation);
+    return a;
+  }
+};
+
+std::vector<Shape> sum_shape(const OpCall& call) {
+  const Shape& x = call.in[0].shape;
+  Laid l(call.attrs, x.size());
+  Shape made(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(l.lead));
+  made.insert(made.end(), l.size.begin(), l.size.end());
+  made.push_back(x.back());
+  return {made};
+}
+
+FactorRule sum_factors(const OpCall& call) {
+  RuleBuilder r;
+  const Shape& x = call.in[0].shape;
+  Laid l(call.attrs, x.size());
+  const auto dims = r.dims(x);
+  ir::ValueFactors out(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(l.lead + l.count));
+  for (std::size_t i = 0; i < l.count; ++i) {
+    r.rule.factors[static_cast<std::size_t>(dims[l.lead + i][0])].kind = FactorKind::Halo;
+    r.rule.factors[static_cast<std::size_t>(dims[l.lead + l.count + i][0])].kind = FactorKind::Whole;
+  }
+  out.push_back(dims.back());
+  r.rule.operands = {dims};
+  r.rule.results = {out};
+  return r.rule;
+}
+
+// Calls f(k) for each element k of a window, in order.
+template <class F>
+void each_element(const Shape& window, F f) {
+  Ints k(window.size(), 0);
+  for (std::int64_t left = runtime::numel(window); left > 0; --left) {
+    f(k);
+    for (std::size_t d = window.size(); d-- > 0 && ++k[d] == window[d];) k[d] = 0;
+  }
+}
+
+BoundKernel bind_sum(const KernelCall& c) {
+  const View &in = c.in[0], &out = c.out[0];
+  Laid l(c.attrs, in.shape.size());
+  const auto at = [](std::size_t d) { return static_cast<std::ptrdiff_t>(d); };
+  const Shape window(in.shape.begin() + at(l.lead + l.count), in.shape.end() - 1);
+  std::vector<runtime::Overlap::Part> parts;
+  each_element(window, [&](const Ints& k) {
+    runtime::Overlap::Part p{{}, {}, {}, 0, 0};
+    for (std::size_t i = 0; i < l.count; ++i) {
+      const std::size_t d = l.lead + i;
+      const auto [first, behind] = l.inside(i, k[i], in.shape[d]);
+      p.shape.push_back(behind - first);
+      p.in.push_back(in.strides[d]);
+      p.out.push_back(out.strides[d] * l.stride[i]);
+      p.in_offset += first * in.strides[d] + k[i] * in.strides[d + l.count];
+      p.out_offset += (first * l.stride[i] + l.shift(i, k[i])) * out.strides[d];
+    }
+    p.shape.push_back(out.shape.back());
+    p.in.push_back(in.strides.back());
+    p.out.push_back(out.strides.back());
+    parts.push_back(std::move(p));
+  });
+  if (runtime::numel(out.shape) == 0) return [](void* const*, void* const*) {};
+  auto kernel = std::make_shared<runtime::Overlap>(in, out, static_cast<int>(l.lead), parts);
+  return [kernel](void* const* i, void* const* o) { kernel->run(i[0], o[0]); };
+}
+
+// Each device fetches the windows that reach into its own part.
+Vars sum_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
+  const Shape& from = c.call.in[0].shape;
+  Laid l(c.call.attrs, from.size());
+  Var g = in[0];
+  std::vector<SplitDim> whole;  // of the result, of which each device then keeps its part
+  for (std::size_t i = 0; i < l.count; ++i) {
+    const std::size_t d = l.lead + i;
+    const auto split = split_dim(c, 0, d);
+    if (!split) continue;
+    const std::int64_t each = l.size[i] / split->devices;
+    if (each % l.stride[i]) {
+      g = gathered(b, g, *split);
+      whole.push_back(*split);
+      continue;
+    }
+    const std::int64_t step = each / l.stride[i], reach = (from[d + l.count] - 1) * l.dilation[i] + 1;
+    const std::int64_t first = ceil_div(l.before[i] - reach + 1, l.stride[i]),
+                       count = floor_div(each - 1 + l.before[i], l.stride[i]) - first + 1;
+    if (count <= 0 || from[d] == 0) {
+      g = gathered(b, g, *split);
+      whole.push_back(*split);
+      continue;
+    }
+    g = window(b, g, *split, first, step, count);
+    l.size[i] = each;
+    l.before[i] -= first * l.stride[i];
+    if (first >= 0 && first + (split->devices - 1) * step + count <= from[d]) continue;
+    const auto rank = static_cast<std::int64_t>(b.type(g).shape.size());  // windows beyond the ends are none
+    Shape line(static_cast<std::size_t>(rank), 1);
+    line[d] = count;
+    Expr at{b, b.emit1(*b.core().iota, {},
+                       {{"shape", line}, {"axis", static_cast<std::int64_t>(d) - rank}, {"dtype", DType::I32}})};
+    Expr begin = Expr{b, device_position(b, split->axes)} * static_cast<double>(step) + static_cast<double>(first);
+    at = at + Expr{b, ir::broadcast_to(b, begin, line)};
+    Expr real = both(ge(at, 0.0), lt(at, static_cast<double>(from[d])));
+    g = select({b, ir::broadcast_to(b, real, b.type(g).shape)}, {b, g}, 0.0);
+  }
+  Var x = b.emit(c.call.op, {g}, l.attrs()).at(0);
+  for (const SplitDim& s : whole) x = kept(b, x, s);
+  return {x};
+}
+
+// The cotangent of the windows: what they take of it.
+Var sum_transpose(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+  Laid l(n.call.attrs, want.shape.size());
+  Ints window(want.shape.begin() + static_cast<std::ptrdiff_t>(l.lead + l.count), want.shape.end() - 1);
+  Pairs padding;
+  for (std::size_t i = 0; i < l.count; ++i) {
+    const std::int64_t end = (want.shape[l.lead + i] - 1) * l.stride[i] + (window[i] - 1) * l.dilation[i] + 1;
+    padding.emplace_back(l.before[i], std::max<std::int64_t>(0, end - l.before[i] - l.size[i]));
+  }
+  Attrs attrs{{"window", window}, {"stride", l.stride}, {"padding", padding}, {"dilation", l.dilation}};
+  return b.call("windows", {ct[0]}, attrs);
+}
+
+// A term for each element of a window, spread out by the stride and put where it belongs.
+hlo::Values sum_hlo(const hlo::Use& u) {
+  const hlo::Value& x = u.in[0];
+  const std::size_t rank = x.shape.size();
+  Laid l(u.attrs, rank);
+  const auto at = [](std::size_t d) { return static_cast<std::ptrdiff_t>(d); };
+  const hlo::Value zero = u.to.constant(x.dtype, {}, 0);
+  std::optional<hlo::Value> sum;
+  each_element(Shape(x.shape.begin() + at(l.lead + l.count), x.shape.end() - 1), [&](const Ints& k) {
+    Ints start(rank, 0), limit(x.shape.begin(), x.shape.end()), step(rank, 1);
+    Shape made(x.shape.begin(), x.shape.begin() + at(l.lead));
+    Ints low(rank - l.count, 0), high = low, interior = low;
+    for (std::size_t i = 0; i < l.count; ++i) {
+      const std::size_t d = l.lead + i;
+      start[d + l.count] = k[i], limit[d + l.count] = k[i] + 1;
+      std::tie(start[d], limit[d]) = l.inside(i, k[i], x.shape[d]);
+      const std::int64_t places = limit[d] - start[d];
+      made.push_back(places);
+      interior[d] = l.stride[i] - 1;
+      low[d] = places == 0 ? 0 : start[d] * l.stride[i] + l.shift(i, k[i]);
+      high[d] = l.size[i] - low[d] - (places == 0 ? 0 : (places - 1) * l.stride[i] + 1);
+    }
+    made.push_back(x.shape.back());
+    const hlo::Value part = hlo::reshape(hlo::slice(x, start, limit, step), made);
+    const hlo::Value placed = hlo::pad(part, zero, low, high, interior);
+    sum = sum ? *sum + placed : placed;
+  });
+  return {sum ? *sum : u.to.constant(x.dtype, u.out[0].shape, 0)};
+}
+
+}  // namespace
+
+Var windows_sum(Builder& b, Var windows, const Overlay& how) {
+  Attrs attrs{{"size", how.size}, {"stride", how.stride}, {"before", how.before}};
+  if (std::any_of(how.dilation.begin(), how.dilation.end(), [](auto n) { return n != 1; }))
+    attrs.set("dilation", how.dilation);
+  return b.call("windows_sum", {windows}, attrs);
+}
+
+void register_windows_sum(OpTable& t) {
+  OpDef row{.name = "windows_sum",
+            .signature = "windows_sum(x, size: ints, stride: ints, before: ints, dilation: ints? = none)",
+            .doc = "Windows laid over each other and added: the transpose of `windows`."};
+  row.factors = sum_factors;
+  row.shape = sum_shape;
+  row.dtype.operands = Operands::AsIs;
+  row.derivative = Transposes{{}, false, sum_transpose};
+  row.hlo = sum_hlo;
+  row.of_complex = ir::OnParts{};
+  row.kernel = ir::KernelFn(bind_sum);
+  row.explicit_refuses = [](const OpCall& call, const FactorRule&) {
+    Laid l(call.attrs, call.in[0].shape.size());
+    Type positions = call.in[0];  // without the windows' own dimensions
+    const auto first = static_cast<std::ptrdiff_t>(l.lead + l.count),
+               behind = first + static_cast<std::ptrdiff_t>(l.count);
+    positions.shape.erase(positions.shape.begin() + first, positions.shape.begin() + behind);
+    if (laid_out(positions))
+      positions.sharding.dims.erase(positions.sharding.dims.begin() + first, positions.sharding.dims.begin() + behind);
+    return size_change_refuses("a sum of windows", positions, sum_shape(call)[0]);
+  };
+  row.partition = sum_locally;
+  row.internal = true;
+  row.samples =
+      "[2, 4, 3, 4] size=[6] stride=[1] before=[0]; [2, 4, 2, 2] size=[8] stride=[2] before=[1]; "
+      "[3, 4, 2, 3, 2] size=[7, 4] stride=[2, 1] before=[0, 1]; [8, 2, 3] size=[16] stride=[2] before=[0]; "
+      "[2, 8, 3, 2] size=[8] stride=[1] before=[2] dilation=[2]; [4, 2, 1] size=[14] stride=[4] before=[0]";
+  t.add(std::move(row));
+}
+
+}  // namespace shard::stdlib
