@@ -39,7 +39,7 @@ ir::Sample with_type(ir::Sample s, DType type) {
   for (ir::SampleOperand& o : s.operands) {
     if (o.dtype != DType::F32) continue;
     o.dtype = type;
-    if (runtime::is_float(type)) continue;
+    if (runtime::is_inexact(type)) continue;
     o.low = type == DType::Bool || !runtime::is_signed(type) ? 0 : -4;
     o.high = type == DType::Bool ? 2 : 5;
   }
@@ -50,7 +50,8 @@ ir::Sample with_type(ir::Sample s, DType type) {
 Use numbered(const ir::OpDef& op, const ir::Sample& sample) {
   ir::Sample wide = sample;
   for (ir::SampleOperand& o : wide.operands)
-    if (o.dtype != DType::Key && o.dtype != DType::I32 && o.dtype != DType::F32) o.dtype = DType::F64;
+    if (o.dtype != DType::Key && o.dtype != DType::I32 && o.dtype != DType::F32 && !runtime::is_complex(o.dtype))
+      o.dtype = DType::F64;
   Use u = use_of(rows(), op, wide);
   for (std::size_t i = 0; i < u.args.size(); ++i) {
     const DType type = sample.operands[i].dtype;

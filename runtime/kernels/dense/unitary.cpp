@@ -135,8 +135,10 @@ Reflectors unitary_triangular(ComplexMatrix a, const Stop* stop) {
 Reflectors real_tridiagonal(ComplexMatrix a, Matrix& t, const Stop* stop) {
   const Index n = a.rows;
   t = Matrix(n, n);
-  for (Index j = 0; j < n; ++j)
+  for (Index j = 0; j < n; ++j) {
     for (Index i = 0; i < j; ++i) a(i, j) = std::conj(a(j, i));
+    a(j, j) = a(j, j).real();
+  }
   Reflectors h{std::move(a), {}, 1};
   ComplexMatrix& m = h.vectors;
   std::vector<Complex> w;
