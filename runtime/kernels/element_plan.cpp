@@ -81,6 +81,15 @@ ElementProgram spelled_out(const ElementProgram& p) {
   return out;
 }
 
+// Whether neighbours lie in the dimension before the last, and those of the last so far apart that a line of them does
+// not stay in a cache, which maps addresses a power of two apart onto few of its lines.
+bool turned(const Nest<1>& n, std::int64_t item) {
+  const int last = n.rank - 1;
+  const std::int64_t step = n.stride[0][last] * item;
+  return n.stride[0][last - 1] == 1 && step > 0 && step % 1024 == 0 && n.size[last - 1] >= ElementPlan::kPanel &&
+         n.size[last] >= ElementPlan::kPanel && n.size[last] * item <= ElementPlan::kPanelLine;
+}
+
 ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
   ElementPlan::Input in{
       ElementPlan::Way::Gather,           false, false, static_cast<std::uint8_t>(size_of(v.dtype)), reg, {},
@@ -93,6 +102,7 @@ ElementPlan::Input make_input(const View& v, std::uint16_t reg) {
     in.way = ElementPlan::Way::Direct;
   else
     in.fits = n.stride[0][n.rank - 1] == 1 && !in.load;
+  if (in.way == ElementPlan::Way::Gather && n.rank > 1) in.turned = turned(n, in.item);
   return in;
 }
 

@@ -26,6 +26,7 @@ struct ElementPlan {
     std::uint16_t reg;
     Nest<1> nest;
     Loop load = nullptr;  // of narrow floats: to f32
+    bool turned = false;  // Gather whose neighbours lie in the dimension before the last: kPanel lines at a time
   };
   struct Constant {
     std::uint16_t reg;
@@ -46,8 +47,9 @@ struct ElementPlan {
   };
   static constexpr std::int64_t kTile = 512;  // elements at most; tiles of a dozen f32 registers fit the first cache
   static constexpr std::int64_t kLeastTile = 16;
-  static constexpr std::size_t kScratch = 128 * 1024;  // bytes of slots that the stack is asked for
-  static constexpr std::size_t kOne = 4 * 1024;        // for a single element
+  static constexpr std::size_t kScratch = 128 * 1024;                 // bytes of slots that the stack is asked for
+  static constexpr std::size_t kOne = 4 * 1024;                       // for a single element
+  static constexpr std::int64_t kPanel = 16, kPanelLine = 16 * 1024;  // lines; their length at most, in bytes
 
   std::int64_t count = 1, tile = kTile;
   std::int64_t cost = 1;  // of an element, of all steps

@@ -1,5 +1,5 @@
 // Runs prepared elementwise programs tile by tile. Nothing is allocated while running, but for programs of very many
-// registers.
+// registers and for transposed operands.
 #include "runtime/kernels/elementwise.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/element_plan.h"
 #include "runtime/kernels/spread.h"
+#include "runtime/kernels/transpose.h"
 
 namespace shard::runtime {
 namespace {
@@ -49,6 +50,36 @@ void by_width(std::size_t item, F f) {
     default: return f(Twice{});
   }
 }
+
+// Some lines of a transposed operand, brought together: read one by one they would touch each line of the cache as
+// often as it has elements, with all others in between.
+class Panel {
+ public:
+  void begin() { lines_ = 0; }
+  // Elements [from, from + n), which lie in one line.
+  const unsigned char* line(const ElementPlan::Input& in, const unsigned char* data, std::int64_t from) {
+    const Nest<1>& nest = in.nest;
+    const int last = nest.rank - 1;
+    const std::int64_t length = nest.size[last], row = from / length, item = in.item, step = length + kApart;
+    memory_.resize(std::max(memory_.size(), static_cast<std::size_t>(ElementPlan::kPanel * step * item)));
+    if (row < first_ || row >= first_ + lines_) {
+      first_ = row;
+      lines_ = std::min(ElementPlan::kPanel, nest.size[last - 1] - row % nest.size[last - 1]);
+      const std::int64_t offset = Position<1>(nest, last, row).offset[0];
+      by_width(static_cast<std::size_t>(item), [&](auto t) {
+        using T = decltype(t);
+        transpose(reinterpret_cast<const T*>(data) + offset, nest.stride[0][last], reinterpret_cast<T*>(memory_.data()),
+                  step, lines_, length);
+      });
+    }
+    return memory_.data() + ((row - first_) * step + from % length) * item;
+  }
+
+ private:
+  static constexpr std::int64_t kApart = 16;  // elements: lines of a power of two would meet in the cache
+  std::vector<unsigned char> memory_;
+  std::int64_t first_ = 0, lines_ = 0;
+};
 
 void gather(const Nest<1>& nest, std::size_t item, const void* in, std::int64_t from, std::int64_t n, void* out) {
   by_width(item, [&](auto t) {
@@ -104,6 +135,8 @@ class Run {
 
   void range(std::int64_t from, std::int64_t to) {
     for (std::size_t r = 0; r < p_.slot.size(); ++r) reg_[r] = home(r);
+    const auto turned = [](const ElementPlan::Input& in) { return in.turned; };
+    if (std::any_of(p_.inputs.begin(), p_.inputs.end(), turned)) begin_panels();
     const std::int64_t widest = std::min(p_.tile, to - from);
     for (const ElementPlan::Constant& c : p_.constants) fill_slot(c.item, c.value.data(), widest, reg_[c.reg]);
     for (std::size_t i = 0; i < p_.inputs.size(); ++i)
@@ -114,12 +147,30 @@ class Run {
  private:
   unsigned char* home(std::size_t r) const { return scratch_ + p_.slot[r] * static_cast<std::size_t>(p_.tile); }
 
+  void begin_panels() {
+    thread_local std::vector<Panel> kept;  // memory for each piece would come from the system, and go back
+    kept.resize(std::max(kept.size(), p_.inputs.size()));
+    for (Panel& panel : kept) panel.begin();
+    panels_ = kept.data();
+  }
+
   void fill_scalar(std::size_t i, std::int64_t n) {
     const ElementPlan::Input& in = p_.inputs[i];
     if (!in.load) return fill_slot(in.item, inputs_[i], n, reg_[in.reg]);
     float value = 0;
     in.load(inputs_[i], nullptr, nullptr, &value, 1);
     fill_slot(sizeof value, &value, n, reg_[in.reg]);
+  }
+
+  void bring(std::size_t i, const unsigned char* data, std::int64_t at, std::int64_t n, void* out) {
+    const ElementPlan::Input& in = p_.inputs[i];
+    if (!in.turned) return gather(in.nest, in.item, data, at, n, out);
+    const std::int64_t length = in.nest.size[in.nest.rank - 1];
+    for (auto* to = static_cast<unsigned char*>(out); n > 0;) {
+      const std::int64_t w = std::min(n, length - at % length);
+      std::memcpy(to, panels_[i].line(in, data, at), static_cast<std::size_t>(w * in.item));
+      to += w * in.item, at += w, n -= w;
+    }
   }
 
   void load(std::size_t i, std::int64_t at, std::int64_t n) {
@@ -134,6 +185,9 @@ class Run {
       if (skip + n <= length)
         dense = data + (Position<1>(in.nest, in.nest.rank - 1, at / length).offset[0] + skip) *
                            static_cast<std::int64_t>(item);
+    } else if (in.turned) {
+      const std::int64_t length = in.nest.size[in.nest.rank - 1];
+      if (at % length + n <= length) dense = panels_[i].line(in, data, at);
     }
     if (dense && !in.load && !(in.kept && aliased_)) {
       reg_[in.reg] = const_cast<unsigned char*>(dense);  // read only: no step writes an input's register
@@ -144,11 +198,11 @@ class Run {
       if (dense)
         std::memcpy(reg_[in.reg], dense, static_cast<std::size_t>(n) * item);
       else
-        gather(in.nest, item, data, at, n, reg_[in.reg]);
+        bring(i, data, at, n, reg_[in.reg]);
       return;
     }
     std::uint16_t narrow[ElementPlan::kTile];
-    if (!dense) gather(in.nest, item, data, at, n, narrow);
+    if (!dense) bring(i, data, at, n, narrow);
     in.load(dense ? static_cast<const void*>(dense) : narrow, nullptr, nullptr, reg_[in.reg], n);
   }
 
@@ -183,6 +237,7 @@ class Run {
   bool aliased_;
   void** reg_;
   unsigned char* scratch_;
+  Panel* panels_ = nullptr;  // of each input, where any is transposed
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
+#include "runtime/kernels/transpose.h"
 #include "runtime/kernels/types.h"
 #include "runtime/kernels/vector/table.h"
 
@@ -136,6 +137,20 @@ void in_parts(const Gemm& whole, std::int64_t item, Kernel kernel, const Stop& s
     }
 }
 
+// Of a transposed operand whose terms of a sum lie so far apart that caches, which map addresses a power of two apart
+// onto few of their lines, do not hold them: the rows side by side.
+bool shall_turn(const Product& p, std::int64_t item) {
+  return p.a.row == 1 && p.a.col * item % 1024 == 0 && p.k >= 128 && p.n >= 64 && p.w.col == 1;
+}
+void turn(Gemm& g, bool wide, unsigned char* to) {
+  const std::int64_t step = g.k + 16;
+  if (wide)
+    transpose(static_cast<const double*>(g.a), g.a_col, reinterpret_cast<double*>(to), step, g.m, g.k);
+  else
+    transpose(static_cast<const float*>(g.a), g.a_col, reinterpret_cast<float*>(to), step, g.m, g.k);
+  g.a = to, g.a_row = step, g.a_col = 1;
+}
+
 // Of f32 or f64; each operand has a stride of 1.
 void blocks(const Product& p) {
   const bool wide = p.type == DType::F64;
@@ -161,10 +176,12 @@ void blocks(const Product& p) {
   const std::int64_t down = (p.m + rows - 1) / rows, across = (p.n + cols - 1) / cols, each = down * across;
   const std::int64_t grain =
       std::max<std::int64_t>(1, (std::int64_t{1} << 17) / std::max<std::int64_t>(1, rows * cols * p.k));
+  const bool turned = small && shall_turn(p, item);
   spread(
       p.batches() * each, grain,
       [&](std::int64_t lo, std::int64_t hi) {
         Position<3> at(p.batch, p.batch.rank, lo / each);
+        const Memory lines = turned ? scratch(rows * (p.k + 16), static_cast<std::size_t>(item)) : Memory();
         for (std::int64_t unit = lo; unit < hi; ++unit) {
           const std::int64_t block = unit % each, i = block / across * rows, j = block % across * cols;
           if (block == 0 && unit > lo) at.next();
@@ -179,6 +196,7 @@ void blocks(const Product& p) {
                  p.w.col,
                  p.out + (at.offset[kC] + i * p.out_row + j) * item,
                  p.out_row};
+          if (turned) turn(g, wide, lines.get());
           if (small && kernel_small(g)) continue;
           if (least)
             wide ? tiny<double>(g) : tiny<float>(g);
