@@ -42,7 +42,7 @@ struct Chip {
   // A machine that simulates all devices, as the engine `lockstep` does: the figures are of all of it, devices run one
   // after another, what is the same on several is done once, and what they say to one another is memory. 0: a chip.
   double simulated = 0;
-  double cache = 0, cache_bandwidth = 0;  // what reads and writes no more bytes than this is so fast; 0: nothing
+  double cache = 0, cache_bandwidth = 0;  // a program that reads and writes no more than this does it so fast
   double points = 0;                      // additions a second of pointwise work; 0: as fast as its bytes
   double copying = 0;  // bytes a second of what lies otherwise than an instruction wants it; 0: it costs nothing
   double call = 0;     // seconds before the first instruction and behind the last

@@ -23,10 +23,49 @@ struct Done {
   double start = -1, end = -1;
 };
 
+constexpr double kHalfTile = 0.9;  // of its rate a unit keeps with tiles of half the size: they are read more often
+constexpr double kShortest = 512;  // terms of a sum that are worth a unit of their own
+
+// Tiles of this size over the units, in waves; sums of many terms are split among units that would idle, and the parts,
+// in f32, written and added.
+double tiled(const Chip& chip, const Product& p, double rows, double columns) {
+  const double tiles = p.batch * std::min(std::ceil(p.m / rows) * std::ceil(p.n / columns),
+                                          std::ceil(p.n / rows) * std::ceil(p.m / columns));
+  double best = 0;
+  for (double parts = 1; parts == 1 || (parts <= 32 && p.k / parts >= kShortest && chip.units > 1); parts *= 2) {
+    const double waves = tiles * parts / chip.units;
+    const double whole = std::ceil(waves) * chip.waves + std::max(waves, 1.0) * (1 - chip.waves);
+    const double one = 2 * rows * columns * chip.units * (p.k / parts + chip.fill);  // a wave
+    const double adding = parts > 1 ? 8 * parts * p.batch * p.m * p.n / (chip.bandwidth * chip.memory_share) : 0;
+    const double seconds = whole * one / (chip.flops_of(p.dtype) * chip.product_share) + adding;
+    if (parts == 1 || seconds < best) best = seconds;
+  }
+  return best;
+}
+
+// An accelerator moves the next tiles while it computes; a processor that simulates devices computes what it has read.
+double together(const Chip& chip, double memory, double busy) {
+  return chip.simulated > 0 ? memory + busy : std::max(memory, busy);
+}
+
+double memory_seconds(const Chip& chip, double bytes, bool near) {
+  return bytes / (near ? chip.cache_bandwidth : chip.bandwidth * chip.memory_share);
+}
+
+double product_seconds(const Chip& chip, const Product& p, double bytes, bool near) {
+  const double memory = memory_seconds(chip, bytes, near);
+  double best = tiled(chip, p, chip.tile_rows, chip.tile_columns);
+  if (chip.units > 1) best = std::min(best, tiled(chip, p, chip.tile_rows, chip.tile_columns / 2) / kHalfTile);
+  return chip.launch + together(chip, memory, best);
+}
+
 class Player {
  public:
   Player(const Chip& chip, const Works& works, const runtime::Mesh* mesh, std::int64_t turns)
       : chip_(chip), works_(works), mesh_(mesh), turns_(std::min(turns, kPlayed)), all_(turns) {
+    double bytes = 0;
+    for (const Work& w : works.list) bytes += w.bytes;
+    near_ = bytes <= chip.cache;
     for (const Work& w : works.list) priced_.push_back(price(w));
     weave();
   }
@@ -44,21 +83,22 @@ class Player {
   Priced price(const Work& w) const {
     Priced p;
     switch (w.kind) {
-      case Work::Kind::Product: p.seconds = product_seconds(chip_, w.products[0], w.bytes); break;
+      case Work::Kind::Product: p.seconds = product_seconds(chip_, w.products[0], w.bytes, near_); break;
       case Work::Kind::Stretch:
-        if (w.bytes > 0) p.seconds = chip_.launch + std::max(memory_seconds(chip_, w.bytes), points_seconds(w));
+        if (w.bytes > 0)
+          p.seconds = chip_.launch + together(chip_, memory_seconds(chip_, w.bytes, near_), points_seconds(w));
         break;
       case Work::Kind::Kernel: {
         double busy = 0;
         for (const Product& x : w.products) busy += x.flops() / (chip_.flops_of(x.dtype) * chip_.kernel_share);
-        p.seconds = chip_.launch + std::max(busy, memory_seconds(chip_, w.bytes));
+        p.seconds = chip_.launch + together(chip_, memory_seconds(chip_, w.bytes, near_), busy);
         break;
       }
       case Work::Kind::Talk: {
         if (!mesh_) break;
         if (chip_.simulated > 0) {  // what is split or joined is the same memory, seen otherwise or copied
           if (w.node->op->comm->combine || w.node->op->comm->pairs)
-            p.seconds = chip_.launch + memory_seconds(chip_, w.bytes) * w.share;
+            p.seconds = chip_.launch + memory_seconds(chip_, w.bytes, near_) * w.share;
           break;
         }
         const std::vector<runtime::AxisId> axes = transform::axes_of(*w.node, *mesh_, true);
@@ -276,6 +316,7 @@ class Player {
   const Works& works_;
   const runtime::Mesh* mesh_;
   std::int64_t turns_, all_;
+  bool near_ = false;  // all that it reads and writes stays in a cache
   std::vector<Priced> priced_;
   std::vector<Done> done_;         // by turn and work
   std::vector<std::size_t> open_;  // collectives that have not begun
@@ -288,38 +329,7 @@ class Player {
   std::vector<Waited> waited_;
 };
 
-constexpr double kHalfTile = 0.9;  // of its rate a unit keeps with tiles of half the size: they are read more often
-constexpr double kShortest = 512;  // terms of a sum that are worth a unit of their own
-
-// Tiles of this size over the units, in waves; sums of many terms are split among units that would idle, and the parts,
-// in f32, written and added.
-double tiled(const Chip& chip, const Product& p, double rows, double columns) {
-  const double tiles = p.batch * std::min(std::ceil(p.m / rows) * std::ceil(p.n / columns),
-                                          std::ceil(p.n / rows) * std::ceil(p.m / columns));
-  double best = 0;
-  for (double parts = 1; parts == 1 || (parts <= 32 && p.k / parts >= kShortest && chip.units > 1); parts *= 2) {
-    const double waves = tiles * parts / chip.units;
-    const double whole = std::ceil(waves) * chip.waves + std::max(waves, 1.0) * (1 - chip.waves);
-    const double one = 2 * rows * columns * chip.units * (p.k / parts + chip.fill);  // a wave
-    const double adding = parts > 1 ? 8 * parts * p.batch * p.m * p.n / (chip.bandwidth * chip.memory_share) : 0;
-    const double seconds = whole * one / (chip.flops_of(p.dtype) * chip.product_share) + adding;
-    if (parts == 1 || seconds < best) best = seconds;
-  }
-  return best;
-}
-
 }  // namespace
-
-double memory_seconds(const Chip& chip, double bytes) {
-  return bytes / (bytes <= chip.cache ? chip.cache_bandwidth : chip.bandwidth * chip.memory_share);
-}
-
-double product_seconds(const Chip& chip, const Product& p, double bytes) {
-  const double memory = memory_seconds(chip, bytes);
-  double best = tiled(chip, p, chip.tile_rows, chip.tile_columns);
-  if (chip.units > 1) best = std::min(best, tiled(chip, p, chip.tile_rows, chip.tile_columns / 2) / kHalfTile);
-  return chip.launch + std::max(memory, best);
-}
 
 Tally play(const Chip& chip, const Works& works, const runtime::Mesh* mesh, std::int64_t turns) {
   return Player(chip, works, mesh, std::max<std::int64_t>(turns, 1)).run();

@@ -40,8 +40,6 @@ struct Tally {
   std::vector<Event> events;  // of the first turns of loops
 };
 
-double memory_seconds(const Chip& chip, double bytes);
-double product_seconds(const Chip& chip, const Product& p, double bytes);
 Tally play(const Chip& chip, const Works& works, const runtime::Mesh* mesh, std::int64_t turns = 1);
 
 }  // namespace shard::foresight

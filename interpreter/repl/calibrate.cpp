@@ -19,55 +19,71 @@ using foresight::Chip;
 // devices.
 constexpr const char* kPrograms = R"(
 mesh m = (@d: _)
-jit fn product(a, b) = a @ b
-jit fn over_rows(a, b) = einsum("ki,kj->ij", a, b)
-jit fn parts(a, b) = einsum("gmk,gkn->mn", a, b)
-jit fn columns(a, b) = einsum("mk,gkn->mgn", a, b)
-jit fn turned(a, b) = a.T + b
-jit fn heads(a, b) = einsum("bqhd,bkhd->bhqk", a, b)
-jit fn add(a, b) = a + b
-jit fn curved(a) = exp(tanh(a) * 2.0 + 1.0)
-jit fn update(p, m, v) = (p - 0.001 * (m * 1.1) / (sqrt(v * 1.2) + 1e-8), m * 0.9 + p, v * 0.9 + p * p)
-jit fn rows(x) = softmax(x, axis: -1)
-jit fn total(x) = sum(x, axis: 0)
+jit fn product(xs) = xs.map(fn((a, b)) = a @ b)
+jit fn over_rows(xs) = xs.map(fn((a, b)) = einsum("ki,kj->ij", a, b))
+jit fn parts(xs) = xs.map(fn((a, b)) = einsum("gmk,gkn->mn", a, b))
+jit fn columns(xs) = xs.map(fn((a, b)) = einsum("mk,gkn->mgn", a, b))
+jit fn turned(xs) = xs.map(fn((a, b)) = a.T + b)
+jit fn heads(xs) = xs.map(fn((a, b)) = einsum("bqhd,bkhd->bhqk", a, b))
+jit fn add(xs) = xs.map(fn((a, b)) = a + b)
+jit fn curved(xs) = xs.map(fn((a,)) = exp(tanh(a) * 2.0 + 1.0))
+jit fn update(xs) = xs.map(fn((p, m, v)) = (p - 0.001 * (m * 1.1) / (sqrt(v * 1.2) + 1e-8), m * 0.9 + p, v * 0.9 + p * p))
+jit fn rows(xs) = xs.map(fn((x,)) = softmax(x, axis: -1))
+jit fn total(xs) = xs.map(fn((x,)) = sum(x, axis: 0))
 jit fn small(x, w) { for i in 0..20 { x = tanh(x @ w) }; x }
 manual fn talk(x: P(@d)) -> P(@d) { for i in 0..10 { x = x + 0.001 * psum(x, @d) }; x }
 manual fn pass(x: P(@d)) -> P(@d) { for i in 0..20 { x = ppermute(x, @d, shift: 1) }; x }
 jit fn learn(w, x) = w - 0.1 * grad(fn(w) = mean(tanh(x @ w) ** 2))(w)
 
+# Of each shape one by itself, whose operands stay in a cache, and as many in one program as none of them stays.
 let times = fn(work) = max(5, min(1000, 100000000 // work))
+fn bytes(shapes) {
+  let total = 0
+  for s in shapes {
+    let n = 4
+    for d in s { n = n * d }
+    total = total + n
+  }
+  total
+}
+fn apart(f, n, shapes) {
+  let several = fn(r) = range(r).map(fn(i) = shapes.map(fn(s) = normal(key(i), s)))
+  let each = bytes(shapes)
+  if each <= 1500000 {
+    let one = several(1)
+    for _ in 0..n { let _y = f(one) }
+  }
+  let r = max(1, min(24, 96000000 // each))
+  if r * each > 16000000 {
+    let all = several(r)
+    for _ in 0..max(5, n // r) { let _y = f(all) }
+  }
+}
 for (m, k, n) in [(64, 64, 64), (128, 128, 128), (256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (1024, 16, 64),
                   (2048, 64, 256), (1024, 300, 20), (64, 1024, 1024), (4096, 32, 32), (2048, 128, 256), (2048, 256, 128), (1024, 32, 1), (8192, 64, 1), (16, 16, 4), (64, 64, 8)] {
-  let (a, b) = (normal(key(0), [m, k]), normal(key(1), [k, n]))
-  for i in 0..times(m * k * n // 10) { let _c = product(a, b) }
+  apart(product, times(m * k * n // 10), [[m, k], [k, n]])
 }
 for (k, m, n) in [(1024, 256, 256), (4096, 64, 256), (1024, 768, 384), (2048, 128, 32), (1024, 32, 1), (64, 16, 4)] {
-  let (a, b) = (normal(key(0), [k, m]), normal(key(1), [k, n]))
-  for i in 0..times(m * k * n // 10) { let _c = over_rows(a, b) }
+  apart(over_rows, times(m * k * n // 10), [[k, m], [k, n]])
 }
 for (b, t, h, d) in [(8, 64, 4, 32), (16, 128, 4, 64)] {
-  let (q, k) = (normal(key(0), [b, t, h, d]), normal(key(1), [b, t, h, d]))
-  for i in 0..times(b * t * t * h * d // 10) { let _s = heads(q, k) }
+  apart(heads, times(b * t * t * h * d // 10), [[b, t, h, d], [b, t, h, d]])
 }
 for (g, m, k, n) in [(4, 4096, 72, 32), (8, 512, 128, 256), (8, 1024, 16, 64)] {
-  let (a, b) = (normal(key(0), [g, m, k]), normal(key(1), [g, k, n]))
-  for i in 0..times(g * m * k * n // 10) { let _c = parts(a, b) }
+  apart(parts, times(g * m * k * n // 10), [[g, m, k], [g, k, n]])
 }
 for (g, m, k, n) in [(8, 512, 256, 128), (4, 2048, 128, 128), (8, 512, 64, 16)] {
-  let (a, b) = (normal(key(0), [m, k]), normal(key(1), [g, k, n]))
-  for i in 0..times(g * m * k * n // 10) { let _c = columns(a, b) }
+  apart(columns, times(g * m * k * n // 10), [[m, k], [g, k, n]])
 }
-for n in [100, 1000] {
-  let (a, b) = (normal(key(0), [n, n]), normal(key(1), [n, n]))
-  for i in 0..times(n * n * 20) { let _c = turned(a, b) }
-}
+for n in [100, 1000] { apart(turned, times(n * n * 20), [[n, n], [n, n]]) }
 for n in [1000, 20000, 200000, 1000000, 4000000, 16000000] {
-  let (x, y0) = (normal(key(0), [n]), normal(key(1), [n]))
-  for i in 0..times(n * 4) { let _y = (add(x, y0), curved(x), update(x, y0, y0)) }
+  apart(add, times(n * 4), [[n], [n]])
+  apart(curved, times(n * 4), [[n]])
+  apart(update, times(n * 4), [[n], [n], [n]])
 }
 for (m, n) in [(256, 64), (4096, 64), (8192, 256), (1024, 10)] {
-  let x = normal(key(0), [m, n])
-  for i in 0..times(m * n * 20) { let _y = (rows(x), total(x)) }
+  apart(rows, times(m * n * 20), [[m, n]])
+  apart(total, times(m * n * 20), [[m, n]])
 }
 let (x, w) = (normal(key(0), [4, 4]), normal(key(1), [4, 4]))
 for i in 0..1000 { let _y = small(x, w) }
