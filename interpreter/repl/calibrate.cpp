@@ -146,6 +146,19 @@ void search(Chip& chip, const std::vector<Sample>& samples) {
   }
 }
 
+// f([[a, b], [a, b]]), which does the same twice, as "f(a, b), 2 of them".
+std::string shown(const std::string& function, const std::string& arguments) {
+  if (!arguments.starts_with("[[")) return function + "(" + arguments + ")";
+  std::size_t end = 0;
+  int depth = 0, count = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == '[') ++depth;
+    if (arguments[i] == ']' && --depth == 1 && count++ == 0) end = i;
+  }
+  return function + "(" + arguments.substr(2, end - 2) + ")" +
+         (count == 1 ? "" : ", " + std::to_string(count) + " of them");
+}
+
 // Runs a script, and gives what its calls took, with what they have to do; of several runs the least, as machines are
 // busy for seconds at a time.
 // Gives the machine whose rows and programs the works name.
@@ -166,7 +179,7 @@ std::unique_ptr<embed::Machine> measure(const Arguments& a, int runs, const char
       if (run == 0) {
         std::string arguments;
         for (const std::string& x : r.call.call.arguments) arguments += (arguments.empty() ? "" : ", ") + x;
-        samples.push_back({r.call.call.name + "(" + arguments + ")", foresight::works_of(*r.call.call.plan, true),
+        samples.push_back({shown(r.call.call.name, arguments), foresight::works_of(*r.call.call.plan, true),
                            r.call.call.plan, program.mesh.get(), r.times->seconds(), r.times->between});
       } else if (i < samples.size()) {
         samples[i].seconds = std::min(samples[i].seconds, r.times->seconds());
