@@ -4,14 +4,14 @@
     held.py SHARD [--factor N]
 
 Of this folder's programs on one device: the foretold peak of the call that takes most, with the arrays that the script itself holds besides; the most
-bytes of arrays at once as the pool counts them (`memory_stats().peak_bytes_in_use`); and the resident size of the process less that of one that runs a
-small product. Batches are N times those of the scripts (4). Standard library only."""
+bytes of arrays at once as the pool counts them (`memory_stats().peak_bytes_in_use`); and the resident size of the process less what one that runs a
+product holds besides its arrays (program, threads, what their kernels pack). Batches are N times those of the scripts (4). Standard library only."""
 import argparse, json, os, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = [('mlp', 1024, ''), ('transformer', 0, '@model=1'), ('convolutions', 64, ''), ('sharded', 512, '')]
 CHIP = '{name: "here", flops: {f32: 1e11}, memory: 16e9, bandwidth: 3e10, domain: 1, simulated: 1}\n'
-BASE = 'jit fn f(x) = x @ x + 1.0\nprint(f(ones([256, 256]))[0, 0])\n'
+BASE = 'jit fn f(x) = x @ x + 1.0\nprint(f(ones([1024, 1024]))[0, 0])\nprint(memory_stats().peak_bytes_in_use)\n'
 
 
 def run(argv):
@@ -33,8 +33,9 @@ def main():
             path = os.path.join(folder, name + '.shard')
             with open(path, 'w') as f: f.write(text)
             return path
-        _, base = run([o.shard, 'run', script('base', BASE)])
-        print(f'a process with nothing in it: {base / 1e6:.1f} MB\n{"program":14s} {"foretold":>10s} {"counted":>18s} {"resident":>18s}')
+        said, base = run([o.shard, 'run', script('base', BASE)])
+        base -= float(said.split()[-1])
+        print(f'a process besides its arrays: {base / 1e6:.1f} MB\n{"program":14s} {"foretold":>10s} {"counted":>18s} {"resident":>18s}')
         for name, batch, sets in PROGRAMS:
             with open(os.path.join(HERE, name + '.shard')) as f: text = f.read()
             sets = [x for s in (f'{sets} steps=3' + (f' batch={o.factor * batch}' if batch else '')).split() for x in ('--set', s)]
