@@ -27,6 +27,7 @@ struct Storage {
   std::int64_t device_bytes = 0;  // one block
   std::optional<int> born, last;  // steps: the first one that writes it, the last one that names it
   ir::Var value = {};             // the first that lies in it
+  bool host = false;              // it lies in the host's memory, where what a device holds is asked for
   static constexpr int kForever = 1 << 30;
   bool in_arena() const {
     auto* t = std::get_if<Temporary>(&kind);

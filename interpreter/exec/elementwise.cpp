@@ -6,6 +6,7 @@
 #include <set>
 
 #include "interpreter/exec/lowering.h"
+#include "interpreter/ir/host_copy.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/nest.h"
 
@@ -214,9 +215,10 @@ class ElementUnit {
 
 void Lowering::emit_elementwise(const Unit& unit) {
   const Node& first = g_.nodes[static_cast<std::size_t>(unit.nodes.front())];
-  if (unit.nodes.size() == 1 && std::get<Code>(first.op->kernel) == Code::Convert &&
-      type(first.inputs[0]).dtype == type(first.outputs[0]).dtype)
-    return put(first.outputs[0], place(first.inputs[0]));  // only the weakness changed
+  const bool same_type = std::get<Code>(first.op->kernel) == Code::Convert &&
+                         type(first.inputs[0]).dtype == type(first.outputs[0]).dtype;  // only the weakness changed
+  const bool same_memory = ir::host_copy(first) != ir::HostCopy::None && !around_.alone();
+  if (unit.nodes.size() == 1 && (same_type || same_memory)) return put(first.outputs[0], place(first.inputs[0]));
   ElementUnit(*this, unit).emit();
 }
 

@@ -33,6 +33,7 @@ struct Piece {
 struct Most {
   std::int64_t bytes = 0;
   std::int64_t working = 0;  // of them and what kernels take for themselves, where that is most
+  std::int64_t host = 0;     // beside them, in the host's memory: the most that lives there at once
   std::vector<Piece> pieces = {};
   const ir::Node* at = nullptr;
 };
@@ -40,6 +41,7 @@ struct Most {
 struct MemoryUse {  // bytes on one device
   std::int64_t arguments = 0, results = 0, temporaries = 0;
   std::int64_t working = 0;  // beside temporaries: what this engine's kernels take
+  std::int64_t host = 0;     // ... and what is said to lie in the host's memory
   Most most = {};            // of the temporaries
   std::vector<std::pair<const ir::Node*, std::int64_t>> curve = {};  // of them, after each instruction
 };

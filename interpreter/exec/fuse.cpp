@@ -7,6 +7,7 @@
 #include <functional>
 #include <queue>
 
+#include "interpreter/ir/host_copy.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/transform/distinct.h"
 
@@ -56,7 +57,7 @@ class Fusion {
     summed_.assign(g.nodes.size(), false);
     seen_.assign(g.nodes.size(), 0);
     for (std::size_t i = g.nodes.size(); i-- > 0;) {
-      if (elementwise(static_cast<int>(i)))
+      if (joins(static_cast<int>(i)))
         join_consumers(static_cast<int>(i));
       else if (with_sums)
         join_sum(static_cast<int>(i));
@@ -104,6 +105,8 @@ class Fusion {
     if (users.empty() || users.back() != to) users.push_back(to);
   }
   bool elementwise(int i) const { return std::holds_alternative<runtime::Code>(node(i).op->kernel); }
+  // A copy to the host or back is an instruction of its own.
+  bool joins(int i) const { return elementwise(i) && ir::host_copy(node(i)) == ir::HostCopy::None; }
   // The points that a node is computed at: its blocks and their elements.
   bool same_points(int a, int b) const {
     ir::Var x = node(a).outputs[0], y = node(b).outputs[0];
@@ -139,7 +142,7 @@ class Fusion {
     std::vector<int> groups;
     for (int u : users_[static_cast<std::size_t>(i)]) {
       int g = group_[static_cast<std::size_t>(u)];
-      if (elementwise(u) && same_points(i, u) && std::find(groups.begin(), groups.end(), g) == groups.end())
+      if (joins(u) && same_points(i, u) && std::find(groups.begin(), groups.end(), g) == groups.end())
         groups.push_back(g);
     }
     int home = i;

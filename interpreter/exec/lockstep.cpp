@@ -192,6 +192,7 @@ const MemoryUse& Measured::memory() const {
   Finished done = finish(std::move(lowering.draft()), nullptr, refs);
   use.temporaries = done.most.bytes;
   use.working = done.most.working - done.most.bytes;
+  use.host = done.most.host;
   use.most = std::move(done.most);
   use.curve = std::move(done.curve);
   return memory_.emplace(use);

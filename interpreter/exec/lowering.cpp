@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "interpreter/ir/host_copy.h"
 #include "interpreter/transform/distinct.h"
 #include "runtime/kernels/kernels.h"
 
@@ -203,6 +204,8 @@ void Lowering::emit(const Unit& unit) {
   } else {
     emit_node(last);
   }
+  for (ir::Var v : around_.alone() ? last.outputs : ir::Vars{})
+    if (ir::lies_on_host(last, v)) draft_.at(place(v).storage).host = true;
 }
 
 void Lowering::emit_node(const Node& n) {

@@ -182,6 +182,7 @@ class Temporaries {
       if (needs > 0) hold(needs, static_cast<int>(i), static_cast<int>(i));
       curve_.emplace_back(step.node, live_ + step.inside.bytes);
       if (curve_.back().second > curve_[peak_].second) peak_ = i;
+      host_most_ = std::max(host_most_, host_live_ + step.inside.host);
       scratch_most_ = std::max({scratch_most_, step.inside.working - step.inside.bytes, step.scratch});
       for (int s : dying[i]) end(s, static_cast<int>(i));
     }
@@ -198,6 +199,7 @@ class Temporaries {
   auto curve() && { return std::move(curve_); }
   Most most() const {
     Most out;
+    out.host = host_most_;
     if (curve_.empty()) return out;
     const DraftStep& step = d_.steps[peak_];
     out.bytes = curve_[peak_].second;
@@ -206,7 +208,7 @@ class Temporaries {
     for (std::size_t s = 0; s < d_.storages.size(); ++s) {
       const Storage& st = d_.storages[s];
       const int now = static_cast<int>(peak_);
-      if (!of_[s] || *st.born > now || until_[s] <= now || st.device_bytes == 0) continue;
+      if (!of_[s] || *st.born > now || until_[s] <= now || st.device_bytes == 0 || st.host) continue;
       out.pieces.push_back({d_.steps[static_cast<std::size_t>(*st.born)].node, st.value, st.device_bytes, 0});
     }
     for (Piece p : step.inside.pieces) {
@@ -252,13 +254,13 @@ class Temporaries {
       if (auto from = dies_into(step, now, o, passed_on)) {
         span = of_[static_cast<std::size_t>(*from)];
         passed_on.insert(*from);
-        live_ -= std::exchange(held_[static_cast<std::size_t>(*from)], 0);
+        live(*from) -= std::exchange(held_[static_cast<std::size_t>(*from)], 0);
         until_[static_cast<std::size_t>(*from)] = now;
       } else {
         span = hold(d_.at(s).bytes, now, static_cast<int>(d_.steps.size()));
       }
       ++shares_[*span];
-      live_ += held_[static_cast<std::size_t>(s)] = d_.at(s).device_bytes;
+      live(s) += held_[static_cast<std::size_t>(s)] = d_.at(s).device_bytes;
     }
   }
   // The operand that result o is written over; empty arrays, which no step writes, lie nowhere.
@@ -272,9 +274,10 @@ class Temporaries {
     }
     return std::nullopt;
   }
+  std::int64_t& live(int s) { return d_.at(s).host ? host_live_ : live_; }
   void end(int s, int now) {
     const std::size_t span = *of_[static_cast<std::size_t>(s)];
-    live_ -= held_[static_cast<std::size_t>(s)];
+    live(s) -= held_[static_cast<std::size_t>(s)];
     int& until = until_[static_cast<std::size_t>(s)];
     until = std::min(until, now + 1);
     if (--shares_[span] == 0) spans_[span].to = now;
@@ -290,6 +293,7 @@ class Temporaries {
   std::vector<int> until_;                      // by storage: the first step at which it holds nothing any more
   std::vector<std::pair<const ir::Node*, std::int64_t>> curve_;  // by step
   std::int64_t live_ = 0, scratch_most_ = 0;
+  std::int64_t host_live_ = 0, host_most_ = 0;
   std::size_t peak_ = 0;  // a step
 };
 

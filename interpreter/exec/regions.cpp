@@ -277,7 +277,9 @@ void Lowering::emit_branch(const Node& n) {
       call.wanted.push_back(std::nullopt);
     }
     Body body = compile_body(call, around);
+    const std::int64_t host = std::max(more.host, body.most.host);
     if (body.most.bytes > more.bytes) more = std::move(body.most);
+    more.host = host;
     (r == 0 ? choice->then : choice->otherwise) = std::move(body.plan);
   }
   span_ = n.span;

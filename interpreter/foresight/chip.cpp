@@ -17,6 +17,7 @@ std::span<const ChipField> chip_fields() {
       {"link_latency", &Chip::link_latency},
       {"network", &Chip::network},
       {"network_latency", &Chip::network_latency},
+      {"host", &Chip::host},
       {"units", &Chip::units},
       {"tile_rows", &Chip::tile_rows},
       {"tile_columns", &Chip::tile_columns},

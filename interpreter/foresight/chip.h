@@ -26,6 +26,7 @@ struct Chip {
   double ring_of = 0;
   double link = 0, link_latency = 0;        // inside a domain: bytes/s, seconds a hop
   double network = 0, network_latency = 0;  // between domains: bytes/s a chip and direction, seconds a hop
+  double host = 25e9;  // bytes/s a chip and direction to the host's memory: as of PCIe 4.0 x16 where nobody says
 
   // Products run as tiles, `units` of them at once; a tile's pipeline fills while `fill` terms are summed.
   double units = 1, tile_rows = 128, tile_columns = 128, fill = 0;

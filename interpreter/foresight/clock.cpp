@@ -10,12 +10,14 @@
 namespace shard::foresight {
 namespace {
 
+constexpr std::uint32_t kToHost = 1u << 29, kFromHost = 1u << 30;  // streams; those below are axes
 constexpr std::int64_t kPlayed = 3;  // turns of a loop: the last one stands for all that follow
 
 struct Priced {
   double seconds = 0;
-  std::uint32_t stream = 0;  // 0: computes; else the axes of a collective, plus one
+  std::uint32_t stream = 0;  // 0: computes; else the axes of a collective, or a way between device and host
   bool far = false;          // ... between domains
+  bool talks() const { return stream != 0 && stream < kToHost; }
   std::shared_ptr<const Tally> inside = {};
 };
 
@@ -109,6 +111,11 @@ class Player {
         p.seconds = talk_seconds(chip_, group, *w.node->op->comm, w.bytes) * w.share;
         break;
       }
+      case Work::Kind::ToHost:
+      case Work::Kind::FromHost:
+        p.stream = w.kind == Work::Kind::ToHost ? kToHost : kFromHost;
+        if (chip_.host > 0) p.seconds = w.bytes / chip_.host;
+        break;
       case Work::Kind::Loop:
         if (!w.body) break;
         p.inside = std::make_shared<const Tally>(play(chip_, *w.body, mesh_, w.turns));
@@ -125,7 +132,7 @@ class Player {
   void weave() {
     std::vector<double> beside(works_.list.size(), 0);
     const auto product = [&](std::size_t i) { return works_.list[i].kind == Work::Kind::Product; };
-    const auto near = [&](std::size_t i) { return priced_[i].stream && !priced_[i].far && !works_.list[i].early; };
+    const auto near = [&](std::size_t i) { return priced_[i].talks() && !priced_[i].far && !works_.list[i].early; };
     for (std::size_t i = 0; i < works_.list.size(); ++i)
       for (int a : works_.list[i].after) {
         if (a < 0) continue;
@@ -152,6 +159,11 @@ class Player {
       }
       return true;
     };
+    if (w.beside >= 0) {
+      const double start = done_[turn * n + static_cast<std::size_t>(w.beside)].start;
+      if (start < 0) return std::nullopt;
+      from = start;
+    }
     for (int a : w.after) {
       if (a >= 0) {
         if (!after(turn * n + static_cast<std::size_t>(a))) return std::nullopt;
@@ -239,7 +251,9 @@ class Player {
     for (std::size_t i = 0; i < n; ++i) {
       const Work& w = works_.list[i];
       LineCost& line = out.lines[w.node->span];
-      if (priced_[i].stream) {
+      if (priced_[i].stream >= kToHost) {
+        line.host += priced_[i].seconds * all;
+      } else if (priced_[i].stream) {
         line.talk += priced_[i].seconds * all;
         talk += priced_[i].seconds * all;
         if (priced_[i].far) far += priced_[i].seconds * all;
@@ -293,6 +307,7 @@ class Player {
     to.compute += cost.compute * times;
     to.exposed += cost.exposed * times;
     to.talk += cost.talk * times;
+    to.host += cost.host * times;
     to.flops += cost.flops * times;
     to.bytes += cost.bytes * times;
   }

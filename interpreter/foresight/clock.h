@@ -1,5 +1,5 @@
 // A device's clock: when each instruction of a program begins and ends on a chip. One stream computes, in order;
-// collectives of each group run beside it, the one that is needed first before the others, and a gather of what a turn
+// collectives of each group, and copies to the host and back, run beside it, the one that is needed first before the others, and a gather of what a turn
 // of a loop is given anew may begin while the turn before runs. Loops of many turns: a few are played, the others are
 // as the last of them. Nothing here knows an operation or a model: `work.h` says what there is to do.
 #pragma once
@@ -14,6 +14,7 @@ namespace shard::foresight {
 
 struct LineCost {  // of all instructions that a source line causes
   double compute = 0, exposed = 0, talk = 0, flops = 0, bytes = 0;
+  double host = 0;  // copies to the host's memory and back; `exposed` has what is waited for of them too
 };
 struct LineOrder {
   bool operator()(const grammar::Span& a, const grammar::Span& b) const {

@@ -31,6 +31,7 @@ struct Cause {  // what the instructions of a line hold
 
 struct Memory {  // of one device, bytes
   std::int64_t arguments = 0, results = 0, peak = 0;
+  std::int64_t host = 0;     // beside the peak, in the host's memory: the most that remat offloads at once
   std::int64_t scratch = 0;  // beside the peak, where this machine does it: the most that a kernel takes for itself
   std::array<std::int64_t, kWhys> whys = {};                         // at the peak
   grammar::Span where;                                               // the line at whose instruction the most is held
@@ -38,6 +39,20 @@ struct Memory {  // of one device, bytes
   std::vector<std::pair<const ir::Node*, std::int64_t>> curve = {};  // after each instruction, all of it
   std::int64_t of(Why w) const { return whys[static_cast<std::size_t>(w)]; }
 };
+
+// What the forward part of a call makes and its backward part reads: one value, or several of a line that are alike.
+struct Kept {
+  std::string name;  // that checkpoint_name gave it; empty: none
+  ir::Type type;     // on one device
+  grammar::Span where;
+  bool host = false;  // offloaded: in the host's memory
+  std::int64_t count = 1;
+  std::int64_t bytes() const;  // of all of them
+};
+// The largest first. Where nothing but new state is given, only what is offloaded is known to be kept.
+std::vector<Kept> kept_of(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
+                          const std::vector<bool>& donated);
+std::string kept_text(const std::vector<Kept>& kept, const grammar::SourceMap& sources);  // lines for `explain`
 
 struct Estimate {
   Tally time;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/foresight/estimate.h"
+#include "interpreter/ir/host_copy.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/layout.h"
@@ -72,7 +73,8 @@ class Reasons {
     for (const Node& n : g.nodes)
       for (Var v : n.outputs) made[index_of(v)] = forward(n);
     for (const Node& n : g.nodes)
-      for (Var v : n.inputs) kept_[index_of(v)] |= made[index_of(v)] && !forward(n);
+      for (Var v : n.inputs)
+        kept_[index_of(v)] |= made[index_of(v)] && !forward(n) && ir::host_copy(n) != ir::HostCopy::Out;
     made_.swap(made);
   }
   Why of_argument(std::size_t i, bool becomes) const {
@@ -80,12 +82,15 @@ class Reasons {
   }
   // `like`: types of what is learned.
   Why of(const exec::Piece& p, const std::vector<ir::Type>& like) const {
+    if (p.maker && ir::host_copy(*p.maker) != ir::HostCopy::None) return Why::Temporaries;
     const bool here = p.depth == 0 && p.value.valid();
     const auto same = [&](const ir::Type& t) { return t.shape == g_.type(p.value).shape; };
     if (here && !made_[index_of(p.value)] && std::any_of(like.begin(), like.end(), same)) return Why::Gradients;
     if (p.maker && says_something(*p.maker)) return Why::Communication;
     return here && kept_[index_of(p.value)] ? Why::Kept : Why::Temporaries;
   }
+
+  bool kept(Var v) const { return kept_[index_of(v)] != 0; }
 
  private:
   bool forward(const Node& n) const {
@@ -126,6 +131,7 @@ Memory memory_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> 
   const std::int64_t always = out.arguments + out.of(Why::Results);
   out.peak = always + use.temporaries;
   out.scratch = use.working;
+  out.host = use.host;
   for (const auto& [node, bytes] : use.curve) out.curve.emplace_back(node, always + bytes);
   if (use.most.at) out.where = use.most.at->span;
   for (const exec::Piece& p : use.most.pieces) {
@@ -139,6 +145,66 @@ Memory memory_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> 
   }
   std::stable_sort(out.causes.begin(), out.causes.end(),
                    [](const Cause& a, const Cause& b) { return a.bytes > b.bytes; });
+  return out;
+}
+
+namespace {
+
+// The name of a value, seen through its copy to the host and out of the loop that makes its rows.
+std::string name_of(const Graph& g, const Node& n, Var v) {
+  const auto maker = [](const Graph& in, Var w) {
+    return std::find_if(in.nodes.begin(), in.nodes.end(), [&](const Node& m) {
+      return std::find(m.outputs.begin(), m.outputs.end(), w) != m.outputs.end();
+    });
+  };
+  if (ir::host_copy(n) != ir::HostCopy::None) {
+    const auto from = maker(g, n.inputs[0]);
+    return from == g.nodes.end() ? "" : name_of(g, *from, n.inputs[0]);
+  }
+  if (n.regions.empty()) return n.attrs.has("name") ? n.attrs.text("name") : "";
+  for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
+    if (!e.output || n.outputs[*e.output] != v || e.results.empty()) continue;
+    const Graph& body = *n.regions[e.results[0].region];
+    const Var made = body.results[e.results[0].index];
+    if (const auto m = maker(body, made); m != body.nodes.end()) return name_of(body, *m, made);
+  }
+  return "";
+}
+
+bool is_view(const Node& n) {
+  const ir::Structure* s = ir::structure_of(*n.op);
+  return std::holds_alternative<ir::ViewOf>(n.op->kernel) || (s && *s == ir::Structure::Shard) ||
+         (n.op->comm && !n.op->comm->communicates());
+}
+
+}  // namespace
+
+std::vector<Kept> kept_of(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
+                          const std::vector<bool>& donated) {
+  const Graph& g = program.local;
+  const Reasons reasons(g, places_of_results(program, arguments, donated));
+  std::vector<char> kept(g.types.size(), 0);
+  for (std::size_t v = 0; v < kept.size(); ++v) kept[v] = reasons.kept(Var{static_cast<std::int32_t>(v)});
+  std::vector<Kept> out;
+  for (std::size_t i = g.nodes.size(); i-- > 0;) {  // what is kept of a view is what it looks at
+    const Node& n = g.nodes[i];
+    for (Var v : n.outputs) {
+      const bool host = ir::lies_on_host(n, v);
+      if (n.inputs.empty() || (!host && !kept[index_of(v)])) continue;
+      if (is_view(n)) {
+        kept[index_of(n.inputs[0])] = 1;
+        continue;
+      }
+      Kept one{name_of(g, n, v), ir::Type::of(g.type(v).dtype, g.type(v).shape), made_at(n, v), host};
+      const auto same = std::find_if(out.begin(), out.end(), [&](const Kept& k) {
+        return k.name == one.name && k.type == one.type && k.host == host && k.where.source == one.where.source &&
+               k.where.begin == one.where.begin;
+      });
+      same == out.end() ? void(out.push_back(std::move(one))) : void(++same->count);
+    }
+  }
+  std::reverse(out.begin(), out.end());
+  std::stable_sort(out.begin(), out.end(), [](const Kept& a, const Kept& b) { return a.bytes() > b.bytes(); });
   return out;
 }
 
@@ -170,9 +236,10 @@ Estimate estimate(const Chip& chip, const transform::Program& program, const Wor
   out.time.compute += chip.call;
   out.memory = memory;
   if (chip.simulated > 0) {  // on the machine itself: what its kernels take for themselves counts
-    out.memory.peak += memory.scratch;
+    out.memory.peak += memory.scratch + memory.host;
     out.memory.whys[static_cast<std::size_t>(Why::Temporaries)] += memory.scratch;
-    out.memory.scratch = 0;
+    out.memory.whys[static_cast<std::size_t>(Why::Kept)] += memory.host;
+    out.memory.scratch = out.memory.host = 0;
   }
   const double devices = chip.simulated > 0 && program.mesh ? static_cast<double>(program.mesh->size()) : 1;
   out.fits = static_cast<double>(out.memory.peak) * devices <= chip.memory;

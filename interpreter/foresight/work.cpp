@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "interpreter/exec/fuse.h"
+#include "interpreter/ir/host_copy.h"
 #include "interpreter/ir/region_edges.h"
 
 namespace shard::foresight {
@@ -79,11 +80,12 @@ class Reader {
       const Node& node = g_.nodes[i];
       products_[i] = product_of(g_, node);
       const bool view = std::holds_alternative<ir::ViewOf>(node.op->kernel) || is(node, Structure::Shard) ||
-                        (node.op->comm && !node.op->comm->communicates()) || made_anew(node) || same_type(node);
+                        (node.op->comm && !node.op->comm->communicates()) || made_anew(node) || same_type(node) ||
+                        (distinct_ && copies_host(node));  // one machine's memory
       const bool none = node.inputs.empty() || of_type_alone(node);
       if ((none || ir::is_effect(*node.op) || view) && copied(node) == 0)
         what_[i] = What::Free;
-      else if (products_[i] || node.op->comm || !node.regions.empty())
+      else if (products_[i] || node.op->comm || !node.regions.empty() || copies_host(node))
         what_[i] = What::Alone;
       int level = 0;
       bool fixed = true;
@@ -104,13 +106,14 @@ class Reader {
     const auto at = copies_ ? copies_->find(&n) : exec::Copies::const_iterator{};
     return copies_ && at != copies_->end() ? static_cast<double>(at->second) : 0;
   }
+  static bool copies_host(const Node& n) { return ir::host_copy(n) != ir::HostCopy::None; }
   bool same_type(const Node& n) const {  // a conversion that changes the weakness alone
     return distinct_ && convert_of(n) && g_.type(n.inputs[0]).dtype == g_.type(n.outputs[0]).dtype;
   }
   // Element by element of one operand that is no larger, or of some that are small beside it: whoever reads it makes it
   // himself from them.
   bool made_anew(const Node& n) const {
-    if (distinct_ || !std::holds_alternative<runtime::Code>(n.op->kernel) || n.inputs.empty() ||
+    if (distinct_ || copies_host(n) || !std::holds_alternative<runtime::Code>(n.op->kernel) || n.inputs.empty() ||
         is_result_[at(n.outputs[0])])
       return false;
     const double made = bytes_of(g_.type(n.outputs[0]));
@@ -359,6 +362,9 @@ class Reader {
       work.products.push_back(*p);
     } else if (!n.regions.empty()) {
       regions(work, n);
+    } else if (copies_host(n)) {
+      work.kind = ir::host_copy(n) == ir::HostCopy::Out ? Work::Kind::ToHost : Work::Kind::FromHost;
+      work.bytes = held(n.outputs[0]);
     }
   }
 
@@ -450,6 +456,7 @@ class Reader {
       if (w >= 0) w = place[static_cast<std::size_t>(w)];
     out_->list = std::move(sorted);
     settle_early();
+    settle_copies();
     for (Var v : g_.results) out_->given.push_back(maker(v));
   }
 
@@ -460,6 +467,20 @@ class Reader {
       Work& work = out_->list[w];
       for (int a : work.after) work.early &= a < 0 || light[static_cast<std::size_t>(a)];
       light[w] = work.early && work.kind == Work::Kind::Stretch;
+    }
+  }
+
+  void settle_copies() {
+    int before = -1;
+    for (std::size_t w = 0; w < out_->list.size(); ++w) {
+      if (out_->list[w].kind != Work::Kind::FromHost) continue;
+      for (std::size_t u = before < 0 ? w : 0; u < w && out_->list[w].beside < 0; ++u) {
+        const std::vector<int>& after = out_->list[u].after;
+        if (std::find(after.begin(), after.end(), before) != after.end()) out_->list[w].beside = static_cast<int>(u);
+      }
+      if (before >= 0 && out_->list[w].beside < 0)  // one work reads both
+        out_->list[w].beside = out_->list[static_cast<std::size_t>(before)].beside;
+      before = static_cast<int>(w);
     }
   }
 

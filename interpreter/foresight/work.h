@@ -1,7 +1,8 @@
 // The instructions of one device: a local graph as what runs one after another and side by side. Products stand alone;
 // between them everything pointwise, and reductions of rows, that feeds one another is one stretch that reads what
 // comes from outside and writes what goes out; views cost nothing; collectives run beside. Loops and branches hold
-// works of their own. What a kernel of the user's own is (attribute `kernel` of a loop): one instruction.
+// works of their own. What a kernel of the user's own is (attribute `kernel` of a loop): one instruction. Copies to the
+// host's memory and back (ir/host_copy.h) stand alone.
 #pragma once
 #include <memory>
 #include <vector>
@@ -21,7 +22,7 @@ struct Product {  // as one chip does it: `batch` products of m x k and k x n
 
 struct Works;
 struct Work {
-  enum class Kind : std::uint8_t { Product, Stretch, Kernel, Talk, Loop };
+  enum class Kind : std::uint8_t { Product, Stretch, Kernel, Talk, Loop, ToHost, FromHost };
   Kind kind = Kind::Stretch;
   const ir::Node* node = nullptr;      // that it is, or the last of those that it is
   std::vector<Product> products = {};  // one; of a kernel all of its turns
@@ -30,6 +31,9 @@ struct Work {
   double points = 0;                   // of pointwise work, in additions
   // What it waits for: earlier works, and parameters of the graph (as -1 - index) that a loop hands on.
   std::vector<int> after = {};
+  // A copy from the host: the work that reads what the copy before it brought. It begins when that does, no sooner, as
+  // the device has room for one that is waited for.
+  int beside = -1;
   bool early = false;  // hangs on nothing that a turn of a loop makes but by the way: it may run a turn before
   std::shared_ptr<Works> body = {};
   std::int64_t turns = 1;

@@ -40,6 +40,7 @@ std::string json_of(const Estimate& e) {
   return "\"step_seconds\": " + number(e.time.seconds) + ", \"compute_seconds\": " + number(e.time.compute) +
          ", \"exposed_communication_seconds\": " + number(e.time.waits()) +
          ", \"peak_bytes_per_device\": " + std::to_string(e.memory.peak) +
+         ", \"host_bytes_per_device\": " + std::to_string(e.memory.host) +
          ", \"fits\": " + (e.fits ? "true" : "false") + ", \"model_flops_per_device\": " + number(e.time.flops);
 }
 

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "interpreter/lang/check/check.h"
-#include "interpreter/lang/staging/explain.h"
 #include "interpreter/repl/attempts.h"
 #include "interpreter/repl/command.h"
 #include "stdlib/host/transforms/chips.h"
@@ -48,7 +47,7 @@ int explain(const Arguments& a) {
   options.warning = [](const grammar::Diagnostic&, const grammar::SourceMap&) {};  // `shard check` tells them
   options.not_written = [&](const std::string& file) { not_written.insert(file); };
   options.compiled = [&](const lang::CompiledCall& call) {
-    std::string one = lang::explained(call, engine->interpreter().sources());
+    std::string one = stdlib::explained_call(call, engine->interpreter().sources());
     if (told.contains(one)) return;
     write_out((told.empty() ? "" : "\n") + one);
     flush_out();

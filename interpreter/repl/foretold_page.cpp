@@ -120,8 +120,8 @@ std::string page(const Foretold& f, const foresight::Chip& chip, const grammar::
   const foresight::Tally& t = f.of.time;
   const foresight::Memory& m = f.of.memory;
   const double wait = t.waits();
-  double talk = 0;
-  for (const auto& [span, c] : t.lines) talk += c.talk;
+  double talk = 0, host = 0;
+  for (const auto& [span, c] : t.lines) talk += c.talk, host += c.host;
   std::string out = f.call.name;
   if (sources.has(f.call.where.source))
     out += " at " + sources.at(f.call.where.source).name() + ":" + std::to_string(source_line(sources, f.call.where));
@@ -146,6 +146,9 @@ std::string page(const Foretold& f, const foresight::Chip& chip, const grammar::
   out += row("memory", bytes_text(static_cast<double>(m.peak)),
              "of " + bytes_text(chip.memory) + (f.of.fits ? ": fits" : ": DOES NOT FIT"));
   out += memory_rows(m, sources);
+  if (m.host > 0)
+    out += row("the host's memory", bytes_text(static_cast<double>(m.host)),
+               "offloaded; there and back in " + time_text(host));
   out += "\n   computes      waits   line\n";
   std::uint32_t file = f.call.where.source;
   for (const Line& l : by_line(t, sources)) {

@@ -4,6 +4,7 @@
 
 #include "interpreter/foresight/estimate.h"
 #include "interpreter/lang/eval/interpreter.h"
+#include "interpreter/lang/staging/explain.h"
 #include "interpreter/lang/staging/jit.h"
 
 namespace shard::stdlib {
@@ -20,6 +21,9 @@ std::string words_of(const exec::CommRecord& record);
 // "lacks 3.2 GiB", "waits 4 %: line 32, psum @data"; empty where it fits and nothing waits for more than a hundredth.
 std::string shortcoming(const lang::CompiledCall& call, const foresight::Estimate& e, const foresight::Chip& chip,
                         const grammar::SourceMap& sources);
+// What a call says between devices, holds and computes, and what it keeps for its backward part, as text.
+std::string explained_call(const lang::CompiledCall& call, const grammar::SourceMap& sources,
+                           const lang::Prices* prices = nullptr);
 // What a call says between devices with the price of each, and what it takes on the chip, as text. (explaining.cpp)
 std::string explained_on(const lang::CompiledCall& call, const foresight::Estimate& e, const foresight::Chip& chip,
                          const grammar::SourceMap& sources);

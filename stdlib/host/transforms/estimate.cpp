@@ -99,6 +99,7 @@ Value estimate(Interpreter& in, BoundArgs& a) {
   more->fields = {{"peak_bytes", Value(e.memory.peak)},
                   {"lines", lines_of(in, e.time, true)},
                   {"collectives", collectives_of(in, chip, call)},
+                  {"host_bytes", Value(e.memory.host)},
                   {"peak_line", line_number(in, e.memory.where)},
                   {"memory", whys_of(e.memory)},
                   {"memory_lines", causes_of(in, e.memory)}};
@@ -239,7 +240,7 @@ void register_foresight(Interpreter& in) {
              "model_flops_per_device}; `lines` has the same by source line, `collectives` each collective as "
              "`comm(f, xs..., by: \"line\")` has it, with its `seconds`, `memory` the peak by cause (parameters, "
              "optimizer_state, gradients, "
-             "kept for the backward part, communication, temporaries), `memory_lines` by line, `peak_line` where it "
+             "kept for the backward part, communication, temporaries), `memory_lines` by line, `host_bytes` what `remat` offloads to the host's memory beside it, `peak_line` where it "
              "is. An argument whose type a result has gives "
              "its memory to it. Nothing is run, types may stand for arrays.",
              estimate});

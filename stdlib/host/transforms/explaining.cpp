@@ -76,7 +76,7 @@ Value explain(Interpreter& in, BoundArgs& a) {
   const Explained one = explained(in, a[0], a, chip);
   if (in.context().types_only()) return Value();
   const auto tell = [&](const Explained& e) {
-    if (!e.on) return in.write(lang::explained(e.call, in.sources()));
+    if (!e.on) return in.write(explained_call(e.call, in.sources()));
     in.write(explained_on(e.call, *e.on, *chip, in.sources()));
   };
   tell(one);
@@ -88,22 +88,15 @@ Value explain(Interpreter& in, BoundArgs& a) {
   return Value();
 }
 
-// What the forward part keeps for the backward one while the most is held, and which lines made it.
-std::string kept_text(const foresight::Memory& m, const grammar::SourceMap& sources) {
-  constexpr std::size_t kLines = 4;
-  const std::int64_t all = m.of(foresight::Why::Kept);
-  if (all == 0) return "";
-  std::string out = "  keeps for the backward part  " + bytes_text(static_cast<double>(all));
-  std::size_t told = 0;
-  for (const foresight::Cause& c : m.causes) {
-    const int line = c.why == foresight::Why::Kept ? lang::source_line(sources, c.where) : 0;
-    if (line > 0 && told < kLines)
-      out += (told++ ? ", " : ": ") + bytes_text(static_cast<double>(c.bytes)) + " of line " + std::to_string(line);
-  }
-  return out + "\n";
-}
-
 }  // namespace
+
+std::string explained_call(const lang::CompiledCall& call, const grammar::SourceMap& sources,
+                           const lang::Prices* prices) {
+  const transform::Program& program = call.plan->program();
+  const std::vector<bool> donated = foresight::handed_over(call.given, program);
+  return lang::explained(call, sources, prices) +
+         foresight::kept_text(foresight::kept_of(program, call.given, donated), sources);
+}
 
 // What the call says between devices with the price of each, what it takes on the chip, and the lines that make devices
 // talk, those that are waited for most first.
@@ -114,24 +107,25 @@ std::string explained_on(const lang::CompiledCall& call, const foresight::Estima
     prices.seconds.push_back(foresight::talk_seconds(chip, *call.mesh, r));
   constexpr std::size_t kLines = 8;
   const foresight::Tally& t = e.time;
-  std::string out = lang::explained(call, sources, &prices) + "  on " + chip.name + "  " + time_text(t.seconds) + ", " +
+  std::string out = explained_call(call, sources, &prices) + "  on " + chip.name + "  " + time_text(t.seconds) + ", " +
                     time_text(t.waits()) + " of it waiting; " + bytes_text(static_cast<double>(e.memory.peak)) +
-                    " of " + bytes_text(chip.memory) + "\n" + kept_text(e.memory, sources);
+                    " of " + bytes_text(chip.memory) + "\n";
   std::vector<std::pair<int, foresight::LineCost>> lines;
   for (const auto& [span, cost] : t.lines) {
     const int line = lang::source_line(sources, span);
-    if (cost.talk == 0) continue;
+    if (cost.talk == 0 && cost.host == 0) continue;
     auto at = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == line; });
     if (at == lines.end()) at = lines.insert(lines.end(), {line, {}});
     at->second.talk += cost.talk;
+    at->second.host += cost.host;
     at->second.exposed += cost.exposed;
   }
   std::stable_sort(lines.begin(), lines.end(),
                    [](const auto& a, const auto& b) { return a.second.exposed > b.second.exposed; });
   if (lines.size() > kLines) lines.resize(kLines);
   for (const auto& [line, cost] : lines)
-    out += "    line " + std::to_string(line) + ": collectives of " + time_text(cost.talk) + ", " +
-           time_text(cost.exposed) + " waited for\n";
+    out += "    line " + std::to_string(line) + ": " + (cost.talk > 0 ? "collectives of " + time_text(cost.talk) + ", " : "") +
+           (cost.host > 0 ? "to the host and back in " + time_text(cost.host) + ", " : "") + time_text(cost.exposed) + " waited for\n";
   return out;
 }
 
@@ -140,8 +134,9 @@ void register_explaining(Interpreter& in) {
       {"explain", "explain(f, xs...)",
        "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
        "collectives, their axes and bytes, whether they were written or inserted, and why: which layouts met, and who "
-       "wanted another one; then what the call sends in all, what one device holds, and how much is computed; types "
-       "may stand for arrays. `chip: \"h100\"` adds what "
+       "wanted another one; then what the call sends in all, what one device holds, how much is computed, and of a call "
+       "that gives a value beside gradients what it keeps for its backward part, with the bytes of one device, and what "
+       "`remat` offloads; types may stand for arrays. `chip: \"h100\"` adds what "
        "it and each collective take there and which lines are waited for, `against: g` the same of g(xs...), side by "
        "side. Nothing is "
        "run.",

@@ -3,13 +3,14 @@
 // must not look for common subexpressions across its border.
 //   call         regions [body]; attrs remat, policy ("none": keep arguments only, "dots": and contractions, "names":
 //                and what carries one of the names in `names`, "except": all but what carries one of them, "all":
-//                everything)
+//                everything), offload (names, or the word "dots": kept too, in the host's memory)
 //   named_value  a value with a name, for that policy
 // Functions with a derivative of their own are in custom_rule.cpp.
 #include <algorithm>
 
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
+#include "stdlib/ops/control/offload.h"
 #include "stdlib/ops/elementwise.h"
 
 namespace shard::stdlib {
@@ -45,19 +46,22 @@ ir::Pushed push_call(Builder& b, const OpCall& call, const Vars& in, std::span<c
   return {Vars(out.begin(), out.begin() + half), Vars(out.begin() + half, out.end())};
 }
 
-bool has_name(const Attrs& attrs, const ir::Node& n) {
-  if (n.op->name != kNamed) return false;
-  const auto& names = std::get<std::vector<std::string>>(*attrs.find("names"));
-  return std::find(names.begin(), names.end(), n.attrs.text("name")) != names.end();
+// Whether a policy means this node: a name of a list, or a product where it is the word "dots".
+bool is_meant(const ir::OpTable& table, const ir::AttrValue* policy, const ir::Node& n) {
+  if (!policy) return false;
+  if (const auto* word = std::get_if<std::string>(policy)) return *word == "dots" && n.op == table.core().contract;
+  const auto* names = std::get_if<std::vector<std::string>>(policy);
+  return names && n.op->name == kNamed && std::find(names->begin(), names->end(), n.attrs.text("name")) != names->end();
 }
 
 // What the backward part of `joint` asks of the forward one, except for what has a name that is left out: that is made
 // again of what it was made of. `late`: what depends on cotangents.
-Vars all_but_named(const Graph& joint, const Attrs& attrs, const Marks& late, std::size_t results) {
+Vars all_but_named(const Graph& joint, const Attrs& attrs, const Marks& late, std::size_t results,
+                   const ir::OpTable& table) {
   std::vector<char> asked(joint.types.size(), 0), left_out(asked);
   for (std::size_t r = results; r < joint.results.size(); ++r) asked[at(joint.results[r])] = 1;
   for (const ir::Node& n : joint.nodes)
-    if (has_name(attrs, n)) left_out[at(n.outputs[0])] = left_out[at(n.inputs[0])] = 1;
+    if (is_meant(table, attrs.find("names"), n)) left_out[at(n.outputs[0])] = left_out[at(n.inputs[0])] = 1;
   Vars saved;
   for (std::size_t i = joint.nodes.size(); i-- > 0;) {
     const ir::Node& n = joint.nodes[i];
@@ -74,13 +78,21 @@ Vars all_but_named(const Graph& joint, const Attrs& attrs, const Marks& late, st
   return saved;
 }
 
-Vars saved_by(const std::string& policy, const Graph& joint, const Attrs& attrs, const Marks& late, std::size_t results,
-              const ir::OpTable& table) {
-  if (policy == "except") return all_but_named(joint, attrs, late, results);
-  Vars saved;
+struct Saved {
+  Vars vars;
+  std::vector<std::size_t> on_host = {};  // those that the host's memory holds, by place
+};
+
+Saved saved_by(const std::string& policy, const Graph& joint, const Attrs& attrs, const Marks& late,
+               std::size_t results, const ir::OpTable& table) {
+  if (policy == "except") return {all_but_named(joint, attrs, late, results, table)};
+  Saved saved;
   for (const ir::Node& n : joint.nodes) {
-    const bool kept = policy == "dots" ? n.op == table.core().contract : has_name(attrs, n);
-    if (kept && !late[at(n.outputs[0])]) saved.push_back(n.outputs[0]);
+    if (n.outputs.empty() || late[at(n.outputs[0])]) continue;
+    const bool away = is_meant(table, attrs.find("offload"), n);
+    if (away) saved.on_host.push_back(saved.vars.size());
+    if (away || is_meant(table, attrs.find(policy == "names" ? "names" : "policy"), n))
+      saved.vars.push_back(n.outputs[0]);
   }
   return saved;
 }
@@ -92,6 +104,11 @@ GraphRef said_again(Graph g, std::size_t inputs) {
   for (ir::Node& n : g.nodes)
     if (!n.outputs.empty() && !late[at(n.outputs[0])]) n.attrs.set("again", true);
   return share(std::move(g));
+}
+
+std::vector<std::size_t> moved_by(std::vector<std::size_t> places, std::size_t by) {
+  for (std::size_t& p : places) p += by;
+  return places;
 }
 
 ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span<const char> wanted,
@@ -117,27 +134,31 @@ ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span
               return scatter_to(wrt, inputs, outer.inline_graph(*second, operands));
             }};
   }
-  Vars saved;
+  Saved saved;
   GraphRef forward = call.regions[0], backward;
-  if (policy != "none") {
+  if (policy != "none" || call.attrs.has("offload")) {
     Graph joint = transform::vjp(table, body, wrt, with_ct, true);
     Vars cts(joint.params.begin() + static_cast<std::ptrdiff_t>(inputs), joint.params.end());
     Marks late = transform::reached(joint, cts);
     Vars first_results(joint.results.begin(), joint.results.begin() + static_cast<std::ptrdiff_t>(results.size()));
     Vars second_params(joint.params.begin(), joint.params.begin() + static_cast<std::ptrdiff_t>(inputs));
     saved = saved_by(policy, joint, call.attrs, late, results.size(), table);
-    append(first_results, saved);
-    append(second_params, saved);
+    append(first_results, saved.vars);
+    append(second_params, saved.vars);
     append(second_params, cts);
     forward = share(transform::extract(table, joint, part(joint.params, 0, inputs), first_results, true));
     backward = said_again(
         transform::extract(table, joint, second_params, part(joint.results, results.size(), wrt.size()), false),
-        inputs + saved.size());
+        inputs + saved.vars.size());
+    if (!saved.on_host.empty()) {
+      forward = share(copied_out(table, *forward, moved_by(saved.on_host, results.size())));
+      backward = share(copied_back(table, *backward, moved_by(saved.on_host, inputs)));
+    }
   } else {
     backward = said_again(transform::vjp(table, body, wrt, with_ct, false), inputs);
   }
   Vars out = b.emit(call.op, in, call.attrs, {forward}), operands = in;
-  append(operands, part(out, results.size(), saved.size()));
+  append(operands, part(out, results.size(), saved.vars.size()));
   out.resize(results.size());
   const ir::OpDef* op = &call.op;
   const Attrs attrs = call.attrs;

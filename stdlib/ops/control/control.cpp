@@ -161,6 +161,7 @@ void register_control(ir::OpTable& table) {
   table.add(branch_row());
   table.add(call_row());
   table.add(named_value_row());
+  table.add(offload_row());
   table.add(custom_vjp_row());
   table.add(custom_jvp_row());
   table.add(effect_row());

@@ -21,6 +21,7 @@ OpDef while_row();
 OpDef branch_row();
 OpDef call_row();
 OpDef named_value_row();
+OpDef offload_row();
 OpDef custom_vjp_row();
 OpDef custom_jvp_row();
 OpDef effect_row();

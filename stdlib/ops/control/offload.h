@@ -1,0 +1,12 @@
+// What a policy of `remat` keeps in the host's memory between the forward and the backward part. Used by call.cpp.
+#pragma once
+#include "stdlib/ops/control/control.h"
+
+namespace shard::stdlib {
+
+// `forward` with a copy to the host behind what makes result i, which takes its place, for each i in `results`.
+Graph copied_out(const ir::OpTable& table, const Graph& forward, std::span<const std::size_t> results);
+// `backward` with a copy from the host before the first node that reads parameter i, for each i in `params`.
+Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<const std::size_t> params);
+
+}  // namespace shard::stdlib
