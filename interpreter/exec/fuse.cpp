@@ -107,6 +107,8 @@ class Fusion {
   bool elementwise(int i) const { return std::holds_alternative<runtime::Code>(node(i).op->kernel); }
   // A copy to the host or back is an instruction of its own.
   bool joins(int i) const { return elementwise(i) && ir::host_copy(node(i)) == ir::HostCopy::None; }
+  // What remat makes again is not made with what it is made of: it would live as long.
+  bool again(int i) const { return node(i).attrs.has("again"); }
   // The points that a node is computed at: its blocks and their elements.
   bool same_points(int a, int b) const {
     ir::Var x = node(a).outputs[0], y = node(b).outputs[0];
@@ -142,7 +144,8 @@ class Fusion {
     std::vector<int> groups;
     for (int u : users_[static_cast<std::size_t>(i)]) {
       int g = group_[static_cast<std::size_t>(u)];
-      if (joins(u) && same_points(i, u) && std::find(groups.begin(), groups.end(), g) == groups.end())
+      if (joins(u) && same_points(i, u) && (again(i) || !again(u)) &&
+          std::find(groups.begin(), groups.end(), g) == groups.end())
         groups.push_back(g);
     }
     int home = i;

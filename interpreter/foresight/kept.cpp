@@ -30,8 +30,9 @@ std::string kept_text(const std::vector<Kept>& kept, const grammar::SourceMap& s
                     (line > 0 ? "line " + std::to_string(line) : "no line") + (k.host ? "  on the host" : "")});
     for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], rows.back()[i].size());
   }
-  std::string out = "  keeps for the backward part  " + bytes_text(static_cast<double>(here)) +
-                    (there > 0 ? ", " + bytes_text(static_cast<double>(there)) + " in the host's memory" : "") + "\n";
+  std::string out = "  keeps for the backward part  " + (here > 0 ? bytes_text(static_cast<double>(here)) : "");
+  if (there > 0) out += (here > 0 ? ", " : "") + bytes_text(static_cast<double>(there)) + " in the host's memory";
+  out += "\n";
   for (const auto& r : rows) {
     out += "    ";
     if (widths[0] > 0) out += r[0] + std::string(widths[0] - r[0].size() + 2, ' ');

@@ -130,7 +130,7 @@ Value remat(Interpreter& outer, BoundArgs& a) {
         const CallArrays args(std::move(given));
         TracedCall t = trace_call(in, types_of(args.tensors), lang::Take::Arrays, span,
                                   [&](std::span<const Tensor> now) { return in.call(f, args.with(now), span); });
-        check_names(in, attrs, *t.traced.graph, said);
+        if (!args.tensors.empty()) check_names(in, attrs, *t.traced.graph, said);  // host numbers carry no names
         std::vector<Tensor> operands = args.tensors;
         operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
         return t.result.filled(in.context().apply(in.context().table().at("call"), operands, attrs, {t.traced.graph}));

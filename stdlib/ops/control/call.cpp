@@ -152,7 +152,7 @@ ir::Pullback pull_call(Builder& b, const OpCall& call, const Vars& in, std::span
         inputs + saved.vars.size());
     if (!saved.on_host.empty()) {
       forward = share(copied_out(table, *forward, moved_by(saved.on_host, results.size())));
-      backward = share(copied_back(table, *backward, moved_by(saved.on_host, inputs)));
+      backward = share(copied_back(table, *backward, moved_by(saved.on_host, inputs), inputs + saved.vars.size()));
     }
   } else {
     backward = said_again(transform::vjp(table, body, wrt, with_ct, false), inputs);

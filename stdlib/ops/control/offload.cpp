@@ -3,8 +3,7 @@
 // them, and nowhere else, the device does without it.
 #include "stdlib/ops/control/offload.h"
 
-#include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "stdlib/ops/elementwise.h"
 
@@ -66,24 +65,30 @@ Graph copied_out(const ir::OpTable& table, const Graph& forward, std::span<const
   return copy.finish(std::move(out));
 }
 
-Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<const std::size_t> params) {
+Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<const std::size_t> params,
+                  std::size_t cotangents) {
   Copy copy(table, backward);
-  Vars waiting;
-  for (std::size_t p : params) waiting.push_back(backward.params[p]);
-  const auto fetch = [&](Var v) {
-    const auto it = std::find(waiting.begin(), waiting.end(), v);
-    if (it == waiting.end()) return;
-    waiting.erase(it);
-    copy.becomes(v, copy.moved(v, "device"));
+  const Marks late = transform::reached(
+      backward, part(backward.params, cotangents, backward.params.size() - cotangents));
+  std::vector<const ir::Node*> maker(backward.types.size(), nullptr);  // of values that are not there yet
+  std::vector<char> away(backward.types.size(), 0);
+  for (std::size_t p : params) away[at(backward.params[p])] = 1;
+  for (const ir::Node& n : backward.nodes)
+    for (Var v : n.outputs) maker[at(v)] = &n;
+  const auto make = [&](const auto& self, Var v) -> void {
+    if (std::exchange(away[at(v)], 0)) copy.becomes(v, copy.moved(v, "device"));
+    const ir::Node* n = maker[at(v)];
+    if (!n) return;
+    for (Var w : n->outputs) maker[at(w)] = nullptr;
+    const auto scope = copy.at_span(n->span);
+    for (Var w : n->inputs) self(self, w);
+    copy.add(*n);
   };
-  for (const ir::Node& n : backward.nodes) {
-    const auto scope = copy.at_span(n.span);
-    for (Var v : n.inputs) fetch(v);
-    copy.add(n);
-  }
+  for (const ir::Node& n : backward.nodes)
+    if (!n.outputs.empty() && late[at(n.outputs[0])]) make(make, n.outputs[0]);
   Vars results;
   for (Var v : backward.results) {
-    fetch(v);
+    make(make, v);
     results.push_back(copy.now(v));
   }
   return copy.finish(std::move(results));
@@ -99,6 +104,7 @@ OpDef offload_row() {
                               [](Builder&, const ir::NodeView&, std::span<const Var> ct) -> Vars { return {ct[0]}; }};
   row.kernel = runtime::Code::Identity;
   row.internal = true;
+  row.flops = 0;
   row.samples = "[4, 6] memory='host'; i32[4] memory='device'";
   return row;
 }
