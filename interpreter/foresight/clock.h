@@ -1,7 +1,8 @@
 // A device's clock: when each instruction of a program begins and ends on a chip. One stream computes, in order;
-// collectives of each group, and copies to the host and back, run beside it, the one that is needed first before the others, and a gather of what a turn
-// of a loop is given anew may begin while the turn before runs. Loops of many turns: a few are played, the others are
-// as the last of them. Nothing here knows an operation or a model: `work.h` says what there is to do.
+// collectives of each group, and copies to the host and back, run beside it, the one that is needed first before the
+// others, and a gather of what a turn of a loop is given anew may begin while the turn before runs. Loops of many
+// turns: a few are played, the others are as the last of them. Nothing here knows an operation or a model: `work.h`
+// says what there is to do.
 #pragma once
 #include <map>
 #include <string>

@@ -52,7 +52,6 @@ struct Kept {
 // The largest first. Where nothing but new state is given, only what is offloaded is known to be kept.
 std::vector<Kept> kept_of(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
                           const std::vector<bool>& donated);
-std::string kept_text(const std::vector<Kept>& kept, const grammar::SourceMap& sources);  // lines for `explain`
 
 struct Estimate {
   Tally time;

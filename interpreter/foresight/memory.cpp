@@ -179,6 +179,10 @@ bool is_view(const Node& n) {
 
 }  // namespace
 
+std::int64_t Kept::bytes() const {
+  return count * runtime::numel(type.shape) * static_cast<std::int64_t>(runtime::size_of(type.dtype));
+}
+
 std::vector<Kept> kept_of(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
                           const std::vector<bool>& donated) {
   const Graph& g = program.local;

@@ -5,7 +5,6 @@
 #include <queue>
 
 #include "interpreter/exec/fuse.h"
-#include "interpreter/ir/host_copy.h"
 #include "interpreter/ir/region_edges.h"
 
 namespace shard::foresight {
@@ -106,7 +105,6 @@ class Reader {
     const auto at = copies_ ? copies_->find(&n) : exec::Copies::const_iterator{};
     return copies_ && at != copies_->end() ? static_cast<double>(at->second) : 0;
   }
-  static bool copies_host(const Node& n) { return ir::host_copy(n) != ir::HostCopy::None; }
   bool same_type(const Node& n) const {  // a conversion that changes the weakness alone
     return distinct_ && convert_of(n) && g_.type(n.inputs[0]).dtype == g_.type(n.outputs[0]).dtype;
   }
@@ -258,7 +256,7 @@ class Reader {
   }
 
   // What a product or a kernel gives and a stretch alone reads, element by element, is changed before it is written: it
-  // is not written and read once more.
+  // is not written and read once more. A copy to the host reads it too, so that it is written all the same.
   void epilogues() {
     for (std::size_t w = 0; w < out_->list.size(); ++w) {
       Work& work = out_->list[w];
@@ -274,9 +272,10 @@ class Reader {
           const int m = maker(v);
           if (m < 0 || m == static_cast<int>(w) || std::find(done.begin(), done.end(), r) != done.end()) continue;
           const Work::Kind made = out_->list[static_cast<std::size_t>(m)].kind;
-          if ((made != Work::Kind::Product && made != Work::Kind::Kernel) || leaves(r, static_cast<int>(w))) continue;
+          if ((made != Work::Kind::Product && made != Work::Kind::Kernel) || leaves(r, static_cast<int>(w), true))
+            continue;
           done.push_back(r);
-          work.bytes = std::max(0.0, work.bytes - 2 * held(r));
+          work.bytes = std::max(0.0, work.bytes - (leaves(r, static_cast<int>(w)) ? 1 : 2) * held(r));
           if (work.bytes * kFew < held(r)) work.bytes = 0;
         }
     }
@@ -308,15 +307,17 @@ class Reader {
   }
   double elements(Var v) const { return static_cast<double>(runtime::numel(g_.type(v).shape)) * copies(v); }
 
-  bool leaves(Var v, int w) const {  // whether another work, or the caller, reads it
+  // Whether another work, or the caller, reads it; `here`: other than to copy it to the host.
+  bool leaves(Var v, int w, bool here = false) const {
     if (is_result_[at(v)]) return true;
     for (int u : users_[at(v)]) {
       const auto user = static_cast<std::size_t>(u);
+      if (here && copies_host(g_.nodes[user])) continue;
       if (what_[user] != What::Free) {
         if (work_of_[user] != w) return true;
       } else {
         for (Var o : g_.nodes[user].outputs)
-          if (root_[at(o)] == root_[at(v)] && leaves(o, w)) return true;
+          if (root_[at(o)] == root_[at(v)] && leaves(o, w, here)) return true;
       }
     }
     return false;
@@ -455,33 +456,9 @@ class Reader {
     for (int& w : work_of_)
       if (w >= 0) w = place[static_cast<std::size_t>(w)];
     out_->list = std::move(sorted);
-    settle_early();
-    settle_copies();
+    settle_early(*out_);
+    settle_copies(*out_);
     for (Var v : g_.results) out_->given.push_back(maker(v));
-  }
-
-  // Early is a collective that nothing but stretches stand before, on values that are the same in every turn.
-  void settle_early() {
-    std::vector<char> light(out_->list.size(), 0);
-    for (std::size_t w = 0; w < out_->list.size(); ++w) {
-      Work& work = out_->list[w];
-      for (int a : work.after) work.early &= a < 0 || light[static_cast<std::size_t>(a)];
-      light[w] = work.early && work.kind == Work::Kind::Stretch;
-    }
-  }
-
-  void settle_copies() {
-    int before = -1;
-    for (std::size_t w = 0; w < out_->list.size(); ++w) {
-      if (out_->list[w].kind != Work::Kind::FromHost) continue;
-      for (std::size_t u = before < 0 ? w : 0; u < w && out_->list[w].beside < 0; ++u) {
-        const std::vector<int>& after = out_->list[u].after;
-        if (std::find(after.begin(), after.end(), before) != after.end()) out_->list[w].beside = static_cast<int>(u);
-      }
-      if (before >= 0 && out_->list[w].beside < 0)  // one work reads both
-        out_->list[w].beside = out_->list[static_cast<std::size_t>(before)].beside;
-      before = static_cast<int>(w);
-    }
   }
 
   const Graph& g_;

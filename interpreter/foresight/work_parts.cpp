@@ -84,4 +84,27 @@ void add_up_later(const Graph& g, Works& body, const Works::Carried& c, std::int
   for (std::size_t i = 0; i < 2; ++i)
     if (sum->inputs[1 - i] == g.params[c.param]) wait(g, body, sum->inputs[i], turns);
 }
+
+void settle_early(Works& works) {
+  std::vector<char> light(works.list.size(), 0);
+  for (std::size_t w = 0; w < works.list.size(); ++w) {
+    Work& work = works.list[w];
+    for (int a : work.after) work.early &= a < 0 || light[static_cast<std::size_t>(a)];
+    light[w] = work.early && work.kind == Work::Kind::Stretch;
+  }
+}
+
+void settle_copies(Works& works) {
+  int before = -1;
+  for (std::size_t w = 0; w < works.list.size(); ++w) {
+    if (works.list[w].kind != Work::Kind::FromHost) continue;
+    for (std::size_t u = before < 0 ? w : 0; u < w && works.list[w].beside < 0; ++u) {
+      const std::vector<int>& after = works.list[u].after;
+      if (std::find(after.begin(), after.end(), before) != after.end()) works.list[w].beside = static_cast<int>(u);
+    }
+    if (before >= 0 && works.list[w].beside < 0)  // one work reads both
+      works.list[w].beside = works.list[static_cast<std::size_t>(before)].beside;
+    before = static_cast<int>(w);
+  }
+}
 }  // namespace shard::foresight

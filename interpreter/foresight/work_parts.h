@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "interpreter/foresight/work.h"
+#include "interpreter/ir/host_copy.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/transform/layout.h"
 
@@ -14,6 +15,7 @@ inline bool is(const ir::Node& n, ir::Structure s) {
   const ir::Structure* own = ir::structure_of(*n.op);
   return own && *own == s;
 }
+inline bool copies_host(const ir::Node& n) { return ir::host_copy(n) != ir::HostCopy::None; }
 inline bool flag(const ir::Node& n, const char* name) { return n.attrs.has(name) && n.attrs.flag(name); }
 
 // Whether the operand's type says all there is to know of the result (a number in the shape of an array).
@@ -24,5 +26,8 @@ std::optional<ir::FactorRule> rule_of(const ir::Graph& g,
 std::optional<Product> product_of(const ir::Graph& g, const ir::Node& n);
 // A carried value that a turn of `g` adds something to: sums over devices in that can wait for the last turn.
 void add_up_later(const ir::Graph& g, Works& body, const Works::Carried& c, std::int64_t turns);
+// Early is a collective that nothing but stretches stand before, on values that are the same in every turn.
+void settle_early(Works& works);
+void settle_copies(Works& works);  // beside which work each copy from the host begins
 
 }  // namespace shard::foresight

@@ -221,6 +221,33 @@ def what_remat_repeats_is_time_and_no_flops():
 
 
 @case
+def what_remat_offloads_takes_the_way_to_the_host_and_back():
+    # Eight layers of 4096 x 256 (4 MiB): `up` of each goes out in the forward part and comes back in the backward one.
+    text = '''fn layer(x, w) = (tanh(checkpoint_name(x @ w, "up")), none)
+jit fn g(w, x) = value_and_grad(fn(w) = sum(scan(remat(layer, policy: {policy}), x, w)[0]))(w)
+g(zeros([8, 256, 256]), zeros([4096, 256]))
+'''
+    here, away, up = text.replace('{policy}', '["up"]'), text.replace('{policy}', '{offload: ["up"]}'), 4 * 4096 * 256
+    fast = 'flops: {f32: 1e21}, bandwidth: 1e21'
+    say = foretold(away, more=fast + ', host: 1e9')
+    near(say['step_seconds'], 2 * 8 * up / 1e9, 'nothing but both ways, one layer after another')
+    near(say['host_bytes_per_device'], 8 * up, 'all layers')
+    check(say['compute_seconds'] < 1e-9, 'waiting for it is no computing')
+    # Beside products of 0.5 ms a layer: what is seen is the last one out, less the tanh beside it, and the first one back.
+    plain, hidden, free = foretold(here), foretold(away, more='host: 4e10'), foretold(away, more='host: 0')
+    near(hidden['step_seconds'], free['step_seconds'] + 2 * up / 4e10 - 2 * up / 1e11, 'hidden but for two')
+    check(abs(free['step_seconds'] / plain['step_seconds'] - 1) < 0.02, f'{free["step_seconds"]} without the way, {plain["step_seconds"]} on the device')
+    near(free['model_flops_per_device'], plain['model_flops_per_device'], 'nothing is made again')
+    less = plain['peak_bytes_per_device'] - hidden['peak_bytes_per_device']
+    check(plain['host_bytes_per_device'] == 0 and 7 * up <= less <= 8 * up, f'{less} bytes less')
+    # A machine that simulates its devices has one memory.
+    own = foretold(away, more=COPYING.replace('copying: 1e6, ', ''))
+    check(own['host_bytes_per_device'] == 0 and own['peak_bytes_per_device'] >= hidden['peak_bytes_per_device'] + 8 * up, 'its own memory')
+    p = shard('estimate', script(away), '--chip', chip('host: 4e10'), '--devices', '1')
+    check("the host's memory       32.0 MiB   offloaded" in p.stdout, 'the page says so', p)
+
+
+@case
 def a_loop_in_a_rule_is_one_kernel():
     text = '''fn forward(q, k) = (scan(fn(t, i) = (t + dynamic_slice(q, [i * 64, 0], [64, 128]) @ k, none), zeros([64, 128]), arange(16))[0], (q, k))
 let f = custom_vjp(fn(q, k) = forward(q, k)[0], forward, fn((q, k), g) = (q, k))
@@ -522,7 +549,15 @@ def explain_says_what_is_kept_for_the_gradient():
     text += 'for f in [remat(layer), layer] {\n  explain(value_and_grad(fn(w, x) = loss(w, x, f)), ones([64, 64]), ones([1024, 64]), chip: c.round)\n}\nexplain(layer, ones([4, 4]), ones([4, 4]), chip: c.round)\n'
     p = shard('run', script(text))
     # of three layers the inputs of the second and the third, 1024 x 64 x 4 bytes each; the first has an argument
-    check(p.returncode == 0 and 'keeps for the backward part  512 KiB: 512 KiB of line 1\n' in p.stdout and p.stdout.count('keeps') == 2, 'kept', p)
+    check(p.returncode == 0 and 'keeps for the backward part  512 KiB\n    2 x f32[1024,64]  512 KiB  line 1\n' in p.stdout and p.stdout.count('keeps') == 2, 'kept', p)
+    # by its name, without a chip: of one layer, on one of two devices, and in a script that is explained
+    text = 'mesh m = (@d: 2)\nfn layer(w, x) = tanh(checkpoint_name(x @ w, "up"))\njit fn f(w, x) = value_and_grad(fn(w) = sum(remat(layer, policy: %s)(w, x)))(w)\n'
+    text += 'let (w, x) = (shard ones([64, 64]) as P(), shard ones([1024, 64]) as P(@d))\n'
+    for policy, rest in (('["up"]', '  128 KiB\n    up  f32[512,64]  128 KiB  line 2\n'),
+                         ('{offload: ["up"]}', "  128 KiB in the host's memory\n    up  f32[512,64]  128 KiB  line 2  on the host\n")):
+        for command, end in (('run', 'explain(f, w, x)\n'), ('explain', 'f(w, x)\n')):
+            p = shard(command, script(text % policy + end), '--devices', '2')
+            check(p.returncode == 0 and p.stdout.endswith('keeps for the backward part' + rest), f'{command} says {rest}', p)
 
 
 @case

@@ -240,7 +240,8 @@ void register_foresight(Interpreter& in) {
              "model_flops_per_device}; `lines` has the same by source line, `collectives` each collective as "
              "`comm(f, xs..., by: \"line\")` has it, with its `seconds`, `memory` the peak by cause (parameters, "
              "optimizer_state, gradients, "
-             "kept for the backward part, communication, temporaries), `memory_lines` by line, `host_bytes` what `remat` offloads to the host's memory beside it, `peak_line` where it "
+             "kept for the backward part, communication, temporaries), `memory_lines` by line, `host_bytes` what "
+             "`remat` offloads to the host's memory beside it, `peak_line` where it "
              "is. An argument whose type a result has gives "
              "its memory to it. Nothing is run, types may stand for arrays.",
              estimate});

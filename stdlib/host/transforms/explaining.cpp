@@ -1,6 +1,7 @@
 // explain: what a call says between the devices, holds and computes, as text; with `chip:` what it takes there and
 // which lines make devices wait, with `against:` the same of another function of the same arguments, side by side.
 #include <algorithm>
+#include <array>
 
 #include "interpreter/foresight/estimate.h"
 #include "interpreter/foresight/words.h"
@@ -88,14 +89,46 @@ Value explain(Interpreter& in, BoundArgs& a) {
   return Value();
 }
 
+// What the forward part keeps for the backward one, and where.
+std::string kept_text(const std::vector<foresight::Kept>& kept, const grammar::SourceMap& sources) {
+  if (kept.empty()) return "";
+  constexpr std::size_t kLines = 8;
+  std::int64_t here = 0, there = 0, rest = 0;
+  std::vector<std::array<std::string, 4>> rows;
+  std::array<std::size_t, 4> widths = {};
+  for (const foresight::Kept& k : kept) {
+    (k.host ? there : here) += k.bytes();
+    if (rows.size() == kLines) {
+      rest += k.bytes();
+      continue;
+    }
+    const int line = lang::source_line(sources, k.where);
+    rows.push_back({k.name, (k.count > 1 ? std::to_string(k.count) + " x " : "") + runtime::to_string(k.type),
+                    bytes_text(static_cast<double>(k.bytes())),
+                    (line > 0 ? "line " + std::to_string(line) : "no line") + (k.host ? "  on the host" : "")});
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], rows.back()[i].size());
+  }
+  std::string out = "  keeps for the backward part  " + (here > 0 ? bytes_text(static_cast<double>(here)) : "");
+  if (there > 0) out += (here > 0 ? ", " : "") + bytes_text(static_cast<double>(there)) + " in the host's memory";
+  out += "\n";
+  for (const auto& r : rows) {
+    out += "    ";
+    if (widths[0] > 0) out += r[0] + std::string(widths[0] - r[0].size() + 2, ' ');
+    out += r[1] + std::string(widths[1] - r[1].size() + 2, ' ');
+    out += std::string(widths[2] - r[2].size(), ' ') + r[2] + "  " + r[3] + "\n";
+  }
+  if (kept.size() > kLines)
+    out += "    and " + std::to_string(kept.size() - kLines) + " more, " + bytes_text(static_cast<double>(rest)) + "\n";
+  return out;
+}
+
 }  // namespace
 
 std::string explained_call(const lang::CompiledCall& call, const grammar::SourceMap& sources,
                            const lang::Prices* prices) {
   const transform::Program& program = call.plan->program();
   const std::vector<bool> donated = foresight::handed_over(call.given, program);
-  return lang::explained(call, sources, prices) +
-         foresight::kept_text(foresight::kept_of(program, call.given, donated), sources);
+  return lang::explained(call, sources, prices) + kept_text(foresight::kept_of(program, call.given, donated), sources);
 }
 
 // What the call says between devices with the price of each, what it takes on the chip, and the lines that make devices
@@ -124,8 +157,10 @@ std::string explained_on(const lang::CompiledCall& call, const foresight::Estima
                    [](const auto& a, const auto& b) { return a.second.exposed > b.second.exposed; });
   if (lines.size() > kLines) lines.resize(kLines);
   for (const auto& [line, cost] : lines)
-    out += "    line " + std::to_string(line) + ": " + (cost.talk > 0 ? "collectives of " + time_text(cost.talk) + ", " : "") +
-           (cost.host > 0 ? "to the host and back in " + time_text(cost.host) + ", " : "") + time_text(cost.exposed) + " waited for\n";
+    out += "    line " + std::to_string(line) + ": " +
+           (cost.talk > 0 ? "collectives of " + time_text(cost.talk) + ", " : "") +
+           (cost.host > 0 ? "to the host and back in " + time_text(cost.host) + ", " : "") + time_text(cost.exposed) +
+           " waited for\n";
   return out;
 }
 
@@ -134,8 +169,10 @@ void register_explaining(Interpreter& in) {
       {"explain", "explain(f, xs...)",
        "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
        "collectives, their axes and bytes, whether they were written or inserted, and why: which layouts met, and who "
-       "wanted another one; then what the call sends in all, what one device holds, how much is computed, and of a call "
-       "that gives a value beside gradients what it keeps for its backward part, with the bytes of one device, and what "
+       "wanted another one; then what the call sends in all, what one device holds, how much is computed, and of a "
+       "call "
+       "that gives a value beside gradients what it keeps for its backward part, with the bytes of one device, and "
+       "what "
        "`remat` offloads; types may stand for arrays. `chip: \"h100\"` adds what "
        "it and each collective take there and which lines are waited for, `against: g` the same of g(xs...), side by "
        "side. Nothing is "

@@ -1,6 +1,6 @@
 // `offload` is a copy between a device's memory and the host's (interpreter/ir/host_copy.h): the value itself. A policy
-// of `remat` puts one behind what makes a value and one before what reads it first in the backward part, so that between
-// them, and nowhere else, the device does without it.
+// of `remat` puts one behind what makes a value and one before what reads it first in the backward part, so that
+// between them, and nowhere else, the device does without it.
 #include "stdlib/ops/control/offload.h"
 
 #include <utility>
@@ -68,8 +68,8 @@ Graph copied_out(const ir::OpTable& table, const Graph& forward, std::span<const
 Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<const std::size_t> params,
                   std::size_t cotangents) {
   Copy copy(table, backward);
-  const Marks late = transform::reached(
-      backward, part(backward.params, cotangents, backward.params.size() - cotangents));
+  const Marks late =
+      transform::reached(backward, part(backward.params, cotangents, backward.params.size() - cotangents));
   std::vector<const ir::Node*> maker(backward.types.size(), nullptr);  // of values that are not there yet
   std::vector<char> away(backward.types.size(), 0);
   for (std::size_t p : params) away[at(backward.params[p])] = 1;
@@ -95,9 +95,10 @@ Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<con
 }
 
 OpDef offload_row() {
-  OpDef row{.name = "offload",
-            .signature = "offload(x, memory: str)",
-            .doc = "The value itself, copied to the memory \"host\", or back to the \"device\": what `remat` offloads."};
+  OpDef row{
+      .name = "offload",
+      .signature = "offload(x, memory: str)",
+      .doc = "The value itself, copied to the memory \"host\", or back to the \"device\": what `remat` offloads."};
   row.factors = broadcast_factors;
   row.dtype = {Operands::AsIs, {}};
   row.derivative = ir::Custom{[](Builder&, const ir::NodeView&, std::span<const Var> t) -> Vars { return {t[0]}; },

@@ -7,8 +7,8 @@ namespace shard::stdlib {
 // `forward` with a copy to the host behind what makes result i, which takes its place, for each i in `results`.
 Graph copied_out(const ir::OpTable& table, const Graph& forward, std::span<const std::size_t> results);
 // `backward` with a copy from the host before the first node that reads parameter i, for each i in `params`. What hangs
-// on no cotangent (parameters from `cotangents` on) is made where it is wanted first, and not all of it before the rest:
-// everything would be fetched then.
+// on no cotangent (parameters from `cotangents` on) is made where it is wanted first, and not all of it before the
+// rest: everything would be fetched then.
 Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<const std::size_t> params,
                   std::size_t cotangents);
 
