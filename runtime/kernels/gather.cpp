@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "runtime/kernels/spread.h"
+#include "runtime/kernels/stored.h"
 #include "runtime/kernels/types.h"
 
 namespace shard::runtime {
@@ -29,6 +30,12 @@ T missing() {  // what Bounds::Nan gives
     return {0x7fc0};
   else if constexpr (std::is_same_v<T, KeyWord>)
     return {~std::uint64_t{0}};
+  else if constexpr (std::is_same_v<T, E4M3>)
+    return {0x7f};
+  else if constexpr (std::is_same_v<T, E5M2>)
+    return {0x7e};
+  else if constexpr (std::is_same_v<T, Int4>)
+    return {-8};
   else if constexpr (std::is_floating_point_v<T>)
     return std::numeric_limits<T>::quiet_NaN();
   else
@@ -69,7 +76,7 @@ void take_typed(const View& x, const View& index, const View& out, Bounds bounds
 template <class T>
 void combine(Scatter op, T* to, const T* from, std::int64_t step, std::int64_t n) {
   const auto each = [&](auto f) {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = from_compute<T>(f(to_compute(to[i]), to_compute(from[i * step])));
+    for (std::int64_t i = 0; i < n; ++i) to[i] = kept_as<T>(f(to_compute(to[i]), to_compute(from[i * step])));
   };
   switch (op) {
     case Scatter::Set: return move_row(from, step, to, n);
@@ -105,14 +112,14 @@ void scatter_typed(Scatter op, const View& index, const View& v, const View& out
 }  // namespace
 
 void take(const View& x, const View& index, const View& out, Bounds bounds) {
-  visit(x.dtype, [&](auto t) { take_typed<decltype(t)>(x, index, out, bounds); });
+  visit_stored(x.dtype, [&](auto t) { take_typed<decltype(t)>(x, index, out, bounds); });
 }
 
 void scatter(Scatter op, const View& x, const View& index, const View& v, const View& out) {
   if (op != Scatter::Set && x.dtype == DType::Key)
     throw RuntimeError("kernel", "keys can be set, not added or compared");
   if (x.data != out.data || !is_contiguous(x)) copy(x, out);
-  visit(x.dtype, [&](auto t) { scatter_typed<decltype(t)>(op, index, v, out); });
+  visit_stored(x.dtype, [&](auto t) { scatter_typed<decltype(t)>(op, index, v, out); });
 }
 
 }  // namespace shard::runtime
