@@ -116,8 +116,16 @@ std::vector<std::string> advice(BinaryOp op, const Value& l, const Value& r) {
   }
   if (l.fields() && r.fields() && op == BinaryOp::Add) return {"to join records, spread them: {...a, ...b}"};
   if (l.is_string() && r.is_string() && op == BinaryOp::Range) return {"strings are joined by `+`"};
+  if (op == BinaryOp::Mul && (l.is_string() || r.is_string()))
+    return {"a string is repeated by an integer: \"ab\" * 3"};
   if (l.is_string() || r.is_string()) return {"put a value into a string with braces: \"{x}\""};
   return {};
+}
+
+// A string, as often as a host number in a trace says.
+Value repeated_text(Impl& m, const Value& l, const Value& r, Span span) {
+  const Value times = m.in.integer(l.is_string() ? r : l, span, "how often a string is repeated");
+  return *m.at(span, [&] { return host_binary(BinaryOp::Mul, l.is_string() ? l : r, times); });
 }
 
 }  // namespace
@@ -167,6 +175,7 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
   }
   if (op == BinaryOp::Range)
     return Range{in.integer(l, span, "the beginning of a range"), in.integer(r, span, "the end of a range")};
+  if (op == BinaryOp::Mul && (l.is_string() || r.is_string())) return repeated_text(*this, l, r, span);
   if (!is_number_like(l) || !is_number_like(r)) {
     if (op == BinaryOp::Eq) return false;
     if (op == BinaryOp::Ne) return true;

@@ -155,6 +155,17 @@ bool compares(BinaryOp op) {
   return op == BinaryOp::Lt || op == BinaryOp::Le || op == BinaryOp::Gt || op == BinaryOp::Ge;
 }
 
+// A text n times, as Python's: none where n is not positive.
+Value repeated(const std::string& text, std::int64_t n) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 28;
+  if (n > 0 && static_cast<std::int64_t>(text.size()) > kMost / n)
+    throw RuntimeError("value", "a string of " + std::to_string(text.size()) + " bytes " + std::to_string(n) +
+                                    " times is longer than a string can be here, 2 ** 28 bytes");
+  std::string made;
+  for (std::int64_t i = 0; i < n; ++i) made += text;
+  return Value::string(std::move(made));
+}
+
 }  // namespace
 
 std::optional<Value> host_binary(BinaryOp op, const Value& l, const Value& r) {
@@ -174,6 +185,8 @@ std::optional<Value> host_binary(BinaryOp op, const Value& l, const Value& r) {
     if (op == BinaryOp::BitOr) return Value(*a || *b);
     return std::nullopt;
   }
+  if (op == BinaryOp::Mul && l.is_string() && j) return repeated(l.str(), *j);
+  if (op == BinaryOp::Mul && i && r.is_string()) return repeated(r.str(), *i);
   if (l.is_string() && r.is_string()) {
     if (op == BinaryOp::Add) return Value::string(l.str() + r.str());
     if (compares(op)) return Value(ordered(op, l.str().compare(r.str()) < 0 ? -1 : l.str() == r.str() ? 0 : 1));

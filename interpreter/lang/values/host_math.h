@@ -8,7 +8,8 @@
 
 namespace shard::lang {
 
-// Nothing where the operands are not both host numbers, bools or strings of kinds that `op` takes.
+// Nothing where the operands are not both host numbers, bools or strings of kinds that `op` takes. A string times an
+// integer is repeated.
 // Throws runtime::RuntimeError("overflow" | "value") where the result does not exist.
 std::optional<Value> host_binary(grammar::BinaryOp op, const Value& l, const Value& r);
 std::optional<Value> host_unary(grammar::UnaryOp op, const Value& v);
