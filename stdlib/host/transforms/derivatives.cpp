@@ -2,6 +2,7 @@
 // the derivative, and that graph is run like any other.
 #include <numeric>
 
+#include "interpreter/lang/values/tree_difference.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/differentiate.h"
 #include "interpreter/transform/regions.h"
@@ -243,13 +244,15 @@ std::vector<Tensor> matching(Interpreter& in, const Value& tree, const Value& li
   if (!lang::same_structure(tree, like))
     in.fail(
         "type", span,
-        std::string(what) + " must have the structure " + lang::structure(like) + ", this is " + lang::structure(tree));
+        std::string(what) + " must have the structure " + lang::structure(like) + ", this is " + lang::structure(tree),
+        lang::tree_difference(like, tree, "what is wanted", "this"));
+  const std::vector<std::string> paths = lang::leaf_paths(like);
   auto got = tensor_leaves(in, tree, span, what);
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i].type().shape != want[i].shape)
       in.fail("shape", span,
               std::string(what) + " must be of type " + runtime::to_string(want[i]) + ", this is " +
-                  runtime::to_string(got[i].type()));
+                  runtime::to_string(got[i].type()) + (paths[i].empty() ? "" : ", at `" + paths[i] + "`"));
     if (got[i].type().dtype != want[i].dtype || got[i].type().weak != want[i].weak)
       got[i] = in.context().apply1(*in.context().table().core().convert, {got[i]},
                                    {{"dtype", want[i].dtype}, {"weak", want[i].weak}});

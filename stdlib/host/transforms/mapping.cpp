@@ -6,6 +6,7 @@
 #include "interpreter/lang/fixes/tree_fix.h"
 #include "interpreter/lang/report/written.h"
 #include "interpreter/lang/staging/stand_ins.h"
+#include "interpreter/lang/values/tree_difference.h"
 #include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 #include "stdlib/ops/control/control.h"
@@ -117,7 +118,8 @@ Value scan(Interpreter& in, BoundArgs& a) {
     if (!lang::same_structure((*pair)[0], init))
       in.fail("carry", a.span,
               "the carry of scan must keep its structure: it starts as " + lang::structure(init) +
-                  " and comes back as " + lang::structure((*pair)[0]));
+                  " and comes back as " + lang::structure((*pair)[0]),
+              lang::tree_difference(init, (*pair)[0], "the carry at the start", "the one that comes back"));
     std::vector<Tensor> out = tensor_leaves(in, (*pair)[0], a.span, "scan's carry");
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = as_carry(in, out[i], types[i], i, a.args[1], a.span);
     std::vector<Tensor> ys;

@@ -5,6 +5,7 @@
 
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/tree_difference.h"
 #include "runtime/array/format.h"
 #include "stdlib/host/host.h"
 
@@ -66,17 +67,22 @@ void compare_trees(Interpreter& in, BoundArgs& a, double rtol, double atol) {
                           y = array_of(in, want, std::nullopt, a.args[1].span);
       return compare_close(in, x.array(), y.array(), rtol, atol, a.span, "");
     }
-    if (!lang::same_structure(got, want))
-      in.fail("assert", a.span, "the two trees differ in structure",
-              {"the first is " + lang::structure(got), "the second is " + lang::structure(want)});
+    if (!lang::same_structure(got, want)) {
+      auto notes = lang::tree_difference(got, want, "the first", "the second");
+      notes.push_back("the first is " + lang::structure(got));
+      notes.push_back("the second is " + lang::structure(want));
+      in.fail("assert", a.span, "the two trees differ in structure", std::move(notes));
+    }
   }
+  const std::vector<std::string> paths = lang::leaf_paths(got);
+  const auto where = [&](std::size_t i) { return paths[i].empty() ? std::string() : "`" + paths[i] + "`: "; };
   const std::vector<Value> xs = lang::leaves(got), ys = lang::leaves(want);
   if (xs.size() != ys.size()) in.fail("assert", a.span, "one of the two values is none, the other is not");
   for (std::size_t i = 0; i < xs.size(); ++i) {
     if (xs[i].is_string() || ys[i].is_string() ||
         (!xs[i].is_tensor() && !xs[i].is_host_number() && !xs[i].is<bool>())) {
       if (!lang::equal(xs[i], ys[i]))
-        in.fail("assert", a.span, "values differ: " + in.repr(xs[i]) + " and " + in.repr(ys[i]));
+        in.fail("assert", a.span, where(i) + "values differ: " + in.repr(xs[i]) + " and " + in.repr(ys[i]));
       continue;
     }
     const auto strong = [&](const Value& v, grammar::Span span) {  // host numbers are compared as f64
@@ -89,8 +95,7 @@ void compare_trees(Interpreter& in, BoundArgs& a, double rtol, double atol) {
       message.texts = {"values differ"};  // where only the verdict comes back
       record_effect(in, "assert_close", message, {x, y}, {{"rtol", rtol}, {"atol", atol}});
     } else {
-      compare_close(in, x.array(), y.array(), rtol, atol, a.span,
-                    xs.size() > 1 ? "leaf " + std::to_string(i) + ": " : "");
+      compare_close(in, x.array(), y.array(), rtol, atol, a.span, where(i));
     }
   }
 }

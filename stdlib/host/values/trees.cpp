@@ -1,6 +1,7 @@
 // Functions over the leaves of trees: lists, tuples and records are the branches, `none` is an empty tree.
 #include <algorithm>
 
+#include "interpreter/lang/values/tree_difference.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -9,6 +10,21 @@ namespace {
 using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
+
+// An error of f says which leaf it was called for, and what stands there in each tree: those within one another once.
+[[noreturn]] void throw_at_leaf(grammar::Error e, const std::string& path, const std::vector<Value>& args) {
+  const std::string start = "at the leaf `";
+  for (const std::string& note : e.diagnostic.notes)
+    if (note.starts_with(start)) throw e;
+  std::string kinds;
+  for (const Value& v : args)
+    kinds += (kinds.empty()        ? ""
+              : &v == &args.back() ? " and "
+                                   : ", ") +
+             (v.items() || v.fields() ? lang::structure(v) : lang::kind_name(v));
+  e.diagnostic.notes.push_back(start + path + "`: " + kinds);
+  throw e;
+}
 
 // f(leaf of the first tree, what stands there in the others), with the leaf's path before it where asked.
 Value mapped(Interpreter& in, BoundArgs& a, const std::string& name, bool with_path) {
@@ -21,19 +37,29 @@ Value mapped(Interpreter& in, BoundArgs& a, const std::string& name, bool with_p
   for (const lang::CallArg& x : a.rest) {
     if (!x.name.empty()) in.fail("call", x.span, name + " has no argument called `" + x.name + "`");
     auto here = lang::parts_under(first, x.value);
-    if (!here)
-      in.fail("type", a.span, "the trees differ in structure",
-              {"the first is " + lang::structure(first),
-               "number " + std::to_string(parts.size() + 1) + " is " + lang::structure(x.value)});
+    if (!here) {
+      const std::string number = "number " + std::to_string(parts.size() + 1);
+      auto notes = lang::tree_difference(first, x.value, "the first", number, true);
+      notes.push_back("the first is " + lang::structure(first));
+      notes.push_back(number + " is " + lang::structure(x.value));
+      in.fail("type", a.span, "the trees differ in structure", std::move(notes));
+    }
     parts.push_back(std::move(*here));
   }
   const std::vector<std::string> paths = with_path ? lang::leaf_paths(first) : std::vector<std::string>{};
   std::vector<Value> out;
   for (std::size_t i = 0; i < parts[0].size(); ++i) {
     std::vector<Value> args;
-    if (with_path) args.push_back(Value::string(paths[i]));
     for (auto& p : parts) args.push_back(p[i]);
-    out.push_back(in.call(a[0], std::move(args), a.span));
+    std::vector<Value> given = args;
+    if (with_path) given.insert(given.begin(), Value::string(paths[i]));
+    try {
+      out.push_back(in.call(a[0], std::move(given), a.span));
+    } catch (grammar::Error& e) {
+      const std::string path = lang::leaf_paths(first)[i];
+      if (path.empty()) throw;
+      throw_at_leaf(std::move(e), path, args);
+    }
   }
   return lang::with_leaves(first, std::move(out));
 }
