@@ -37,6 +37,7 @@ void install(lang::Interpreter& in) {
   register_clock(in);
   register_keys(in);
   register_counting(in);
+  register_factors(in);
   register_texts(in);
   register_breakpoint(in);
   register_collectives(in);

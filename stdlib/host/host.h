@@ -31,6 +31,7 @@ void register_breakpoint(lang::Interpreter& in);       // breakpoint.cpp
 void register_keys(lang::Interpreter& in);             // keys.cpp: key split
 void register_texts(lang::Interpreter& in);            // texts.cpp: join strip replace find upper lower matches
 void register_counting(lang::Interpreter& in);         // counting.cpp: unique bincount finfo iinfo
+void register_factors(lang::Interpreter& in);          // factors.cpp: cho_factor cho_solve
 void register_proofs(lang::Interpreter& in);           // prove.cpp: prove_equal
 void register_ragged_exchange(lang::Interpreter& in);  // ragged_exchange.cpp: ragged_all_to_all
 void register_collectives(lang::Interpreter& in);      // collectives.cpp: psum all_gather ... of per-device code

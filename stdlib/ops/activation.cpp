@@ -102,6 +102,37 @@ Vars where(Builder& b, std::span<const Var> in, const Attrs&) {
   return {ir::select(b, c, promote_to(b, in[1], kind), promote_to(b, in[2], kind))};
 }
 
+// As jax.nn.relu6: the derivative is 0 at both corners, and at nan.
+Expr relu6_of(const Expr& x) {
+  return select(both(gt(x, 0.0), lt(x, 6.0)), x,
+                call("stop_gradient", {minimum(maximum(x, x.number(0)), x.number(6))}));
+}
+
+// x times the logarithm of y, or of 1 + y. Where x is 0 and there is no finite logarithm, both it and its derivatives
+// are 0; nan stays nan.
+ir::Compose times_log(std::string_view log, double least) {
+  return [log, least](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+    Kind kind = promoted(b, in);
+    kind.dtype = runtime::to_inexact(kind.dtype);
+    Expr x{b, promote_to(b, in[0], kind)}, y{b, promote_to(b, in[1], kind)};
+    Expr without = call("logical_or", {call("le", {y, y.number(least)}), call("isinf", {y})});
+    return {x * call(log, {select(both(eq(x, 0.0), without), 1.0, y)})};
+  };
+}
+
+// As jax.numpy.isclose: infinities are close to themselves alone.
+Vars isclose(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Kind kind = promoted(b, in);
+  kind.dtype = runtime::to_inexact(kind.dtype);
+  Expr x{b, promote_to(b, in[0], kind)}, y{b, promote_to(b, in[1], kind)};
+  const double rtol = number_if(attrs, "rtol").value_or(1e-5), atol = number_if(attrs, "atol").value_or(1e-8);
+  Expr within = call("le", {call("abs", {x - y}), atol + rtol * call("abs", {y})});
+  Expr close = call("logical_or", {eq(x, y), both(call("isfinite", {y}), within)});
+  if (flag_or(attrs, "equal_nan", false))
+    close = call("logical_or", {close, both(call("isnan", {x}), call("isnan", {y}))});
+  return {close};
+}
+
 // One operand, and of some a number beside it.
 void register_rectifiers(OpTable& t) {
   constexpr const char* one = "[4, 6] -3..3";
@@ -133,6 +164,25 @@ void register_rectifiers(OpTable& t) {
          [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
            Expr x{b, in[0]};
            return {select(gt(x, 1.0), 1.0, select(lt(x, -1.0), -1.0, x))};
+         });
+  simple("relu6", "relu6(x)", "x, no smaller than 0 and no larger than 6.",
+         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars { return {relu6_of(as_inexact(b, in[0]))}; });
+  simple("hard_sigmoid", "hard_sigmoid(x)", "relu6(x + 3) / 6: sigmoid in three straight lines.",
+         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+           return {relu6_of(as_inexact(b, in[0]) + 3.0) / 6.0};
+         });
+  t.add(composite_row(
+            "hard_silu", "hard_silu(x)", "x * hard_sigmoid(x).",
+            [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+              Expr x = as_inexact(b, in[0]);
+              return {x * (relu6_of(x + 3.0) / 6.0)};
+            },
+            one))
+      .aliases = {"hard_swish"};
+  simple("squareplus", "squareplus(x)", "(x + sqrt(x * x + 4)) / 2, a smooth relu without exponentials.",
+         [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+           Expr x = as_inexact(b, in[0]);
+           return {(x + call("sqrt", {x * x + 4.0})) / 2.0};
          });
   simple("mish", "mish(x)", "x times tanh(softplus(x)).",
          [](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
@@ -180,6 +230,10 @@ void register_activation(OpTable& t) {
         return {log_add_exp({b, promote_to(b, in[0], kind)}, {b, promote_to(b, in[1], kind)})};
       },
       binary_samples({-3, 3})));
+  t.add(composite_row("xlogy", "xlogy(x, y)", "x * log(y), and 0 where x is 0 and y has no finite logarithm.",
+                      times_log("log", 0), binary_samples({0.3, 3})));
+  t.add(composite_row("xlog1py", "xlog1py(x, y)", "x * log(1 + y), and 0 where x is 0 and y has no finite logarithm.",
+                      times_log("log1p", -1), binary_samples({0.3, 3})));
   register_rectifiers(t);
   t.add(composite_row("glu", "glu(x, axis: int = -1)", "The first half of an axis times sigmoid of the second.", glu,
                       "[4, 8] -3..3; [4, 6] -3..3 axis=0"));
@@ -192,6 +246,17 @@ void register_activation(OpTable& t) {
                       "[4, 6] -3..3 [6] 0..1 has_lo=false has_hi=true; "
                       "i32[4] i32[] -1..0 i32[] 1..2 has_lo=true has_hi=true"))
       .aliases = {"clamp"};
+  constexpr const char* near = "[4, 6] [4, 6] rtol=0.1 atol=0.5; [4, 6] i32[] 0..2; [4] [4] equal_nan=true";
+  t.add(composite_row("isclose", "isclose(x, y, rtol: number = 1e-5, atol: number = 1e-8, equal_nan: bool = false)",
+                      "Whether x and y differ by no more than atol + rtol * abs(y), element by element.", isclose,
+                      near));
+  t.add(composite_row(
+      "allclose", "allclose(x, y, rtol: number = 1e-5, atol: number = 1e-8, equal_nan: bool = false)",
+      "Whether all elements of x and y differ by no more than atol + rtol * abs(y).",
+      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+        return {b.call("all", {isclose(b, in, attrs)[0]})};
+      },
+      near));
   t.add(composite_row("where", "where(c, x, y)", "x where c is true, else y.", where,
                       "bool[4, 6] 0..2 [4, 6] [4, 6]; bool[4, 1] 0..2 [6] i32[]; i32[4] 0..2 i32[4] []"));
   t.add(composite_row(

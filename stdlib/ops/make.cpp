@@ -193,21 +193,54 @@ Vars arange(Builder& b, std::span<const Var>, const Attrs& attrs) {
   return {narrow ? cast_to(i, dtype) : i};
 }
 
-// start * (1 - t) + stop * t for t = i / (num - 1), the last one exactly stop (JAX).
-Vars linspace(Builder& b, std::span<const Var>, const Attrs& attrs) {
-  double start = attrs.number("start"), stop = attrs.number("stop");
-  std::int64_t num = integer_or(attrs, "num", 50);
-  const DType asked = dtype_if(attrs, "dtype").value_or(DType::F32);
-  if (!runtime::is_number(asked)) fail("type", "linspace gives numbers");
+// start * (1 - t) + stop * t for t = i / (num - 1), the last one exactly stop; without the end, t = i / num (JAX).
+Expr between(Builder& b, double start, double stop, DType dtype, std::string_view op, const Attrs& attrs) {
+  const std::int64_t num = integer_or(attrs, "num", 50);
+  const bool endpoint = flag_or(attrs, "endpoint", true);
+  Expr i{b, iota_of(b, shape_of({num}, op), -1, dtype, attrs)};
+  if (num <= 1) return i * 0.0 + start;
+  Expr t = i / static_cast<double>(endpoint ? num - 1 : num);
+  Expr line = start * (1.0 - t) + stop * t;
+  return endpoint ? select(eq(i, static_cast<double>(num - 1)), stop, line) : line;
+}
+
+// The float type in which a line of `asked` is computed.
+DType line_in(DType asked, std::string_view op) {
+  if (!runtime::is_number(asked)) fail("type", std::string(op) + " gives numbers");
   const DType part = runtime::is_complex(asked) ? runtime::part_of(asked) : asked;
-  const DType dtype = runtime::is_float(part) ? part : DType::F32;  // integers: rounded down
-  const auto made = [&](const Expr& x) -> Vars {
-    return {dtype == part ? cast_to(x, asked) : cast_to(call("floor", {x}), asked)};
-  };
-  Expr i{b, iota_of(b, shape_of({num}, "linspace"), -1, dtype, attrs)};
-  if (num <= 1) return made(i * 0.0 + start);
-  Expr t = i / static_cast<double>(num - 1);
-  return made(select(eq(i, static_cast<double>(num - 1)), stop, start * (1.0 - t) + stop * t));
+  return runtime::is_float(part) ? part : DType::F32;
+}
+
+Vars linspace(Builder& b, std::span<const Var>, const Attrs& attrs) {
+  const DType asked = dtype_if(attrs, "dtype").value_or(DType::F32), dtype = line_in(asked, "linspace");
+  Expr line = between(b, attrs.number("start"), attrs.number("stop"), dtype, "linspace", attrs);
+  return {cast_to(runtime::is_integer(asked) ? call("floor", {line}) : line, asked)};
+}
+
+// base ** linspace(...)
+Expr powers(Builder& b, double start, double stop, double base, DType dtype, std::string_view op, const Attrs& attrs) {
+  Expr line = between(b, start, stop, dtype, op, attrs);
+  return call("pow", {line.number(base), line});
+}
+
+Vars logspace(Builder& b, std::span<const Var>, const Attrs& attrs) {
+  const DType asked = dtype_if(attrs, "dtype").value_or(DType::F32), dtype = line_in(asked, "logspace");
+  const double base = number_if(attrs, "base").value_or(10);
+  return {cast_to(powers(b, attrs.number("start"), attrs.number("stop"), base, dtype, "logspace", attrs), asked)};
+}
+
+// The ends are as given, although their logarithms are rounded (NumPy).
+Vars geomspace(Builder& b, std::span<const Var>, const Attrs& attrs) {
+  const double start = attrs.number("start"), stop = attrs.number("stop");
+  if (start == 0 || stop == 0 || (start < 0) != (stop < 0))
+    fail("value", "geomspace goes from a number to another of the same sign, neither of them 0");
+  const DType asked = dtype_if(attrs, "dtype").value_or(DType::F32), dtype = line_in(asked, "geomspace");
+  const double sign = start < 0 ? -1 : 1;
+  Expr line = sign * powers(b, std::log10(start / sign), std::log10(stop / sign), 10, dtype, "geomspace", attrs);
+  const std::int64_t num = integer_or(attrs, "num", 50);
+  Expr i{b, iota_of(b, shape_of({num}, "geomspace"), -1, dtype, attrs)};
+  if (flag_or(attrs, "endpoint", true) && num > 1) line = select(eq(i, static_cast<double>(num - 1)), stop, line);
+  return {cast_to(select(eq(i, 0.0), start, line), asked)};
 }
 
 Vars one_hot(Builder& b, std::span<const Var> in, const Attrs& attrs) {
@@ -264,8 +297,21 @@ void register_make(OpTable& t) {
       "arange(start: number, stop: number? = none, step: number? = none, dtype: dtype? = none, out: spec? = none)",
       "The numbers from start (0) up to stop, which is left out.", arange,
       "start=4; start=0 stop=8 step=2; start=0.0 stop=1.0 step=0.25");
-  add("linspace", "linspace(start: number, stop: number, num: int = 50, dtype: dtype? = none, out: spec? = none)",
-      "Numbers at equal distances, both ends included.", linspace, "start=-1.0 stop=1.0 num=8");
+  add("linspace",
+      "linspace(start: number, stop: number, num: int = 50, endpoint: bool = true, dtype: dtype? = none, out: spec? = "
+      "none)",
+      "Numbers at equal distances, both ends included; endpoint: false leaves out the last.", linspace,
+      "start=-1.0 stop=1.0 num=8; start=0.0 stop=1.0 num=4 endpoint=false");
+  add("logspace",
+      "logspace(start: number, stop: number, num: int = 50, endpoint: bool = true, base: number = 10, dtype: dtype? = "
+      "none, out: spec? = none)",
+      "base to the powers that linspace(start, stop, num) gives.", logspace,
+      "start=-1.0 stop=1.0 num=8; start=0 stop=3 num=4 base=2 endpoint=false");
+  add("geomspace",
+      "geomspace(start: number, stop: number, num: int = 50, endpoint: bool = true, dtype: dtype? = none, out: spec? = "
+      "none)",
+      "Numbers from start to stop, each the same multiple of the one before it.", geomspace,
+      "start=1 stop=16 num=4; start=-1.0 stop=-8.0 num=6 endpoint=false");
   add("one_hot", "one_hot(x, n: int, dtype: dtype? = none, out: spec? = none)",
       "A new last dimension with a 1 at the position that x says, 0 elsewhere.", one_hot,
       "i32[4] 0..6 n=6; i32[2, 4] -1..3 n=4 dtype=i32");

@@ -17,6 +17,7 @@ void register_all(ir::OpTable& table) {
   register_arrange(table);
   register_axes(table);
   register_slice(table);
+  register_padding(table);
   register_rotate(table);
   register_index(table);
   register_take(table);

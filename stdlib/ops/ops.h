@@ -17,7 +17,8 @@ void register_einsum(ir::OpTable& table);       // einsum.cpp: dot, matmul, eins
 void register_shape(ir::OpTable& table);        // shape.cpp: reshape, transpose, broadcast
 void register_arrange(ir::OpTable& table);      // arrange.cpp: stack, split, roll, tile, ...
 void register_axes(ir::OpTable& table);         // axes.cpp: axes that change places, diagonals
-void register_slice(ir::OpTable& table);        // slice.cpp: slice, pad
+void register_slice(ir::OpTable& table);        // slice.cpp: slice, pad_with
+void register_padding(ir::OpTable& table);      // padding.cpp: pad
 void register_rotate(ir::OpTable& table);       // rotate.cpp: reverse, rotate, concatenate
 void register_index(ir::OpTable& table);        // index.cpp: rows at positions, read and written
 void register_take(ir::OpTable& table);         // take.cpp: take and scatter

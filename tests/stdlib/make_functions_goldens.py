@@ -81,6 +81,48 @@ case('nan_to_num(cast(x, f16))', jnp.nan_to_num(x.astype(jnp.float16)))
 case('nan_to_num(arange(3))', jnp.nan_to_num(jnp.arange(3)))
 case('vmap(grad(nan_to_num))(x)', jax.vmap(jax.grad(jnp.nan_to_num))(x))
 
+for name, fn in dict(relu6=nn.relu6, hard_sigmoid=nn.hard_sigmoid, hard_silu=nn.hard_silu, squareplus=nn.squareplus).items():
+    case(f'{name}(x)', fn(x))
+    case(f'vmap(grad({name}))(x)', jax.vmap(jax.grad(fn))(x))
+    case(f'{name}(arange(-2, 8))', fn(jnp.arange(-2, 8)))
+    case(f'{name}(cast(array([-1.5, 0.0, 2.0]), bf16))', fn(jnp.array([-1.5, 0, 2], jnp.bfloat16)))
+case('hard_silu(array([-3.0, 3.0, 7.0]))', nn.hard_silu(f([-3, 3, 7])))
+for name, fn in dict(xlogy=jsp.special.xlogy, xlog1py=jsp.special.xlog1py).items():
+    case(f'{name}(x, abs(y))', fn(x, jnp.abs(y)))
+    case(f'{name}(0.0, array([0.0, -1.0, -2.0, inf, nan, 3.0]))', fn(0., f([0, -1, -2, inf, nan, 3])))
+    case(f'{name}(array([0, 2]), array([0, 3]))', fn(i([0, 2]), i([0, 3])))
+    for wrt in range(2):
+        gradient(f'{name}(a, b)', fn, ('array([0.0, 0.5, -2.0])', f([0, .5, -2])), ('array([0.5, 3.0, 1.5])', f([.5, 3, 1.5])), wrt=wrt)
+close_text, close_to = 'array([1.0, 1.00001, 1.0001, inf, -inf, inf, nan, 0.0, 1e-9])', f([1, 1.00001, 1.0001, inf, -inf, inf, nan, 0, 1e-9])
+close_to_text, other = 'array([1.0, 1.0, 1.0, inf, inf, 1.0, nan, 1e-9, 0.0])', f([1, 1, 1, inf, inf, 1, nan, 1e-9, 0])
+for more, kw in {'': {}, ', equal_nan: true': dict(equal_nan=True), ', rtol: 0.001': dict(rtol=.001), ', rtol: 0, atol: 0': dict(rtol=0, atol=0)}.items():
+    case(f'isclose({close_text}, {close_to_text}{more})', jnp.isclose(close_to, other, **kw))
+    case(f'allclose({close_text}[:3], {close_to_text}[:3]{more})', jnp.allclose(close_to[:3], other[:3], **kw))
+case('isclose(array([1, 2]), array([1.0, 2.1]))', jnp.isclose(i([1, 2]), f([1, 2.1])))
+case('allclose(array([1, 2]), 1, atol: 1)', jnp.allclose(i([1, 2]), 1, atol=1))
+
+# ---- lines of numbers, paddings, differences
+case('linspace(-1, 2, 6, endpoint: false)', jnp.linspace(-1, 2, 6, endpoint=False))
+case('linspace(3, 4, 1, endpoint: false)', jnp.linspace(3, 4, 1, endpoint=False))
+case('linspace(1, 9, 4, endpoint: false, dtype: i32)', jnp.linspace(1, 9, 4, endpoint=False, dtype=jnp.int32))
+case('logspace(-1, 2, 6)', jnp.logspace(-1, 2, 6))
+case('logspace(0, 5, 5, endpoint: false, base: 2)', jnp.logspace(0, 5, 5, endpoint=False, base=2))
+case('geomspace(2, 50, 5)', jnp.geomspace(2, 50, 5))
+case('geomspace(-2, -50, 5, endpoint: false)', jnp.geomspace(-2, -50, 5, endpoint=False))
+case('geomspace(3, 48, 1)', jnp.geomspace(3, 48, 1))
+for mode in ('edge', 'reflect', 'symmetric', 'wrap'):
+    for shown, widths in {'1': 1, '(2, 3)': (2, 3), '[(0, 2), (3, 0)]': ((0, 2), (3, 0)), '[(7, 8), (0, 9)]': ((7, 8), (0, 9))}.items():
+        case(f'pad({m_text}, {shown}, mode: "{mode}")', jnp.pad(m, widths, mode=mode))
+    case(f'pad(array([[5, 6]]), [(2, 1), (3, 3)], "{mode}")', jnp.pad(i([[5, 6]]), ((2, 1), (3, 3)), mode))
+    gradient(f'pad(a, [(2, 1), (5, 4)], mode: "{mode}")', lambda a: jnp.pad(a, ((2, 1), (5, 4)), mode), (m_text, m))
+    case(f'vmap(fn(a) = pad(a, [(1, 1), (2, 0)], mode: "{mode}"))({c_text})', jax.vmap(lambda a: jnp.pad(a, ((1, 1), (2, 0)), mode))(c))
+case('pad(array([1, 2]), (1, 2), "constant", 7)', jnp.pad(i([1, 2]), (1, 2), 'constant', constant_values=7))
+case(f'diff({c_text})', jnp.diff(c))
+case(f'diff({c_text}, n: 2, axis: 1)', jnp.diff(c, n=2, axis=1))
+case('diff(array([3, 1, 4]), n: 5)', jnp.diff(i([3, 1, 4]), n=5))
+case('diff(array([true, false, false, true]))', jnp.diff(jnp.array([True, False, False, True])))
+gradient('diff(a, axis: 0)', lambda a: jnp.diff(a, axis=0), (m_text, m))
+
 # ---- axes and diagonals
 case(f'swapaxes({c_text}, 0, -1)', jnp.swapaxes(c, 0, -1))
 case(f'moveaxis({c_text}, 0, -1)', jnp.moveaxis(c, 0, -1))
@@ -265,6 +307,20 @@ for deg in (0, 1, 2):
     case(f'polyfit(linspace(-1, 1, 7), cos(arange(7.0)), {deg})', jnp.polyfit(jnp.linspace(-1, 1, 7), jnp.cos(jnp.arange(7.)), deg))
 case('polyfit(linspace(-1, 1, 4), sin(arange(8.0)).reshape([4, 2]), 1, w: array([1.0, 2.0, 1.0, 0.5]))',
      jnp.polyfit(jnp.linspace(-1, 1, 4), jnp.sin(jnp.arange(8.)).reshape(4, 2), 1, w=f([1, 2, 1, .5])))
+
+# ---- systems by a factor that is made once
+spd_text, spd = 'array([[4.0, 1.0, 0.5], [1.0, 3.0, -0.2], [0.5, -0.2, 2.0]])', f([[4, 1, .5], [1, 3, -.2], [.5, -.2, 2]])
+right_text, right = 'array([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]])', f([[1, 2], [.5, -1], [3, 0]])
+for shown, lower in dict(true=True, false=False).items():
+    factor = jsp.linalg.cho_factor(spd, lower=lower)
+    case(f'cho_factor({spd_text}, lower: {shown})[0]', factor[0] if lower else jnp.triu(factor[0]))
+    case(f'cho_solve(cho_factor({spd_text}, lower: {shown}), {right_text})', jsp.linalg.cho_solve(factor, right))
+    case(f'cho_solve(cho_factor({spd_text}, lower: {shown}), {right_text}[:, 0])', jsp.linalg.cho_solve(factor, right[:, 0]))
+    for wrt in range(2):
+        gradient(f'cho_solve(cho_factor(a, lower: {shown}), b)', lambda a, b: jsp.linalg.cho_solve(jsp.linalg.cho_factor(a, lower=lower), b),
+                 (spd_text, spd), (right_text, right), wrt=wrt)
+case(f'cho_solve(cholesky({spd_text}), {right_text})', jsp.linalg.cho_solve((jnp.linalg.cholesky(spd), True), right))
+case(f'vmap(fn(b) = cho_solve(cho_factor({spd_text}), b))(transpose({right_text}))', jax.vmap(lambda b: jsp.linalg.cho_solve(jsp.linalg.cho_factor(spd), b))(right.T))
 
 # ---- associative_scan
 def linear(p, q):
@@ -540,6 +596,13 @@ case('cast(cast(arange(-20, 20), i4), f32) * 0.5', np.arange(-20, 20).astype(ml_
 case('cast(array([100.0, -100.0, 8.0, nan]), i4)', jnp.array([100., -100., 8., nan]).astype(jnp.int4))
 case('cast(array([-8.0, -7.9, -0.5, 0.5, 6.9, 7.0]), i4)', np.array([-8.0, -7.9, -0.5, 0.5, 6.9, 7.0], np.float32).astype(ml_dtypes.int4))
 case('cast(array([7, -8, 3]), i4) + 1', jnp.array([7, -8, 3], jnp.int4) + 1)
+eights_text, eights = 'array([1.5, -2.0, 0.25, 3.0])', f([1.5, -2, .25, 3])
+for name, dtype in dict(f8_e4m3fn=jnp.float8_e4m3fn, f8_e5m2=jnp.float8_e5m2, i4=jnp.int4).items():
+    kept = eights.astype(dtype)
+    case(f'cast({eights_text}, {name})[2]', kept[2])
+    case(f'cast({eights_text}, {name})[array([3, 0, 9])]', kept[i([3, 0, 9])])
+    case(f'cast(take(cast({eights_text}, {name}), array([1, 7])), f32)', jnp.take(kept, i([1, 7])).astype(jnp.float32))
+    case(f'scatter(cast({eights_text}, {name}), array([1, 3]), cast({eights_text}, {name})[:2], op: "set")', kept.at[i([1, 3])].set(kept[:2]))
 
 with open(__file__.replace('make_functions_goldens.py', 'functions_goldens.txt'), 'w') as out:
     out.write('\n'.join(lines) + '\n')

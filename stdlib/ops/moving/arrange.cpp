@@ -159,6 +159,23 @@ Vars tile(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {x};
 }
 
+// What each element adds to the one before it, n times over; truth values differ or do not (NumPy).
+Vars diff(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const std::int64_t n = integer_or(attrs, "n", 1), rank = rank_of(b, in[0]);
+  if (rank == 0) fail("shape", "diff takes an array of one dimension or more, got a single number");
+  if (n < 0) fail("value", "diff: how often differences are taken cannot be negative");
+  const std::int64_t axis = from_end(integer_or(attrs, "axis", -1), rank, "diff");
+  Var x = in[0];
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Type& t = b.type(x);
+    const std::int64_t size = t.shape[static_cast<std::size_t>(from_front(axis, rank))];
+    if (size == 0) break;
+    const bool truth = t.dtype == DType::Bool;
+    x = b.call(truth ? "ne" : "sub", {part(b, x, axis, 1, size), part(b, x, axis, 0, size - 1)});
+  }
+  return {x};
+}
+
 }  // namespace
 
 void register_arrange(OpTable& t) {
@@ -185,6 +202,8 @@ void register_arrange(OpTable& t) {
   add("roll", "roll(x, shift: ints, axis: ints? = none)",
       "The elements moved on along an axis; what falls off comes in at the front.", roll,
       "[4, 6] shift=[2] axis=[1]; [4, 2] shift=[-1]; [4, 6] shift=[1, 2] axis=[0, 1]");
+  add("diff", "diff(x, n: int = 1, axis: int = -1)", "What each element is more than the one before it, n times over.",
+      diff, "[4, 6]; [4, 6] n=2 axis=0");
   add("repeat", "repeat(x, n: int, axis: int? = none, out: spec? = none)", "Each element n times in a row.", repeat,
       "[4, 6] n=2 axis=1; [2, 4] n=2 axis=0; [4] n=2");
   add("tile", "tile(x, reps: ints)", "The whole array several times along each dimension.", tile,

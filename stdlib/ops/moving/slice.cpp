@@ -1,5 +1,5 @@
-// Rows that cut and extend dimensions by constant amounts: slice, pad_with, and `pad` as users call it. What a
-// dimension loses or gains needs neighbours (factors of kind halo); dimensions taken whole pass.
+// Rows that cut and extend dimensions by constant amounts: slice and pad_with. What a dimension loses or gains needs
+// neighbours (factors of kind halo); dimensions taken whole pass.
 #include <algorithm>
 
 #include "interpreter/hlo/writer.h"
@@ -337,34 +337,11 @@ void register_pad_with(OpTable& t) {
   t.add(std::move(row));
 }
 
-void register_pad(OpTable& t) {
-  t.add(composite_row(
-      "pad", "pad(x, widths: pairs, value: number = 0)",
-      "A value before and behind the elements of each dimension: [(before, behind), ...].",
-      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-        const Type& type = b.type(in[0]);
-        Pairs widths = attrs.pairs("widths");
-        if (widths.size() == 1) widths.resize(type.shape.size(), widths[0]);
-        if (widths.size() != type.shape.size())
-          fail("shape", "pad: " + std::to_string(widths.size()) + " pairs of widths for " + runtime::to_string(type));
-        if (widths.empty()) return {in[0]};
-        const double filler = number_if(attrs, "value").value_or(0);
-        if (filler != 0 && !type.sharding.unreduced.empty())  // zeros add nothing to a sum
-          fail("layout", "pad of " + runtime::to_string(type) +
-                             ": a value other than 0 would be counted once a device; finish "
-                             "the sum first: `shard x as P(...)`");
-        Var value = ir::constant(b, filler, type.dtype, type.weak);
-        return {b.call("pad_with", {in[0], value}, {{"widths", widths}})};
-      },
-      "[4] widths=[(2, 1)]; [2, 4] widths=[(1, 0), (0, 1)] value=0.5"));
-}
-
 }  // namespace
 
 void register_slice(OpTable& t) {
   register_cut(t);
   register_pad_with(t);
-  register_pad(t);
 }
 
 }  // namespace shard::stdlib

@@ -394,14 +394,16 @@ void register_linalg(OpTable& t) {
       "[4, 4] 1..2 [4] lower=true; [2, 3, 3] 1..2 [3, 2] trans=1; [3, 3] [3, 2] unit_diagonal=true");
   add("inv", "inv(a)", "The inverse of a matrix.", inv, square);
   add(
-      "cholesky", "cholesky(a)",
-      "The lower triangular L of a = L Lᵀ (of complex numbers L Lᴴ); nan where a is not positive definite.",
-      [](Builder& b, std::span<const Var> in, const Attrs&) {
+      "cholesky", "cholesky(a, symmetrize_input: bool = true)",
+      "The lower triangular L of a = L Lᵀ (of complex numbers L Lᴴ); nan where a is not positive definite. With "
+      "symmetrize_input: false only the lower triangle of a is read.",
+      [](Builder& b, std::span<const Var> in, const Attrs& attrs) {
         DType back{};
-        Expr a = symmetric(matrices(b, in[0], "cholesky", back));
+        Expr a = matrices(b, in[0], "cholesky", back);
+        if (flag_or(attrs, "symmetrize_input", true)) a = symmetric(a);
         return back_to(b, {b.call("cholesky_lower", {a})}, back);
       },
-      "[1, 1] 1..2");
+      "[1, 1] 1..2; [1, 1] 1..2 symmetrize_input=false");
   add(
       "qr", "qr(a)", "Orthonormal columns q and upper triangular r with a = q r.",
       [](Builder& b, std::span<const Var> in, const Attrs&) {
