@@ -1,5 +1,5 @@
-// Systems of equations by a factor that is made once, as jax.scipy.linalg has it: cho_factor, cho_solve. The factor goes
-// with which triangle it is, so these are functions on values; rows do the work.
+// Systems of equations by a factor that is made once, as jax.scipy.linalg has it: cho_factor, cho_solve. The factor
+// goes with which triangle it is, so these are functions on values; rows do the work.
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -20,8 +20,8 @@ Value adjoint(Interpreter& in, const Value& x, grammar::Span span) {
 Value cho_factor(Interpreter& in, BoundArgs& a) {
   const bool lower = in.truth(a[1], a.args[1].span);
   const Value matrix = lower ? a[0] : adjoint(in, a[0], a.span);
-  Value factor = call_row(in, "cholesky",
-                          std::vector<CallArg>{{"", matrix, a.span}, {"symmetrize_input", Value(false), a.span}}, a.span);
+  Value factor = call_row(
+      in, "cholesky", std::vector<CallArg>{{"", matrix, a.span}, {"symmetrize_input", Value(false), a.span}}, a.span);
   if (!lower) factor = adjoint(in, factor, a.span);
   return Value::tuple({std::move(factor), Value(lower)});
 }

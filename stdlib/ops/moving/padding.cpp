@@ -97,7 +97,8 @@ void register_padding(OpTable& t) {
   t.add(composite_row(
       "pad", "pad(x, widths: pairs, mode: str = \"constant\", value: number = 0)",
       "A value before and behind the elements of each dimension: [(before, behind), ...]; or elements of the array "
-      "again: mode \"edge\" (the last one), \"reflect\" (mirrored, without the edge), \"symmetric\" (with it), \"wrap\".",
+      "again: mode \"edge\" (the last one), \"reflect\" (mirrored, without the edge), \"symmetric\" (with it), "
+      "\"wrap\".",
       pad,
       "[4] widths=[(2, 1)]; [2, 4] widths=[(1, 0), (0, 1)] value=0.5; [4] widths=[(2, 2)] mode='edge'; "
       "[2, 3] widths=[(2, 2), (3, 0)] mode='reflect'; [4] widths=[(1, 3)] mode='symmetric'; "
