@@ -63,6 +63,25 @@ TEST_CASE("inputs of every layout", "[elementwise]") {
       {contiguous(DType::F32, {0, 3})});
 }
 
+TEST_CASE("transposed inputs whose lines meet in a cache", "[elementwise]") {  // 1,024 bytes from one to the next
+  const Shape shape{2, 37, 300};
+  Array x = random_array(DType::F32, {2, 300, 256}, 1), half = random_array(DType::BF16, {2, 300, 512}, 2),
+        out(DType::F32, shape);
+  const View u{DType::F32, shape, {300 * 256, 1, 256}, x.data()},
+      v{DType::BF16, shape, {300 * 512, 1, 512}, half.data()};
+  run({{DType::F32, DType::BF16, DType::F32, DType::F32},
+       {0, 1},
+       {},
+       {{Code::Convert, DType::BF16, 2, 1}, {Code::Sub, DType::F32, 3, 0, 2}},
+       {3}},
+      {u, v}, {out.view()});
+  int wrong = 0;
+  each_index(shape, [&](const Shape& i) {
+    wrong += at(out.view(), i) != static_cast<float>(at(u, i)) - static_cast<float>(at(v, i));
+  });
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("fused programs", "[elementwise]") {
   // gelu(x * w + 0.5) and its sign, with a register written twice and an output that is an input.
   const std::int64_t n = 3000;

@@ -77,6 +77,13 @@ TEST_CASE("products of every size and order", "[matmul]") {
   }
 }
 
+TEST_CASE("a transposed operand whose lines meet in a cache", "[matmul]") {  // 1,024 bytes from one to the next
+  for (const auto& [t, m] : {std::pair{DType::F32, 256}, {DType::F64, 128}}) {
+    Array a = random_array(t, {1, m, 130}, 1), w = random_array(t, {1, 130, 64}, 2);
+    check_matmul(turned(a.view()), w.view());
+  }
+}
+
 TEST_CASE("operands with other strides", "[matmul]") {
   Array x = random_array(DType::F32, {40, 40, 40}, 3), y = random_array(DType::F32, {40, 40, 40}, 4);
   float *p = x.as<float>(), *q = y.as<float>();
