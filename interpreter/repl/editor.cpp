@@ -88,6 +88,7 @@ class Terminal : public Editor {
     errno = 0;
     if (const std::string begun = keyboard_.take_pasted(); !begun.empty()) el_push(edit_, begun.c_str());
     const char* text = el_gets(edit_, &count);
+    std::clearerr(stdout);  // painting that a signal broke off (Ctrl-C, another size) is no output that is lost
     if (std::exchange(bracketed_, false)) say("\x1b[?2004l");
     if (interrupted()) {
       clear_interrupt();

@@ -21,7 +21,11 @@ bool told = false;
 std::string sentence() { return std::string("cannot write to standard output: ") + std::strerror(failure); }
 
 void note(bool written) {
-  if (!written && failure == 0) failure = errno ? errno : EIO;
+  if (written) return;
+  if (errno == EINTR)  // Ctrl-C meanwhile: who is asked to stop says so
+    std::clearerr(stdout);
+  else if (failure == 0)
+    failure = errno ? errno : EIO;
 }
 
 }  // namespace

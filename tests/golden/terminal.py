@@ -224,6 +224,23 @@ def a_breakpoint_is_a_loop_in_the_script_and_an_interrupt_there_is_its_own():
     check(s.child.exitstatus == 0, f'status {s.child.exitstatus}, and at the end: {s.child.before}')
 
 
+@case
+def painting_that_a_signal_breaks_off_is_no_lost_output():
+    path = os.path.join(tempfile.mkdtemp(), 'case.shard')
+    with open(path, 'w') as f: f.write('fn f(x) {\n  breakpoint()\n  x\n}\nprint(f(3))\nprint("the end")\n')
+    s = Session(words=('run', path))
+    s.wait('variables')
+    s.prompt()
+    for i in range(150):
+        s.keys('abcdefghijklmnopqrstuvwxyz'[:i % 26 + 1])
+        s.child.kill(signal.SIGWINCH)
+    s.keys('\n:continue\n')
+    s.wait('the end')
+    s.child.expect(pexpect.EOF)
+    s.child.wait()
+    check(s.child.exitstatus == 0, f'status {s.child.exitstatus}, and at the end: {s.child.before}')
+
+
 PASTED = '''let xs = range(10)
 fn f(x) {
 \tif x > 5 {
