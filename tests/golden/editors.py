@@ -14,7 +14,7 @@ def read(path):
     with open(path, encoding='utf-8') as f: return f.read()
 
 
-def run(*words, **more): return subprocess.run(words, capture_output=True, text=True, timeout=60, **more)
+def run(*words, **more): return subprocess.run(words, capture_output=True, text=True, timeout=300, **more)
 
 
 def words():

@@ -70,7 +70,7 @@ class Program:
 
 
 def shard(path, *command):
-    return subprocess.run([SHARD, *command, path], capture_output=True, text=True, timeout=120)
+    return subprocess.run([SHARD, *command, path], capture_output=True, text=True, timeout=300)
 
 
 def write(path, text):

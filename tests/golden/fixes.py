@@ -163,7 +163,7 @@ NUMBER = re.compile(r'-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf\b|nan\b)')
 def run(text):
     path = os.path.join(tempfile.mkdtemp(), 'case.shard')
     with open(path, 'w', encoding='utf-8') as f: f.write(text)
-    return subprocess.run([SHARD, 'run', path], capture_output=True, text=True, timeout=60)
+    return subprocess.run([SHARD, 'run', path], capture_output=True, text=True, timeout=300)
 
 
 def meant(name, body):
@@ -180,7 +180,7 @@ def close(got, want):
 def check(text):
     path = os.path.join(tempfile.mkdtemp(), 'case.shard')
     with open(path, 'w', encoding='utf-8') as f: f.write(text)
-    p = subprocess.run([SHARD, 'check', path, '--json'], capture_output=True, text=True, timeout=60)
+    p = subprocess.run([SHARD, 'check', path, '--json'], capture_output=True, text=True, timeout=300)
     try: return json.loads(p.stdout), path
     except ValueError: raise AssertionError(f'status {p.returncode}: {p.stderr[:400]}')
 
@@ -209,7 +209,7 @@ def main():
                 fixes += 1
                 fixed = applied(text, fix)
                 with open(path, 'w', encoding='utf-8') as f: f.write(fixed)
-                p = subprocess.run([SHARD, 'run', path], capture_output=True, text=True, timeout=60)
+                p = subprocess.run([SHARD, 'run', path], capture_output=True, text=True, timeout=300)
                 changed = '\n'.join(l for l in fixed.split('\n') if l not in text.split('\n'))
                 if p.returncode != 0: raise AssertionError(f'the fix "{fix["replacement"]}" does not fix it: {changed}\n{p.stderr[:400]}')
                 if truth is not None and not fix['advice'].startswith('or '):

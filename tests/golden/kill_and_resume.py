@@ -66,7 +66,7 @@ def kill(p, draw):
         os.kill(draw.choice(pids), signal.SIGKILL)
     except (FileNotFoundError, ProcessLookupError):
         pass                                           # it has just ended
-    p.communicate(timeout=60)
+    p.communicate(timeout=300)
 
 
 def finish(shard, folder):

@@ -87,7 +87,7 @@ SLOW = HEAD + 'for i in 0..100000000 { let _y = sum(x) }\n'
 
 
 def run(command, folder, **more):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **more)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, **more)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -128,7 +128,7 @@ def ended_by(shard, folder, end):
     time.sleep(0.5)
     pids = children(p.pid)
     os.kill(p.pid if end == 'launcher' else pids[1], signal.SIGSTOP if end == 'stop' else signal.SIGKILL)
-    _, err = p.communicate(timeout=120)
+    _, err = p.communicate(timeout=300)
     until = time.monotonic() + 60                                     # the system ends what a killed launcher leaves
     while any(alive(q) for q in pids) and time.monotonic() < until: time.sleep(0.05)
     return p.returncode, err, [q for q in pids if alive(q)]
@@ -142,7 +142,7 @@ def processors_shared_out(shard, folder):
     time.sleep(0.5)
     own, all_here = [os.sched_getaffinity(q) for q in children(p.pid)], os.sched_getaffinity(0)
     p.terminate()
-    p.communicate(timeout=120)
+    p.communicate(timeout=300)
     assert set.union(*own) == all_here and (len(all_here) < 2 or not own[0] & own[1]), (own, all_here)
 
 
@@ -170,7 +170,7 @@ def elsewhere(shard, folder):
     for pid in pids:
         with open(f'/proc/{pid}/environ') as f: assert not re.search('[0-9a-f]{64}', f.read())
     p.terminate()
-    p.communicate(timeout=120)
+    p.communicate(timeout=300)
     assert p.returncode == 143 and not [q for q in pids if alive(q)], p.returncode
     for words, why in ((['--hosts', 'a,b,c'], '2 processes cannot be shared out to 3 hosts'), (['--hostfile', 'none'], "cannot read the hosts of 'none'"),
                        (['--port', '70000'], '--port takes a port, 0 to 65535'), (['--port-range', '9-5'], '--port-range takes A-B'),
@@ -262,7 +262,7 @@ def read_together(shard, folder):
     """launch repl: the first process reads, all evaluate, also what stands in several lines; an error is told once; Ctrl-C at the
     prompt gives up a line, in an entry it ends the job, since nobody knows where each was."""
     entries = 'mesh m = (@d: 4)\nlet x = shard arange(8) as P(@d)\nfn f(a) {\n  sum(a) * process_count()\n}\nf(x)\nfloat(y)\n:edit\n:save s.shard\nx[1] + 1\n'
-    done = subprocess.run([shard, 'launch', '-n', '2', '--devices', '4', 'repl'], cwd=folder, input=entries, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([shard, 'launch', '-n', '2', '--devices', '4', 'repl'], cwd=folder, input=entries, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1 and done.stdout == 'i32[]  56\n:edit is for one process\n4 entries in s.shard\ni32[]  2\n', done
     assert done.stderr.count('unknown name `y`') == 1, done.stderr
     pid, fd = pty.fork()

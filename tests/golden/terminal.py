@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The REPL on a terminal, driven key by key with pexpect.   terminal.py SHARD   closes with "N passed, N failed"
 
-Nothing here waits for a time: each step waits for what the one before shows. The Screen below is what a terminal makes of
+Each step waits for what the one before shows, none for a time but where signals come while nothing is read. The Screen below is what a terminal makes of
 the output: places and signs, colours as they come."""
-import os, re, signal, sys, tempfile, unicodedata
+import os, re, signal, sys, tempfile, time, unicodedata
 
 try: import pexpect
 except ImportError:
@@ -231,8 +231,9 @@ def painting_that_a_signal_breaks_off_is_no_lost_output():
     s = Session(words=('run', path))
     s.wait('variables')
     s.prompt()
-    for i in range(150):
-        s.keys('abcdefghijklmnopqrstuvwxyz'[:i % 26 + 1])
+    s.keys('abcdefghijklmnopqrstuvwxyz ' * 40)   # nobody reads what this paints, until the terminal takes no more
+    for _ in range(20):
+        time.sleep(0.05 * SLOW)
         s.child.kill(signal.SIGWINCH)
     s.keys('\n:continue\n')
     s.wait('the end')
