@@ -37,7 +37,8 @@ std::size_t capacity_for(std::size_t bytes) {
 }
 
 // Large blocks are the system's own, so that freeing one gives it back.
-void* system_allocate(std::size_t capacity) {
+// Huge pages end where the `bytes` do, as a page is resident as a whole.
+void* system_allocate(std::size_t bytes, std::size_t capacity) {
   if (capacity < kHugeFrom) return std::aligned_alloc(kAlign, capacity);
   void* all = mmap(nullptr, capacity + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (all == MAP_FAILED) return nullptr;
@@ -46,7 +47,7 @@ void* system_allocate(std::size_t capacity) {
   char* p = static_cast<char*>(all) + before;
   if (before > 0) munmap(all, before);
   if (before < kHuge) munmap(p + capacity, kHuge - before);
-  madvise(p, capacity, MADV_HUGEPAGE);
+  if (const std::size_t whole = bytes / kHuge * kHuge; whole > 0) madvise(p, whole, MADV_HUGEPAGE);
   return p;
 }
 void system_free(void* p, std::size_t capacity) noexcept {
@@ -101,10 +102,10 @@ class PoolBooks {
       if (limited_ && live_ + cached_ + static_cast<std::int64_t>(capacity) > limit_) make_room(0);
       make_room(std::max({kAlwaysKeep, most_ + most_ / kSlack, held_}) - held_ - static_cast<std::int64_t>(capacity));
     }
-    void* p = system_allocate(capacity);
+    void* p = system_allocate(bytes, capacity);
     if (!p) {
       trim();
-      p = system_allocate(capacity);
+      p = system_allocate(bytes, capacity);
     }
     if (!p) return nullptr;
     const std::scoped_lock lock(mutex_);
