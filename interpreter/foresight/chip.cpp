@@ -79,7 +79,26 @@ std::vector<Dimension> slice_of(const Chip& chip, std::int64_t n) {
   return out;
 }
 
+// From one device to the next along an axis.
+std::int64_t stride_of(const runtime::Mesh& mesh, runtime::AxisId a) {
+  std::int64_t stride = 1;
+  for (std::size_t later = a + std::size_t{1}; later < mesh.axes.size(); ++later) stride *= mesh.axes[later].size;
+  return stride;
+}
+// Of the devices along an axis, those that lie in one domain of so many.
+std::int64_t together(std::int64_t domain, const runtime::Mesh& mesh, runtime::AxisId a) {
+  return std::clamp<std::int64_t>(domain / stride_of(mesh, a), 1, mesh.size_of(a));
+}
+
 }  // namespace
+
+std::int64_t processes_of(double processes, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes) {
+  const std::int64_t domain =
+      std::max<std::int64_t>(mesh.size() / std::max<std::int64_t>(std::llround(processes), 1), 1);
+  std::int64_t out = 1;
+  for (const runtime::AxisId a : axes) out *= mesh.size_of(a) / together(domain, mesh, a);
+  return out;
+}
 
 Group group_of(const Chip& chip, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes) {
   const std::int64_t domain =
@@ -89,10 +108,8 @@ Group group_of(const Chip& chip, const runtime::Mesh& mesh, std::span<const runt
   Group out;
   double directions = 0;
   for (const runtime::AxisId a : axes) {
-    std::int64_t stride = 1;
-    for (std::size_t later = a + std::size_t{1}; later < mesh.axes.size(); ++later) stride *= mesh.axes[later].size;
-    const std::int64_t size = mesh.size_of(a), near = std::clamp<std::int64_t>(domain / stride, 1, size);
-    out.devices *= size;
+    const std::int64_t near = together(domain, mesh, a), stride = stride_of(mesh, a);
+    out.devices *= mesh.size_of(a);
     out.together *= near;
     std::int64_t from = 1;
     for (std::size_t d = slice.size(); d-- > 0;) {

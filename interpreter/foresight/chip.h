@@ -40,8 +40,9 @@ struct Chip {
   double network_theft = 0;         // ... of one between domains
   double woven = 0;  // of a collective whose neighbour is a product: the share that runs in parts beside its parts
 
-  // A machine that simulates all devices, as the engine `lockstep` does: the figures are of all of it, devices run one
-  // after another, what is the same on several is done once, and what they say to one another is memory. 0: a chip.
+  // A machine that simulates all devices, as the engine `lockstep` does, in so many processes: the figures are of all
+  // of it, devices run one after another, what is the same on several is done once a process, and what those of one
+  // process say to one another is memory; processes talk over `network`. 0: a chip.
   double simulated = 0;
   double cache = 0, cache_bandwidth = 0;  // a program that reads and writes no more than this does it so fast
   double points = 0;                      // additions a second of pointwise work; 0: as fast as its bytes
@@ -66,5 +67,7 @@ struct Group {
   bool ring = false;  // links of a torus: bytes pass all of it whatever the number of chips
 };
 Group group_of(const Chip& chip, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes);
+// Over how many of `processes`, which own equal slices of the devices, these axes reach.
+std::int64_t processes_of(double processes, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes);
 
 }  // namespace shard::foresight

@@ -98,12 +98,13 @@ class Player {
       }
       case Work::Kind::Talk: {
         if (!mesh_) break;
+        const std::vector<runtime::AxisId> axes = transform::axes_of(*w.node, *mesh_, true);
         if (chip_.simulated > 0) {  // what is split or joined is the same memory, seen otherwise or copied
           if (w.node->op->comm->combine || w.node->op->comm->pairs)
             p.seconds = chip_.launch + memory_seconds(chip_, w.bytes, near_) * w.share;
+          p.seconds += channel_seconds(chip_, *mesh_, axes, *w.node->op->comm, w.given) * w.share;
           break;
         }
-        const std::vector<runtime::AxisId> axes = transform::axes_of(*w.node, *mesh_, true);
         for (runtime::AxisId a : axes) p.stream |= 1u << a;
         if (!p.stream) break;
         const Group group = group_of(chip_, *mesh_, axes);

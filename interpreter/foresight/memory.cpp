@@ -230,7 +230,7 @@ std::vector<bool> handed_over(std::span<const exec::ArrayInfo> arguments, const 
 Estimate estimate(const Chip& chip, const exec::Executable& plan, std::span<const exec::ArrayInfo> arguments,
                   const std::vector<bool>& donated) {
   const transform::Program& program = plan.program();
-  return estimate(chip, program, *works_of(plan, chip.simulated > 0), memory_of(plan, arguments, donated));
+  return estimate(chip, program, *works_of(plan, chip.simulated), memory_of(plan, arguments, donated));
 }
 
 Estimate estimate(const Chip& chip, const transform::Program& program, const Works& works, const Memory& memory) {

@@ -24,4 +24,17 @@ double talk_seconds(const Chip& chip, const Group& group, const ir::Collective& 
   return chip.dispatch + turns * (hops + std::max(m > 1 ? over(inside, group.inside) : 0, slow));
 }
 
+double channel_seconds(const Chip& machine, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes,
+                       const ir::Collective& kind, double given) {
+  Group group;
+  group.devices = processes_of(machine.simulated, mesh, axes);
+  if (group.devices <= 1) return 0;
+  double bytes = given / std::max(machine.simulated, 1.0);
+  if (kind.combine || kind.pairs)  // of devices that hand on to a neighbour, one stands at the border
+    for (const runtime::AxisId a : axes)
+      bytes *=
+          static_cast<double>(processes_of(machine.simulated, mesh, {&a, 1})) / static_cast<double>(mesh.size_of(a));
+  return talk_seconds(machine, group, kind, bytes);
+}
+
 }  // namespace shard::foresight

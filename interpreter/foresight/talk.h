@@ -10,4 +10,9 @@ namespace shard::foresight {
 // the formulas of NCCL's rings (nccl tuning.cc) and of a torus (the Scaling Book, chapter 3).
 double talk_seconds(const Chip& chip, const Group& group, const ir::Collective& kind, double bytes);
 
+// Between the processes of a machine that simulates devices, over the channel that the figures of its `network` are of.
+// `given`: bytes of the operand of all devices. A process adds its own devices' terms before it sends them.
+double channel_seconds(const Chip& machine, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes,
+                       const ir::Collective& kind, double given);
+
 }  // namespace shard::foresight

@@ -22,12 +22,14 @@ constexpr double kFew = 8;  // a value that is so many times larger than all it 
 // A graph as works, in three steps: what each node is, which nodes are one work, in which order.
 class Reader {
  public:
-  // `distinct`: of the graph, where all devices do it together; `copies` of that engine.
-  Reader(const Graph& g, const transform::Distinct* distinct, const runtime::Mesh* mesh, const exec::Copies* copies)
+  // `distinct`: of the graph, where all devices do it together, in `processes`; `copies` of that engine.
+  Reader(const Graph& g, const transform::Distinct* distinct, const runtime::Mesh* mesh, const exec::Copies* copies,
+         double processes)
       : g_(g),
         distinct_(distinct),
         copies_(copies),
         mesh_(mesh),
+        processes_(processes),
         producer_(g.types.size(), -1),
         users_(g.types.size()),
         root_(g.types.size()) {
@@ -55,10 +57,7 @@ class Reader {
   enum class What : std::uint8_t { Free, Pointwise, Alone };
 
   double copies(Var v) const {  // of what lies on the devices
-    double n = 1;
-    if (distinct_ && mesh_)
-      for (const runtime::AxisId a : distinct_->of[at(v)].list()) n *= static_cast<double>(mesh_->size_of(a));
-    return n;
+    return distinct_ ? blocks_of(distinct_->of[at(v)], mesh_, processes_) : 1;
   }
   double held(Var v) const { return bytes_of(g_.type(v)) * copies(v); }
 
@@ -350,6 +349,7 @@ class Reader {
       work.kind = Work::Kind::Talk;
       work.bytes = 0;
       for (Var v : n.inputs) work.bytes += held(v);
+      work.given = work.bytes;
       if (distinct_)
         for (Var v : n.outputs) work.bytes += held(v);
     } else if (auto& p = products_[static_cast<std::size_t>(i)]) {
@@ -384,7 +384,7 @@ class Reader {
     for (std::size_t r = 0; r < n.regions.size(); ++r) {
       if (edges.repeats && edges.verdict && edges.verdict->region == r) continue;  // a condition
       const Graph& g = *n.regions[r];
-      Reader inner(g, distinct_ ? &inside(n).regions[r] : nullptr, mesh_, copies_);
+      Reader inner(g, distinct_ ? &inside(n).regions[r] : nullptr, mesh_, copies_, processes_);
       std::vector<char> fixed(g.types.size(), 0);
       std::vector<Works::Carried> carried;
       for (Var p : g.params) fixed[at(p)] = 1;
@@ -413,7 +413,7 @@ class Reader {
 
   // Everything that a kernel multiplies, in all its turns.
   static void kernel_products(const Graph& g, Work& work, double turns, bool again) {
-    Reader inside(g, nullptr, nullptr, nullptr);
+    Reader inside(g, nullptr, nullptr, nullptr, 0);
     inside.classify();
     for (std::size_t i = 0; i < g.nodes.size(); ++i) {
       const Node& n = g.nodes[i];
@@ -465,6 +465,7 @@ class Reader {
   const transform::Distinct* distinct_;
   const exec::Copies* copies_;
   const runtime::Mesh* mesh_;
+  double processes_;
   std::vector<int> producer_;
   std::vector<std::vector<int>> users_;
   std::vector<Var> root_;
@@ -481,13 +482,13 @@ class Reader {
 }  // namespace
 
 std::shared_ptr<const Works> works_of(const transform::Program& program) {
-  return Reader(program.local, nullptr, program.mesh.get(), nullptr).read();
+  return Reader(program.local, nullptr, program.mesh.get(), nullptr, 0).read();
 }
-std::shared_ptr<const Works> works_of(const exec::Executable& plan, bool simulated) {
+std::shared_ptr<const Works> works_of(const exec::Executable& plan, double processes) {
   const transform::Program& program = plan.program();
-  if (!simulated) return works_of(program);
+  if (processes <= 0) return works_of(program);
   const exec::Copies copies = plan.copies();
-  return Reader(program.local, &program.distinct, program.mesh.get(), &copies).read();
+  return Reader(program.local, &program.distinct, program.mesh.get(), &copies, processes).read();
 }
 
 }  // namespace shard::foresight

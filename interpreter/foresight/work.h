@@ -27,6 +27,7 @@ struct Work {
   const ir::Node* node = nullptr;      // that it is, or the last of those that it is
   std::vector<Product> products = {};  // one; of a kernel all of its turns
   double bytes = 0;                    // read and written; of a collective what the device gives to it
+  double given = 0;                    // of a collective of simulated devices: what all of them give to it
   double copied = 0;                   // bytes that lie otherwise than it wants them (exec::Copies)
   double points = 0;                   // of pointwise work, in additions
   // What it waits for: earlier works, and parameters of the graph (as -1 - index) that a loop hands on.
@@ -52,8 +53,9 @@ struct Works {
   std::vector<Carried> carried;  // of a loop's body: what goes round
 };
 
-// Of one device; or of a machine that simulates all of them: what is the same on several is done once.
+// Of one device; or of a machine that simulates all of them in so many processes (0: of one device): what is the same
+// on several is done once in each.
 std::shared_ptr<const Works> works_of(const transform::Program& program);
-std::shared_ptr<const Works> works_of(const exec::Executable& plan, bool simulated);
+std::shared_ptr<const Works> works_of(const exec::Executable& plan, double processes);
 
 }  // namespace shard::foresight

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interpreter/foresight/chip.h"
 #include "interpreter/ir/region_edges.h"
 
 namespace shard::foresight {
@@ -10,6 +11,16 @@ using ir::Graph;
 using ir::Node;
 using ir::Structure;
 using ir::Var;
+
+double blocks_of(runtime::AxisSet differ, const runtime::Mesh* mesh, double processes) {
+  if (!mesh) return processes;
+  double n = 1;
+  for (std::size_t i = 0; i < mesh->axes.size(); ++i) {
+    const auto a = static_cast<runtime::AxisId>(i);
+    n *= static_cast<double>(differ.has(a) ? mesh->size_of(a) : processes_of(processes, *mesh, {&a, 1}));
+  }
+  return n;
+}
 
 bool of_type_alone(const Node& n) {
   return n.op->flops == 0 && n.regions.empty() && std::holds_alternative<ir::KernelFn>(n.op->kernel) &&

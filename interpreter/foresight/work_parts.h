@@ -18,6 +18,8 @@ inline bool is(const ir::Node& n, ir::Structure s) {
 inline bool copies_host(const ir::Node& n) { return ir::host_copy(n) != ir::HostCopy::None; }
 inline bool flag(const ir::Node& n, const char* name) { return n.attrs.has(name) && n.attrs.flag(name); }
 
+// How many blocks a machine that simulates all devices holds: those that differ, and the same one in each process.
+double blocks_of(runtime::AxisSet differ, const runtime::Mesh* mesh, double processes);
 // Whether the operand's type says all there is to know of the result (a number in the shape of an array).
 bool of_type_alone(const ir::Node& n);
 std::optional<ir::FactorRule> rule_of(const ir::Graph& g,

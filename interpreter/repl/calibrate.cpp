@@ -8,6 +8,7 @@
 #include <ctime>
 #include <thread>
 
+#include "interpreter/repl/channel_figures.h"
 #include "interpreter/repl/profile.h"
 
 namespace shard::repl {
@@ -187,7 +188,7 @@ std::unique_ptr<embed::Machine> measure(const Arguments& a, int runs, const char
       if (run == 0) {
         std::string arguments;
         for (const std::string& x : r.call.call.arguments) arguments += (arguments.empty() ? "" : ", ") + x;
-        samples.push_back({shown(r.call.call.name, arguments), foresight::works_of(*r.call.call.plan, true),
+        samples.push_back({shown(r.call.call.name, arguments), foresight::works_of(*r.call.call.plan, 1),
                            r.call.call.plan, program.mesh.get(), r.times->seconds(), r.times->between});
       } else if (i < samples.size()) {
         samples[i].seconds = std::min(samples[i].seconds, r.times->seconds());
@@ -214,7 +215,8 @@ std::string record(const Chip& chip, int devices, double error) {
   std::string out = "# This machine as `shard calibrate` measured it on " + std::string(day) + ": " +
                     std::to_string(std::thread::hardware_concurrency()) + " processors" +
                     (known ? ", load " + rounded(load[0]) : "") + ", " + std::to_string(devices) +
-                    " simulated devices, which share all of it. Its own\n# small programs are foretold with " +
+                    " simulated devices" + (chip.simulated > 1 ? " in " + rounded(chip.simulated) + " processes" : "") +
+                    ", which share all of it. Its own\n# small programs are foretold with " +
                     foresight::percent_text(error, 1) + " of error.\n{\n  name: \"this machine\",\n  flops: {";
   for (const auto& [type, rate] : chip.flops)
     out += (out.ends_with("{") ? "" : ", ") + std::string(runtime::name(type)) + ": " + rounded(rate);
@@ -231,15 +233,28 @@ int calibrate(const Arguments& a) {
     std::fputs("error: --runs is a number from 1 on\n", stderr);
     return 2;
   }
+  const auto processes = number_of(a.value("--processes").empty() ? "1" : a.value("--processes"), 1, 64);
+  if (!processes) {
+    std::fprintf(stderr, "error: --processes takes how many there are, 1 to 64, not '%s'\n",
+                 a.value("--processes").c_str());
+    return 2;
+  }
+  Chip chip;
+  if (*processes > 1) {
+    const auto channel = measure_channel(*processes);
+    if (!channel) return 1;
+    chip.network = channel->bandwidth;
+    chip.network_latency = channel->latency;
+    chip.network_share = 1;
+  }
   const auto programs = measure(a, *runs, kPrograms, samples);
   if (!programs || !measure(a, *runs, kTypes, types)) return 1;
-  Chip chip;
   chip.name = "this machine";
   chip.flops = {{runtime::DType::F32, 1e11}};
   chip.memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   chip.bandwidth = 1e10;
   chip.memory_share = chip.product_share = chip.kernel_share = 1;
-  chip.simulated = 1;
+  chip.simulated = 1;  // while it is searched: the programs ran in this process
   chip.units = 1;
   chip.tile_rows = chip.tile_columns = 8;
   chip.fill = 16;
@@ -267,6 +282,7 @@ int calibrate(const Arguments& a) {
     const auto right = [&](const std::string& t) { return std::string(t.size() < 11 ? 11 - t.size() : 0, ' ') + t; };
     text += right(time_text(s.seconds)) + right(time_text(foretold(chip, s))) + "   " + s.name + "\n";
   }
+  chip.simulated = *processes;
   const std::string file = a.value("-o").empty() ? "machine.shard" : a.value("-o");
   if (!write_file(file, record(chip, a.settings.devices, error))) return 1;
   write_out(text + "wrote " + file + "\n");
@@ -280,7 +296,9 @@ Command calibrate_command() {
   return {"calibrate",
           "Measure this machine as the engine uses it, as a chip for `estimate --chip FILE.shard`",
           {{"-o", "The file to write (machine.shard)", Option::Value},
-           {"--runs", "How often all is measured, the least counts (5)", Option::Value}},
+           {"--runs", "How often all is measured, the least counts (5)", Option::Value},
+           {"--processes", "In how many processes devices shall lie: the channel between them is measured too",
+            Option::Value}},
           true,
           calibrate};
 }

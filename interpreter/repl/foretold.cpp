@@ -55,10 +55,9 @@ const Foretold& Foresight::on(const Chip& chip) {
   };
   for (Foretold& f : calls_) {
     const transform::Program& program = f.call.plan->program();
-    const bool simulated = chip.simulated > 0;
-    if (!f.works || f.simulated != simulated) {
-      f.works = foresight::works_of(*f.call.plan, simulated);
-      f.simulated = simulated;
+    if (!f.works || f.simulated != chip.simulated) {
+      f.works = foresight::works_of(*f.call.plan, chip.simulated);
+      f.simulated = chip.simulated;
       f.of.memory = foresight::memory_of(*f.call.plan, f.call.given, f.call.becomes);
     }
     f.of = foresight::estimate(chip, program, *f.works, f.of.memory);

@@ -17,7 +17,7 @@ struct Foretold {
   std::int64_t count = 0;
   foresight::Estimate of = {};
   std::shared_ptr<const foresight::Works> works = {};  // what it has to do hangs on no chip, nor does what it holds
-  bool simulated = false;                              // ... but on whether one machine does it for all devices
+  double simulated = 0;                                // ... but on whether one machine does it for all devices
 };
 
 // A script that has been run without data. Its errors are thrown, or told by run_foretold.

@@ -6,6 +6,7 @@
 
 #include "interpreter/ir/builder.h"
 #include "interpreter/ir/linear.h"
+#include "runtime/mesh/part.h"
 
 namespace shard::transform {
 namespace {
@@ -40,7 +41,7 @@ class EarlySums {
     if (!any && regions.empty()) return std::nullopt;
     std::vector<char> replaced(g_.types.size(), 0);  // values that only exist within a rewritten sum
     for (const Node& n : g_.nodes)
-      if (sums(n) && moves(n)) mark(n.inputs[0], axes(n), replaced);
+      if (rewritten(n) && moves(n)) mark(n.inputs[0], axes(n), replaced);
     for (Var p : g_.params) now_[at(p)] = b_.param(g_.type(p));
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
       const Node& n = g_.nodes[i];
@@ -87,7 +88,15 @@ class EarlySums {
     if (!c || c->combine != runtime::Reduce::Sum || c->join || n.attrs.has("groups")) return false;
     return !c->split || ir::tiled(*c, n.attrs);
   }
-  bool rewritten(const Node& n) const { return sums(n) && (moves(n) || n.op->comm->split); }
+  bool rewritten(const Node& n) const { return sums(n) && !scattered(n) && (moves(n) || n.op->comm->split); }
+  // A sum of which each process shall have its own device's part alone: half as much is sent, and there are no terms of
+  // other devices here.
+  bool scattered(const Node& n) const {
+    if (!n.op->comm->split || !mesh_.part) return false;
+    const std::vector<runtime::AxisId> over = axes_of(n, mesh_, true);
+    return !over.empty() &&
+           std::all_of(over.begin(), over.end(), [&](runtime::AxisId a) { return mesh_.part->here.size_of(a) == 1; });
+  }
   bool differs(Var v, AxisSet over) const { return !(distinct_[at(v)] & over).empty(); }
 
   // Operands of the node that makes v through which a sum over these axes passes; empty where it does not pass: where

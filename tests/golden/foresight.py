@@ -84,6 +84,34 @@ def kernels_take_memory_of_their_own_on_the_machine_itself():
     near(foretold(text, more=COPYING)['peak_bytes_per_device'], held + 4 * 8 * 32 * 16, 'with w brought together')
 
 
+# ... in two processes, where nothing costs but what goes between them.
+TWO = 'simulated: 2, bandwidth: 1e18, flops: {f32: 1e18}, network: 1e6, network_latency: 0.001'
+
+
+@case
+def what_passes_between_processes_costs_their_channel():
+    def seconds(call, spec, gives, mesh='(@d: 8)'):
+        text = f'mesh m = {mesh}\nmanual fn f(x: {spec}) -> {gives} = {call}\nf(shard zeros([1024]) as {spec})\n'
+        return foretold(text, more=TWO)['step_seconds']
+    # Eight blocks of 512 bytes, four a process. What a process sends is added first: of two processes each sends half of
+    # what it has and gets the other's half, twice where all shall know the sum; each turn has one message.
+    near(seconds('psum(x, @d)', 'P(@d)', 'P()'), 2 * (0.001 + 512 / 2 / 1e6), 'an all-reduce')
+    near(seconds('psum_scatter(x, @d, tiled: true)', 'P(@d)', 'P(@d)'), 2 * (0.001 + 512 / 2 / 1e6), 'a reduce-scatter of several devices a process: a sum of which each sees its part')
+    near(seconds('all_gather(x, @d, tiled: true)', 'P(@d)', 'P(@d)'), 0.001 + 4 * 512 / 1e6, 'an all-gather: the four blocks of the other')
+    near(seconds('ppermute(x, @d, shift: 1)', 'P(@d)', 'P(@d)'), 0.001 + 512 / 1e6, 'a shift: one block passes the border each way')
+    # Devices of one process share its memory; along the other axis both have half of all blocks.
+    two = '(@a: 2, @b: 4)'
+    near(seconds('psum(x, @b)', 'P((@a, @b))', 'P(@a)', two), 0, 'inside of a process')
+    near(seconds('psum(x, @a)', 'P((@a, @b))', 'P(@b)', two), 2 * (0.001 + 4 * 512 / 2 / 1e6), 'four groups of two')
+    # What is the same everywhere is done in each process, what is split once.
+    for spec, times in (('P()', 2), ('P(@d)', 1)):
+        say = foretold(f'mesh m = (@d: 8)\njit fn f(x, w) = x @ w\nf(shard zeros([512, 1024]) as {spec}, shard zeros([1024, 256]) as P())\n',
+                       more='simulated: 2, bandwidth: 1e18')
+        near(say['step_seconds'], times * 2 * 512 * 1024 * 256 / 1e12, spec)
+    p = shard('estimate', script('jit fn f(x) = x + 1.0\nf(ones([2]))\n'), '--chip', chip('simulated: 2, network: 0.0'))
+    check(p.returncode == 1 and 'needs `network`' in p.stderr, 'a machine without a channel', p)
+
+
 @case
 def a_pipeline_loses_by_its_bubble():
     # S stages and M parts of a batch: S - 1 of M + S - 1 turns.
@@ -447,8 +475,11 @@ def a_run_is_measured_by_line_beside_what_is_foretold():
 @case
 def a_machine_is_measured():
     file = script('', 'machine.shard')
-    p = shard('calibrate', '--devices', '2', '--runs', '1', '-o', file)
+    p = shard('calibrate', '--devices', '2', '--runs', '1', '--processes', '2', '-o', file)
     check(p.returncode == 0 and 'product(f32[512,512], f32[512,512]), 24 of them' in p.stdout, 'programs', p)
+    with open(file) as f: said = f.read()
+    check('simulated: 2' in said and re.search(r'network: [\d.e+]+', said) and re.search(r'network_latency: [\d.e-]+', said), said)
+    with open(file, 'w') as f: f.write(said.replace('simulated: 2', 'simulated: 1'))   # what follows runs in one
     path = script(PROFILED)
     p = shard('run', path, '--profile', path + '.json', '--chip', file)
     check(p.returncode == 0 and 'foretold on this machine' in p.stdout, 'is a chip', p)

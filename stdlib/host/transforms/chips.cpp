@@ -1,5 +1,7 @@
 #include "stdlib/host/transforms/chips.h"
 
+#include <cmath>
+
 #include "grammar/diagnostic.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/modules.h"
@@ -96,6 +98,10 @@ Chip chip_of(Interpreter& in, const Value& given, grammar::Span span) {
     if ((f.required && !record->find(f.name)) || ((f.required || share) && x <= 0))
       in.fail("chip", span, "a chip needs `" + std::string(f.name) + "`, a number above 0");
   }
+  if (chip.simulated > 1 && chip.network <= 0)
+    in.fail("chip", span,
+            "a machine whose devices lie in " + std::to_string(std::llround(chip.simulated)) +
+                " processes needs `network`, the bytes a second between them");
   return chip;
 }
 
