@@ -85,7 +85,7 @@ def kernels_take_memory_of_their_own_on_the_machine_itself():
 
 
 # ... in two processes, where nothing costs but what goes between them.
-TWO = 'simulated: 2, bandwidth: 1e18, flops: {f32: 1e18}, network: 1e6, network_latency: 0.001'
+TWO = 'simulated: 2, bandwidth: 1e24, flops: {f32: 1e24}, network: 1e6, network_latency: 0.001'
 
 
 @case
