@@ -11,6 +11,7 @@
 #else
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 #endif
 
 namespace shard::runtime {
@@ -49,6 +50,12 @@ void each_piece(std::int64_t pieces, F f) {
 #endif
 
 }  // namespace
+
+#if defined(__SANITIZE_THREAD__)
+int threads() { return 4; }
+#else
+int threads() { return tbb::this_task_arena::max_concurrency(); }
+#endif
 
 void spread_pieces(std::int64_t count, std::int64_t grain, void (*piece)(void*, std::int64_t, std::int64_t),
                    void* context, const Stop* stop) {

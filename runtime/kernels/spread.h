@@ -9,6 +9,8 @@
 
 namespace shard::runtime {
 
+int threads();  // that work is spread over
+
 void spread_pieces(std::int64_t count, std::int64_t grain, void (*piece)(void*, std::int64_t, std::int64_t),
                    void* context, const Stop* stop);
 
