@@ -60,7 +60,7 @@ int estimate(const Arguments& a) {
   const std::string trace = a.value("--trace"), page_file = a.value("--html");
   std::string text;
   if (!read_script(a.words[0], text)) return 1;
-  const std::vector<Chip> chips = read_chips(a.value("--chip"));
+  const std::vector<Chip> chips = read_chips(a.value("--chip"), a.settings.devices);
   if (chips.empty()) return 1;
   const std::string as_written = text;
   Foresight script(a.settings, as_json, simulated(chips));

@@ -16,7 +16,7 @@ namespace {
 // On a chip: each call with the price of its collectives; of the one that takes most, what would make them cheaper.
 int explain_on(const Arguments& a, std::string text) {
   const std::string& path = a.words[0];
-  const std::vector<foresight::Chip> chips = read_chips(a.value("--chip"));
+  const std::vector<foresight::Chip> chips = read_chips(a.value("--chip"), a.settings.devices);
   if (chips.empty()) return 1;
   const std::string as_written = text;
   Foresight script(a.settings, true, simulated(chips));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "stdlib/host/transforms/chips.h"
 
@@ -66,7 +67,7 @@ const Foretold& Foresight::on(const Chip& chip) {
   return *most;
 }
 
-std::vector<Chip> read_chips(const std::string& words) {
+std::vector<Chip> read_chips(const std::string& words, int devices) {
   std::vector<Chip> chips;
   const auto machine = make_machine({});
   lang::Interpreter& in = machine->interpreter();
@@ -82,6 +83,10 @@ std::vector<Chip> read_chips(const std::string& words) {
       for (const lang::Value& chip : v.items() ? *v.items() : one) {
         chips.push_back(stdlib::chip_of(in, chip, in.context().span()));
         if (chips.back().name.empty()) chips.back().name = word;
+        if (const auto n = std::llround(chips.back().simulated); n > 1 && devices % n != 0)
+          in.fail("chip", in.context().span(),
+                  std::to_string(devices) + " devices cannot be shared out to the " + std::to_string(n) +
+                      " processes of `simulated`: --devices takes a multiple of " + std::to_string(n));
       }
     };
     if (guarded(in, read) != 0) return {};

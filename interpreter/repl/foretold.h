@@ -43,7 +43,7 @@ class Foresight {
 
 // "h100,mine.shard": names of the module `chips`, or scripts that end with a record. Empty where one is told to be
 // none.
-std::vector<foresight::Chip> read_chips(const std::string& words);
+std::vector<foresight::Chip> read_chips(const std::string& words, int devices);
 bool simulated(const std::vector<foresight::Chip>& chips);  // whether all are machines that simulate devices
 
 std::string number(double x);  // the shortest text that reads back the same

@@ -136,7 +136,7 @@ int plan(const Arguments& a) {
     std::fprintf(stderr, "error: --top takes a number from 1 on, not '%s'\n", top.c_str());
     return 2;
   }
-  const std::vector<foresight::Chip> chips = read_chips(a.value("--chip"));
+  const std::vector<foresight::Chip> chips = read_chips(a.value("--chip"), a.settings.devices);
   if (chips.empty()) return 1;
   if (!search(s, a, chips[0])) return 130;
   write_out(a.has("--json") ? json(s, a, static_cast<std::size_t>(*shown))

@@ -28,7 +28,7 @@ int run(const Arguments& a) {
   const auto go = [&](const Entering& entering) {
     std::optional<Profile> profile;
     if (const std::string file = a.value("--profile"); !file.empty()) {
-      const auto chips = read_chips(a.value("--chip").empty() ? "cpu" : a.value("--chip"));
+      const auto chips = read_chips(a.value("--chip").empty() ? "cpu" : a.value("--chip"), a.settings.devices);
       if (chips.empty()) return 1;
       profile.emplace(file, chips[0]).watch(options);
     }

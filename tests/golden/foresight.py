@@ -110,6 +110,8 @@ def what_passes_between_processes_costs_their_channel():
         near(say['step_seconds'], times * 2 * 512 * 1024 * 256 / 1e12, spec)
     p = shard('estimate', script('jit fn f(x) = x + 1.0\nf(ones([2]))\n'), '--chip', chip('simulated: 2, network: 0.0'))
     check(p.returncode == 1 and 'needs `network`' in p.stderr, 'a machine without a channel', p)
+    p = shard('estimate', script('jit fn f(x) = x + 1.0\nf(ones([2]))\n'), '--chip', chip('simulated: 3'), '--devices', '8')
+    check(p.returncode == 1 and '8 devices cannot be shared out to the 3 processes' in p.stderr, 'a third of eight devices', p)
 
 
 @case
