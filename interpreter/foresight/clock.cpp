@@ -98,13 +98,12 @@ class Player {
       }
       case Work::Kind::Talk: {
         if (!mesh_) break;
-        const std::vector<runtime::AxisId> axes = transform::axes_of(*w.node, *mesh_, true);
         if (chip_.simulated > 0) {  // what is split or joined is the same memory, seen otherwise or copied
           if (w.node->op->comm->combine || w.node->op->comm->pairs)
             p.seconds = chip_.launch + memory_seconds(chip_, w.bytes, near_) * w.share;
-          p.seconds += channel_seconds(chip_, *mesh_, axes, *w.node->op->comm, w.given) * w.share;
           break;
         }
+        const std::vector<runtime::AxisId> axes = transform::axes_of(*w.node, *mesh_, true);
         for (runtime::AxisId a : axes) p.stream |= 1u << a;
         if (!p.stream) break;
         const Group group = group_of(chip_, *mesh_, axes);
@@ -124,6 +123,10 @@ class Player {
         break;
     }
     if (w.copied > 0 && chip_.copying > 0) p.seconds += w.copied / chip_.copying;
+    if (w.given > 0 && chip_.simulated > 1)
+      p.seconds +=
+          channel_seconds(chip_, *mesh_, transform::axes_of(*w.node, *mesh_, true), *w.node->op->comm, w.given) *
+          w.share;
     return p;
   }
 

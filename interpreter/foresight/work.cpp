@@ -233,6 +233,8 @@ class Reader {
     const Node& last = g_.nodes[static_cast<std::size_t>(nodes.back())];
     work.node = &last;
     work.copied = copied(last);
+    if (distinct_ && mesh_ && last.op->comm && last.op->comm->communicates())  // by itself, or with the product it sums
+      for (Var v : last.inputs) work.given += held(v);
     work.early = true;
     std::vector<Var> read;
     for (int i : nodes) {
@@ -349,7 +351,6 @@ class Reader {
       work.kind = Work::Kind::Talk;
       work.bytes = 0;
       for (Var v : n.inputs) work.bytes += held(v);
-      work.given = work.bytes;
       if (distinct_)
         for (Var v : n.outputs) work.bytes += held(v);
     } else if (auto& p = products_[static_cast<std::size_t>(i)]) {

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string>
 
+#include "interpreter/repl/launch.h"
+
 namespace shard::repl {
 namespace {
 
@@ -59,7 +61,7 @@ std::optional<ChannelFigures> measure_channel(int processes) {
     return std::nullopt;
   }
   const std::string program = "/proc/" + std::to_string(getpid()) + "/exe";  // the shell's own would be the shell
-  std::FILE* said = popen((program + " launch -n " + n + " --devices " + n + " '" + script + "'").c_str(), "r");
+  std::FILE* said = popen((program + " launch -n " + n + " --devices " + n + " " + shell_quoted(script)).c_str(), "r");
   double few = 0, many = 0;
   const bool understood = said && std::fscanf(said, "%lf %lf", &few, &many) == 2;
   const int status = said ? pclose(said) : -1;

@@ -48,6 +48,7 @@ struct Meeting {
 };
 
 std::string numbers(const std::vector<int>& list);  // "1, 3"
+std::string shell_quoted(const std::string& text);
 std::vector<Child> start_all(const LaunchJob& job, const Meeting& at);
 // Until all have ended; gives the first bad status. `stop`: a signal that the launcher got, or 0; `broken`: they do not
 // come together.

@@ -75,12 +75,6 @@ std::vector<std::pair<std::string, std::string>> variables_of(const LaunchJob& j
   return out;
 }
 
-std::string quoted(const std::string& text) {  // for a shell
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
-
 std::string own_path(const char* link) {
   char path[4096];
   const ssize_t n = readlink(link, path, sizeof path);
@@ -89,10 +83,10 @@ std::string own_path(const char* link) {
 
 // The same folder and program there as here.
 std::vector<std::string> remote_words(const LaunchJob& job, const Meeting& at, int rank) {
-  std::string command = "cd " + quoted(own_path("/proc/self/cwd")) + " && exec env";
+  std::string command = "cd " + shell_quoted(own_path("/proc/self/cwd")) + " && exec env";
   for (const auto& [name, value] : variables_of(job, at, rank, {}, "/dev/stdin")) command += " " + name + "=" + value;
-  command += " " + quoted(job.program == "/proc/self/exe" ? own_path("/proc/self/exe") : job.program);
-  for (std::size_t i = 1; i < job.words.size(); ++i) command += " " + quoted(job.words[i]);
+  command += " " + shell_quoted(job.program == "/proc/self/exe" ? own_path("/proc/self/exe") : job.program);
+  for (std::size_t i = 1; i < job.words.size(); ++i) command += " " + shell_quoted(job.words[i]);
   std::vector<std::string> out = parts_of(job.ssh, ' ');  // --ssh "ssh -p 2222"
   out.insert(out.end(), {job.hosts[static_cast<std::size_t>(rank)], command});
   return out;
@@ -137,6 +131,12 @@ struct Ends {  // of the pipes, on the child's side; -1: none
 }
 
 }  // namespace
+
+std::string shell_quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
 
 std::vector<Child> start_all(const LaunchJob& job, const Meeting& at) {
   const std::vector<std::vector<int>> links =

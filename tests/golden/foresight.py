@@ -103,6 +103,10 @@ def what_passes_between_processes_costs_their_channel():
     two = '(@a: 2, @b: 4)'
     near(seconds('psum(x, @b)', 'P((@a, @b))', 'P(@a)', two), 0, 'inside of a process')
     near(seconds('psum(x, @a)', 'P((@a, @b))', 'P(@b)', two), 2 * (0.001 + 4 * 512 / 2 / 1e6), 'four groups of two')
+    # A sum that is one instruction with its product too; what is told of it by itself is the same.
+    say = foretold('mesh m = (@d: 8)\njit fn f(x, w) = x.T @ w\nf(shard zeros([8, 16]) as P(@d), shard zeros([8, 32]) as P(@d))\n', more=TWO)
+    near(say['step_seconds'], 2 * (0.001 + 4 * 16 * 32 / 2 / 1e6), 'a product that is summed')
+    near(say['calls'][0]['collectives'][0]['seconds'], say['step_seconds'], 'its sum')
     # What is the same everywhere is done in each process, what is split once.
     for spec, times in (('P()', 2), ('P(@d)', 1)):
         say = foretold(f'mesh m = (@d: 8)\njit fn f(x, w) = x @ w\nf(shard zeros([512, 1024]) as {spec}, shard zeros([1024, 256]) as P())\n',
