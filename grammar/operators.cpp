@@ -106,10 +106,31 @@ class Climber {
     const Span all{state_.source, values_[values_.size() - 2].span.begin, rest.end};
     if (link.binary->level == Level::Range)
       state_.fail(link.span, "a range has two ends: `" + shortened(a + ".." + b) + "` cannot go on with `..`");
+    if (const Link* bits = bits_between(first)) {
+      const std::string left(state_.text({state_.source, all.begin, bits->span.begin})),
+          right(state_.text({state_.source, bits->span.end, all.end}));
+      const std::string apart = "(" + std::string(trimmed(left)) + ") " + std::string(bits->binary->token) + " (" +
+                                std::string(trimmed(right)) + ")";
+      state_.fail(all,
+                  "`" + std::string(bits->binary->token) +
+                      "` binds closer than a comparison, so these need parentheses: `" + shortened(apart) + "`",
+                  {}, {{"put both in parentheses", all, apart, true}});
+    }
     std::string text = a + " " + std::string(first.binary->token) + " " + b;
     text += " and " + b + " " + std::string(link.binary->token) + " " + std::string(state_.text(rest));
     state_.fail(all, "comparisons do not chain: write `" + shortened(text) + "`", {},
                 {{"compare twice", all, text, true}});
+  }
+
+  // `x > 0 & x < 3`: the `&` or `|` between both comparisons, where there is no other.
+  const Link* bits_between(const Link& first) const {
+    const Link* found = nullptr;
+    for (const Link& l : chain_) {
+      if (!l.binary || (l.binary->op != BitAnd && l.binary->op != BitOr)) continue;
+      if (found || &l < &first || &l > &chain_[at_]) return nullptr;
+      found = &l;
+    }
+    return found;
   }
 
   static Span cover(Span from, const Link& last) {

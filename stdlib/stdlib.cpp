@@ -18,6 +18,7 @@ void install(lang::Interpreter& in) {
   register_assertions(in);
   register_lists(in);
   register_extremes(in);
+  register_arrays(in);
   register_trees(in);
   register_convert(in);
   register_layout(in);

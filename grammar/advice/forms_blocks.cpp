@@ -123,11 +123,34 @@ Advice lone_else(NearText& t) {
   return say(t.span(t.at, t.at + 4), "this `else` belongs to no `if`: it follows the `}` of the `if`'s block");
 }
 
+// `{w: 1, b}`: the text with `b: b`, or empty where none of the parts has a name before a colon.
+std::string fields_completed(const NearText& t, std::size_t from, std::size_t close) {
+  std::string out;
+  bool named = false;
+  for (std::size_t at = from; at < close;) {
+    const std::size_t end = std::min(t.end(at, ",}\n;"), close);
+    const std::string_view item = trimmed(t.text.substr(at, end - at));
+    const std::size_t word = std::find_if_not(item.begin(), item.end(), is_word_part) - item.begin();
+    if (word == 0 || !is_word_start(item[0])) return {};
+    const std::string_view behind = trimmed(item.substr(word));
+    if (!behind.empty() && behind[0] != ':') return {};
+    named = named || !behind.empty();
+    out += (out.empty() ? "" : ", ") + std::string(item) + (behind.empty() ? ": " + std::string(item) : "");
+    if (end < close && t.text[end] != ',') return {};
+    at = end + 1;
+  }
+  return named ? out : std::string();
+}
+
 // `{w, b}` or `{a = 1, b = 2}` where a value stands
 Advice record_fields(NearText& t) {
   if (t.token != "," || t.open == npos || t.text[t.open] != '{') return {};
   const std::size_t close = t.end(t.open + 1, "}");
   if (close >= t.text.size()) return {};
+  const Span all = t.span(t.open, close + 1);
+  if (const std::string fields = fields_completed(t, t.open + 1, close); !fields.empty())
+    return say(all, "a record names each of its fields: " + quote("{" + fields + "}"),
+               {{"name the fields", all, "{" + fields + "}"}});
   const std::size_t before = t.back(t.open);
   const bool value =
       before > 0 && (std::string_view("=(,[:").find(t.text[before - 1]) != npos || t.word_before(t.open) == "return");
@@ -150,7 +173,6 @@ Advice record_fields(NearText& t) {
     if (end < close && t.text[end] != ',') return {};
     at = end + 1;
   }
-  const Span all = t.span(t.open, close + 1);
   if (!value) return say(t.span(t.at, t.at + 1), "several values make a tuple: " + quote("(" + items + ")"));
   if (words)
     return say(all, "a record names each of its fields: " + quote("{" + fields + "}"),

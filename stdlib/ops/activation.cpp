@@ -64,6 +64,19 @@ double largest(DType t) {
   return t == DType::BF16 ? 0x1.fep127 : static_cast<double>(std::numeric_limits<float>::max());
 }
 
+// The larger side is taken out of the root (JAX).
+Vars hypotenuse(Builder& b, std::span<const Var> in, const Attrs&) {
+  Kind kind = promoted(b, in);
+  kind.dtype = runtime::to_inexact(kind.dtype);
+  if (runtime::is_complex(kind.dtype)) fail("type", "hypot is for real numbers: of complex ones take `abs(x)` first");
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  Expr x = call("abs", {{b, promote_to(b, in[0], kind)}}), y = call("abs", {{b, promote_to(b, in[1], kind)}});
+  Expr endless = call("logical_or", {eq(x, inf), eq(y, inf)}), large = maximum(x, y), small = minimum(x, y);
+  Expr none = eq(large, 0.0), ratio = small / select(none, 1.0, large);
+  Expr length = large * call("sqrt", {1.0 + ratio * ratio});
+  return {select(endless, inf, select(none, large, length))};
+}
+
 Vars nan_to_num(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Expr x{b, in[0]};
   if (ir::is_complex(b, x)) {
@@ -230,6 +243,8 @@ void register_activation(OpTable& t) {
         return {log_add_exp({b, promote_to(b, in[0], kind)}, {b, promote_to(b, in[1], kind)})};
       },
       binary_samples({-3, 3})));
+  t.add(composite_row("hypot", "hypot(x, y)", "sqrt(x * x + y * y) without overflow.", hypotenuse,
+                      binary_samples({0.3, 3})));
   t.add(composite_row("xlogy", "xlogy(x, y)", "x * log(y), and 0 where x is 0 and y has no finite logarithm.",
                       times_log("log", 0), binary_samples({0.3, 3})));
   t.add(composite_row("xlog1py", "xlog1py(x, y)", "x * log(1 + y), and 0 where x is 0 and y has no finite logarithm.",

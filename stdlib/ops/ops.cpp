@@ -11,6 +11,7 @@ void register_all(ir::OpTable& table) {
   register_fourier(table);
   register_reduce(table);
   register_statistics(table);
+  register_without_nan(table);
   register_contract(table);
   register_einsum(table);
   register_shape(table);

@@ -12,6 +12,7 @@ void register_complex(ir::OpTable& table);      // complex.cpp: parts of complex
 void register_fourier(ir::OpTable& table);      // fourier.cpp: fft, rfft, ...
 void register_reduce(ir::OpTable& table);       // reduce.cpp: the reductions themselves
 void register_statistics(ir::OpTable& table);   // statistics.cpp: what users call: sum, mean, softmax, ...
+void register_without_nan(ir::OpTable& table);  // without_nan.cpp: nansum nanmean nanmax nanmin nanvar nanstd
 void register_contract(ir::OpTable& table);     // contract.cpp: the one bilinear operation
 void register_einsum(ir::OpTable& table);       // einsum.cpp: dot, matmul, einsum, outer
 void register_shape(ir::OpTable& table);        // shape.cpp: reshape, transpose, broadcast

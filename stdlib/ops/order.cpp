@@ -190,9 +190,19 @@ Vars along(Builder& b, std::span<const Var> in, const Attrs& attrs, std::string_
   return {axis_from_end(b, b.call(row, {axis_to_end(b, x, axis)}, std::move(passed)), axis)};
 }
 
+// What holds the numbers of a type that is for keeping alone, in the same order.
+DType ordered_as(DType t) {
+  if (t == DType::I4) return DType::I8;
+  return t == DType::F8E4M3 || t == DType::F8E5M2 ? DType::F16 : t;
+}
+
 ir::Compose sorter(std::string_view op, std::string_view row) {
   return [op, row](Builder& b, std::span<const Var> in, const Attrs& attrs) {
-    return along(b, in, attrs, op, row, false, {{"descending", flag_or(attrs, "descending", false)}});
+    const DType own = b.type(in[0]).dtype;
+    Vars made = along(b, Vars{ir::convert(b, in[0], ordered_as(own), b.type(in[0]).weak)}, attrs, op, row, false,
+                      {{"descending", flag_or(attrs, "descending", false)}});
+    return b.type(made[0]).dtype == ordered_as(own) && own != ordered_as(own) ? Vars{ir::convert(b, made[0], own)}
+                                                                              : made;
   };
 }
 

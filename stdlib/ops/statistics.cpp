@@ -2,6 +2,7 @@
 // Element types are JAX's: sums of small integers are i32 or u32, means and norms of integers are f32, f16 and bf16 are
 // averaged in f32.
 #include <cmath>
+#include <limits>
 
 #include "interpreter/ir/complex.h"
 #include "stdlib/ops/elementwise.h"
@@ -92,6 +93,26 @@ Vars mean(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {r.finish(cast_to(mean_of(r, wide(x)), x.type().dtype, x.type().weak))};
 }
 
+// Weights have the shape of x, or are a vector along the one axis.
+Vars average(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  if (in.size() < 2) return mean(b, in, attrs);
+  Kind kind = promoted(b, in);
+  kind.dtype = runtime::to_inexact(kind.dtype);
+  Expr x{b, promote_to(b, in[0], kind)}, by{b, promote_to(b, in[1], kind)};
+  const Reduction r{b, x, attrs, "average"};
+  if (by.type().shape != r.full) {
+    const bool along = attrs.has("axis") && r.axes.size() == 1 && by.type().shape == Shape{r.count()};
+    if (!along)
+      fail("shape", "average: weights have the shape of the array, or are a vector along its `axis:`; these are " +
+                        runtime::to_string(b.type(in[1])) + " for " + runtime::to_string(b.type(in[0])));
+    Shape shape(r.full.size(), 1);
+    shape[static_cast<std::size_t>(from_front(r.axes[0], static_cast<std::int64_t>(shape.size())))] = r.count();
+    by = {b, expand(b, by, shape)};
+  }
+  const Attrs how{{"axis", r.axes}, {"keepdims", r.keep}};
+  return {call("sum", {x * by}, how) / call("sum", {by}, how)};
+}
+
 // |x| ** 2
 Expr squared_size(const Expr& x) {
   Builder& b = x.builder();
@@ -142,7 +163,27 @@ Expr safe_peak(const Reduction& r, const Expr& x) {
   return call("stop_gradient", {select(call("isfinite", {peak}), peak, 0.0)});
 }
 
+// log |sum(by * exp(x))|, and nan where the sum is below 0 (SciPy and JAX); what is taken 0 times may be infinite.
+Vars weighted_logsumexp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Kind kind = promoted(b, in);
+  kind.dtype = runtime::to_inexact(kind.dtype);
+  if (runtime::is_complex(kind.dtype)) fail("type", "logsumexp: `b:` is for real numbers");
+  const auto shape = runtime::broadcast(b.type(in[0]).shape, b.type(in[1]).shape);
+  if (!shape)
+    fail("shape", "logsumexp: the weights `b:`, " + runtime::to_string(b.type(in[1])) + ", do not fit " +
+                      runtime::to_string(b.type(in[0])));
+  Expr x{b, ir::broadcast_to(b, promote_to(b, in[0], kind), *shape)}, by{b, promote_to(b, in[1], kind)};
+  x = select({b, ir::broadcast_to(b, call("ne", {by, by.number(0)}), *shape)}, x,
+             -std::numeric_limits<double>::infinity());
+  Reduction r{b, x, attrs, "logsumexp"};
+  Expr peak = safe_peak(r, x);
+  Expr sum = r.kept("reduce_sum", by * call("exp", {x - peak}));
+  Expr y = call("log", {sum}) + peak;
+  return {r.keep ? y.var() : expand(b, y, erase_axes(r.full, r.axes))};
+}
+
 Vars logsumexp(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  if (in.size() > 1) return weighted_logsumexp(b, in, attrs);
   Reduction r{b, in[0], attrs, "logsumexp"};
   Expr x = as_float(b, in[0]);
   if (r.count() == 0) return {r.finish(call("log", {r.run("reduce_sum", x)}))};  // -inf, of nothing
@@ -213,8 +254,16 @@ void register_statistics(OpTable& t) {
   add("norm", "norm(x, axis: ints? = none, keepdims: bool = false, ord: number? = none)",
       "The root of the sum of squares; of vectors also the norm of another order (1, 3, inf).", norm,
       axis_samples(-2, 2));
-  add("logsumexp", "logsumexp(x, axis: ints? = none, keepdims: bool = false)", "log(sum(exp(x))) without overflow.",
-      logsumexp, axis_samples(-2, 2));
+  add("average", "average(x, axis: ints? = none, weights: array? = none, keepdims: bool = false)",
+      "The mean; with weights, of the shape of x or a vector along the axis, sum(weights * x) / sum(weights).", average,
+      {"[4, 6]; [4, 6] [4, 6] has_weights=true; [4, 6] [4] axis=[0] has_weights=true; "
+       "[2, 4, 6] [6] axis=[-1] keepdims=true has_weights=true",
+       ir::Range{0.5, 2}});
+  add("logsumexp", "logsumexp(x, axis: ints? = none, keepdims: bool = false, b: array? = none)",
+      "log(sum(exp(x))) without overflow; with weights b, log(sum(b * exp(x))).", logsumexp,
+      {"[4, 6]; [4, 6] axis=[0]; [2, 4, 6] axis=[-2] keepdims=true; i32[4, 2] 1..5; "
+       "[4, 6] [6] 0.5..2 axis=[-1] has_b=true; [6] [4, 1] 0.5..2 axis=[0] has_b=true",
+       ir::Range{-2, 2}, "[2, 4, 6] axis=[0, 2]"});
   add(
       "softmax", "softmax(x, axis: ints = -1)", "exp(x) divided by its sum along an axis.",
       [](Builder& b, std::span<const Var> in, const Attrs& a) { return softmax(b, in, a, false); },

@@ -603,6 +603,57 @@ for name, dtype in dict(f8_e4m3fn=jnp.float8_e4m3fn, f8_e5m2=jnp.float8_e5m2, i4
     case(f'cast({eights_text}, {name})[array([3, 0, 9])]', kept[i([3, 0, 9])])
     case(f'cast(take(cast({eights_text}, {name}), array([1, 7])), f32)', jnp.take(kept, i([1, 7])).astype(jnp.float32))
     case(f'scatter(cast({eights_text}, {name}), array([1, 3]), cast({eights_text}, {name})[:2], op: "set")', kept.at[i([1, 3])].set(kept[:2]))
+for name, dtype, between in (('f8_e4m3fn', ml_dtypes.float8_e4m3fn, np.float32), ('f8_e5m2', ml_dtypes.float8_e5m2, np.float32), ('i4', ml_dtypes.int4, np.int32)):
+    held = np.asarray([[3, -2, 0.5, 3], [7, -8, 1, 2]], np.float32).astype(dtype)
+    sorted_, text = np.sort(held.astype(between), 1).astype(dtype), f'cast(array([[3.0, -2.0, 0.5, 3.0], [7.0, -8.0, 1.0, 2.0]]), {name})'
+    case(f'sort({text})', sorted_)
+    case(f'sort({text}, descending: true)', sorted_[:, ::-1])
+    case(f'argsort({text}, axis: 0)', jnp.argsort(held.astype(np.float32), 0))
+
+# ---- what leaves out nan, weights, grids
+gaps_text, gaps = 'array([[1.0, nan, 3.0, -2.5], [nan, nan, nan, nan], [0.5, 7.0, nan, inf]])', f([[1, nan, 3, -2.5], [nan] * 4, [.5, 7, nan, inf]])
+for name, fn in dict(nansum=jnp.nansum, nanmean=jnp.nanmean, nanmax=jnp.nanmax, nanmin=jnp.nanmin, nanvar=jnp.nanvar, nanstd=jnp.nanstd).items():
+    case(f'{name}({gaps_text}[0])', fn(gaps[0]))
+    case(f'{name}({gaps_text}, axis: 1)', fn(gaps, axis=1))
+    case(f'{name}({gaps_text}, axis: 0, keepdims: true)', fn(gaps, axis=0, keepdims=True))
+    case(f'{name}(arange(6).reshape([2, 3]), axis: 1)', fn(jnp.arange(6).reshape(2, 3), axis=1))
+    case(f'{name}(cast({gaps_text}[0], bf16))', fn(gaps[0].astype(jnp.bfloat16)))
+    gradient(f'{name}(a, axis: 1)', lambda a: fn(a, axis=1), (f'{gaps_text}[:1]', gaps[:1]))
+case(f'nanvar({gaps_text}, axis: 1, ddof: 2)', jnp.nanvar(gaps, axis=1, ddof=2))
+case(f'nanstd({gaps_text}, axis: 1, ddof: 3)', jnp.nanstd(gaps, axis=1, ddof=3))
+case('hypot(x, y)', jnp.hypot(x, y))
+case('hypot(array([3, 0]), array([4, 0]))', jnp.hypot(i([3, 0]), i([4, 0])))
+case('hypot(array([3e38, 1e-30]), array([1e38, 1e-30]))', jnp.hypot(f([3e38, 1e-30]), f([1e38, 1e-30])))
+for k in (0, 1):
+    gradient('hypot(a, b)', jnp.hypot, ('array([3.0, 0.0, 0.0, -2.0, 2.0])', f([3, 0, 0, -2, 2])), ('array([4.0, 0.0, 1.0, 1.0, 2.0])', f([4, 0, 1, 1, 2])), wrt=k)
+w_text, w = 'array([1.0, 0.5, 0.0, 2.0])', f([1, .5, 0, 2])
+case(f'average({m_text})', jnp.average(m))
+case(f'average({m_text}, 0)', jnp.average(m, 0))
+case(f'average({m_text}, -1, {w_text})', jnp.average(m, -1, w))
+case(f'average({m_text}, axis: 1, weights: {w_text}, keepdims: true)', jnp.average(m, axis=1, weights=w, keepdims=True))
+case(f'average({m_text}, weights: {m_text} ** 2)', jnp.average(m, weights=m ** 2))
+case('average(arange(4), weights: array([1, 2, 3, 4]))', jnp.average(jnp.arange(4), weights=i([1, 2, 3, 4])))
+for k in (0, 1):
+    gradient('average(a, axis: 1, weights: b)', lambda a, b: jnp.average(a, axis=1, weights=b), (m_text, m), (w_text, w), wrt=k)
+lse = jsp.special.logsumexp
+case(f'logsumexp({m_text}, b: {w_text})', lse(m, b=w))
+case(f'logsumexp({m_text}, axis: 0, b: {w_text})', lse(m, axis=0, b=w))
+case(f'logsumexp({w_text}, 1, true, b: {m_text} ** 2)', lse(w, 1, m ** 2, True))
+case('logsumexp(array([1.0, 2.0]), b: array([2.0, -1.0]))', lse(f([1, 2]), b=f([2, -1])))
+case('logsumexp(array([1000.0, inf, -inf, nan]), b: array([1, 0, 3, 0]))', lse(f([1000, inf, -inf, nan]), b=i([1, 0, 3, 0])))
+case('logsumexp(array([1.0, 2.0]), b: 0)', lse(f([1, 2]), b=0))
+gradient('logsumexp(a, b: b, axis: 1)', lambda a, b: lse(a, b=b, axis=1), (m_text, m), ('array([1.0, 0.5, 3.0, 2.0])', f([1, .5, 3, 2])))
+gradient('logsumexp(a, b: b, axis: 1)', lambda a, b: lse(a, b=b, axis=1), (m_text, m), ('array([1.0, 0.5, 3.0, 2.0])', f([1, .5, 3, 2])), wrt=1)
+case(f'vdot({m_text}, {m_text} + 1)', jnp.vdot(m, m + 1))
+case(f'vdot({m_text}, arange(12))', jnp.vdot(m, jnp.arange(12)))
+case(f'tensordot({c_text}, {m_text})', jnp.tensordot(c, m))
+case(f'tensordot({m_text}, {c_text}, axes: ([1, 0], [2, 1]))', jnp.tensordot(m, c, ([1, 0], [2, 1])))
+case(f'tensordot({c_text}, {m_text}, (-1, 1))', jnp.tensordot(c, m, (-1, 1)))
+case(f'tensordot({w_text}, {w_text}[:2], 0)', jnp.tensordot(w, w[:2], 0))
+gradient('tensordot(a, b, axes: ([0], [1]))', lambda a, b: jnp.tensordot(a, b, ([0], [1])), (m_text, m), (c_text, c))
+for how in ('xy', 'ij'):
+    each(f'meshgrid(arange(3), {w_text}[:2], indexing: "{how}")', jnp.meshgrid(jnp.arange(3), w[:2], indexing=how))
+    each(f'meshgrid(arange(3), {w_text}[:2], array([5]), indexing: "{how}", sparse: true)', jnp.meshgrid(jnp.arange(3), w[:2], i([5]), indexing=how, sparse=True))
 
 with open(__file__.replace('make_functions_goldens.py', 'functions_goldens.txt'), 'w') as out:
     out.write('\n'.join(lines) + '\n')

@@ -108,10 +108,21 @@ std::optional<Value> computed_outside(Impl& m, std::string key, const Value& hos
 bool is_text(const Value& v) { return v.is_string() || v.is<std::shared_ptr<const DeferredString>>(); }
 bool is_number_like(const Value& v) { return v.is_tensor() || v.is_host_number() || v.is<bool>(); }
 
+// What may say how often: an integer, also one that is traced.
+bool is_count(const Value& v) {
+  return v.is<std::int64_t>() ||
+         (v.is_tensor() && v.tensor().type().rank() == 0 && runtime::is_integer(v.tensor().type().dtype));
+}
+
 std::vector<std::string> advice(BinaryOp op, const Value& l, const Value& r) {
   auto list = [](const Value& v) { return v.items() != nullptr; };
   if (list(l) || list(r)) {
+    const auto tuple = [](const Value& v) { return v.items() && !v.is<std::shared_ptr<List>>(); };
+    if (op == BinaryOp::Add && tuple(l) && tuple(r)) return {"to join tuples, spread them: (...xs, ...ys)"};
     if (op == BinaryOp::Add && list(l) && list(r)) return {"to join lists, spread them: [...xs, ...ys]"};
+    if (op == BinaryOp::Mul && list(l) != list(r) && is_count(list(l) ? r : l))
+      return {"to compute with the numbers of a list, make it an array: array(xs)",
+              "a list of the same value n times is `map(fn(_) = v, 0..n)`, an array `full([n], v)`"};
     return {"to compute with the numbers of a list, make it an array: array(xs)"};
   }
   if (l.fields() && r.fields() && op == BinaryOp::Add) return {"to join records, spread them: {...a, ...b}"};

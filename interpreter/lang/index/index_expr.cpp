@@ -52,6 +52,10 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
     m.fail("type", e.span, runtime::to_string(**type) + " is a type: it has no elements to read");
   if (auto* f = object->get<std::shared_ptr<const Native>>(); f && (*f)->name == "key")
     return keys_type(m, items, e.span);
+  if (object->fields() && items.size() > 1 && x.items.size() == 1)  // `for k in r { r[k] }`
+    m.fail("type", e.span,
+           "a record is indexed by the name of a field, and this is a tuple of " + std::to_string(items.size()),
+           {"a loop over a record gives each name with its value: `for (name, v) in r`"});
   if (items.size() != 1 || items[0].ellipsis)
     m.fail("type", e.span, kind_name(*object) + " takes one index, and this has " + std::to_string(items.size()),
            object->items() ? std::vector<std::string>{"an array takes several: array(xs)[i, j]"}

@@ -146,7 +146,9 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
       in.fail("type", span,
               std::string(who) + " needs a function that returns one number of floating point; it returned " +
                   runtime::to_string(value.type()),
-              {"sum or average it, or use `vjp` or `jacobian`"});
+              {runtime::is_complex(value.type().dtype)
+                   ? "a loss is real: `abs(z)`, `real(z)`; of complex results `vjp(f, z)` gives the pullback"
+                   : "sum or average it, or use `vjp` or `jacobian`"});
     std::vector<Tensor> results{value}, more;
     aux_tree = take_results(in, extra, lang::Take::Arrays, more, span);
     results.insert(results.end(), more.begin(), more.end());

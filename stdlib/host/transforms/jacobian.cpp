@@ -112,10 +112,12 @@ Value make_hessian(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_jacobians(Interpreter& in) {
-  in.define({"jacobian", "jacobian(f, wrt = 0)",
+  in.define({"jacobian",
+             "jacobian(f, wrt = 0)",
              "A function that gives the partial derivatives of f, shape [result..., x...]; of a tree of results a tree "
              "of trees.",
-             make_jacobian});
+             make_jacobian,
+             {"jacfwd", "jacrev"}});
   in.define({"hessian", "hessian(f, wrt = 0)",
              "A function that gives the second derivatives of f, which returns one number; for a tree of arguments a "
              "tree of trees.",

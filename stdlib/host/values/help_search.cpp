@@ -120,6 +120,17 @@ std::string in_modules(Interpreter& in, const std::string& name) {
   return out;
 }
 
+// What others call so: the function here, or how it is done.
+std::string elsewhere(Interpreter& in, const std::string& name) {
+  const lang::Aliases& names = in.impl().builtins.aliases();
+  if (const std::string_view way = names.way_here(name); !way.empty())
+    return name + ", elsewhere\n  " + std::string(way) + "\n";
+  if (const std::string here(names.name_here(name)); !here.empty())
+    return name + ", elsewhere\n  it is called `" + here + "` here\n" +
+           (in.builtin(here) ? help_of(in, *in.builtin(here)) : std::string());
+  return {};
+}
+
 }  // namespace
 
 std::string help_about(Interpreter& in, const std::string& question) {
@@ -142,7 +153,7 @@ std::string help_about(Interpreter& in, const std::string& question) {
   constexpr std::size_t kMost = 12;
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   if (found.size() > kMost) found.resize(kMost);
-  std::string out;
+  std::string out = elsewhere(in, question);
   for (const auto& [score, e] : found)
     out += e.name + "\n  " + sentence(e.what.substr(e.what.find_first_not_of(' '))) + "\n";
   return out;

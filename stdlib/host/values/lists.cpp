@@ -86,6 +86,22 @@ Value enumerate(Interpreter& in, BoundArgs& a) {
   return Value::list(std::move(out));
 }
 
+// A function of several parameters that is given one tuple, as of `zip`: the error says how it is taken apart.
+Value call_with_item(Interpreter& in, const Value& f, std::vector<Value> args, grammar::Span span) {
+  const std::size_t parts = args.size() == 1 && args[0].items() ? args[0].items()->size() : 0;
+  const auto* closure = lang::written_function(f);
+  if (parts > 1 && closure && closure->function->params.size() == parts) {
+    const auto& params = closure->function->params;
+    const bool all_needed = std::all_of(params.begin(), params.end(), [](const auto& p) { return !p.default_value; });
+    if (all_needed)
+      in.fail("call", span,
+              "map gives its function one tuple of " + std::to_string(parts) + ", and it takes " +
+                  std::to_string(parts) + " values",
+              {"a tuple is taken apart by a pattern: `fn((a, b)) = ...`; or give map the lists: `map(f, xs, ys)`"});
+  }
+  return in.call(f, std::move(args), span);
+}
+
 Value map(Interpreter& in, BoundArgs& a) {
   std::vector<Value> sequences;
   function_first(in, a, sequences, "map");
@@ -94,7 +110,7 @@ Value map(Interpreter& in, BoundArgs& a) {
   for (std::size_t i = 0; i < cols[0].size(); ++i) {
     std::vector<Value> args;
     for (const auto& c : cols) args.push_back(c[i]);
-    out.push_back(in.call(a[0], std::move(args), a.span));
+    out.push_back(call_with_item(in, a[0], std::move(args), a.span));
   }
   return Value::list(std::move(out));
 }

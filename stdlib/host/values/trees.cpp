@@ -26,16 +26,51 @@ using lang::Value;
   throw e;
 }
 
+// The tree that ends where `is_leaf` says, with a number in place of what stands there. What has no branches and is not
+// none ends in any case.
+Value cut(Interpreter& in, const Value& v, const Value& is_leaf, grammar::Span span, int depth = 0) {
+  if (depth > lang::kMaxNesting) lang::too_deep();
+  if (in.truth(in.call(is_leaf, {v}, span), span)) return Value(std::int64_t{0});
+  if (const auto* items = v.items()) {
+    std::vector<Value> out;
+    for (const Value& x : *items) out.push_back(cut(in, x, is_leaf, span, depth + 1));
+    return v.is<std::shared_ptr<lang::List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
+  }
+  if (const auto* r = v.fields()) {
+    std::vector<std::pair<std::string, Value>> out;
+    for (const auto& [name, x] : r->fields) out.emplace_back(name, cut(in, x, is_leaf, span, depth + 1));
+    return Value::record(std::move(out));
+  }
+  return v.is_none() ? v : Value(std::int64_t{0});
+}
+
+Value cut_where_asked(Interpreter& in, const Value& tree, const Value& is_leaf, grammar::Span span) {
+  if (is_leaf.is_none()) return tree;
+  if (!is_leaf.callable())
+    in.fail("type", span,
+            "is_leaf is a function: `is_leaf: fn(x) = has_field(x, \"w\")`, this is " + lang::kind_name(is_leaf));
+  return cut(in, tree, is_leaf, span);
+}
+
 // f(leaf of the first tree, what stands there in the others), with the leaf's path before it where asked.
 Value mapped(Interpreter& in, BoundArgs& a, const std::string& name, bool with_path) {
   if (!a[0].callable() && !a.rest.empty() && a.rest[0].value.callable())
     std::swap(a[0], a.rest[0].value);  // after `.` or `|>`
   const std::string form = name + (with_path ? "(fn(path, x) = ..., params)" : "(fn(x) = ..., params)");
-  if (!a[0].callable() || a.rest.empty()) in.fail("type", a.span, name + " takes a function and trees: " + form);
+  if (!a[0].callable() || a.rest.empty() || !a.rest[0].name.empty())
+    in.fail("type", a.span, name + " takes a function and trees: " + form);
   std::vector<std::vector<Value>> parts;
-  const Value first = a.rest[0].value;
+  Value is_leaf;
   for (const lang::CallArg& x : a.rest) {
-    if (!x.name.empty()) in.fail("call", x.span, name + " has no argument called `" + x.name + "`");
+    if (x.name == "is_leaf")
+      is_leaf = x.value;
+    else if (!x.name.empty())
+      in.fail("call", x.span, "`" + name + "` has no parameter `" + x.name + "`",
+              {name + "(f, trees..., is_leaf: fn(x) = ...)"});
+  }
+  const Value first = cut_where_asked(in, a.rest[0].value, is_leaf, a.span);
+  for (const lang::CallArg& x : a.rest) {
+    if (!x.name.empty()) continue;
     auto here = lang::parts_under(first, x.value);
     if (!here) {
       const std::string number = "number " + std::to_string(parts.size() + 1);
@@ -74,11 +109,12 @@ Value tree_paths(Interpreter&, BoundArgs& a) {
 }
 
 // The structure is a tree of numbers: each leaf's place in the list.
-Value tree_flatten(Interpreter&, BoundArgs& a) {
-  const std::vector<Value> all = lang::leaves(a[0]);
+Value tree_flatten(Interpreter& in, BoundArgs& a) {
+  const Value shape = cut_where_asked(in, a[0], a[1], a.args[1].span);
+  const std::vector<Value> all = *lang::parts_under(shape, a[0]);
   std::vector<Value> places;
   for (std::size_t i = 0; i < all.size(); ++i) places.emplace_back(static_cast<std::int64_t>(i));
-  return Value::tuple({Value::list(all), lang::with_leaves(a[0], std::move(places))});
+  return Value::tuple({Value::list(all), lang::with_leaves(shape, std::move(places))});
 }
 
 Value tree_unflatten(Interpreter& in, BoundArgs& a) {
@@ -92,7 +128,9 @@ Value tree_unflatten(Interpreter& in, BoundArgs& a) {
   return lang::with_leaves(a[0], std::vector<Value>(items->begin(), items->end()));
 }
 
-Value tree_leaves(Interpreter&, BoundArgs& a) { return Value::list(lang::leaves(a[0])); }
+Value tree_leaves(Interpreter& in, BoundArgs& a) {
+  return Value::list(*lang::parts_under(cut_where_asked(in, a[0], a[1], a.args[1].span), a[0]));
+}
 
 Value tree_reduce(Interpreter& in, BoundArgs& a) {
   if (!a[0].callable() && a[1].callable()) std::swap(a.args[0], a.args[1]);
@@ -118,7 +156,7 @@ void register_trees(Interpreter& in) {
       {"tree_map",
        "tree_map(f, trees...)",
        "The tree with f(leaf) in place of each leaf; further trees give f(leaf, leaf2): they have the same structure, "
-       "or go deeper where the first has leaves.",
+       "or go deeper where the first has leaves. is_leaf: a function that says of a part of the first that it is one.",
        tree_map,
        {{"keys", "`for (name, v) in r` goes over the fields of a record, `tree_paths(r)` names all leaves"},
         {"items", "`for (name, v) in r` goes over the fields of a record"}}});
@@ -129,14 +167,14 @@ void register_trees(Interpreter& in) {
              {"named_tree_map"}});
   in.define({"tree_paths", "tree_paths(tree)", "How each leaf of a tree is reached, in order, as a list of texts.",
              tree_paths});
-  in.define({"tree_flatten", "tree_flatten(tree)",
+  in.define({"tree_flatten", "tree_flatten(tree, is_leaf = none)",
              "The leaves of a tree in a list, and its structure: the tree with a number in place of each leaf.",
              tree_flatten});
   in.define({"tree_unflatten", "tree_unflatten(structure, leaves)",
              "A tree of this structure with the leaves of a list in their places.", tree_unflatten});
   in.define({"tree_leaves",
-             "tree_leaves(tree)",
-             "The leaves of a tree in order, as a list.",
+             "tree_leaves(tree, is_leaf = none)",
+             "The leaves of a tree in order, as a list; is_leaf: a function that says where it ends earlier.",
              tree_leaves,
              {{"values", "the values of a record are `tree_leaves(r)`"}}});
   in.define({"tree_reduce", "tree_reduce(f, tree, init = none)",

@@ -181,6 +181,18 @@ Vars cross(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return {move_axis(b, b.emit(*b.core().concat, grown, {{"axis", std::int64_t{-1}}}).at(0), -1, axis_in_result)};
 }
 
+// One sum over all elements; where the shapes are the same, dimension by dimension, so that layouts stay.
+Vars vdot(Builder& b, std::span<const Var> in, const Attrs&) {
+  Var x = b.call("conj", {in[0]}), y = in[1];
+  const std::int64_t n = runtime::numel(b.type(x).shape);
+  if (n != runtime::numel(b.type(y).shape))
+    fail("shape", "vdot takes arrays of as many elements, got " + runtime::to_string(b.type(in[0])) + " and " +
+                      runtime::to_string(b.type(in[1])));
+  if (b.type(x).shape != b.type(y).shape) x = expand(b, x, {n}), y = expand(b, y, {n});
+  const std::string letters = std::string("abcdefghijklmnopqrstuvwxyz").substr(0, b.type(x).shape.size());
+  return {b.call("einsum", {x, y}, {{"spec", letters + "," + letters + "->"}})};
+}
+
 // p[0] x^(n-1) + ... + p[n-1], by Horner's rule.
 Vars polyval(Builder& b, std::span<const Var> in, const Attrs&) {
   const Kind kind = promoted(b, in);
@@ -208,6 +220,8 @@ void register_vectors(OpTable& t) {
       "[4, 2] [2, 4]; [4] [2, 2]; i32[2] [4]");
   add("cross", "cross(x, y, axis: int = -1)", "The vector product of vectors of 3 (or 2) numbers.", cross,
       "[4, 3] [4, 3]; [3, 4] [3, 4] axis=0; [4, 2] [2]; [3] [4, 2]");
+  add("vdot", "vdot(x, y)", "The sum of the products of all elements, those of x conjugated.", vdot,
+      "[6] [6]; [4, 6] [4, 6]; [2, 4] [8]; [] []; i32[4] i32[4]");
   add("convolve", "convolve(x, y, mode: str = \"full\")",
       "The convolution of two vectors: all of it, as long as the longer one (same), or where the shorter one lies "
       "inside (valid).",
