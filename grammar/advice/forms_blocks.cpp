@@ -123,10 +123,10 @@ Advice lone_else(NearText& t) {
   return say(t.span(t.at, t.at + 4), "this `else` belongs to no `if`: it follows the `}` of the `if`'s block");
 }
 
-// `{w: 1, b}`: the text with `b: b`, or empty where none of the parts has a name before a colon.
+// `{w: 1, b}`: the text with `b: b`, or empty unless some parts have a name before a colon and others not.
 std::string fields_completed(const NearText& t, std::size_t from, std::size_t close) {
   std::string out;
-  bool named = false;
+  bool named = false, lacks = false;
   for (std::size_t at = from; at < close;) {
     const std::size_t end = std::min(t.end(at, ",}\n;"), close);
     const std::string_view item = trimmed(t.text.substr(at, end - at));
@@ -134,23 +134,24 @@ std::string fields_completed(const NearText& t, std::size_t from, std::size_t cl
     if (word == 0 || !is_word_start(item[0])) return {};
     const std::string_view behind = trimmed(item.substr(word));
     if (!behind.empty() && behind[0] != ':') return {};
-    named = named || !behind.empty();
+    (behind.empty() ? lacks : named) = true;
     out += (out.empty() ? "" : ", ") + std::string(item) + (behind.empty() ? ": " + std::string(item) : "");
     if (end < close && t.text[end] != ',') return {};
     at = end + 1;
   }
-  return named ? out : std::string();
+  return named && lacks ? out : std::string();
 }
 
 // `{w, b}` or `{a = 1, b = 2}` where a value stands
 Advice record_fields(NearText& t) {
-  if (t.token != "," || t.open == npos || t.text[t.open] != '{') return {};
-  const std::size_t close = t.end(t.open + 1, "}");
+  if ((t.token != "," && t.token != "}") || t.open == npos || t.text[t.open] != '{') return {};
+  const std::size_t close = t.token == "}" ? t.at : t.end(t.open + 1, "}");
   if (close >= t.text.size()) return {};
   const Span all = t.span(t.open, close + 1);
   if (const std::string fields = fields_completed(t, t.open + 1, close); !fields.empty())
     return say(all, "a record names each of its fields: " + quote("{" + fields + "}"),
                {{"name the fields", all, "{" + fields + "}"}});
+  if (t.token == "}") return {};
   const std::size_t before = t.back(t.open);
   const bool value =
       before > 0 && (std::string_view("=(,[:").find(t.text[before - 1]) != npos || t.word_before(t.open) == "return");

@@ -46,10 +46,11 @@ Expr extreme(const Expr& x, const Expr& missing, const Attrs& attrs) {
 }
 
 Expr nanvar(const Expr& x, const Expr& missing, const Attrs& attrs) {
-  const Expr w = in_f32(x), off = w - mean_there(w, missing, over(attrs, true));
+  const Expr w = in_f32(x), away = w - mean_there(w, missing, over(attrs, true));
+  const Expr off = select(missing, case_beside(away, 0), away);  // before it is squared: nan has no derivative
   const Expr left = count_there(w, missing, over(attrs)) - static_cast<double>(integer_or(attrs, "ddof", 0));
   const Expr none = call("le", {left, left.number(0)});
-  return select(none, kNan, sum_there(off * off, missing, over(attrs)) / select(none, 1.0, left));
+  return select(none, kNan, call("sum", {off * off}, over(attrs)) / select(none, 1.0, left));
 }
 Expr nanstd(const Expr& x, const Expr& missing, const Attrs& attrs) {
   return call("sqrt", {nanvar(x, missing, attrs)});

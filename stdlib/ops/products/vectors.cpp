@@ -1,5 +1,5 @@
-// Products of vectors and matrices that are no contractions: kron, cross, convolve, correlate, polyval. The row
-// convolve_lines is the whole convolution of two lines; its derivatives are parts of convolutions of the same kind.
+// Products of vectors and matrices that are no rows of contract: kron, vdot, cross, convolve, correlate, polyval. The
+// row convolve_lines is the whole convolution of two lines; its derivatives are parts of convolutions of the same kind.
 #include <algorithm>
 
 #include "stdlib/ops/complex.h"
