@@ -1,4 +1,4 @@
-// Products of vectors and matrices that are no rows of contract: kron, vdot, cross, convolve, correlate, polyval. The
+// Products of vectors and matrices that are no contractions (and vdot): kron, cross, convolve, correlate, polyval. The
 // row convolve_lines is the whole convolution of two lines; its derivatives are parts of convolutions of the same kind.
 #include <algorithm>
 
