@@ -118,6 +118,20 @@ class Chooser {
     return tables > lookups;
   }
 
+  // The same axes split what is summed into a table (the lookups of an embedding's gradient), and to gather that moves
+  // more than to sum the table.
+  bool better_summed(int f, const Axes& axes) const {
+    std::int64_t summed = 0, tables = 0;
+    for (const auto& k : known_) {
+      if (is_prefix(axes, k.axes[static_cast<std::size_t>(f)])) tables = std::min(tables + k.value.bytes, INT64_MAX / 2);
+      for (std::size_t g = 0; !k.result && g < k.axes.size(); ++g)
+        if (rule_.factors[g].kind == FactorKind::Reduced && is_prefix(axes, k.axes[g]) &&
+            possible(static_cast<int>(g), axes, 0))
+          summed = std::min(summed + k.value.bytes, INT64_MAX / 2);
+    }
+    return summed > tables;
+  }
+
   static bool has(const Known& k, int f) {
     return std::any_of(k.value.dims->begin(), k.value.dims->end(),
                        [&](const auto& dim) { return std::find(dim.begin(), dim.end(), f) != dim.end(); });
@@ -174,6 +188,9 @@ class Chooser {
           if (!wishes && !agreed && better_moved(source, f, axes, mine.size())) continue;
           if (!wishes && rule_.factors[static_cast<std::size_t>(f)].kind == FactorKind::Pass &&
               better_masked(source, axes, mine.size()))
+            continue;
+          if (!wishes && rule_.factors[static_cast<std::size_t>(f)].kind == FactorKind::Masked && mine.empty() &&
+              better_summed(f, axes))
             continue;
           Key key{agreed, carried, rank(f), parts(mesh_, axes), -f};
           if (best_factor >= 0 && key <= best_key) continue;

@@ -39,6 +39,7 @@ std::string takes(const Parameters& p, std::size_t given) {
     d.notes.push_back("did you mean `" + *near + ":`?");
     if (a.name_span.known()) d.fixes.push_back({"it is called `" + *near + "` here", a.name_span, *near});
   }
+  if (auto way = parameter_way(a.name); !way.empty()) d.notes.emplace_back(way);
   throw Error(std::move(d));
 }
 

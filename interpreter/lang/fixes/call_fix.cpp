@@ -87,6 +87,15 @@ void fix_out(Impl& m, Error& error, const Value& function, const std::vector<Cal
   }
 }
 
+// take(table, index, axis)
+std::optional<runtime::Sharding> layout_of_take(Impl& m, const std::vector<CallArg>& args) {
+  if (args.size() < 2 || !args[0].name.empty() || !args[1].name.empty()) return std::nullopt;
+  const std::int64_t* axis = nullptr;
+  for (std::size_t i = 2; i < args.size(); ++i)
+    if (args[i].name == "axis" || (i == 2 && args[i].name.empty())) axis = args[i].value.get<std::int64_t>();
+  return axis ? layout_of_lookup(m, args[0].value, args[1].value, *axis) : std::nullopt;
+}
+
 }  // namespace
 
 void Fixes::call(Error& error, const Expr& e, const Value& function, const std::vector<CallArg>& args,
@@ -120,6 +129,7 @@ void Fixes::call(Error& error, const Expr& e, const Value& function, const std::
       all.push_back({"out", spec, e.span});
       return m_.call(function, all, e.span);
     };
+    if ((*op)->name == "take") attempt.likely = layout_of_take(m_, args);
     attempt.out_fix = [&](const std::string& spec) {
       const std::uint32_t at = e.span.end - 1;
       const std::size_t before = text.find_last_not_of(" \n,", text.size() - 2);

@@ -21,6 +21,7 @@ struct Attempt {
   std::function<Value(std::vector<Value>)> with;          // the same operation on other values of its parts
   std::function<Value(const Value& spec)> with_out = {};  // the same with `out: spec`; empty where it has none
   std::function<grammar::Fix(const std::string& spec)> out_fix = {};  // how that is written
+  std::optional<runtime::Sharding> likely = {};                       // what `out:` is to say where that works
 };
 
 // Operand `element` of part `part` (-1: the part itself): an array that stands somewhere in the source.

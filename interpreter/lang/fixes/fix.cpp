@@ -87,12 +87,27 @@ void Fixes::index(Error& error, const Expr& e, const Value& object, const std::v
       parts.push_back({items[i].value, x.items[i].value.get()});
       place.push_back(i);
     }
-  suggest(m_, error, parts, {[&](std::vector<Value> v) {
-            std::vector<IndexItem> again = items;
-            for (std::size_t i = 0; i < place.size(); ++i) again[place[i]].value = v[i + 1];
-            return Value(index_array(in_, v[0].tensor(), again, e.span));
-          }},
-          e.span);
+  Attempt attempt{[&](std::vector<Value> v) {
+    std::vector<IndexItem> again = items;
+    for (std::size_t i = 0; i < place.size(); ++i) again[place[i]].value = v[i + 1];
+    return Value(index_array(in_, v[0].tensor(), again, e.span));
+  }};
+  if (items.size() == 1 && parts.size() == 2 && is_array(items[0].value)) {  // a lookup, which can say its layout
+    attempt.with_out = [&](const Value& spec) {
+      std::vector<CallArg> args{{"", object, e.span},
+                                {"", items[0].value, e.span},
+                                {"axis", Value(std::int64_t{0}), e.span},
+                                {"out", spec, e.span}};
+      return m_.call_row(m_.ctx.table().at("take"), args, e.span);
+    };
+    attempt.out_fix = [&](const std::string& spec) {
+      return Fix{"say the result's layout", e.span,
+                 "take(" + text_at(in_.sources(), x.object->span) + ", " +
+                     text_at(in_.sources(), x.items[0].value->span) + ", axis: 0, out: " + spec + ")"};
+    };
+    attempt.likely = layout_of_lookup(m_, object, items[0].value, 0);
+  }
+  suggest(m_, error, parts, attempt, e.span);
 }
 
 void Fixes::rows(Error& error, const Expr& sequence, const Value& value) {

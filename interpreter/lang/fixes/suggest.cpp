@@ -28,6 +28,29 @@ bool takes_out(Impl& m, const ir::OpDef& op) {
   return std::any_of(params.begin(), params.end(), [](const ir::Parameter& p) { return p.name == "out"; });
 }
 
+std::optional<Sharding> layout_of_lookup(Impl& m, const Value& table, const Value& index, std::int64_t axis) {
+  if (!is_array(table) || !is_array(index)) return std::nullopt;
+  const runtime::Type t = m.ctx.type_of(table.tensor()), i = m.ctx.type_of(index.tensor());
+  const auto rank = static_cast<std::int64_t>(t.shape.size());
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return std::nullopt;
+  Sharding out;
+  runtime::AxisSet used;
+  const auto add = [&](const Sharding& from, std::size_t d) {
+    out.dims.emplace_back();
+    if (d >= from.dims.size()) return;
+    for (runtime::AxisId a : from.dims[d].axes)
+      if (used.has(a)) return;
+    for (runtime::AxisId a : from.dims[d].axes) used.add(a);
+    out.dims.back() = from.dims[d];
+  };
+  const auto at = static_cast<std::size_t>(axis);
+  for (std::size_t d = 0; d < at; ++d) add(t.sharding, d);
+  for (std::size_t d = 0; d < i.shape.size(); ++d) add(i.sharding, d);
+  for (std::size_t d = at + 1; d < t.shape.size(); ++d) add(t.sharding, d);
+  return out;
+}
+
 namespace {
 
 struct Found {
@@ -54,6 +77,7 @@ std::vector<Found> found_among(Candidates& candidates) {
 std::optional<Fix> saying_out(Candidates& candidates, const Attempt& attempt, const std::vector<Found>& found) {
   if (!attempt.with_out) return std::nullopt;
   std::vector<Sharding> wanted;
+  if (attempt.likely) wanted.push_back(*attempt.likely);
   for (const Found& f : found) wanted.push_back(f.result);
   wanted.push_back({});
   for (Sharding& s : wanted) {

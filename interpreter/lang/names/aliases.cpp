@@ -44,6 +44,12 @@ constexpr Known kNames[] = {
     {"Null", "none"},
     {"NaN", "nan"},
     {"infinity", "inf"},
+    // layouts and devices
+    {"visualize_array_sharding", "visualize"},
+    {"addressable_shards", "shards"},
+    {"get_sharding", "sharding"},
+    {"allgather", "all_gather"},
+    {"collective_permute", "ppermute"},
 };
 
 constexpr Known kWays[] = {
@@ -172,6 +178,31 @@ constexpr Known kWays[] = {
     {"with_sharding_constraint", "arrays are laid out by `shard x as P(@X)`, in traced code too"},
     {"make_mesh", "a mesh is declared: `mesh m = (@X: 8)`"},
     {"Mesh", "a mesh is declared: `mesh m = (@X: 8)`"},
+    {"reshard", "arrays are laid out by `shard x as P(@X)`, in traced code too"},
+    {"with_logical_constraint", "names are mapped by `rules { batch: @X }`, and then `shard x as P(@batch)`"},
+    {"logical_to_mesh_axes", "names are mapped by `rules { batch: @X }`, and then `shard x as P(@batch)`"},
+    {"auto_axes", "a region with automatic axes is a function: `auto fn f(x) -> P(@X) = ...`"},
+    {"explicit_axes", "a region with explicit axes is a function: `explicit fn f(x: P(@X)) = ...`"},
+    {"AxisType", "axes are automatic; those of `mesh m = (@X: 8) explicit` are explicit, those of a `manual fn` manual"},
+    {"set_mesh", "an earlier mesh becomes the current one by `use m`, for one block by `use m { ... }`"},
+    {"use_mesh", "an earlier mesh becomes the current one by `use m`, for one block by `use m { ... }`"},
+    {"create_device_mesh", "a mesh is declared: `mesh m = (@X: 8)`"},
+    {"pvary", "a value that may differ from device to device is `pcast(x, @X)`"},
+    {"all_gather_invariant", "a gathered value that is the same everywhere is `all_gather(x, @X, to: \"same\")`"},
+    {"pswapaxes", "a dimension is exchanged with a mesh axis by `all_to_all(x, @X, split: 0, concat: 0)`"},
+    {"xmap", "per-device code is a `manual fn`"},
+    {"inspect_array_sharding", "the layout that the compiler chose is `print(sharding(x))`, in traced code too"},
+    {"make_array_from_callback", "blocks are put together by `from_blocks(fn(index) = block, shape, spec)`"},
+    {"make_array_from_process_local_data", "blocks are put together by `from_blocks(fn(index) = block, shape, spec)`"},
+    {"local_device_count", "the devices of this process are `len(local_devices())`"},
+    {"ShapeDtypeStruct", "a type stands for an array: `f32[8, 4]`, with a layout `shard f32[8, 4] as P(@X)`"},
+    {"custom_gradient", "a gradient of one's own is `custom_vjp(f, fwd, bwd)`: `fwd` gives the value and what `bwd` needs"},
+    {"dynamic_slice_in_dim",
+     "a slice from a traced place has a start and a size for each dimension: `dynamic_slice(x, [0, i], [8, n])`"},
+    {"dynamic_index_in_dim", "a traced number may stand in an index: `x[:, i]`"},
+    {"dynamic_update_slice_in_dim",
+     "what is written has a start for each dimension: `dynamic_update_slice(x, v, [0, i])`"},
+    {"dynamic_update_index_in_dim", "a changed copy is made by assignment: `x[:, i] = v`, and `i` may be traced"},
     {"NamedSharding", "a layout is a spec such as `P(@X, _)`, used as in `shard x as P(@X, _)`"},
     {"PartitionSpec", "a spec is `P(@X, _)`"},
 };
@@ -198,7 +229,12 @@ constexpr std::pair<std::string_view, std::string_view> kParameters[] = {
     {"argnums", "wrt"},
     {"argnum", "wrt"},
     {"has_aux", "aux"},
+    {"axis_name", "along"},
     {"axis_name", "axis"},
+    {"spmd_axis_name", "axis"},
+    {"axis_names", "axes"},
+    {"scatter_dimension", "axis"},
+    {"perm", "pairs"},
     {"in_specs", "in"},
     {"out_specs", "out"},
     {"in_shardings", "in"},
@@ -245,7 +281,29 @@ constexpr std::pair<std::string_view, std::string_view> kParameters[] = {
     {"num_workers", "prefetch"},
 };
 
+// Parameters that nothing here does the work of, or that mean something else: what is to be known of them.
+constexpr Known kParameterWays[] = {
+    {"static_argnums", "what the trace needs as a number is static by itself: leave it out"},
+    {"static_argnames", "what the trace needs as a number is static by itself: leave it out"},
+    {"donate_argnums", "an argument that its call replaces gives its memory: `p = step(p, x)`; leave it out"},
+    {"donate_argnames", "an argument that its call replaces gives its memory: `p = step(p, x)`; leave it out"},
+    {"unroll", "loops are compiled as they are: leave it out"},
+    {"prevent_cse", "what is made again is never merged with what it is made of: leave it out"},
+    {"check_vma",
+     "with `check: false` a derivative taken inside is what it is with the check: summed over the devices for what is the "
+     "same on all; one for each device is that of `pcast(p, @X)`, and such a sum is not done once more"},
+    {"check_rep",
+     "with `check: false` a derivative taken inside is what it is with the check: summed over the devices for what is the "
+     "same on all; one for each device is that of `pcast(p, @X)`, and such a sum is not done once more"},
+};
+
 }  // namespace
+
+std::string_view parameter_way(std::string_view name) {
+  const auto* known =
+      std::find_if(std::begin(kParameterWays), std::end(kParameterWays), [&](const Known& k) { return k.name == name; });
+  return known == std::end(kParameterWays) ? std::string_view() : known->here;
+}
 
 Aliases::Aliases() {
   for (const Known& k : kNames) known_.emplace(k.name, Entry{std::string(k.here), {}});

@@ -106,6 +106,9 @@ ir::Layout ManualCall::layout_for(const Value& spec, const Type& type, const cha
                        ", which this function does not make manual: it takes " + ir::axes_text(*outer_, taken_.list()));
     return layout;
   }
+  if (spec.items() || spec.fields())
+    impl_.fail("spec", span, "the spec of " + who + " does not fit it",
+               {"the value is one array, " + runtime::to_string(type), "the spec is " + in_.repr(spec)});
   if (!spec.is_none()) impl_.fail("spec", span, "the spec of " + who + " is " + kind_name(spec));
   ir::Layout layout{outer_, runtime::Sharding::replicated(static_cast<std::size_t>(rank))};
   bool typed = false;
