@@ -123,7 +123,8 @@ class Chooser {
   bool better_summed(int f, const Axes& axes) const {
     std::int64_t summed = 0, tables = 0;
     for (const auto& k : known_) {
-      if (is_prefix(axes, k.axes[static_cast<std::size_t>(f)])) tables = std::min(tables + k.value.bytes, INT64_MAX / 2);
+      if (is_prefix(axes, k.axes[static_cast<std::size_t>(f)]))
+        tables = std::min(tables + k.value.bytes, INT64_MAX / 2);
       for (std::size_t g = 0; !k.result && g < k.axes.size(); ++g)
         if (rule_.factors[g].kind == FactorKind::Reduced && is_prefix(axes, k.axes[g]) &&
             possible(static_cast<int>(g), axes, 0))

@@ -14,7 +14,8 @@ struct SplitValue {
 
 // Operands come first: of the axes they are split over, one candidate after another is taken, that which a result wants
 // too before others, then that carried by the larger values, then pass before masked before reduced; but a table whose
-// lookups are smaller stays where it is. What is left of the results' wishes is free (whole operands are sliced).
+// lookups are smaller stays where it is, and what is added to one at split places is not gathered where it is more than
+// the table. What is left of the results' wishes is free (whole operands are sliced).
 // Factors that the operation needs whole (masked and halo ones too unless `masks`, which says that the row has a local
 // form for them) are never split: an operand's axes on them move to a factor that passes, where one is free. `barred`
 // axes are never used.

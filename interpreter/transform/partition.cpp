@@ -5,6 +5,7 @@
 #include "interpreter/transform/nodes.h"
 
 #include <algorithm>
+#include <array>
 
 #include "interpreter/transform/choose.h"
 #include "interpreter/transform/partitioner.h"
@@ -85,11 +86,11 @@ Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
   if (same_split(x.layout, want) && x.layout.unreduced == want.unreduced) return x.var;
   for (const auto& [known, barrier, var] : x.copies)
     if (barrier == b_.barrier() && same_split(known, want) && known.unreduced == want.unreduced) return var;
-  Var made;
-  if (x.outer >= 0 && loop_) {
+  Var made = spread_anew(v, want);
+  if (!made.valid() && x.outer >= 0 && loop_) {
     made = add_param(g_.type(v), want);
     extra_.push_back({x.outer, want, made, asking(v)});
-  } else {
+  } else if (!made.valid()) {
     b_.set_why(why(v, want, asked ? *asked : asking(v)));
     ir::SpanScope scope(
         b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);  // a sum is caused by the node that left it
@@ -98,6 +99,18 @@ Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
   }
   x.copies.push_back({want, b_.barrier(), made});
   return made;
+}
+
+// One number, in the layout that is wanted: nothing has to move. Not valid where there is more in v.
+Var Partitioner::spread_anew(Var v, const Sharding& want) {
+  const Node* n = values_[at(v)].spread;
+  if (!n || !want.unreduced.empty() || !values_[at(v)].layout.unreduced.empty()) return {};
+  const PlacedValue& number = values_[at(n->inputs[0])];
+  if (!number.layout.unreduced.empty()) return {};
+  const auto rule = rule_of(g_, *n);
+  const FactorAxes axes = project(*rule, rule->results[0], want, *context_.mesh).axes;
+  if (!same_split(layout_of(*rule, rule->results[0], axes, *context_.mesh), want)) return {};
+  return emit_local(*n, *rule, axes, {number.var}, std::array{want})[0];
 }
 
 // What is still to be added up beyond what the type itself leaves pending.
@@ -200,6 +213,8 @@ void Partitioner::operation(const Node& n) {
     if (!kept.empty()) layouts[r].pending = wanted(n.outputs[r]).pending;
     set(n.outputs[r], outputs[r], layouts[r], cause);
     values_[at(n.outputs[r])].terms = terms;
+    if (ir::shows_all(*n.op) && g_.type(n.inputs[0]).shape.empty() && layouts[r].unreduced.empty())
+      values_[at(n.outputs[r])].spread = &n;
     place(n.outputs[r]);
   }
 }

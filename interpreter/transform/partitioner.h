@@ -22,7 +22,8 @@ struct PlacedValue {
   };
   std::vector<Copy> copies;                                       // other layouts it was brought into
   std::shared_ptr<const std::vector<ir::Why::Value>> terms = {};  // the operands that left what is pending
-  int outer = -1;  // a loop's constant: its position among the node's inputs
+  int outer = -1;                    // a loop's constant: its position among the node's inputs
+  const ir::Node* spread = nullptr;  // one number is all that there is in it, and this made it
 };
 
 // Who needs a value in another layout.
@@ -69,6 +70,7 @@ class Partitioner {
 
   void operation(const ir::Node& n);
   void whole_operation(const ir::Node& n);
+  ir::Var spread_anew(ir::Var v, const Sharding& want);
   ir::Vars emit_local(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const ir::Vars& inputs,
                       std::span<const Sharding> layouts);
   void leave_pending(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes, Sharding& layout,

@@ -57,8 +57,9 @@ class Layer {
       return Value::record(std::move(out));
     }
     m_.fail("spec", span_, "a layout is a spec such as P(@X), or a tree of specs, and this is " + kind_name(specs),
-            specs.is<std::shared_ptr<const Axis>>() ? std::vector<std::string>{"the first dimension is split by `P(" + m_.in.repr(specs) + ")`"}
-                             : std::vector<std::string>{});
+            specs.is<std::shared_ptr<const Axis>>()
+                ? std::vector<std::string>{"the first dimension is split by `P(" + m_.in.repr(specs) + ")`"}
+                : std::vector<std::string>{});
   }
 
  private:

@@ -183,7 +183,8 @@ constexpr Known kWays[] = {
     {"logical_to_mesh_axes", "names are mapped by `rules { batch: @X }`, and then `shard x as P(@batch)`"},
     {"auto_axes", "a region with automatic axes is a function: `auto fn f(x) -> P(@X) = ...`"},
     {"explicit_axes", "a region with explicit axes is a function: `explicit fn f(x: P(@X)) = ...`"},
-    {"AxisType", "axes are automatic; those of `mesh m = (@X: 8) explicit` are explicit, those of a `manual fn` manual"},
+    {"AxisType",
+     "axes are automatic; those of `mesh m = (@X: 8) explicit` are explicit, those of a `manual fn` manual"},
     {"set_mesh", "an earlier mesh becomes the current one by `use m`, for one block by `use m { ... }`"},
     {"use_mesh", "an earlier mesh becomes the current one by `use m`, for one block by `use m { ... }`"},
     {"create_device_mesh", "a mesh is declared: `mesh m = (@X: 8)`"},
@@ -196,7 +197,8 @@ constexpr Known kWays[] = {
     {"make_array_from_process_local_data", "blocks are put together by `from_blocks(fn(index) = block, shape, spec)`"},
     {"local_device_count", "the devices of this process are `len(local_devices())`"},
     {"ShapeDtypeStruct", "a type stands for an array: `f32[8, 4]`, with a layout `shard f32[8, 4] as P(@X)`"},
-    {"custom_gradient", "a gradient of one's own is `custom_vjp(f, fwd, bwd)`: `fwd` gives the value and what `bwd` needs"},
+    {"custom_gradient",
+     "a gradient of one's own is `custom_vjp(f, fwd, bwd)`: `fwd` gives the value and what `bwd` needs"},
     {"dynamic_slice_in_dim",
      "a slice from a traced place has a start and a size for each dimension: `dynamic_slice(x, [0, i], [8, n])`"},
     {"dynamic_index_in_dim", "a traced number may stand in an index: `x[:, i]`"},
@@ -281,6 +283,11 @@ constexpr std::pair<std::string_view, std::string_view> kParameters[] = {
     {"num_workers", "prefetch"},
 };
 
+constexpr std::string_view kUnchecked =
+    "a derivative taken inside is the same with `check: false`: of a value that all devices share it is summed over "
+    "them "
+    "already; `pcast(p, @X)` first gives each device its own";
+
 // Parameters that nothing here does the work of, or that mean something else: what is to be known of them.
 constexpr Known kParameterWays[] = {
     {"static_argnums", "what the trace needs as a number is static by itself: leave it out"},
@@ -289,19 +296,15 @@ constexpr Known kParameterWays[] = {
     {"donate_argnames", "an argument that its call replaces gives its memory: `p = step(p, x)`; leave it out"},
     {"unroll", "loops are compiled as they are: leave it out"},
     {"prevent_cse", "what is made again is never merged with what it is made of: leave it out"},
-    {"check_vma",
-     "with `check: false` a derivative taken inside is what it is with the check: summed over the devices for what is the "
-     "same on all; one for each device is that of `pcast(p, @X)`, and such a sum is not done once more"},
-    {"check_rep",
-     "with `check: false` a derivative taken inside is what it is with the check: summed over the devices for what is the "
-     "same on all; one for each device is that of `pcast(p, @X)`, and such a sum is not done once more"},
+    {"check_vma", kUnchecked},
+    {"check_rep", kUnchecked},
 };
 
 }  // namespace
 
 std::string_view parameter_way(std::string_view name) {
-  const auto* known =
-      std::find_if(std::begin(kParameterWays), std::end(kParameterWays), [&](const Known& k) { return k.name == name; });
+  const auto* known = std::find_if(std::begin(kParameterWays), std::end(kParameterWays),
+                                   [&](const Known& k) { return k.name == name; });
   return known == std::end(kParameterWays) ? std::string_view() : known->here;
 }
 

@@ -41,7 +41,8 @@ bool names_elsewhere(std::string_view doc, std::string_view name);
 // The parameter that is meant by one of another library, or misspelt: dim -> axis, batch_size -> batch, axes -> axis.
 std::optional<std::string> parameter_near(std::string_view name, const std::vector<std::string>& parameters);
 std::span<const std::pair<std::string_view, std::string_view>> parameter_aliases();  // {dim, axis}, ...
-// What is to be known of a parameter of another library that has no like here, or one that means something else; or empty.
+// What is to be known of a parameter of another library that has no like here, or one that means something else; or
+// empty.
 std::string_view parameter_way(std::string_view name);
 
 }  // namespace shard::lang
