@@ -22,7 +22,7 @@ def cases(path):
 def said(shard, script, folder):
     path = os.path.join(folder, 'case.shard')
     with open(path, 'w', encoding='utf-8') as f: f.write(script + '\n')
-    seconds = float(os.environ.get('GOLDEN_SECONDS', '120'))
+    seconds = float(os.environ.get('GOLDEN_SECONDS', '400'))
     p = subprocess.run([shard, 'run', 'case.shard'], cwd=folder, capture_output=True, text=True, timeout=seconds,
                        stdin=subprocess.DEVNULL)
     return p.returncode, p.stderr.strip('\n')

@@ -22,7 +22,7 @@ def outputs(shard, boxes):
     script = boxes[0] + ''.join(f'print("{MARK}"); {box}' for box in boxes[1:])  # lines keep their numbers
     with tempfile.TemporaryDirectory() as folder:
         with open(folder + '/page.shard', 'w', encoding='utf-8') as f: f.write(script)
-        p = subprocess.run([shard, 'run', 'page.shard'], cwd=folder, capture_output=True, text=True, timeout=float(os.environ.get('GOLDEN_SECONDS', '120')))
+        p = subprocess.run([shard, 'run', 'page.shard'], cwd=folder, capture_output=True, text=True, timeout=float(os.environ.get('GOLDEN_SECONDS', '400')))
     return p.stdout.split(MARK + '\n'), p.stderr if p.returncode or p.stderr else None
 
 

@@ -77,7 +77,7 @@ def run(shard, path):
 
 
 def held(shard, path, case):
-    seconds = float(os.environ.get('GOLDEN_SECONDS', '120'))
+    seconds = float(os.environ.get('GOLDEN_SECONDS', '400'))
     try:
         p = subprocess.run([shard, *case.command.split(), path] + case.options, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import run as golden
 
 PACKAGE = 'xla-cpu-pjrt==0.0.1'
-SECONDS = 120
+SECONDS = 400
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
