@@ -110,7 +110,7 @@ constexpr Known kWays[] = {
     {"matvec", "a matrix times a vector is `a @ v`"},
     {"multi_dot", "a product of several matrices is `a @ b @ c`"},
     {"dot_general", "sums over named dimensions are `einsum(\"bij,bjk->bik\", x, y)`"},
-    {"conv_general_dilated", "it is `conv(x, w, stride: 2, pads: [(1, 2)])`, with channels last"},
+    {"conv_general_dilated", "it is `conv(x, w, stride: 2, pads: [(1, 2), (1, 2)])`, with channels last"},
     {"reduce_window", "maxima and means of windows are `max_pool(x, [2, 2])`, `avg_pool(x, [2, 2])`"},
     {"select_n", "a choice between arrays is `where(c, x, y)`"},
     {"dynamic_index_in_dim", "a traced index is an index: `x[i]`, `x[:, i]`"},
@@ -197,14 +197,10 @@ constexpr Known kWays[] = {
     {"make_array_from_process_local_data", "blocks are put together by `from_blocks(fn(index) = block, shape, spec)`"},
     {"local_device_count", "the devices of this process are `len(local_devices())`"},
     {"ShapeDtypeStruct", "a type stands for an array: `f32[8, 4]`, with a layout `shard f32[8, 4] as P(@X)`"},
-    {"custom_gradient",
-     "a gradient of one's own is `custom_vjp(f, fwd, bwd)`: `fwd` gives the value and what `bwd` needs"},
     {"dynamic_slice_in_dim",
      "a slice from a traced place has a start and a size for each dimension: `dynamic_slice(x, [0, i], [8, n])`"},
-    {"dynamic_index_in_dim", "a traced number may stand in an index: `x[:, i]`"},
     {"dynamic_update_slice_in_dim",
      "what is written has a start for each dimension: `dynamic_update_slice(x, v, [0, i])`"},
-    {"dynamic_update_index_in_dim", "a changed copy is made by assignment: `x[:, i] = v`, and `i` may be traced"},
     {"NamedSharding", "a layout is a spec such as `P(@X, _)`, used as in `shard x as P(@X, _)`"},
     {"PartitionSpec", "a spec is `P(@X, _)`"},
 };
@@ -285,8 +281,7 @@ constexpr std::pair<std::string_view, std::string_view> kParameters[] = {
 
 constexpr std::string_view kUnchecked =
     "a derivative taken inside is the same with `check: false`: of a value that all devices share it is summed over "
-    "them "
-    "already; `pcast(p, @X)` first gives each device its own";
+    "them already; `pcast(p, @X)` first gives each device its own";
 
 // Parameters that nothing here does the work of, or that mean something else: what is to be known of them.
 constexpr Known kParameterWays[] = {
