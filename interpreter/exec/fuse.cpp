@@ -183,8 +183,8 @@ class Fusion {
     if (users.size() != 1 || is_result_[at(n.outputs[0])]) return;
     const Node& sum = node(users[0]);
     if (!ir::sums_all(*sum.op) || sum.attrs.has("groups")) return;
-    AxisSet axes;
-    for (auto a : transform::axes_of(sum, *mesh_, true)) axes.add(a);
+    AxisSet axes;  // also one along which this process has a single device: the others are elsewhere
+    for (auto a : transform::axes_of(sum, *mesh_)) axes.add(a);
     if ((axes & distinct_[at(n.outputs[0])]).empty() || !(axes & apart_).empty()) return;
     int home = group_[static_cast<std::size_t>(users[0])];
     merge(i, home);

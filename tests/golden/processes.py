@@ -73,6 +73,19 @@ print(load("t/", like: {v: shard i32[8] as P(@model), x: f32[8, 8]}).v)
 log_scalars("log.csv", 1, {a: sum(v)})
 print(read_text("log.csv"))
 '''
+# Sums over axes that lie in one process, in several, and partly in each, of which a process may have a single device: without
+# `--exact` a sum over devices is one instruction with its product, or goes another way.
+SUMS = """
+let w = normal(key(5), [16, 8])
+for rows in [P(@a), P(@b), P((@a, @b)), P((@b, @a))] {
+  let (z, q) = (shard normal(key(3), [32, 8]) as rows, shard normal(key(4), [32, 16]) as rows)
+  for spec in [P(), P(@a), P(@b), P(_, @b), P((@a, @b)), P((@b, @a)), P(@a, @b)] {
+    let product = jit(fn(z, q) = shard q.T @ z as spec)
+    let slope = jit(fn(w) = grad(fn(w) = sum(tanh(q @ w * 0.1) ** 2))(w))
+    print(product(z, q)[::5], slope(shard w as spec)[::5], jit(fn(q) = sum(exp(q), axis: 0))(q))
+  }
+}
+"""
 # Of two processes: what happens, and what every process that is left must be told.
 FALLS = {
     'ends early': ('if process_index() == 1 { error("enough") }\nprint(sum(x))', 'process 1 has ended in line 3, and process 0 waits for it at `psum of f32[] over @data` in line 4', 1),
@@ -101,6 +114,22 @@ def same(shard, path, text=None, ways=None):
                 with open(path, 'w') as f: f.write(text)
             told.append(run([*how, '--exact', path], folder if text is not None else None))   # a sum's bits
     return told
+
+
+def sums_without_exact(shard, folder):
+    """As one process has them, but for rounding."""
+    numbers = lambda text: [float(x) for x in re.findall(r'-?\d+\.?\d*(?:e[+-]?\d+)?', text)]
+    for devices, mesh in ((4, '(@a: 2, @b: 2)'), (4, '(@a: 4, @b: 1)'), (8, '(@a: 2, @b: 4)'), (8, '(@a: 4, @b: 2)')):
+        with open(folder + '/a.shard', 'w') as f: f.write(f'mesh m = {mesh}\n{SUMS}')
+        code, alone, err = run([shard, 'run', '--devices', str(devices), 'a.shard'], folder)
+        assert code == 0, err
+        want = numbers(alone)
+        for n in ('2', '4'):
+            code, out, err = run([shard, 'launch', '-n', n, '--devices', str(devices), 'a.shard'], folder)
+            got = numbers(out)
+            assert code == 0 and len(got) == len(want) > 1000, (mesh, n, code, err)
+            worst = max(abs(x - y) / (1 + abs(y)) for x, y in zip(got, want))
+            assert worst < 1e-5, f'{mesh} of {devices} devices in {n} processes: {worst}'
 
 
 def children(pid):
@@ -336,6 +365,7 @@ def main():
         own_blocks_alone(shard, folder)
         read_together(shard, folder)
         small_sums_together(shard, folder)
+        sums_without_exact(shard, folder)
         for name, (text, told, status) in FALLS.items():
             with open(folder + '/a.shard', 'w') as f: f.write(HEAD + text + '\n')
             for transport in ('unix', 'tcp'):
