@@ -30,10 +30,10 @@ double channel_seconds(const Chip& machine, const runtime::Mesh& mesh, std::span
   group.devices = processes_of(machine.simulated, mesh, axes);
   if (group.devices <= 1) return 0;
   double bytes = given / std::max(machine.simulated, 1.0);
-  if (kind.combine || kind.pairs)  // of devices that hand on to a neighbour, one stands at the border
-    for (const runtime::AxisId a : axes)
-      bytes *=
-          static_cast<double>(processes_of(machine.simulated, mesh, {&a, 1})) / static_cast<double>(mesh.size_of(a));
+  if (kind.combine || kind.pairs) {  // of devices that hand on to a neighbour, one stands at the border
+    bytes *= static_cast<double>(group.devices);
+    for (const runtime::AxisId a : axes) bytes /= static_cast<double>(mesh.size_of(a));
+  }
   return talk_seconds(machine, group, kind, bytes);
 }
 

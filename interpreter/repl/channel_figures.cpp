@@ -1,6 +1,5 @@
 #include "interpreter/repl/channel_figures.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,8 +38,9 @@ print(least(large, 1048576, 10))
 class Folder {  // of its own, gone with it
  public:
   Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "shard-XXXXXX").string();
-    if (mkdtemp(name.data())) path = name;
+    std::error_code missing;
+    std::string name = (std::filesystem::temp_directory_path(missing) / "shard-XXXXXX").string();
+    if (!missing && mkdtemp(name.data())) path = name;
   }
   ~Folder() {
     std::error_code ignored;
@@ -56,7 +56,9 @@ class Folder {  // of its own, gone with it
 std::optional<ChannelFigures> measure_channel(int processes) {
   const Folder folder;
   const std::string script = (folder.path / "sums.shard").string(), n = std::to_string(processes);
-  if (std::ofstream file(script); folder.path.empty() || !(file << kSums)) {
+  std::ofstream file;
+  if (!folder.path.empty()) file.open(script);
+  if (!file.is_open() || !(file << kSums << std::flush)) {
     std::fputs("error: there is no room for a script in the folder of temporary files\n", stderr);
     return std::nullopt;
   }

@@ -122,6 +122,13 @@ class Session:
         self.child.wait()
         self.child.close()
 
+    def ends(self, last):
+        """By itself, behind this."""
+        self.wait(last)
+        self.child.expect(pexpect.EOF)
+        self.child.wait()
+        check(self.child.exitstatus == 0, f'status {self.child.exitstatus}, and at the end: {self.child.before}')
+
     def leave(self):
         self.keys(':quit\n')
         self.child.expect(pexpect.EOF)
@@ -218,10 +225,7 @@ def a_breakpoint_is_a_loop_in_the_script_and_an_interrupt_there_is_its_own():
     s.prompt()
     s.enter('x + 40', '43')
     s.keys(':continue\n')
-    s.wait('the end')
-    s.child.expect(pexpect.EOF)
-    s.child.wait()
-    check(s.child.exitstatus == 0, f'status {s.child.exitstatus}, and at the end: {s.child.before}')
+    s.ends('the end')
 
 
 @case
@@ -236,10 +240,7 @@ def painting_that_a_signal_breaks_off_is_no_lost_output():
         time.sleep(0.05 * SLOW)
         s.child.kill(signal.SIGWINCH)
     s.keys('\n:continue\n')
-    s.wait('the end')
-    s.child.expect(pexpect.EOF)
-    s.child.wait()
-    check(s.child.exitstatus == 0, f'status {s.child.exitstatus}, and at the end: {s.child.before}')
+    s.ends('the end')
 
 
 PASTED = '''let xs = range(10)
