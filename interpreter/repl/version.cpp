@@ -7,7 +7,9 @@ namespace shard::repl {
 
 std::string version_text() {
   const std::string here = runtime::matmul_isa();
-  return "shard " SHARD_VERSION " (commit " SHARD_COMMIT ")\nkernels for " SHARD_INSTRUCTION_SETS "; here " + here;
+  return "shard " SHARD_VERSION " (commit " SHARD_COMMIT ")\ncompiled by " SHARD_COMPILER " for " SHARD_PROCESSOR
+         "\nkernels for " SHARD_INSTRUCTION_SETS "; here " +
+         here;
 }
 
 }  // namespace shard::repl

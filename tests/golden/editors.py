@@ -152,9 +152,9 @@ def shells_complete():
 
 
 @case
-def the_version_says_commit_and_instruction_sets():
+def the_version_says_commit_compiler_and_instruction_sets():
     p = shard('--version')
-    check(re.fullmatch(r'shard \d+\.\d+\.\d+ \(commit [\w.-]+\)\nkernels for .+; here (sse2|avx2|avx512)\n', p.stdout), 'version', p)
+    check(re.fullmatch(r'shard \d+\.\d+\.\d+ \(commit [\w.-]+\)\ncompiled by \w+ [\d.]+ for \w+\nkernels for .+; here (sse2|avx2|avx512)\n', p.stdout), 'version', p)
 
 
 if __name__ == '__main__': sys.exit(cli.main())
