@@ -1,0 +1,11 @@
+# The date of packages: SOURCE_DATE_EPOCH of the environment, else the commit's; a copy without its history has today's. CPack reads the variable too.
+if(NOT DEFINED ENV{SOURCE_DATE_EPOCH})
+  execute_process(COMMAND git -C "${CPACK_SHARD_SOURCE}" log -1 --format=%ct OUTPUT_VARIABLE epoch OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  if(failed)
+    string(TIMESTAMP epoch "%s" UTC)
+  endif()
+  set(ENV{SOURCE_DATE_EPOCH} ${epoch})
+endif()
+if(CPACK_GENERATOR STREQUAL TGZ)
+  set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
+endif()
