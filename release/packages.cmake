@@ -22,8 +22,15 @@ string(TOLOWER "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" machine)
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME shard)
 set(CPACK_PACKAGE_VENDOR Shard)
-set(CPACK_PACKAGE_CONTACT "Shard <shard@localhost>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_CONTACT "The Shard authors <maintainers@shard.example>")
+string(REGEX REPLACE "^A " "" CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")   # as Debian's titles are
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "A script declares a mesh of devices, lays arrays out over it and trains;
+the compiler finds what the devices must say to each other, and tells it.
+Devices are simulated, in one process or in several, or those of a plug-in
+of PJRT.
+.
+This package has the program, the library for C++, C and what calls C, the
+language's modules to be read, and the lessons.")
 set(CPACK_PACKAGE_FILE_NAME shard-${PROJECT_VERSION}-${machine})
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
