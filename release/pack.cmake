@@ -14,6 +14,9 @@ if(CPACK_GENERATOR STREQUAL DEB AND DPKG_DEB)
       rm -f debian-binary ./*.tar.*
       mkdir -p DEBIAN
       for one in *; do [ -d "$one" ] || mv "$one" DEBIAN; done   # control and what goes with it
+      rm -f DEBIAN/postinst DEBIAN/postrm   # CPack's call ldconfig, which has a trigger for that
+      echo 'activate-noawait ldconfig' >DEBIAN/triggers
+      touch --date=@"$SOURCE_DATE_EPOCH" DEBIAN/triggers
       chmod 644 DEBIAN/*
       chmod 755 . DEBIAN]] sh "${tree}" COMMAND_ERROR_IS_FATAL ANY)
   execute_process(COMMAND "${DPKG_DEB}" --root-owner-group -Zgzip -z9 --build "${tree}" "${CPACK_PACKAGE_FILES}" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
