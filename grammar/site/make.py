@@ -113,6 +113,11 @@ def errors(site, shard):
 STYLE = 'pre { overflow-x: auto; } .section td code { white-space: normal; } .section table { display: block; overflow-x: auto; }\n'
 
 
+# Further pages: those that the front page sends people to.
+MORE = {'coming_from_jax.md': 'scripts/coming_from_jax.md', 'from_shard_to_jax.md': 'scripts/from_shard_to_jax.md', 'before_you_rent.md': 'scripts/before_you_rent.md',
+        'embedding.md': 'interpreter/embed/README.md', 'measurements.md': 'tests/bench/README.md'}
+
+
 def main():
     shard, out = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     with tempfile.TemporaryDirectory() as work:
@@ -126,12 +131,14 @@ def main():
         lessons(site)
         for name in ('language', 'explicit', 'manual'): site.page(f'language/{"index" if name == "language" else name}.md', read(f'grammar/{name}.md'), f'grammar/{name}.md')
         site.page('editors.md', read('grammar/editors/README.md'), 'grammar/editors/README.md')
+        for path, name in MORE.items(): site.page(path, read(name), name)
         reference(site)
         errors(site, shard)
         site.follow_links()
         site.page('style.css', STYLE)
         nav = [{'Shard': 'index.md'}, {'Tutorial': ['tutorial/index.md'] + ['tutorial/' + os.path.basename(n) for n in tutorial]}, {'Lessons': 'lessons/index.md'},
-               {'Language': ['language/index.md', 'language/explicit.md', 'language/manual.md', 'editors.md']}, {'Functions': 'reference/index.md'}, {'Errors': 'errors.md'}]
+               {'Language': ['language/index.md', 'language/explicit.md', 'language/manual.md', 'editors.md']}, {'Functions': 'reference/index.md'}, {'Errors': 'errors.md'},
+               {'More': list(MORE)}]
         config = {'site_name': 'Shard', 'docs_dir': work + '/docs', 'site_dir': out, 'use_directory_urls': False, 'theme': {'name': 'readthedocs', 'highlightjs': False}, 'nav': nav,
                   'extra_css': ['style.css'], 'plugins': ['search'], 'markdown_extensions': ['tables', 'fenced_code', 'toc', 'sane_lists'], 'strict': True, 'validation': {'omitted_files': 'ignore', 'not_found': 'warn'}}
         with open(work + '/mkdocs.yml', 'w', encoding='utf-8') as f: json.dump(config, f)   # YAML holds JSON
