@@ -15,6 +15,7 @@
 #include <cstdlib>
 
 #include "grammar/diagnostic.h"
+#include "runtime/array/shape.h"
 
 namespace shard::embed {
 namespace {

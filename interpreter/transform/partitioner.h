@@ -1,6 +1,7 @@
 // The state of partitioning one graph or region. Private to partition.cpp and partition_regions.cpp.
 #pragma once
 #include "interpreter/ir/region_edges.h"
+#include "interpreter/ir/why.h"
 #include "interpreter/transform/layout.h"
 #include "interpreter/transform/partition.h"
 

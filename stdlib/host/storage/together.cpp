@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "stdlib/host/files/paths.h"
+#include "stdlib/host/files/source.h"
 
 namespace shard::stdlib {
 

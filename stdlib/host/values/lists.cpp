@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "interpreter/lang/index/index.h"
+#include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/parts.h"
 #include "interpreter/lang/values/traced_range.h"
+#include "interpreter/lang/values/wrapped.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
