@@ -21,7 +21,7 @@ struct Example {
   std::string name, group, code, shapes, gradient, layout;  // facts only where no row tells them
   std::string what;                                         // of a word of the language, in place of a signature
 };
-std::string_view examples_text();  // stdlib/examples.txt
+std::string examples_text();  // stdlib/examples.txt
 std::vector<Example> examples();
 std::vector<std::string> builtin_functions(lang::Interpreter& in);  // the names that scripts may call
 std::string reference_page(lang::Interpreter& in);  // Markdown: all builtins, by the groups of the examples

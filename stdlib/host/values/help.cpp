@@ -170,7 +170,7 @@ const Example* example_of(std::string_view name) {
 std::vector<Example> examples() {
   std::vector<Example> out;
   std::string group;
-  std::istringstream in{std::string(examples_text())};
+  std::istringstream in{examples_text()};
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("=== "))
       group = line.substr(4);
