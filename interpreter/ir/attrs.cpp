@@ -46,6 +46,13 @@ std::size_t hash_value(const AttrValue& v) {
 
 }  // namespace
 
+AttrValue::AttrValue() = default;
+AttrValue::AttrValue(const AttrValue&) = default;
+AttrValue::AttrValue(AttrValue&&) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue&) = default;
+AttrValue& AttrValue::operator=(AttrValue&&) noexcept = default;
+AttrValue::~AttrValue() = default;
+
 bool operator==(const Layout& a, const Layout& b) {
   if (!(a.sharding == b.sharding)) return false;
   return a.mesh == b.mesh || (a.mesh && b.mesh && *a.mesh == *b.mesh);

@@ -41,8 +41,17 @@ struct Note {  // what people are told of a node, and no part of it: all are equ
 
 using Ints = std::vector<std::int64_t>;
 using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
-using AttrValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, Ints, Pairs, runtime::DType,
-                               Layout, std::vector<std::string>, Note>;
+using AttrVariant = std::variant<std::monostate, bool, std::int64_t, double, std::string, Ints, Pairs, runtime::DType,
+                                 Layout, std::vector<std::string>, Note>;
+struct AttrValue : AttrVariant {  // whose copies are made in one place (attrs.cpp), not in each file that has some
+  using AttrVariant::AttrVariant;
+  AttrValue();
+  AttrValue(const AttrValue&);
+  AttrValue(AttrValue&&) noexcept;
+  AttrValue& operator=(const AttrValue&);
+  AttrValue& operator=(AttrValue&&) noexcept;
+  ~AttrValue();
+};
 
 class Attrs {
  public:

@@ -42,6 +42,12 @@ bool equal_arrays(const trace::Tensor& a, const trace::Tensor& b) {
 
 }  // namespace
 
+Value::Value(const Value&) = default;
+Value::Value(Value&&) noexcept = default;
+Value& Value::operator=(const Value&) = default;
+Value& Value::operator=(Value&&) noexcept = default;
+Value::~Value() = default;
+
 namespace {
 
 bool holds_more(const Value& v) { return v.items() || v.fields(); }

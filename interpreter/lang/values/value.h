@@ -89,6 +89,12 @@ class Value {
                    std::shared_ptr<const MeshValue>, runtime::DType, std::shared_ptr<const runtime::Type>, Range,
                    Device, std::shared_ptr<const DeferredString>, std::shared_ptr<Loader>>;
   Value() = default;
+  // Written out in value.cpp: made wherever a value is copied or dropped, they were a tenth of what compiling cost.
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
   template <class T>
   requires(!std::is_same_v<std::remove_cvref_t<T>, Value> && std::is_constructible_v<Variant, T>) Value(T&& v)
       : v_(std::forward<T>(v)) {}
