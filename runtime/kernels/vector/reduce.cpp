@@ -103,7 +103,9 @@ template <class Op, class T>
 void run_of(const void* data, std::int64_t n, void* result) {
   const T* x = static_cast<const T*>(data);
   T r = x[0];
-  if (n >= kLanes)
+  if constexpr (!kFloating<T>)  // any order gives the same: the compiler's
+    for (std::int64_t i = 1; i < n; ++i) r = Op::template apply<T>(r, x[i]);
+  else if (n >= kLanes)
     r = in_lanes<kLanes, Op, T>(x, n);
   else if (n >= kFew)
     r = in_lanes<kFew, Op, T>(x, n);
