@@ -14,12 +14,12 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::nu
 using Reduce = Expr (*)(const Expr& x, const Expr& missing, const Attrs& attrs);
 
 // `axis` and `keepdims` of a call, for the reductions that it is made of.
-Attrs over(const Attrs& attrs, bool keep) {
+Attrs reduced_over(const Attrs& attrs, bool keep) {
   Attrs out{{"keepdims", keep}};
   if (const auto axis = ints_if(attrs, "axis")) out.set("axis", *axis);
   return out;
 }
-Attrs over(const Attrs& attrs) { return over(attrs, flag_or(attrs, "keepdims", false)); }
+Attrs reduced_over(const Attrs& attrs) { return reduced_over(attrs, flag_or(attrs, "keepdims", false)); }
 
 Expr sum_there(const Expr& x, const Expr& missing, const Attrs& how) {
   return call("sum", {select(missing, case_beside(x, 0), x)}, how);
@@ -34,23 +34,25 @@ Expr mean_there(const Expr& x, const Expr& missing, const Attrs& how) {
 // f16 and bf16 are averaged in f32.
 Expr in_f32(const Expr& x) { return runtime::is_narrow(x.type().dtype) ? cast_to(x, DType::F32) : x; }
 
-Expr nansum(const Expr& x, const Expr& missing, const Attrs& attrs) { return sum_there(x, missing, over(attrs)); }
+Expr nansum(const Expr& x, const Expr& missing, const Attrs& attrs) {
+  return sum_there(x, missing, reduced_over(attrs));
+}
 Expr nanmean(const Expr& x, const Expr& missing, const Attrs& attrs) {
-  return mean_there(in_f32(x), missing, over(attrs));
+  return mean_there(in_f32(x), missing, reduced_over(attrs));
 }
 
 template <bool largest>
 Expr extreme(const Expr& x, const Expr& missing, const Attrs& attrs) {
-  Expr found = call(largest ? "max" : "min", {select(missing, largest ? -kInf : kInf, x)}, over(attrs));
-  return select(call("all", {missing}, over(attrs)), kNan, found);
+  Expr found = call(largest ? "max" : "min", {select(missing, largest ? -kInf : kInf, x)}, reduced_over(attrs));
+  return select(call("all", {missing}, reduced_over(attrs)), kNan, found);
 }
 
 Expr nanvar(const Expr& x, const Expr& missing, const Attrs& attrs) {
-  const Expr w = in_f32(x), away = w - mean_there(w, missing, over(attrs, true));
+  const Expr w = in_f32(x), away = w - mean_there(w, missing, reduced_over(attrs, true));
   const Expr off = select(missing, case_beside(away, 0), away);  // before it is squared: nan has no derivative
-  const Expr left = count_there(w, missing, over(attrs)) - static_cast<double>(integer_or(attrs, "ddof", 0));
+  const Expr left = count_there(w, missing, reduced_over(attrs)) - static_cast<double>(integer_or(attrs, "ddof", 0));
   const Expr none = call("le", {left, left.number(0)});
-  return select(none, kNan, call("sum", {off * off}, over(attrs)) / select(none, 1.0, left));
+  return select(none, kNan, call("sum", {off * off}, reduced_over(attrs)) / select(none, 1.0, left));
 }
 Expr nanstd(const Expr& x, const Expr& missing, const Attrs& attrs) {
   return call("sqrt", {nanvar(x, missing, attrs)});

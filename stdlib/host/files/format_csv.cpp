@@ -218,9 +218,9 @@ std::string quoted_field(const std::string& s) {
 }
 
 // The cells of a column, one after the other: numbers of an array of rank 1, or numbers and texts of a list.
-class Column {
+class CsvColumn {
  public:
-  Column(lang::Interpreter& in, const Value& v, const std::string& name) : in_(in), items_(v.items()) {
+  CsvColumn(lang::Interpreter& in, const Value& v, const std::string& name) : in_(in), items_(v.items()) {
     if (v.is_tensor() && v.tensor().type().rank() == 1) {
       array_ = array_to_write(in, v);
       length_ = array_->type.shape[0];
@@ -258,7 +258,7 @@ class Column {
 };
 
 void write_columns(lang::Interpreter& in, const lang::Record& r, Sink& file) {
-  std::vector<Column> columns;
+  std::vector<CsvColumn> columns;
   std::string line;
   columns.reserve(r.fields.size());
   for (const auto& [name, v] : r.fields) {
@@ -270,7 +270,7 @@ void write_columns(lang::Interpreter& in, const lang::Record& r, Sink& file) {
   file.write(line + "\n");
   for (std::int64_t i = 0; !columns.empty() && i < columns[0].length(); ++i) {
     line.clear();
-    for (Column& c : columns) line += (&c == columns.data() ? "" : ",") + c.next();
+    for (CsvColumn& c : columns) line += (&c == columns.data() ? "" : ",") + c.next();
     file.write(line + "\n");
   }
 }

@@ -127,7 +127,7 @@ Value filter(Interpreter& in, BoundArgs& a) {
   return Value::list(std::move(out));
 }
 
-Value append(Interpreter& in, BoundArgs& a) {
+Value appended(Interpreter& in, BoundArgs& a) {
   auto* list = a[0].get<std::shared_ptr<lang::List>>();
   if (!list) in.fail("type", a.args[0].span, "append takes a list, this is " + lang::kind_name(a[0]));
   if (list->use_count() > 1) *list = std::make_shared<lang::List>(**list);
@@ -210,7 +210,7 @@ void register_lists(Interpreter& in) {
   in.define({"append",
              "append(xs, x)",
              "The list with x at its end: xs = append(xs, x).",
-             append,
+             appended,
              {"push", {"append", "values never change in place"}}});
   in.define({"range", "range(begin, end = none, step = 1)",
              "The integers from begin up to, not including, end; range(n) begins at 0.", range});

@@ -9,7 +9,7 @@
 namespace shard::stdlib {
 namespace {
 
-std::string axes_text(const runtime::MeshRef& mesh, runtime::AxisSet axes) {
+std::string mesh_axes(const runtime::MeshRef& mesh, runtime::AxisSet axes) {
   auto list = axes.list();
   if (!mesh) return "...";
   if (list.size() == 1) return "@" + mesh->axes[list[0]].name;
@@ -35,7 +35,7 @@ std::string way_out(const Type& have, const Type& want, std::string_view subject
   if (!(have.sharding == want.sharding) && mesh)
     return "`shard` " + s + " first: `shard x as " + runtime::to_string(*mesh, want.sharding) + "`";
   auto missing = want.varying - have.varying;
-  if (!missing.empty()) return "cast " + s + " first: `pcast(x, " + axes_text(mesh, missing) + ", to: \"varying\")`";
+  if (!missing.empty()) return "cast " + s + " first: `pcast(x, " + mesh_axes(mesh, missing) + ", to: \"varying\")`";
   return "both must have the same type";
 }
 
@@ -80,7 +80,7 @@ void check_quiet(const OpCall& call, const Type& condition, const std::string& w
   if (condition.varying.empty()) return;
   for (const auto& r : call.regions)
     if (const ir::Node* n = ir::collective_over(*r, condition.varying)) {
-      std::string axes = axes_text(condition.mesh, condition.varying);
+      std::string axes = mesh_axes(condition.mesh, condition.varying);
       fail("varying", "the condition of " + what + " may differ between devices along " + axes + " (" +
                           runtime::to_string(condition) + "), and " + std::string(n->op->name) +
                           " inside it needs all of them: reduce the condition first, `pmax(c, " + axes + ")`");
