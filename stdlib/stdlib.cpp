@@ -8,8 +8,10 @@
 namespace shard::stdlib {
 
 void install(ir::OpTable& table) {
-  register_all(table);
-  table.freeze();
+  table.fill_when_asked([](ir::OpTable& t) {
+    register_all(t);
+    t.freeze();
+  });
 }
 
 void install(lang::Interpreter& in) {

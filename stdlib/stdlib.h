@@ -12,7 +12,7 @@
 
 namespace shard::stdlib {
 
-void install(ir::OpTable& table);                                     // adds all rows and freezes the table
+void install(ir::OpTable& table);                                     // has all rows, made when one is first asked for
 void install(lang::Interpreter& in);                                  // defines all host functions, and how effects act
 std::optional<std::string> embedded_module(const std::string& name);  // the text of nn, optim, ...
 

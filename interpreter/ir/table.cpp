@@ -5,10 +5,38 @@
 
 namespace shard::ir {
 
+namespace {
+
+[[noreturn]] void refuse_row(const OpDef& row, const std::string& what) {
+  throw std::logic_error("row `" + std::string(row.name) + "`: " + what);
+}
+
+Signature signature_of(const OpDef& row) {
+  Signature out = parse_signature(row.signature);
+  if (out.name != row.name) refuse_row(row, "its signature is for `" + out.name + "`");
+  if (const auto* code = std::get_if<runtime::Code>(&row.kernel)) {
+    const auto arrays = std::count_if(out.params.begin(), out.params.end(),
+                                      [](const Parameter& p) { return p.kind == ParamKind::Array; });
+    if (const auto& facts = runtime::facts(*code); arrays != facts.operands)
+      refuse_row(row, "its signature has " + std::to_string(arrays) + " arrays, and the code " + facts.name +
+                          " takes " + std::to_string(facts.operands));
+  }
+  return out;
+}
+
+}  // namespace
+
+const OpTable& OpTable::fill() const {
+  std::call_once(once_, [this] {
+    auto made = std::make_unique<OpTable>();
+    fill_(*made);
+    made_ = std::move(made);
+  });
+  return *made_;
+}
+
 OpDef& OpTable::add(OpDef row) {
-  auto refuse = [&](const std::string& what) {
-    throw std::logic_error("row `" + std::string(row.name) + "`: " + what);
-  };
+  auto refuse = [&](const std::string& what) { refuse_row(row, what); };
   if (row.name.empty()) refuse("`name` is empty: write the name as users write it");
   if (by_name_.count(row.name)) refuse("there already is a row of this name");
   if (row.signature.empty()) refuse("`signature` is empty: write e.g. \"tanh(x)\"");
@@ -33,25 +61,17 @@ OpDef& OpTable::add(OpDef row) {
   if (!composite && reads_hlo && std::holds_alternative<std::monostate>(row.hlo))
     refuse("`hlo` is empty: write the name of its StableHLO operation, a function that emits it, or Refused{why}");
   if (row.comm && row.comm->combine && row.comm->join) refuse("`comm` joins what it combines: that is whole already");
-  Signature signature = parse_signature(row.signature);
-  if (signature.name != row.name) refuse("its signature is for `" + signature.name + "`");
-  if (const auto* code = std::get_if<runtime::Code>(&row.kernel)) {
-    const auto arrays = std::count_if(signature.params.begin(), signature.params.end(),
-                                      [](const Parameter& p) { return p.kind == ParamKind::Array; });
-    if (const auto& facts = runtime::facts(*code); arrays != facts.operands)
-      refuse("its signature has " + std::to_string(arrays) + " arrays, and the code " + facts.name + " takes " +
-             std::to_string(facts.operands));
-  }
   rows_.push_back(std::move(row));
   OpDef& stored = rows_.back();
   by_name_.emplace(stored.name, &stored);
-  signatures_.emplace(&stored, std::move(signature));
+  signatures_.try_emplace(&stored);
   return stored;
 }
 
 const OpDef* OpTable::find(std::string_view name) const {
-  auto it = by_name_.find(name);
-  return it == by_name_.end() ? nullptr : it->second;
+  const OpTable& t = filled();
+  const auto it = t.by_name_.find(name);
+  return it == t.by_name_.end() ? nullptr : it->second;
 }
 
 const OpDef& OpTable::at(std::string_view name) const {
@@ -59,7 +79,11 @@ const OpDef& OpTable::at(std::string_view name) const {
   throw std::logic_error("there is no row `" + std::string(name) + "`");
 }
 
-const Signature& OpTable::signature(const OpDef& op) const { return signatures_.at(&op); }
+const Signature& OpTable::signature(const OpDef& op) const {
+  Parsed& p = filled().signatures_.at(&op);
+  std::call_once(p.once, [&] { p.signature = signature_of(op); });
+  return p.signature;
+}
 
 void OpTable::freeze() { core_ = find_core_ops(*this); }
 

@@ -118,6 +118,29 @@ TEST_CASE("rows: the report of samples") {
   CHECK(samples > 450);
 }
 
+TEST_CASE("every row has a signature that fits it") {
+  for (const ir::OpDef& op : rows().rows()) {
+    INFO(op.name);
+    CHECK(rows().signature(op).name == op.name);
+  }
+  const auto refused = [](std::string_view signature) {
+    ir::OpTable table;
+    ir::OpDef row = rows().at("tanh");
+    row.signature = signature;
+    const ir::OpDef& kept = table.add(std::move(row));
+    try {
+      table.signature(kept);
+    } catch (const std::logic_error& e) { return std::string(e.what()); }
+    return std::string();
+  };
+  CHECK(refused("tanh(x)") == "");
+  CHECK(refused("sinh(x)") == "row `tanh`: its signature is for `sinh`");
+  CHECK(refused("tanh(x, y)") == "row `tanh`: its signature has 2 arrays, and the code Tanh takes 1");
+  CHECK(refused("tanh(x: bag)") == "signature `tanh(x: bag)`: `bag` is no kind of parameter");
+  CHECK(refused("tanh(x, n: int = many)") == "signature `tanh(x, n: int = many)`: default `many` is no literal");
+  CHECK(refused("tanh x") == "signature `tanh x`: needs `name(...)`");
+}
+
 // ---- the test of the test: planted mistakes are caught
 
 namespace {
