@@ -1,15 +1,23 @@
 #include "interpreter/lang/eval/builtins.h"
 
+#include <utility>
+
 #include "interpreter/lang/values/native.h"
 
 namespace shard::lang {
 
-Builtins::Builtins(const ir::OpTable& table) : table_(table) {
-  for (const ir::OpDef& row : table.rows()) aliases_.add(row.name, row.aliases);
+const Aliases& Builtins::aliases() {
+  if (!aliases_) {
+    aliases_ = std::make_unique<Aliases>();
+    for (const ir::OpDef& row : table_.rows()) aliases_->add(row.name, row.aliases);
+  }
+  for (const auto& [name, native] : std::exchange(with_aliases_, {})) aliases_->add(name, native->aliases);
+  return *aliases_;
 }
 
 void Builtins::define(std::string name, Value value) {
-  if (const auto* native = value.get<std::shared_ptr<const Native>>()) aliases_.add(name, (*native)->aliases);
+  if (const auto* native = value.get<std::shared_ptr<const Native>>(); native && !(*native)->aliases.empty())
+    with_aliases_.emplace_back(name, *native);
   if (auto it = index_.find(name); it != index_.end()) {
     values_[static_cast<std::size_t>(it->second)] = std::move(value);
     return;
@@ -30,14 +38,15 @@ ResolveHost Builtins::for_names() {
   const auto is_function = [this](int b) { return (*this)[b].callable(); };
   const auto communicates = [this](int b) {  // a function of the host that passes on to the row of its name
     const auto* native = (*this)[b].get<std::shared_ptr<const Native>>();
-    const ir::OpDef* op = native ? table_.find((*native)->name) : nullptr;
-    return op && op->comm && reserved_.contains((*native)->name);
+    if (!native || !reserved_.contains((*native)->name)) return false;
+    const ir::OpDef* op = table_.find((*native)->name);
+    return op && op->comm;
   };
   return {[this](const std::string& name) { return find(name); },
           [this] { return names(); },
           is_function,
           communicates,
-          aliases_,
+          [this]() -> const Aliases& { return aliases(); },
           reserved_,
           see_variables_};
 }

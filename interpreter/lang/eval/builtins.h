@@ -1,8 +1,10 @@
 // What a name means that no scope of a script declares: natives and constants of the host, then operation rows.
 #pragma once
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "interpreter/ir/table.h"
@@ -14,7 +16,7 @@ namespace shard::lang {
 
 class Builtins {
  public:
-  explicit Builtins(const ir::OpTable& table);
+  explicit Builtins(const ir::OpTable& table) : table_(table) {}
   void define(std::string name, Value value);                            // again: in place of the one before
   void reserve(std::string name) { reserved_.insert(std::move(name)); }  // scripts cannot declare it anew
   const std::set<std::string>& reserved() const { return reserved_; }
@@ -23,12 +25,13 @@ class Builtins {
   const Value& operator[](std::int32_t index) const { return values_[static_cast<std::size_t>(index)]; }
   std::vector<std::string> names() const;
   const std::vector<Value>& values() const { return values_; }  // those that were defined or found
-  const Aliases& aliases() const { return aliases_; }           // what others call them
-  ResolveHost for_names();                                      // what the pass over names asks of all this
+  const Aliases& aliases();  // what others call them: for messages, so made when one is written
+  ResolveHost for_names();   // what the pass over names asks of all this
 
  private:
   const ir::OpTable& table_;
-  Aliases aliases_;
+  std::unique_ptr<Aliases> aliases_;
+  std::vector<std::pair<std::string, std::shared_ptr<const Native>>> with_aliases_;  // that aliases_ does not have yet
   std::vector<Value> values_;
   std::unordered_map<std::string, int> index_;
   std::set<std::string> reserved_, see_variables_;

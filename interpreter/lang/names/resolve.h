@@ -110,7 +110,7 @@ struct ResolveHost {                                        // what the pass ask
   std::function<std::vector<std::string>()> builtin_names;  // for suggestions
   std::function<bool(int builtin)> is_function;             // whether a builtin is one
   std::function<bool(int builtin)> communicates;            // whether it is a collective
-  const Aliases& aliases;                                   // the same
+  std::function<const Aliases&()> aliases;                  // what others call them: for suggestions
   const std::set<std::string>& reserved;                    // names that cannot be declared: collectives
   const std::set<std::string>& see_variables;               // builtins whose calls see all variables: `breakpoint`
 };

@@ -142,13 +142,13 @@ void Resolver::unknown(const std::string& name, Span span) {
     notes.push_back("did you mean \", @" + name + "\"?");
     fixes.push_back(
         {"name the axis as an argument of its own", Span{span.source, product_op_.begin, span.end}, ", @" + name});
-  } else if (auto here = host_.aliases.name_here(name); !here.empty()) {
+  } else if (auto here = host_.aliases().name_here(name); !here.empty()) {
     notes.push_back("it is called `" + std::string(here) + "` here");
     fixes.push_back({"write `" + std::string(here) + "`", span, std::string(here), true});
   } else if (in_spec_) {
     notes.push_back("an axis of a mesh is written with `@`: `@" + name + "`");
     fixes.push_back({"name the axis", span, "@" + name});
-  } else if (auto say = host_.aliases.way_here(name); !say.empty() && name.size() > 1) {
+  } else if (auto say = host_.aliases().way_here(name); !say.empty() && name.size() > 1) {
     notes.emplace_back(say);
   } else if (auto near = near_miss(name, names)) {
     notes.push_back("did you mean `" + *near + "`?");
