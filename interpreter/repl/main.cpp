@@ -158,13 +158,16 @@ int run_program(int argc, char** argv) {
   CLI::App app(
       "Shard: a small language for training on many devices. `shard FILE` runs a script, `shard` alone is interactive.",
       "shard");
-  app.set_version_flag("--version", shard::repl::version_text());
+  app.set_version_flag("--version", shard::repl::version_text);
   app.require_subcommand(1);
   std::vector<std::string> sets;
-  std::vector<CLI::App*> made;
+  std::vector<std::pair<CLI::App*, const Command*>> made;
+  // The others only where they are spoken of, in the help of all: making them takes longer than a short script.
+  const Command* const asked = shard::repl::find_command(args[0]);
   for (const Command& c : shard::repl::commands()) {
-    made.push_back(app.add_subcommand(std::string(c.name), std::string(c.what)));
-    add_options(made.back(), c, given, sets);
+    if (asked && &c != asked) continue;
+    made.emplace_back(app.add_subcommand(std::string(c.name), std::string(c.what)), &c);
+    add_options(made.back().first, c, given, sets);
   }
 
   try {
@@ -175,10 +178,8 @@ int run_program(int argc, char** argv) {
   }
   given.settings.engine = given.value("--engine");
   if (!split_sets(sets, given.settings)) return 2;
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    const Command& c = shard::repl::commands()[i];
-    if (*made[i]) return c.run(given);
-  }
+  for (const auto& [app_of, command] : made)
+    if (*app_of) return command->run(given);
   return 2;
 }
 
