@@ -33,7 +33,8 @@ class Stack {
       top_ = 0;
       while (chunk_ < chunks_.size() && chunks_[chunk_].size < n) ++chunk_;
       if (chunk_ >= chunks_.size()) {
-        const std::size_t size = n > kChunk ? n : kChunk;
+        const std::size_t least = chunks_.empty() ? kFirst : kChunk;
+        const std::size_t size = n > least ? n : least;
         chunks_.push_back({std::make_unique<T[]>(size), size});
         chunk_ = chunks_.size() - 1;
       }
@@ -49,6 +50,7 @@ class Stack {
   }
 
  private:
+  static constexpr std::size_t kFirst = 128;  // a short script touches no more pages than it needs
   static constexpr std::size_t kChunk = 1024;
   struct Chunk {
     std::unique_ptr<T[]> data;
