@@ -44,6 +44,8 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 find_program(SHLIBDEPS dpkg-shlibdeps)
 if(SHLIBDEPS)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  get_property(CPACK_DEBIAN_PACKAGE_DEPENDS GLOBAL PROPERTY SHARD_LATE_PACKAGES)   # no program says that it needs them
+  list(JOIN CPACK_DEBIAN_PACKAGE_DEPENDS ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
 else()
   set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), libstdc++6 (>= 12), libtbb12 (>= 2021.8), libedit2, libsodium23, zlib1g")
 endif()

@@ -23,6 +23,7 @@
 #include "interpreter/repl/painting.h"
 #include "interpreter/repl/signals.h"
 #include "interpreter/repl/terminal.h"
+#include "runtime/array/late_library.h"
 
 namespace shard::repl {
 namespace {
@@ -44,35 +45,74 @@ std::string columned(const std::vector<std::string>& words, int window) {
   return out + (words.size() > kMost ? "...\n" : "");
 }
 
+// libedit, loaded where a terminal needs it.
+struct LibEdit {
+  bool load() {
+    runtime::LateLibrary library(SHARD_LIBEDIT);
+    library.find(cursor, "el_cursor");
+    library.find(end, "el_end");
+    library.find(get, "el_get");
+    library.find(gets, "el_gets");
+    library.find(init, "el_init");
+    library.find(insertstr, "el_insertstr");
+    library.find(line, "el_line");
+    library.find(push, "el_push");
+    library.find(reset, "el_reset");
+    library.find(resize, "el_resize");
+    library.find(set, "el_set");
+    library.find(source, "el_source");
+    library.find(history, "history");
+    library.find(history_end, "history_end");
+    library.find(history_init, "history_init");
+    return library.missing().empty();
+  }
+  decltype(&::el_cursor) cursor;
+  decltype(&::el_end) end;
+  decltype(&::el_get) get;
+  decltype(&::el_gets) gets;
+  decltype(&::el_init) init;
+  decltype(&::el_insertstr) insertstr;
+  decltype(&::el_line) line;
+  decltype(&::el_push) push;
+  decltype(&::el_reset) reset;
+  decltype(&::el_resize) resize;
+  decltype(&::el_set) set;
+  decltype(&::el_source) source;
+  decltype(&::history) history;
+  decltype(&::history_end) history_end;
+  decltype(&::history_init) history_init;
+};
+LibEdit lib;
+
 class Terminal : public Editor {
  public:
   explicit Terminal(Complete complete) : complete_(std::move(complete)), moves_(!dumb()) {
     std::setlocale(LC_CTYPE, "");
     if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
-    edit_ = el_init("shard", stdin, stdout, stderr);
-    history_ = history_init();
+    edit_ = lib.init("shard", stdin, stdout, stderr);
+    history_ = lib.history_init();
     HistEvent event;
-    history(history_, &event, H_SETSIZE, kEntries);
-    history(history_, &event, H_SETUNIQUE, 1);
+    lib.history(history_, &event, H_SETSIZE, kEntries);
+    lib.history(history_, &event, H_SETUNIQUE, 1);
     file_.shorten(kEntries);
-    if (!file_.path().empty()) history(history_, &event, H_LOAD, file_.path().c_str());
-    el_set(edit_, EL_CLIENTDATA, this);
-    el_set(edit_, EL_PROMPT, prompt_of);
-    el_set(edit_, EL_EDITOR, "emacs");
-    el_set(edit_, EL_HIST, history, history_);
-    el_set(edit_, EL_SIGNAL, 0);  // Ctrl-C comes to us
-    el_set(edit_, EL_GETCFN, next_sign);
+    if (!file_.path().empty()) lib.history(history_, &event, H_LOAD, file_.path().c_str());
+    lib.set(edit_, EL_CLIENTDATA, this);
+    lib.set(edit_, EL_PROMPT, prompt_of);
+    lib.set(edit_, EL_EDITOR, "emacs");
+    lib.set(edit_, EL_HIST, lib.history, history_);
+    lib.set(edit_, EL_SIGNAL, 0);  // Ctrl-C comes to us
+    lib.set(edit_, EL_GETCFN, next_sign);
     bind("shard-complete", "complete a name", complete_at, {"^I"});
     bind("shard-forward", "a sign forward, or the hint", forward_at, {"^F", "^[[C", "^[OC"});
     bind("shard-end", "to the end, or the hint", end_at, {"^E", "^[[F", "^[OF"});
     bind("shard-paste", "take a bracketed paste", paste_at, {"^[[200~"});
-    el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-    el_source(edit_, nullptr);
+    lib.set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+    lib.source(edit_, nullptr);
   }
 
   ~Terminal() override {
-    history_end(history_);
-    el_end(edit_);
+    lib.history_end(history_);
+    lib.end(edit_);
   }
 
   std::optional<std::string> line(const std::string& prompt) override {
@@ -81,19 +121,19 @@ class Terminal : public Editor {
       std::printf("%s%s\n", prompt.c_str(), colored(STDOUT_FILENO) ? inked(*pasted).c_str() : pasted->c_str());
       return pasted;
     }
-    el_resize(edit_);
+    lib.resize(edit_);
     clear_resized();
     const AtPrompt here;
     int count = 0;
     errno = 0;
-    if (const std::string begun = keyboard_.take_pasted(); !begun.empty()) el_push(edit_, begun.c_str());
-    const char* text = el_gets(edit_, &count);
+    if (const std::string begun = keyboard_.take_pasted(); !begun.empty()) lib.push(edit_, begun.c_str());
+    const char* text = lib.gets(edit_, &count);
     std::clearerr(stdout);  // painting that a signal broke off (Ctrl-C, another size) is no output that is lost
     if (std::exchange(bracketed_, false)) say("\x1b[?2004l");
     if (interrupted()) {
       clear_interrupt();
       keyboard_.forget();
-      el_reset(edit_);
+      lib.reset(edit_);
       throw Abandoned();
     }
     if (!text || count <= 0) return std::nullopt;
@@ -105,7 +145,7 @@ class Terminal : public Editor {
   void remember(const std::string& entry) override {
     if (entry.find_first_not_of(" \t\n") == std::string::npos) return;
     HistEvent event;
-    history(history_, &event, H_ENTER, entry.c_str());
+    lib.history(history_, &event, H_ENTER, entry.c_str());
     file_.add(entry);
   }
 
@@ -115,13 +155,13 @@ class Terminal : public Editor {
  private:
   using Function = unsigned char (*)(EditLine*, int);
   void bind(const char* name, const char* what, Function function, std::initializer_list<const char*> keys) {
-    el_set(edit_, EL_ADDFN, name, what, function);
-    for (const char* key : keys) el_set(edit_, EL_BIND, key, name, nullptr);
+    lib.set(edit_, EL_ADDFN, name, what, function);
+    for (const char* key : keys) lib.set(edit_, EL_BIND, key, name, nullptr);
   }
 
   static Terminal& self(EditLine* e) {
     void* p = nullptr;
-    el_get(e, EL_CLIENTDATA, &p);
+    lib.get(e, EL_CLIENTDATA, &p);
     return *static_cast<Terminal*>(p);
   }
   static char* prompt_of(EditLine* e) { return self(e).prompt_.data(); }
@@ -136,11 +176,11 @@ class Terminal : public Editor {
     if (t.moves_ && !std::exchange(t.bracketed_, true)) say("\x1b[?2004h");  // pastes come in brackets from now on
     const bool paint = t.moves_ && colored(STDOUT_FILENO) && !t.keyboard_.waiting();
     const std::string text = t.text(), hint = paint ? t.hint() : "";
-    const LineInfo* info = el_line(e);
+    const LineInfo* info = lib.line(e);
     EditedLine line{t.prompt_, text, static_cast<std::size_t>(info->cursor - info->buffer), hint, 80, 24};
     if (paint) {
-      el_get(e, EL_GETTC, "co", &line.columns, nullptr);
-      el_get(e, EL_GETTC, "li", &line.rows, nullptr);
+      lib.get(e, EL_GETTC, "co", &line.columns, nullptr);
+      lib.get(e, EL_GETTC, "li", &line.rows, nullptr);
       say(painting(line));
     }
     const std::optional<wchar_t> sign = t.keyboard_.next();
@@ -148,8 +188,8 @@ class Terminal : public Editor {
     if (!sign && resized() && !interrupted()) {
       clear_resized();
       if (t.moves_) say("\r\x1b[J");
-      el_resize(e);
-      el_set(e, EL_REFRESH);
+      lib.resize(e);
+      lib.set(e, EL_REFRESH);
       return next_sign(e, out);
     }
     if (!sign) return interrupted() ? -1 : 0;
@@ -158,17 +198,18 @@ class Terminal : public Editor {
   }
 
   std::string text() const {
-    const LineInfo* info = el_line(edit_);
+    const LineInfo* info = lib.line(edit_);
     return {info->buffer, info->lastchar};
   }
 
   // The end of the newest entry that begins as the line does, where the cursor stands behind it.
   std::string hint() const {
-    const LineInfo* info = el_line(edit_);
+    const LineInfo* info = lib.line(edit_);
     const std::string begun = text();
     if (info->cursor != info->lastchar || begun.find_first_not_of(' ') == std::string::npos) return "";
     HistEvent event;
-    for (int found = history(history_, &event, H_FIRST); found >= 0; found = history(history_, &event, H_NEXT)) {
+    for (int found = lib.history(history_, &event, H_FIRST); found >= 0;
+         found = lib.history(history_, &event, H_NEXT)) {
       const std::string_view entry = event.str;
       if (entry.size() > begun.size() && entry.starts_with(begun)) return std::string(entry.substr(begun.size()));
     }
@@ -177,19 +218,19 @@ class Terminal : public Editor {
 
   bool take_hint() {
     const std::string more = colored(STDOUT_FILENO) ? hint() : "";  // none is seen without colours
-    return !more.empty() && el_insertstr(edit_, more.c_str()) == 0;
+    return !more.empty() && lib.insertstr(edit_, more.c_str()) == 0;
   }
   static unsigned char forward_at(EditLine* e, int) {
-    const LineInfo* info = el_line(e);
+    const LineInfo* info = lib.line(e);
     if (info->cursor == info->lastchar) return self(e).take_hint() ? CC_REFRESH : CC_ERROR;
-    el_cursor(e, 1);
+    lib.cursor(e, 1);
     return CC_REFRESH;
   }
   static unsigned char end_at(EditLine* e, int) {
-    const LineInfo* info = el_line(e);
+    const LineInfo* info = lib.line(e);
     if (info->cursor == info->lastchar) return self(e).take_hint() ? CC_REFRESH : CC_NORM;
-    el_cursor(e,
-              static_cast<int>(std::count_if(info->cursor, info->lastchar, [](char c) { return (c & 0xc0) != 0x80; })));
+    lib.cursor(
+        e, static_cast<int>(std::count_if(info->cursor, info->lastchar, [](char c) { return (c & 0xc0) != 0x80; })));
     return CC_REFRESH;
   }
 
@@ -199,17 +240,17 @@ class Terminal : public Editor {
     k.take_paste();
     const std::optional<std::string> first = k.take_line();
     const std::string text = first ? *first : k.take_pasted();
-    if (!text.empty()) el_insertstr(e, text.c_str());
-    if (first) el_push(e, "\n");
+    if (!text.empty()) lib.insertstr(e, text.c_str());
+    if (first) lib.push(e, "\n");
     return CC_REFRESH;
   }
 
   static unsigned char complete_at(EditLine* e, int) {
-    const LineInfo* info = el_line(e);
+    const LineInfo* info = lib.line(e);
     const std::string before(info->buffer, info->cursor);
     const std::string word = last_word(before);
     if (word.empty()) {
-      el_insertstr(e, "  ");
+      lib.insertstr(e, "  ");
       return CC_REFRESH;
     }
     std::vector<std::string> words = self(e).complete_(before);
@@ -225,7 +266,7 @@ class Terminal : public Editor {
       common.resize(n);
     }
     if (common.size() > word.size()) {
-      el_insertstr(e, common.substr(word.size()).c_str());
+      lib.insertstr(e, common.substr(word.size()).c_str());
       return CC_REFRESH;
     }
     if (words.size() == 1) return CC_REFRESH;
@@ -246,7 +287,7 @@ class Terminal : public Editor {
 class Piped : public Editor {
  public:
   std::optional<std::string> line(const std::string&) override {
-    peek();
+    Piped::peek();
     return std::exchange(ahead_, std::nullopt);
   }
   void remember(const std::string&) override {}
@@ -262,11 +303,24 @@ class Piped : public Editor {
   static inline std::optional<std::string> ahead_;  // of all loops, one in another at a breakpoint: they read one input
 };
 
+class Unedited : public Piped {  // a terminal where libedit is missing
+ public:
+  std::optional<std::string> line(const std::string& prompt) override {
+    std::fputs(prompt.c_str(), stdout);
+    std::fflush(stdout);
+    return Piped::line(prompt);
+  }
+  bool interactive() const override { return true; }
+  std::optional<std::string> peek() override { return std::nullopt; }
+};
+
 }  // namespace
 
 std::unique_ptr<Editor> make_editor(Complete complete) {
-  if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) return std::make_unique<Terminal>(std::move(complete));
-  return std::make_unique<Piped>();
+  if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return std::make_unique<Piped>();
+  if (lib.load()) return std::make_unique<Terminal>(std::move(complete));
+  std::fputs("note: " SHARD_LIBEDIT " is not there: lines are read as they are typed, without editing\n", stderr);
+  return std::make_unique<Unedited>();
 }
 
 std::string last_word(const std::string& before) {

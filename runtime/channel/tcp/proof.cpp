@@ -2,46 +2,72 @@
 
 #include <sodium.h>
 
+#include "runtime/array/late_library.h"
 #include "runtime/array/shape.h"
 
 namespace shard::runtime {
 namespace {
 
-void begin() {
-  if (sodium_init() < 0) throw RuntimeError("process", "this system gives no random numbers");
+struct Sodium {
+  decltype(&::randombytes_buf) random;
+  decltype(&::sodium_bin2hex) hex;
+  decltype(&::sodium_memcmp) compare;
+  decltype(&::crypto_auth_hmacsha256_init) hmac_init;
+  decltype(&::crypto_auth_hmacsha256_update) hmac_update;
+  decltype(&::crypto_auth_hmacsha256_final) hmac_final;
+};
+
+Sodium loaded() {
+  Sodium out;
+  decltype(&::sodium_init) init;
+  LateLibrary library(SHARD_LIBSODIUM);
+  library.find(init, "sodium_init");
+  library.find(out.random, "randombytes_buf");
+  library.find(out.hex, "sodium_bin2hex");
+  library.find(out.compare, "sodium_memcmp");
+  library.find(out.hmac_init, "crypto_auth_hmacsha256_init");
+  library.find(out.hmac_update, "crypto_auth_hmacsha256_update");
+  library.find(out.hmac_final, "crypto_auth_hmacsha256_final");
+  if (!library.missing().empty())
+    throw RuntimeError("process", "processes prove who they are with libsodium: " + library.missing());
+  if (init() < 0) throw RuntimeError("process", "this system gives no random numbers");
+  return out;
+}
+
+const Sodium& sodium() {
+  static const Sodium library = loaded();
+  return library;
 }
 
 }  // namespace
 
 std::string new_token() {
-  begin();
   std::array<unsigned char, 32> bytes;
-  randombytes_buf(bytes.data(), bytes.size());
+  sodium().random(bytes.data(), bytes.size());
   std::string out(2 * bytes.size() + 1, '\0');
-  sodium_bin2hex(out.data(), out.size(), bytes.data(), bytes.size());
+  sodium().hex(out.data(), out.size(), bytes.data(), bytes.size());
   out.pop_back();
   return out;
 }
 
 Nonce new_nonce() {
-  begin();
   Nonce out;
-  randombytes_buf(out.data(), out.size());
+  sodium().random(out.data(), out.size());
   return out;
 }
 
 Proof proof_of(const std::string& token, Side side, const Nonce& asks, const Nonce& answers) {
   crypto_auth_hmacsha256_state state;
-  crypto_auth_hmacsha256_init(&state, reinterpret_cast<const unsigned char*>(token.data()), token.size());
+  sodium().hmac_init(&state, reinterpret_cast<const unsigned char*>(token.data()), token.size());
   const auto which = static_cast<unsigned char>(side);
-  crypto_auth_hmacsha256_update(&state, &which, 1);
-  crypto_auth_hmacsha256_update(&state, asks.data(), asks.size());
-  crypto_auth_hmacsha256_update(&state, answers.data(), answers.size());
+  sodium().hmac_update(&state, &which, 1);
+  sodium().hmac_update(&state, asks.data(), asks.size());
+  sodium().hmac_update(&state, answers.data(), answers.size());
   Proof out;
-  crypto_auth_hmacsha256_final(&state, out.data());
+  sodium().hmac_final(&state, out.data());
   return out;
 }
 
-bool same_proof(const Proof& a, const Proof& b) { return sodium_memcmp(a.data(), b.data(), a.size()) == 0; }
+bool same_proof(const Proof& a, const Proof& b) { return sodium().compare(a.data(), b.data(), a.size()) == 0; }
 
 }  // namespace shard::runtime
