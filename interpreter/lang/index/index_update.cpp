@@ -182,9 +182,11 @@ Tensor update_array(Interpreter& in, Tensor& x, const std::vector<IndexItem>& it
   // What is added or multiplied meets the old elements in the type of both, and only the result is cast (JAX): i32
   // times 2.7.
   const runtime::DType own = x.type().dtype;
-  const auto both = op == "set" ? std::nullopt : runtime::promote(x.type().kind(), v.type().kind());
-  if (!both || both->dtype == own) return update(ops, x, items, op, ops.convert(v, own), span);
-  return ops.convert(update(ops, ops.convert(x, both->dtype), items, op, ops.convert(v, both->dtype), span), own);
+  runtime::DType both = own;
+  if (op != "set")
+    if (const auto kind = runtime::promote(x.type().kind(), v.type().kind())) both = kind->dtype;
+  if (both == own) return update(ops, x, items, op, ops.convert(v, own), span);
+  return ops.convert(update(ops, ops.convert(x, both), items, op, ops.convert(v, both), span), own);
 }
 
 }  // namespace shard::lang
