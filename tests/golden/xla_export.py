@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 VERSION = '0.10.2'
+os.environ.setdefault('XLA_FLAGS', '--xla_backend_optimization_level=0')   # each module runs once: compiling it is what takes time
 
 
 def with_packages(venv):

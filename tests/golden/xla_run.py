@@ -16,6 +16,7 @@ import run as golden
 
 PACKAGE = 'xla-cpu-pjrt==0.0.1'
 SECONDS = 400
+FAST = '--xla_backend_optimization_level=0'   # what is tested is the program, not how well its machine code is: half of the time was LLVM's
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
@@ -34,6 +35,8 @@ DIFFERS = {
     'tests/golden/manual/sum_order.shard',           # f32 terms that cancel: the law of lockstep's tree
     'scripts/training/mixed_precision.shard',        # f16: the last digit of one loss
 }
+# Trained until roundings decide what is asserted: as XLA compiles when nobody says how.
+OPTIMISED = {'scripts/ports/resnet.shard'}
 
 
 def found(folder):
@@ -103,8 +106,9 @@ def compiles(shard, engine):
 def printed(shard, case, script, *more):
     with tempfile.TemporaryDirectory() as folder:
         scratch = ['--set', f'{case.scratch}={folder}'] if case.scratch else []
+        flags = {'XLA_FLAGS': ''} if os.path.relpath(script, ROOT) in OPTIMISED else {}
         return subprocess.run([shard, 'run', script, *case.options, *scratch, *more], capture_output=True, text=True, timeout=SECONDS,
-                              stdin=subprocess.DEVNULL)
+                              stdin=subprocess.DEVNULL, env={**os.environ, **flags})
 
 
 def compared(shard, engine, script):
@@ -131,6 +135,7 @@ def main():
     if len(sys.argv) != 4: sys.exit(__doc__)
     shard, folder, test_runtime = map(os.path.abspath, sys.argv[1:])
     path = plugin(folder)
+    os.environ.setdefault('XLA_FLAGS', FAST)
     if not path:
         print(f'skipped: there is no plug-in of PJRT, and {PACKAGE} cannot be installed here\n0 passed, 0 failed')
         return 0

@@ -20,14 +20,6 @@ Sharding reduced(std::size_t rank, AxisId a) {
   s.reduced.add(a);
   return s;
 }
-Var laid(Builder& b, Var x, const MeshRef& m, const Sharding& s) {
-  return b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{m, s}}});
-}
-Var mm(Builder& b, Var x, Var w, const ir::AttrValue& out = {}) {
-  ir::Attrs attrs{{"spec", std::string("mk,kn->mn")}};
-  if (!std::holds_alternative<std::monostate>(out)) attrs.set("out", out);
-  return b.emit1(*b.core().contract, {x, w}, attrs);
-}
 std::string type(const Graph& g, std::size_t r) { return runtime::to_string(g.type(g.results[r])); }
 
 }  // namespace

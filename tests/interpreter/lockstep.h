@@ -51,6 +51,15 @@ inline Sharding spec(std::vector<Axes> dims, Axes unreduced = {}) {
   return s;
 }
 
+inline Var laid(Builder& b, Var x, const MeshRef& m, const Sharding& s) {
+  return b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{m, s}}});
+}
+inline Var mm(Builder& b, Var x, Var w, const ir::AttrValue& out = {}) {
+  ir::Attrs attrs{{"spec", std::string("mk,kn->mn")}};
+  if (!std::holds_alternative<std::monostate>(out)) attrs.set("out", out);
+  return b.emit1(*b.core().contract, {x, w}, attrs);
+}
+
 inline std::vector<std::int64_t> coordinates(const Mesh& m, std::int64_t device) {
   std::vector<std::int64_t> at(m.axes.size());
   for (std::size_t i = m.axes.size(); i-- > 0;) at[i] = device % m.axes[i].size, device /= m.axes[i].size;

@@ -8,8 +8,6 @@ using namespace shard::testing;
 
 namespace {
 
-Var mm(Builder& b, Var x, Var w) { return b.emit1(*b.core().contract, {x, w}, {{"spec", std::string("mk,kn->mn")}}); }
-
 const ir::Node& loop_of(const Graph& g) {
   for (const ir::Node& n : g.nodes)
     if (!n.regions.empty()) return n;

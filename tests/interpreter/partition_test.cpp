@@ -11,14 +11,10 @@ using S = std::vector<std::string>;
 
 namespace {
 
-Var mm(Builder& b, Var x, Var w) { return b.emit1(*b.core().contract, {x, w}, {{"spec", std::string("mk,kn->mn")}}); }
 Var total(Builder& b, Var x) {
   std::vector<std::int64_t> all;
   for (int d = 0; d < b.type(x).rank(); ++d) all.push_back(d);
   return ir::reduce_sum(b, x, all);
-}
-Var laid(Builder& b, Var x, const MeshRef& m, const Sharding& s) {
-  return b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{m, s}}});
 }
 // A bias, repeated over the rows by a node of its own or by the addition.
 Var spread_rows(Builder& b, Var v, const runtime::Shape& shape, bool spread) {

@@ -7,10 +7,6 @@ using namespace shard::testing;
 
 namespace {
 
-Var mm(Builder& b, Var x, Var w) { return b.emit1(*b.core().contract, {x, w}, {{"spec", std::string("mk,kn->mn")}}); }
-Var laid(Builder& b, Var x, const MeshRef& m, const Sharding& s) {
-  return b.emit1(*b.core().shard, {x}, {{"layout", ir::Layout{m, s}}});
-}
 const Sharding& of(const transform::Layouts& l, Var v) { return l.of[static_cast<std::size_t>(v.id)]; }
 Sharding open(Sharding s) {
   for (auto& d : s.dims) d.open = true;

@@ -42,7 +42,7 @@ Graph scan_graph() {
   });
 }
 
-Graph while_graph() {
+Graph counting_graph() {
   auto test = region({f32(), f32()}, [](Builder& b, const Vars& p) -> Vars {
     return {b.emit1(*b.core().lt, {p[1], p[0]})};
   });
@@ -69,7 +69,7 @@ TEST_CASE("edges of a scan: constants, carry, rows in and out") {
 }
 
 TEST_CASE("edges of a while loop: what the condition takes, what the body takes, the carry in both") {
-  const Graph g = while_graph();
+  const Graph g = counting_graph();
   const RegionEdges edges = ir::region_edges(node_with_regions(g));
   CHECK(texts(edges) == Texts{"0 > 0.0 > - > -", "1 > 1.0 > - > -", "2 > 1.1 > - > -", "3 > 0.1 1.2 > 1.0 > 0"});
   REQUIRE(edges.verdict);
@@ -93,7 +93,7 @@ TEST_CASE("edges of a branch: the condition enters neither region") {
 }
 
 TEST_CASE("more constants of a region move what stands behind them; the attributes say the new edges") {
-  for (const Graph& g : {scan_graph(), while_graph()}) {
+  for (const Graph& g : {scan_graph(), counting_graph()}) {
     const ir::Node& n = node_with_regions(g);
     for (std::size_t r = 0; r < n.regions.size(); ++r) {
       RegionEdges edges = ir::region_edges(n);

@@ -127,7 +127,7 @@ std::vector<std::vector<Sharding>> choices(const Mesh& m, const std::vector<Type
   return out;
 }
 
-struct Use {
+struct RowUse {
   std::string name;
   std::vector<Type> types;
   Arrays args;
@@ -135,14 +135,14 @@ struct Use {
   ir::Attrs attrs;
 };
 
-std::vector<Use> uses() {
-  std::vector<Use> out;
+std::vector<RowUse> uses() {
+  std::vector<RowUse> out;
   for (const ir::OpDef& op : rows().rows()) {
     int which = 0;
     for (const ir::Sample& sample : ir::samples_of(op)) {
       ++which;
       if (!plain(sample)) continue;
-      Use u{std::string(op.name) + ", sample " + std::to_string(which), {}, {}, &op, sample.attrs};
+      RowUse u{std::string(op.name) + ", sample " + std::to_string(which), {}, {}, &op, sample.attrs};
       for (const auto& o : sample.operands) {
         u.types.push_back(Type::of(o.dtype, o.shape));
         u.args.push_back(operand(o, static_cast<unsigned>(u.types.size())));
@@ -153,7 +153,7 @@ std::vector<Use> uses() {
   return out;
 }
 
-Graph graph_of(const Use& u, const std::optional<ir::Layout>& wish = {}) {
+Graph graph_of(const RowUse& u, const std::optional<ir::Layout>& wish = {}) {
   return graph(u.types, [&](Builder& b, const Vars& p) {
     Vars out = b.emit(*u.op, p, u.attrs);
     if (wish) out[0] = b.emit1(*b.core().shard, {out[0]}, {{"layout", *wish}});
@@ -162,10 +162,10 @@ Graph graph_of(const Use& u, const std::optional<ir::Layout>& wish = {}) {
 }
 
 // The table test looks at all rows under AddressSanitizer too.
-std::vector<Use> some_uses() {
-  std::vector<Use> out;
+std::vector<RowUse> some_uses() {
+  std::vector<RowUse> out;
   int i = 0;
-  for (Use& u : uses())
+  for (RowUse& u : uses())
     if (i++ % kShare == 0) out.push_back(std::move(u));
   return out;
 }
@@ -175,7 +175,7 @@ std::vector<Use> some_uses() {
 TEST_CASE("every row in every layout") {
   MeshRef m = mesh({{"X", 2}, {"Y", 2}});
   int checked = 0;
-  for (const Use& u : some_uses()) {
+  for (const RowUse& u : some_uses()) {
     INFO(u.name);
     Graph f = graph_of(u);
     if (auto want = reference(f, u.args)) checked += check(f, m, u.args, *want, choices(*m, u.types, 1, false));
@@ -186,7 +186,7 @@ TEST_CASE("every row in every layout") {
 TEST_CASE("every row with its result wanted in every layout") {
   MeshRef m = mesh({{"X", 2}, {"Y", 2}});
   int checked = 0;
-  for (const Use& u : some_uses()) {
+  for (const RowUse& u : some_uses()) {
     INFO(u.name);
     Graph plain_graph = graph_of(u);
     auto want = reference(plain_graph, u.args);
@@ -202,7 +202,7 @@ TEST_CASE("every row with its result wanted in every layout") {
 TEST_CASE("every derivative in some layouts") {
   MeshRef m = mesh({{"X", 2}, {"Y", 2}});
   int checked = 0;
-  for (const Use& u : some_uses()) {
+  for (const RowUse& u : some_uses()) {
     INFO(u.name);
     Graph f = graph_of(u);
     std::vector<int> wrt;

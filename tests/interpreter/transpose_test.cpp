@@ -48,13 +48,13 @@ std::string disagreement(const ir::OpTable& table, const MeshRef& m, const Type&
   return "<J t, y> is " + std::to_string(left) + ", <t, J' y> is " + std::to_string(right);
 }
 
-struct Use {
+struct LinearUse {
   std::string row;
   ir::Attrs attrs;
 };
 
 // Every way to use the rows over these axes, on a value of shape [n, 2n]; n: how many devices communicate.
-std::vector<Use> uses(const MeshRef& mesh, const Axes& axes) {
+std::vector<LinearUse> uses(const MeshRef& mesh, const Axes& axes) {
   const Mesh& m = *mesh;
   const std::int64_t first = -2, last = -1, n = [&] {
     std::int64_t k = 1;
@@ -70,7 +70,7 @@ std::vector<Use> uses(const MeshRef& mesh, const Axes& axes) {
   for (std::int64_t i = 0; i < n; ++i) ring.emplace_back(i, (i + 1) % n);
   if (n > 2) some.emplace_back(n - 1, 1);
   const std::string same = "same", varying = "varying";
-  std::vector<Use> out = {
+  std::vector<LinearUse> out = {
       {"psum", with({})},
       {"pmax", with({})},
       {"pmin", with({})},
@@ -134,7 +134,7 @@ std::string first_disagreement(const ir::OpTable& table, const std::string& row,
                                int* count = nullptr) {
   for (const MeshRef& m : meshes())
     for (const Axes& axes : all_orders(m->axes.size()))
-      for (const Use& use : uses(m, axes)) {
+      for (const LinearUse& use : uses(m, axes)) {
         if (use.row != row) continue;
         std::int64_t n = 1;
         for (AxisId a : axes) n *= m->size_of(a);

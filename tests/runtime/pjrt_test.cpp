@@ -44,11 +44,11 @@ const char* const kSum = R"(module @sum {
 const BlockType kPair{abi::ElementType::F32, {2}}, kNumber{abi::ElementType::S32, {}};
 
 template <class T>
-Buffer block(const ClientRef& c, std::size_t device, const BlockType& type, std::vector<T> elements) {
-  return Buffer::from_host(c, device, type, elements.data());
+pjrt::Buffer block(const ClientRef& c, std::size_t device, const BlockType& type, std::vector<T> elements) {
+  return pjrt::Buffer::from_host(c, device, type, elements.data());
 }
 template <class T>
-std::vector<T> elements(const Buffer& b) {
+std::vector<T> elements(const pjrt::Buffer& b) {
   std::vector<T> out(bytes_of(b.type()) / sizeof(T));
   b.to_host(out.data(), out.size() * sizeof(T));
   return out;
@@ -109,7 +109,7 @@ TEST_CASE("two blocks are added on a device of a plug-in") {
   if (!c) return;
   const auto add = Executable::compile(c, kAdd, {3}, {kPair, kPair});
   REQUIRE(add->results() == std::vector<BlockType>{kPair});
-  const Buffer a = block<float>(c, 3, kPair, {1, 2}), b = block<float>(c, 3, kPair, {10, 20.5});
+  const pjrt::Buffer a = block<float>(c, 3, kPair, {1, 2}), b = block<float>(c, 3, kPair, {10, 20.5});
   CHECK(elements<float>(add->run({{&a, &b}})[0][0]) == std::vector<float>{11, 22.5});
   CHECK(elements<float>(a) == std::vector<float>{1, 2});  // kept
 }
@@ -120,11 +120,11 @@ TEST_CASE("eight devices of a plug-in add up what each has") {
   std::vector<std::size_t> devices(kDevices);
   std::iota(devices.rbegin(), devices.rend(), 0);  // replica 0 on the last device
   const auto sum = Executable::compile(c, kSum, devices, {kNumber});
-  std::vector<Buffer> in;
+  std::vector<pjrt::Buffer> in;
   for (int i = 0; i < kDevices; ++i)
     in.push_back(block<std::int32_t>(c, devices[static_cast<std::size_t>(i)], kNumber, {1 << i}));
-  std::vector<std::vector<const Buffer*>> arguments;
-  for (const Buffer& b : in) arguments.push_back({&b});
+  std::vector<std::vector<const pjrt::Buffer*>> arguments;
+  for (const pjrt::Buffer& b : in) arguments.push_back({&b});
   const auto out = sum->run(arguments);
   for (std::uint32_t i = 0; i < kDevices; ++i) {
     CHECK(elements<std::int32_t>(out[i][0]) == std::vector<std::int32_t>{255});
@@ -147,10 +147,10 @@ TEST_CASE("what is given to a program of a plug-in has its types and its devices
   const ClientRef c = client();
   if (!c) return;
   const auto add = Executable::compile(c, kAdd, {0}, {kPair, kPair});
-  const Buffer good = block<float>(c, 0, kPair, {1, 2});
+  const pjrt::Buffer good = block<float>(c, 0, kPair, {1, 2});
   // of the same size: the plug-in would take its bits for floats
-  const Buffer bits = block<std::int32_t>(c, 0, {abi::ElementType::S32, {2}}, {1, 2});
-  const Buffer there = block<float>(c, 1, kPair, {1, 2});
+  const pjrt::Buffer bits = block<std::int32_t>(c, 0, {abi::ElementType::S32, {2}}, {1, 2});
+  const pjrt::Buffer there = block<float>(c, 1, kPair, {1, 2});
   CHECK_THROWS_WITH(add->run({{&good, &bits}}), "parameter 1 is f32[2] on device 0 and was given i32[2] on device 0");
   CHECK_THROWS_WITH(add->run({{&good, &there}}), "parameter 1 is f32[2] on device 0 and was given f32[2] on device 1");
   CHECK_THROWS_WITH(add->run({{&good}}), "a program with 2 parameters was given arguments for 1");
@@ -163,7 +163,7 @@ TEST_CASE("an argument that is given away is gone, one that is kept is not") {
   std::string text = kAdd;
   text.replace(text.find("%a: tensor<2xf32>"), 17, "%a: tensor<2xf32> {tf.aliasing_output = 0 : i32}");
   const auto add = Executable::compile(c, text, {0}, {kPair, kPair});
-  const Buffer a = block<float>(c, 0, kPair, {1, 2}), b = block<float>(c, 0, kPair, {3, 4});
+  const pjrt::Buffer a = block<float>(c, 0, kPair, {1, 2}), b = block<float>(c, 0, kPair, {3, 4});
   const std::vector<std::int64_t> kept = {0};
   CHECK(elements<float>(add->run({{&a, &b}}, kept)[0][0]) == std::vector<float>{4, 6});
   CHECK(elements<float>(a) == std::vector<float>{1, 2});

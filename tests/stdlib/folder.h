@@ -45,6 +45,8 @@ class Folder {
   std::filesystem::path path_;
 };
 
+inline std::string load(const std::string& path) { return "load(\"" + path + "\")"; }  // as a script says it
+
 class SmallFiles {  // while it lives no file grows beyond so many bytes: as on a disk that is full
  public:
   explicit SmallFiles(rlim_t most) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -18,19 +18,19 @@
 using Catch::Contains;
 using namespace shard;
 using namespace shard::stdlib;
+using test::load;
 namespace fs = std::filesystem;
 
 namespace {
 
-class Folder : public test::Folder {
+class Formats : public test::Folder {
  public:
-  Folder() : test::Folder("formats") {}
+  Formats() : Folder("formats") {}
 };
 
 std::string save(const std::string& path, const std::string& value) {
   return "save(\"" + path + "\", " + value + ")\n";
 }
-std::string load(const std::string& path) { return "load(\"" + path + "\")"; }
 
 std::string packed(const std::string& bytes) {
   std::string out(compressBound(bytes.size()) + 64, '\0');
@@ -86,7 +86,7 @@ void check_blocks(Contents& file, std::size_t which) {
 }  // namespace
 
 TEST_CASE("what a format's row writes, the row recognises and reads, gzipped too") {
-  Folder f;
+  Formats f;
   const auto value = [](std::string_view holds) -> std::string {
     if (holds == "a string") return "\"text\"";
     if (holds == "a record of arrays") return "{x: arange(6), y: ones([2, 3], f16)}";
@@ -112,7 +112,7 @@ TEST_CASE("what a format's row writes, the row recognises and reads, gzipped too
 }
 
 TEST_CASE("blocks of arrays in files, by offset, from any format") {
-  Folder f;
+  Formats f;
   test::run("let x = arange(60).reshape([3, 4, 5])\n" + save(f.at("a.npy"), "x") + save(f.at("a.idx"), "cast(x, i16)") +
             save(f.at("a.npz"), "{other: ones([3]), x: cast(x, f32)}") +
             save(f.at("a.ckpt"), "{a: ones([7], i8), x: x}") + save(f.at("a.csv"), "x.reshape([12, 5])"));
@@ -175,7 +175,7 @@ TEST_CASE("pieces of an array on devices are its elements in row-major order") {
 }
 
 TEST_CASE("saving and loading a laid-out array take no second copy of it") {
-  Folder f;
+  Formats f;
   for (const char* name : {"a.npy", "a.npz", "a.ckpt", "a.idx"}) {
     INFO(name);
     test::Script s;
@@ -195,7 +195,7 @@ TEST_CASE("saving and loading a laid-out array take no second copy of it") {
 }
 
 TEST_CASE("bytes behind the declared end of a file are an error") {
-  Folder f;
+  Formats f;
   const std::pair<const char*, const char*> files[] = {
       {"a.npy", "arange(3)"}, {"a.npz", "{x: arange(3)}"}, {"a.ckpt", "{x: arange(3)}"}, {"a.idx", "arange(3)"}};
   for (const auto& [name, value] : files) {
@@ -222,7 +222,7 @@ TEST_CASE("bytes behind the declared end of a file are an error") {
 }
 
 TEST_CASE("a header that promises more than the file can hold takes no memory") {
-  Folder f;
+  Formats f;
   const auto npy = [](const std::string& shape) {
     std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }";
     while ((10 + header.size() + 1) % 64) header += ' ';
@@ -250,7 +250,7 @@ TEST_CASE("a header that promises more than the file can hold takes no memory") 
 }
 
 TEST_CASE("an npz file is loaded without its text") {
-  Folder f;
+  Formats f;
   test::run(save(f.at("a.npz"), "{names: arange(3), x: arange(2.0)}"));
   std::string zip = f.bytes("a.npz");
   zip.replace(zip.find("<i4"), 3, "<U1");  // as large as an i32
@@ -259,7 +259,7 @@ TEST_CASE("an npz file is loaded without its text") {
 
 // The file is what the Python package safetensors 0.8 writes of numpy.array([[1+2j, -0.5j], [3, 0.25-4j]], complex64).
 TEST_CASE("complex numbers in files") {
-  Folder f;
+  Formats f;
   const std::string header = R"({"z":{"dtype":"C64","shape":[2,2],"data_offsets":[0,32]}}       )";
   const float numbers[] = {1, 2, -0.0f, -0.5f, 3, 0, 0.25f, -4};
   std::string file("@\0\0\0\0\0\0\0", 8);
@@ -283,7 +283,7 @@ TEST_CASE("complex numbers in files") {
 }
 
 TEST_CASE("a write that fails is an error at its line, and leaves the old file and nothing else") {
-  Folder f;
+  Formats f;
   const std::string path = f.at("a.npy");
   test::run(save(path, "arange(4)"));
   const std::string before = f.bytes("a.npy");
@@ -306,7 +306,7 @@ TEST_CASE("a write that fails is an error at its line, and leaves the old file a
 }
 
 TEST_CASE("a pipe is read as a file is") {
-  Folder f;
+  Formats f;
   test::run(save(f.at("a.npy"), "arange(4)"));
   const std::string pipe = f.at("pipe");
   REQUIRE(std::system(("mkfifo " + pipe + " && (cat " + f.at("a.npy") + " > " + pipe + " &)").c_str()) == 0);

@@ -5,31 +5,21 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
 
 using Catch::Contains;
 using shard::test::error;
+using shard::test::Folder;
+using shard::test::load;
 using shard::test::run;
 namespace fs = std::filesystem;
 
 namespace {
 
-class Folder {  // removed at the end of a case
+class Files : public Folder {
  public:
-  Folder()
-      : path_(fs::temp_directory_path() /
-              ("shard_files_" + std::to_string(std::rand()) + std::to_string(reinterpret_cast<std::uintptr_t>(this)))) {
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string put(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return (path_ / name).string();
-  }
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
+  Files() : Folder("files") {}
 };
 
 std::string bytes(std::initializer_list<int> list) {
@@ -37,8 +27,6 @@ std::string bytes(std::initializer_list<int> list) {
   for (int b : list) s += static_cast<char>(b);
   return s;
 }
-
-std::string load(const std::string& path) { return "load(\"" + path + "\")"; }
 
 std::string npy(const std::string& header, const std::string& data) {
   std::string h = header;
@@ -51,7 +39,7 @@ std::string npy(const std::string& header, const std::string& data) {
 }  // namespace
 
 TEST_CASE("idx files, big-endian, checked against their size") {
-  Folder f;
+  Files f;
   const std::string good = f.put("a", bytes({0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 255}));
   CHECK(run("let x = " + load(good) + "\nprint(typeof(x), x)") == "u8[2,3] [[  1   2   3]\n [  4   5 255]]\n");
   const std::string wide = f.put("b", bytes({0, 0, 0x0c, 1, 0, 0, 0, 1, 0, 0, 1, 2}));
@@ -65,7 +53,7 @@ TEST_CASE("idx files, big-endian, checked against their size") {
 }
 
 TEST_CASE("csv: numbers, headers, quotes, and lines that do not fit") {
-  Folder f;
+  Files f;
   CHECK(run("let x = " + load(f.put("a.csv", "1,2\r\n\n3,4\n")) + "\nprint(typeof(x), x)") ==
         "i32[2,2] [[1 2]\n [3 4]]\n");
   CHECK(run("print(typeof(" + load(f.put("b.csv", "x,y\n1,2.5\n3,4\n")) + "))") == "f32[2,2]\n");
@@ -78,7 +66,7 @@ TEST_CASE("csv: numbers, headers, quotes, and lines that do not fit") {
 }
 
 TEST_CASE("npy: types, orders, sizes, and what is refused") {
-  Folder f;
+  Files f;
   CHECK(run("print(" +
             load(f.put("a", npy("{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }",
                                 bytes({1, 0, 0, 0, 2, 0, 0, 0})))) +
@@ -102,7 +90,7 @@ TEST_CASE("npy: types, orders, sizes, and what is refused") {
 }
 
 TEST_CASE("what is saved is loaded again") {
-  Folder f;
+  Files f;
   const std::string path = f.at("run.ckpt");
   CHECK(run("mesh m = (@X: 2)\nlet t = {w: shard arange(4) as P(@X), s: [1, 2.5, \"a\\\"b\", none, true], k: key(3), "
             "h: (zeros([2], bf16),)}\nsave(\"" +
@@ -116,7 +104,7 @@ TEST_CASE("what is saved is loaded again") {
 }
 
 TEST_CASE("the ending of a path decides what save writes") {
-  Folder f;
+  Files f;
   const auto there_and_back = [&](const std::string& name, const std::string& value) {
     const std::string path = "\"" + f.at(name) + "\"";
     return run("save(" + path + ", " + value + ")\nprint(load(" + path + "))");
@@ -148,7 +136,7 @@ TEST_CASE("the ending of a path decides what save writes") {
 }
 
 TEST_CASE("a damaged member of an npz file, text that is none") {
-  Folder f;
+  Files f;
   const std::string path = f.at("a.npz");
   run("save(\"" + path + "\", {x: arange(8)})");
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -160,7 +148,7 @@ TEST_CASE("a damaged member of an npz file, text that is none") {
 }
 
 TEST_CASE("damaged safetensors are refused") {
-  Folder f;
+  Files f;
   const auto file = [&](const std::string& name, const std::string& header, const std::string& data) {
     std::string s;
     for (std::size_t n = header.size(), i = 0; i < 8; ++i, n >>= 8) s += static_cast<char>(n & 255);
@@ -179,7 +167,7 @@ TEST_CASE("damaged safetensors are refused") {
 }
 
 TEST_CASE("text, existence, characters") {
-  Folder f;
+  Files f;
   const std::string path = f.put("t.txt", "abca\n");
   CHECK(run("print(exists(\"" + path + "\"), exists(\"" + f.at("none") +
             "\"))\nlet (codes, letters) = chars(read_text(\"" + path +
