@@ -63,7 +63,6 @@ inline const Option kDrill{"--drill", "A fault on purpose: kill 2 at step 5; may
 std::span<const Command> commands();
 std::span<const Option> setting_options();  // of commands with settings
 std::span<const Option> common_options();   // of all
-std::string version_text();                 // version, commit, compiler, instruction sets (version.cpp)
 const Command* find_command(std::string_view name);
 
 // ---- the rows, each in the file of its name

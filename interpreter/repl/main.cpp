@@ -10,6 +10,7 @@
 #include "interpreter/repl/command.h"
 #include "interpreter/repl/signals.h"
 #include "interpreter/repl/terminal.h"
+#include "interpreter/repl/version.h"
 
 namespace {
 

@@ -1,5 +1,6 @@
 // Which program this is. Alone in its file: it is compiled anew after every commit.
-#include "interpreter/repl/command.h"
+#include "interpreter/repl/version.h"
+
 #include "runtime/kernels/kernels.h"
 #include "shard_commit.h"  // made by commit.cmake
 
