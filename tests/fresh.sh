@@ -54,6 +54,8 @@ if [ "${FRESH_INNER:-}" != yes ]; then
   exit "$status"
 fi
 work="$FRESH_WORK"
+set -E
+trap 'say "a bare Debian 12: failed in line $LINENO: $BASH_COMMAND"; tail -20 "$work/log"' ERR
 
 # ---- the base system, of the mirror that this machine uses
 mirror() { apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN) $(COMPONENT)' 'Identifier: Packages' 2>/dev/null | awk '$2 == "bookworm" && $3 == "Debian" && $4 == "main" { print $1; exit }'; }
