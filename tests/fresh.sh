@@ -55,7 +55,8 @@ if [ "${FRESH_INNER:-}" != yes ]; then
 fi
 work="$FRESH_WORK"
 set -E
-trap 'say "a bare Debian 12: failed in line $LINENO: $BASH_COMMAND"; tail -20 "$work/log"' ERR
+exec 3>&1   # what fails may have its output elsewhere
+trap '{ say "a bare Debian 12: failed in line ${BASH_LINENO[0]}: $BASH_COMMAND"; tail -20 "$work/log"; } >&3' ERR
 
 # ---- the base system, of the mirror that this machine uses
 mirror() { apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN) $(COMPONENT)' 'Identifier: Packages' 2>/dev/null | awk '$2 == "bookworm" && $3 == "Debian" && $4 == "main" { print $1; exit }'; }
@@ -122,7 +123,7 @@ drop_root
 
 # ---- root without sudo, and a user with sudo: the same list, so what one package shows is enough
 lacks() {  # lacks USER PACKAGE: without it ./dev says so and installs it, and then has nothing to say
-  as root "dpkg --force-depends --purge $2" >"$work/log" 2>&1
+  as root "apt-get purge -y -qq $2" >"$work/log" 2>&1
   [ "$(as "$1" './dev packages' 2>&1)" = "installing $2" ] && complete "$1" && [ -z "$(as "$1" './dev packages' 2>&1)" ] || fail "./dev does not install $2 for $1"
 }
 lacks root ninja-build
