@@ -119,7 +119,6 @@ SECONDS=0
 as root "apt-get update -qq && ${line#sudo }" >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "what ./dev says to ask for cannot be installed: $line"; }
 complete user || fail "what ./dev says to ask for is not all: $(as user './dev packages --list')"
 say "a user without rights: told in one line, which is enough; installed in $SECONDS s"
-drop_root
 
 # ---- root without sudo, and a user with sudo: the same list, so what one package shows is enough
 lacks() {  # lacks USER PACKAGE: without it ./dev says so and installs it, and then has nothing to say
