@@ -1,5 +1,7 @@
-// Blocks as Eigen sees them; for the .cpp files of this folder, which include Eigen before.
+// Blocks as Eigen sees them; for the .cpp files of this folder alone.
 #pragma once
+#include <Eigen/Core>
+
 #include "runtime/kernels/dense/dense.h"
 
 namespace shard::runtime::dense {
