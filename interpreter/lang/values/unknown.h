@@ -1,6 +1,7 @@
 // What stands in for a value while a script is checked without being run (see eval/hooks.h): a value of which nothing
 // is known, and sizes that depend on data.
 #pragma once
+#include "grammar/diagnostic.h"
 #include "interpreter/lang/values/value.h"
 
 namespace shard::lang {
