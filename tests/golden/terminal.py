@@ -3,7 +3,7 @@
 
 Each step waits for what the one before shows, none for a time but where signals come while nothing is read. The Screen below is what a terminal makes of
 the output: places and signs, colours as they come."""
-import os, re, signal, sys, tempfile, time, unicodedata
+import os, re, shlex, signal, sys, tempfile, time, unicodedata
 
 try: import pexpect
 except ImportError:
@@ -87,7 +87,8 @@ class Session:
         at.pop('NO_COLOR', None)
         at.update(environment)
         self.dumb = at['TERM'] == 'dumb'
-        self.child = pexpect.spawn(SHARD, list(words), env=at, encoding='utf-8', codec_errors='replace', timeout=60 * SLOW, dimensions=(24, columns))
+        # In one string, as pexpect cuts a command without arguments at its blanks.
+        self.child = pexpect.spawn(shlex.join([SHARD, *words]), env=at, encoding='utf-8', codec_errors='replace', timeout=60 * SLOW, dimensions=(24, columns))
         self.child.delaybeforesend = None
         if not words: self.prompt()
 

@@ -77,7 +77,7 @@ struct Local {  // a local graph under construction, with types worked out by ha
 };
 
 // Runs the graph both ways; parameter i differs along differ[i].
-void check(Local& l, const Vars& results, const std::vector<AxisSet>& differ) {
+void check(Local& l, const Vars& results, const std::vector<AxisSet>& differ, double tolerance = 2e-5) {
   Graph g = l.b.finish(results);
   runtime::Pool pool;
   std::vector<Blocks> blocks;
@@ -112,7 +112,7 @@ void check(Local& l, const Vars& results, const std::vector<AxisSet>& differ) {
       Array a(mine->type.dtype, mine->type.shape);
       std::memcpy(a.bytes.data(), mine->buffer->data(), a.bytes.size());
       REQUIRE(a.shape == want[r][static_cast<std::size_t>(d)].shape);
-      check_close(a.values(), want[r][static_cast<std::size_t>(d)].values());
+      check_close(a.values(), want[r][static_cast<std::size_t>(d)].values(), tolerance);
     }
 }
 
@@ -307,7 +307,7 @@ TEST_CASE("a sum over devices moves through linear operations to the contraction
                l.reduce(core.psum, shared, axes), kept,
                l.part(core.psum_scatter, ir::mul(l.b, contraction(x), c), axes, 0),
                l.part(core.psum_scatter, contraction(x), axes, 0)},
-              {set(dx), {}, set(dc)});
+              {set(dx), {}, set(dc)}, 1e-4);  // c is 0.027 somewhere: twelve terms of 30 cancel, each of them rounded
       }
 }
 
