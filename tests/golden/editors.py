@@ -69,7 +69,7 @@ def vim_reads_its_files():
     path = cli.script('let x = f32(1)  # a\nprint("{x}", @data)\n')
     out = tempfile.mktemp()
     group = lambda l, c: f"synIDattr(synID({l},{c},1),'name')"
-    p = run(vim, '-N', '-u', 'NONE', '-i', 'NONE', '-es', '--cmd', f'set rtp+={EDITORS}/vim', '-c', 'filetype plugin on', '-c', 'syntax on', '-c', f'edit {path}', '-c',
+    p = run(vim, '-N', '-u', 'NONE', '-i', 'NONE', '-es', '--cmd', f"let &rtp .= ',{EDITORS}/vim'", '-c', 'filetype plugin on', '-c', 'syntax on', '-c', f'edit {path}', '-c',
             f"call writefile([{group(1, 1)}, {group(1, 9)}, {group(1, 17)}, {group(2, 1)}, {group(2, 8)}, {group(2, 15)}, &shiftwidth], '{out}')", '-c', 'qa!')
     check(read(out).split('\n')[:7] == ['shardDeclaration', 'shardType', 'shardComment', 'shardFunction', 'shardEscape', 'shardAxis', '2'], read(out))
 
@@ -129,7 +129,7 @@ def neovim_starts_the_server():
           return text:find(': ') ~= nil
         end, 50)
         vim.fn.writefile({ vim.diagnostic.get(0)[1].code, vim.split(text, '\\n')[2] }, '%s')""" % out
-    p = run(nvim, '--headless', '-u', 'NONE', '-i', 'NONE', '--cmd', f'set rtp+={EDITORS}/vim', '-c', 'filetype plugin on', '-c', f'edit {path}', '-c', ask.replace('\n', ' '), '-c', 'qa!', env=with_shard())
+    p = run(nvim, '--headless', '-u', 'NONE', '-i', 'NONE', '--cmd', f"let &rtp .= ',{EDITORS}/vim'", '-c', 'filetype plugin on', '-c', f'edit {path}', '-c', ask.replace('\n', ' '), '-c', 'qa!', env=with_shard())
     check(os.path.exists(out) and read(out).split() == ['name', 'x:', 'f32[8@data,4]'], 'diagnostics and hover', p)
 
 
