@@ -7,6 +7,7 @@
 
 #include "grammar/overloaded.h"
 #include "grammar/parse.h"
+#include "grammar/stable_sort.h"
 
 namespace shard::grammar {
 namespace {
@@ -390,8 +391,7 @@ std::vector<Diagnostic> check_form(const Module& module, const State& state, boo
   walk.lines_that_go_on(module.body, true);
   for (const StmtPtr& s : module.body) walk.statement(*s);
   walk.finish();
-  std::stable_sort(errors.begin(), errors.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+  stable_sort(errors, [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
   if (errors.size() > 20) errors.resize(20);
   return errors;
 }

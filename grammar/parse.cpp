@@ -11,6 +11,7 @@
 #include "grammar/form.h"
 #include "grammar/recover.h"
 #include "grammar/rules.h"
+#include "grammar/stable_sort.h"
 
 namespace shard::grammar {
 namespace {
@@ -155,8 +156,7 @@ ParseResult parse(const SourceMap& sources, std::uint32_t source) {
     if (read && result.diagnostics.empty()) result.module = std::move(a.module);
     if (read || result.diagnostics.size() >= kMostErrors || !leave_out_statement(layout.text, text, a.stopped)) break;
   }
-  std::stable_sort(result.diagnostics.begin(), result.diagnostics.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+  stable_sort(result.diagnostics, [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/ir/host_copy.h"
 #include "interpreter/transform/distinct.h"
 #include "runtime/kernels/kernels.h"
@@ -279,8 +280,7 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     const Place& p = place(n.inputs[i]);
     std::vector<AxisId> own = (p.distinct & distinct).list();
-    std::stable_sort(own.begin(), own.end(),
-                     [&](AxisId a, AxisId b) { return p.device_stride(a) > p.device_stride(b); });
+    stable_sort(own, [&](AxisId a, AxisId b) { return p.device_stride(a) > p.device_stride(b); });
     for (AxisId a : own) {
       int before = static_cast<int>(result.size());
       std::int64_t nearest = 0;
@@ -296,7 +296,7 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
       distinct.remove(a);
     }
   }
-  std::stable_sort(axes.begin(), axes.end(), [](const Anchor& a, const Anchor& b) { return a.before < b.before; });
+  stable_sort(axes, [](const Anchor& a, const Anchor& b) { return a.before < b.before; });
   return axes;
 }
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "grammar/stable_sort.h"
+
 #include "interpreter/exec/draft.h"
 
 namespace shard::exec {
@@ -84,7 +86,7 @@ std::int64_t as_they_come(std::vector<Held>& all, std::size_t steps) {
 std::int64_t largest_first(std::vector<Held>& all) {
   std::vector<Held*> order, placed;  // placed: by offset
   for (Held& h : all) order.push_back(&h);
-  std::stable_sort(order.begin(), order.end(), [](const Held* a, const Held* b) { return a->bytes > b->bytes; });
+  stable_sort(order, [](const Held* a, const Held* b) { return a->bytes > b->bytes; });
   std::int64_t end = 0;
   for (Held* h : order) {
     h->offset = 0;

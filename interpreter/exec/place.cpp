@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
+
 namespace shard::exec {
 
 std::int64_t Place::device_stride(AxisId a) const {
@@ -58,7 +60,7 @@ std::optional<Anchors> anchors_of(const Place& p, const Mesh* mesh) {
       if (p.shape[d] > 1 && p.strides[d] >= p.device_stride(a)) before = static_cast<int>(d) + 1;
     axes.push_back({a, before});
   }
-  std::sort(axes.begin(), axes.end(), [&](const Anchor& a, const Anchor& b) {
+  stable_sort(axes, [&](const Anchor& a, const Anchor& b) {
     return a.before != b.before ? a.before < b.before : p.device_stride(a.axis) > p.device_stride(b.axis);
   });
   Place like = anchored_place(p.storage, p.dtype, axes, p.shape, mesh);

@@ -7,6 +7,7 @@
 #include <bit>
 #include <utility>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/exec/control.h"
 #include "interpreter/exec/lowering.h"
 #include "runtime/mesh/between.h"
@@ -190,8 +191,7 @@ Place Lowering::exchanged(const Node& n, const Place& given, const std::vector<A
     for (auto [s, t] : n.attrs.pairs("pairs")) want(s, t, 0);
   }
   for (auto* moves : {&c->sent, &c->got})
-    std::stable_sort(moves->begin(), moves->end(),
-                     [](const BringPieces::Move& x, const BringPieces::Move& y) { return x.peer < y.peer; });
+    stable_sort(*moves, [](const BringPieces::Move& x, const BringPieces::Move& y) { return x.peer < y.peer; });
   std::sort(c->members.begin(), c->members.end());
   control(std::move(c), {p}, {out});
   return out;

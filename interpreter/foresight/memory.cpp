@@ -2,6 +2,7 @@
 // tells too), with results in the memory of arguments that are given away where one fits, and a reason for each byte.
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/foresight/estimate.h"
 #include "interpreter/ir/host_copy.h"
 #include "interpreter/ir/op.h"
@@ -143,8 +144,7 @@ Memory memory_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> 
     const auto at = std::find_if(out.causes.begin(), out.causes.end(), same);
     (at == out.causes.end() ? out.causes.emplace_back(Cause{c.where, c.why, 0}) : *at).bytes += c.bytes;
   }
-  std::stable_sort(out.causes.begin(), out.causes.end(),
-                   [](const Cause& a, const Cause& b) { return a.bytes > b.bytes; });
+  stable_sort(out.causes, [](const Cause& a, const Cause& b) { return a.bytes > b.bytes; });
   return out;
 }
 
@@ -208,7 +208,7 @@ std::vector<Kept> kept_of(const transform::Program& program, std::span<const exe
     }
   }
   std::reverse(out.begin(), out.end());
-  std::stable_sort(out.begin(), out.end(), [](const Kept& a, const Kept& b) { return a.bytes() > b.bytes(); });
+  stable_sort(out, [](const Kept& a, const Kept& b) { return a.bytes() > b.bytes(); });
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "grammar/layout.h"
+#include "grammar/stable_sort.h"
 
 namespace shard::lsp {
 namespace {
@@ -116,7 +117,7 @@ std::vector<Location> places_of(Session& s, const Location& declared) {
     return std::tie(a.path, a.begin) < std::tie(b.path, b.begin);
   };
   const auto same = [](const Location& a, const Location& b) { return a.path == b.path && a.begin == b.begin; };
-  std::sort(out.begin(), out.end(), before);
+  stable_sort(out, before);
   out.erase(std::unique(out.begin(), out.end(), same), out.end());
   return out;
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "grammar/parse.h"
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/repl/scripts.h"
 
@@ -75,8 +76,7 @@ std::shared_ptr<const Tree> Session::tree_of(const std::string& path, const std:
   tree->text = text;
   tree->module = parsed.module;
   tree->functions = std::move(found.functions);
-  std::stable_sort(found.uses.begin(), found.uses.end(),
-                   [](const auto& a, const auto& b) { return a.span.begin < b.span.begin; });
+  stable_sort(found.uses, [](const auto& a, const auto& b) { return a.span.begin < b.span.begin; });
   tree->uses = std::move(found.uses);
   return tree;
 }

@@ -3,6 +3,7 @@
 // makes devices wait; `remat` of the body of a loop where memory is short.
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/repl/attempts.h"
 
@@ -149,7 +150,7 @@ std::optional<std::vector<Advice>> advice(const std::string& path, const std::st
     const bool shorter = f.seconds < 0.97 * now.time.seconds && (f.fits || !now.fits);
     if (frees || (now.fits && shorter)) out.push_back({s.changes[i].words, f.seconds, f.peak, f.fits});
   }
-  std::stable_sort(out.begin(), out.end(), [](const Advice& a, const Advice& b) {
+  stable_sort(out, [](const Advice& a, const Advice& b) {
     return std::pair(!a.fits, a.seconds) < std::pair(!b.fits, b.seconds);
   });
   if (out.size() > kGiven) out.resize(kGiven);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/repl/checker.h"
 #include "interpreter/repl/command.h"
@@ -38,7 +39,7 @@ std::string types_text(const std::vector<lang::Check::Let>& lets, const SourceMa
   }
   std::string out;
   for (auto& [place, line] : lines) {
-    std::sort(line.lets.begin(), line.lets.end(), [](auto* a, auto* b) { return a->span.begin < b->span.begin; });
+    stable_sort(line.lets, [](auto* a, auto* b) { return a->span.begin < b->span.begin; });
     std::string number = std::to_string(place.second);
     if (several_files) number = sources.at(place.first).name() + ":" + number;
     out += std::string(number.size() < 4 ? 4 - number.size() : 0, ' ') + number + " | " + line.text;
@@ -111,7 +112,7 @@ int check(const Arguments& a) {
   const auto by_place = [](const Diagnostic& x, const Diagnostic& y) {
     return std::pair(x.span.source, x.span.begin) < std::pair(y.span.source, y.span.begin);
   };
-  std::stable_sort(checker.found.begin(), checker.found.end(), by_place);
+  stable_sort(checker.found, by_place);
   if (json) {
     const std::string told = lang::report_json(checker.found, checker.sources);
     const std::string lets = types_json(checker.lets, checker.sources);

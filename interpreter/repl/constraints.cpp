@@ -3,6 +3,7 @@
 // script before it is shown.
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/staging/why.h"
 #include "interpreter/repl/attempts.h"
 
@@ -110,7 +111,7 @@ std::vector<Priced> longest(const Foretold& base, const foresight::Chip& chip, c
     else
       same->seconds += seconds;
   }
-  std::stable_sort(all.begin(), all.end(), [](const Priced& a, const Priced& b) { return a.seconds > b.seconds; });
+  stable_sort(all, [](const Priced& a, const Priced& b) { return a.seconds > b.seconds; });
   if (all.size() > kRecords) all.resize(kRecords);
   return all;
 }

@@ -1,9 +1,9 @@
 #include "interpreter/repl/fix.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/repl/output.h"
 #include "runtime/array/shape.h"
 #include "stdlib/host/files/sink.h"
@@ -20,8 +20,7 @@ Fixed with_safe_fixes(const grammar::SourceMap& sources, std::uint32_t source,
   for (const grammar::Diagnostic& d : found)
     for (const grammar::Fix& f : d.fixes)
       if (f.safe && f.span.source == source) all.push_back({&f, &d});
-  std::stable_sort(all.begin(), all.end(),
-                   [](const One& a, const One& b) { return a.fix->span.begin < b.fix->span.begin; });
+  stable_sort(all, [](const One& a, const One& b) { return a.fix->span.begin < b.fix->span.begin; });
   const grammar::Source& file = sources.at(source);
   Fixed out;
   std::size_t done = 0;  // of the old text

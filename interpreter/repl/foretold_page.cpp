@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/why.h"
@@ -57,7 +58,7 @@ std::vector<Line> by_line(const foresight::Tally& t, const grammar::SourceMap& s
     l.cost.talk += c.talk;
     l.cost.flops += c.flops;
   }
-  std::stable_sort(out.begin(), out.end(), [](const Line& a, const Line& b) { return a.whole() > b.whole(); });
+  stable_sort(out, [](const Line& a, const Line& b) { return a.whole() > b.whole(); });
   if (out.size() > kCostly) out.resize(kCostly);
   return out;
 }
@@ -91,8 +92,7 @@ std::string memory_rows(const foresight::Memory& m, const grammar::SourceMap& so
 std::string waits_because(const Foretold& f, const foresight::Chip& chip, const grammar::SourceMap& sources) {
   constexpr std::size_t kShown = 3;
   std::vector<Line> lines = by_line(f.of.time, sources);
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const Line& a, const Line& b) { return a.cost.exposed > b.cost.exposed; });
+  stable_sort(lines, [](const Line& a, const Line& b) { return a.cost.exposed > b.cost.exposed; });
   std::string out;
   std::size_t shown = 0;
   for (const Line& l : lines) {

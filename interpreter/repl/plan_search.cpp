@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "grammar/stable_sort.h"
+
 namespace shard::repl {
 namespace {
 
@@ -231,7 +233,7 @@ class Rules {
     }
     if (!foretell_more(s_, a_, chip_, std::move(first))) return false;
     std::vector<Candidate> best = s_.candidates;
-    std::stable_sort(best.begin(), best.end(), better);
+    stable_sort(best, better);
     if (best.size() > kClimbed) best.resize(kClimbed);
     for (Candidate& c : best)
       for (bool moved = true; moved;) {
@@ -287,7 +289,7 @@ bool search(Search& s, const Arguments& a, const foresight::Chip& chip) {
   } else {
     done = Rules(s, a, chip).run();
   }
-  std::stable_sort(s.candidates.begin(), s.candidates.end(), better);
+  stable_sort(s.candidates, better);
   if (done) say_why_slower(s);
   return done;
 }

@@ -1,7 +1,6 @@
 #include "interpreter/repl/profile.h"
 
-#include <algorithm>
-
+#include "grammar/stable_sort.h"
 #include "interpreter/ir/op.h"
 
 namespace shard::repl {
@@ -43,8 +42,7 @@ std::vector<std::pair<grammar::Span, Compared>> compared(const Tally& ran, const
   add(said, &Compared::foretold);
   std::vector<std::pair<grammar::Span, Compared>> out;
   for (auto& [key, line] : lines) out.push_back(line);
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.second.apart() > b.second.apart(); });
+  stable_sort(out, [](const auto& a, const auto& b) { return a.second.apart() > b.second.apart(); });
   return out;
 }
 

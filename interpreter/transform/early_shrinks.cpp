@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/transform/nodes.h"
 #include "interpreter/transform/regions.h"
 
@@ -51,7 +52,7 @@ class Order {
     if (any) {
       std::vector<std::size_t> order(g_.nodes.size());
       std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place_[a] < place_[b]; });
+      stable_sort(order, [&](std::size_t a, std::size_t b) { return place_[a] < place_[b]; });
       for (std::size_t i = 0; i < order.size(); ++i) out.nodes[i] = g_.nodes[order[i]];
     }
     for (Node& n : out.nodes)

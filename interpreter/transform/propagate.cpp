@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/transform/flow.h"
 
 namespace shard::transform {
@@ -140,7 +141,7 @@ class Propagation {
         }
         if (best) offers.push_back(found);
       }
-    std::stable_sort(offers.begin(), offers.end(), [](const Offer& a, const Offer& b) {
+    stable_sort(offers, [](const Offer& a, const Offer& b) {
       return std::tuple(-a.bytes, a.source, a.factor) < std::tuple(-b.bytes, b.source, b.factor);
     });
     return offers;

@@ -2,6 +2,7 @@
 // fits.
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/fix.h"
 #include "interpreter/lang/fixes/plain_fix.h"
@@ -45,8 +46,7 @@ void other_pending(const Spec& given, const runtime::Mesh& mesh, std::vector<Spe
       if (s.unreduced.empty()) s.kind.clear();
       if (!(s == given)) several.push_back(std::move(s));
     }
-    std::stable_sort(several.begin(), several.end(),
-                     [](const Spec& a, const Spec& b) { return a.unreduced.size() > b.unreduced.size(); });
+    stable_sort(several, [](const Spec& a, const Spec& b) { return a.unreduced.size() > b.unreduced.size(); });
     near.insert(near.end(), several.begin(), several.end());
   }
 }

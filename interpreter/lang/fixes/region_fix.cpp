@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/fixes/fix.h"
 #include "interpreter/lang/report/written.h"
@@ -75,7 +76,7 @@ std::vector<Fix> block_fixes(const SourceMap& sources, const Expr& block, const 
   }
   if (shown && parts.size() == 1) out = parts;
   if (shown && parts.size() > 1) {  // all of them, in one piece of text
-    std::sort(parts.begin(), parts.end(), [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
+    stable_sort(parts, [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
     std::string text = text_at(sources, value->span);
     for (const Fix& f : parts) text.replace(f.span.begin - value->span.begin, f.span.end - f.span.begin, f.replacement);
     out.push_back({"bring the values to the other's types", value->span, text});

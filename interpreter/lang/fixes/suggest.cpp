@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/report/written.h"
@@ -68,8 +69,7 @@ std::vector<Found> found_among(Candidates& candidates) {
         best = Found{i, s, *result};
     if (best) found.push_back(std::move(*best));
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Found& a, const Found& b) { return splits(a.result) > splits(b.result); });
+  stable_sort(found, [](const Found& a, const Found& b) { return splits(a.result) > splits(b.result); });
   return found;
 }
 
@@ -92,7 +92,7 @@ std::optional<Fix> saying_out(Candidates& candidates, const Attempt& attempt, co
 Fix all_whole(Impl& m, const Candidates& candidates, Span whole) {
   std::vector<Fix> each;
   for (const Operand& o : candidates.operands()) each.push_back(shard_fix(m.in.sources(), "", o.span, "P()"));
-  std::sort(each.begin(), each.end(), [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
+  stable_sort(each, [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
   std::string text = text_at(m.in.sources(), whole);
   for (const Fix& f : each) text.replace(f.span.begin - whole.begin, f.span.end - f.span.begin, f.replacement);
   return {"lay the operands out anew", whole, text};

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
+
 namespace shard::lang {
 
 using namespace grammar;
@@ -111,8 +113,7 @@ std::shared_ptr<const Unit> resolve_names(std::shared_ptr<const Module> tree, Mo
   unit->tree = std::move(tree);
   Resolver(module, host, found, *unit).run();
   for (auto* list : {&found.errors, &found.warnings})
-    std::stable_sort(list->begin(), list->end(),
-                     [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
+    stable_sort(*list, [](const Diagnostic& a, const Diagnostic& b) { return a.span.begin < b.span.begin; });
   return unit;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/values/tree.h"
 #include "stdlib/host/files/format_npy.h"
 
@@ -58,7 +59,7 @@ class Npz : public Contents {
     read_directory();
     std::vector<Entry*> order;
     for (Entry& e : entries_) order.push_back(&e);
-    std::stable_sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) { return a->local < b->local; });
+    stable_sort(order, [](const Entry* a, const Entry* b) { return a->local < b->local; });
     std::uint64_t at = 0;
     for (Entry* e : order) {
       open_member(*e, at);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/report/report.h"
 #include "stdlib/host/files/tree_json.h"
 #include "stdlib/host/host.h"
@@ -67,7 +68,7 @@ StoredEntry read_entry(std::string_view name, const Json& j) {
 std::uint64_t covered(const std::vector<StoredEntry>& entries) {  // how many bytes, without holes
   std::vector<const StoredEntry*> by_place;
   for (const StoredEntry& e : entries) by_place.push_back(&e);
-  std::sort(by_place.begin(), by_place.end(), [](const StoredEntry* x, const StoredEntry* y) {
+  stable_sort(by_place, [](const StoredEntry* x, const StoredEntry* y) {
     return std::pair(x->place, x->end) < std::pair(y->place, y->end);
   });
   std::uint64_t at = 0;

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "grammar/stable_sort.h"
 #include "stdlib/host/files/format_safetensors.h"
 #include "stdlib/host/files/tree_json.h"
 #include "stdlib/host/storage/folder_writer.h"
@@ -231,8 +232,7 @@ class CheckpointFolder : public Contents {
     }
     std::vector<const FileBlock*> order;
     for (const FileBlock& b : blocks) order.push_back(&b);
-    std::sort(order.begin(), order.end(),
-              [](const FileBlock* a, const FileBlock* b) { return a->origin[0] < b->origin[0]; });
+    stable_sort(order, [](const FileBlock* a, const FileBlock* b) { return a->origin[0] < b->origin[0]; });
     std::int64_t left = 50'000'000;
     for (std::size_t i = 0; i < order.size(); ++i)
       for (std::size_t k = i + 1; k < order.size() && order[k]->origin[0] < order[i]->origin[0] + order[i]->shape[0];

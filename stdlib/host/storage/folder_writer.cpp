@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/report/report.h"
 #include "runtime/mesh/device_blocks.h"
 #include "runtime/mesh/part.h"
@@ -231,7 +231,7 @@ NewFolder::~NewFolder() {
 }
 
 void NewFolder::finish(const Snapshot& what, Written all) {
-  std::sort(all.begin(), all.end(), [](const WrittenBlock& x, const WrittenBlock& y) {
+  stable_sort(all, [](const WrittenBlock& x, const WrittenBlock& y) {
     return std::pair(x.array, x.number) < std::pair(y.array, y.number);
   });
   std::string json = "{\"format\":\"shard checkpoint\",\"version\":1,\"tree\":" + what.tree + ",\"arrays\":{";

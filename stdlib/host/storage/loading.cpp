@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/values/tree.h"
 
@@ -100,7 +101,7 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
   std::vector<Wanted::Leaf*> order;
   for (Wanted::Leaf& leaf : wanted.leaves)
     if (leaf.at) order.push_back(&leaf);
-  std::stable_sort(order.begin(), order.end(), [&](const Wanted::Leaf* a, const Wanted::Leaf* b) {
+  stable_sort(order, [&](const Wanted::Leaf* a, const Wanted::Leaf* b) {
     return file.arrays[a->array].place < file.arrays[b->array].place;
   });
   for (Wanted::Leaf* leaf : order) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/jit.h"
@@ -191,7 +192,7 @@ Value plan(Interpreter& in, BoundArgs& a) {
     }
     all.push_back(planned(in, a, chip, other));
   });
-  std::stable_sort(all.begin(), all.end(), [](const Planned& x, const Planned& y) {
+  stable_sort(all, [](const Planned& x, const Planned& y) {
     return std::pair(x.rank, x.seconds) < std::pair(y.rank, y.seconds);
   });
   std::vector<Value> out;

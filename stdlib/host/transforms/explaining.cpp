@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/foresight/estimate.h"
 #include "interpreter/foresight/words.h"
 #include "interpreter/lang/eval/impl.h"
@@ -153,8 +154,7 @@ std::string explained_on(const lang::CompiledCall& call, const foresight::Estima
     at->second.host += cost.host;
     at->second.exposed += cost.exposed;
   }
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const auto& a, const auto& b) { return a.second.exposed > b.second.exposed; });
+  stable_sort(lines, [](const auto& a, const auto& b) { return a.second.exposed > b.second.exposed; });
   if (lines.size() > kLines) lines.resize(kLines);
   for (const auto& [line, cost] : lines)
     out += "    line " + std::to_string(line) + ": " +

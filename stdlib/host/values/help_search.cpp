@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/wrapped.h"
@@ -151,7 +152,7 @@ std::string help_about(Interpreter& in, const std::string& question) {
     if (all) found.emplace_back(score * 100 - static_cast<int>(std::min<std::size_t>(told.size(), 99)), std::move(e));
   }
   constexpr std::size_t kMost = 12;
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
   if (found.size() > kMost) found.resize(kMost);
   std::string out = elsewhere(in, question);
   for (const auto& [score, e] : found)

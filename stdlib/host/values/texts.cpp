@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "grammar/stable_sort.h"
 #include "interpreter/lang/values/parts.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/values/regular.h"
@@ -126,7 +127,7 @@ Value sort_by(Interpreter& in, BoundArgs& a) {
       k.number = in.number(key, a.span, "a key of sort_by");
     all.push_back(std::move(k));
   }
-  std::stable_sort(all.begin(), all.end(), [&](const Keyed& x, const Keyed& y) {
+  stable_sort(all, [&](const Keyed& x, const Keyed& y) {
     if (texts) return x.text < y.text;
     return std::isnan(y.number) ? !std::isnan(x.number) : x.number < y.number;
   });

@@ -5,8 +5,7 @@
 // result whose do not is formed apart and copied.
 #include "stdlib/ops/products/contract_kernel.h"
 
-#include <algorithm>
-
+#include "grammar/stable_sort.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::stdlib {
@@ -76,13 +75,13 @@ Groups grouped(const KernelCall& c, const ContractSpec& spec, std::size_t terms)
     place({x.shape[lead + i], x.strides[lead + i], y.strides[lead + find(spec.y, spec.x[i])], 0}, true, true, false);
   }
   for (Dims* dims : {&g.batch, &g.rows, &g.columns})
-    std::stable_sort(dims->begin(), dims->end(), [](const Dim& a, const Dim& b) { return a.out > b.out; });
+    stable_sort(*dims, [](const Dim& a, const Dim& b) { return a.out > b.out; });
   auto by_x = [](const Dim& a, const Dim& b) { return a.x > b.x; };
   auto by_y = [](const Dim& a, const Dim& b) { return a.y > b.y; };
-  std::stable_sort(g.summed.begin(), g.summed.end(), by_x);
+  stable_sort(g.summed, by_x);
   if (joined(g.summed, joins_y).size() > 1) {  // an order that suits y may spare packing both
     Dims other = g.summed;
-    std::stable_sort(other.begin(), other.end(), by_y);
+    stable_sort(other, by_y);
     if (joined(other, joins_x).size() <= 1 || joined(g.summed, joins_x).size() > 1) g.summed = other;
   }
   return g;
