@@ -61,7 +61,7 @@ DOORS = {
 SHUT = {
     'interpreter/lang/check': ('interpreter/repl',),
 }
-HEAVY_HEADERS = {'grammar/lexical.h', 'runtime/kernels/dense/eigen.h'}   # for .cpp files of their folder alone
+HEAVY_HEADERS = {'grammar/lexical.h'}   # for .cpp files of their folder alone
 HEAVY = re.compile(r'#include <(boost/|Eigen/|tbb/|oneapi/|nlohmann/|zlib|catch2/|CLI/|histedit|editline)')
 INCLUDE = re.compile(r'#include "([^"]+)"')
 

@@ -11,6 +11,7 @@
 #include "interpreter/repl/signals.h"
 #include "interpreter/repl/terminal.h"
 #include "interpreter/repl/version.h"
+#include "runtime/kernels/dense/long_call.h"
 
 namespace {
 
@@ -191,5 +192,7 @@ int main(int argc, char** argv) {
   try {
     status = run_program(argc, argv);
   } catch (const shard::runtime::RuntimeError& e) { std::fprintf(stderr, "error: %s\n", e.what()); }
-  return shard::repl::finish_out(status);
+  status = shard::repl::finish_out(status);
+  if (shard::runtime::dense::calls_left()) _exit(status);  // all is said: nobody waits for what an interrupt left
+  return status;
 }

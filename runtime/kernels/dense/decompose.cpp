@@ -1,303 +1,375 @@
-// Decompositions of a batch: small matrices by Eigen, one a thread; large ones by blocks (dense/), one after the other
-// over all threads.
+// Decompositions of a batch by LAPACK, one matrix a thread.
 #include "runtime/kernels/dense/decompose.h"
 
-#define EIGEN_DONT_PARALLELIZE
-#include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <string>
 
-#include "runtime/kernels/dense/decompose_complex.h"
-#include "runtime/kernels/dense/dense.h"
+#include "runtime/kernels/dense/long_call.h"
+#include "runtime/kernels/dense/matrix.h"
+#include "runtime/kernels/kernels.h"
 #include "runtime/kernels/pade.h"
 #include "runtime/kernels/spread.h"
 
 namespace shard::runtime {
 namespace {
 
-// All in double: matrices here are small beside products, f32 gains digits, and Eigen's solvers are compiled once.
-using Matrix = Eigen::MatrixXd;
+using namespace dense;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::int64_t kSmall = 48, kLongest = 4096;  // rows and columns
+constexpr int kColumns = Lapack::kColumns;
 
-// Matrix number `i` of a batch; a view of rank 2 is a batch of columns.
-template <class T>
-auto mapped(const View& v, std::int64_t i) {
-  using Stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
-  bool column = v.rank() == 2;
-  return Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>, Eigen::Unaligned, Stride>(
-      v.as<T>() + i * v.strides[0], v.shape[1], column ? 1 : v.shape[2],
-      Stride(column ? 1 : v.strides[2], v.strides[1]));
-}
+// All that a call of LAPACK works on: it may outlive the run (long_call.h).
+struct Work {
+  Matrix a, b, u, values, vt, space;
+  std::vector<int> pivots;
+  int status = 0;
+};
+using WorkRef = std::shared_ptr<Work>;
 
-Matrix load(const View& v, std::int64_t i) {
-  if (v.dtype == DType::F64) return mapped<double>(v, i);
-  return mapped<float>(v, i).cast<double>();
-}
-
-template <class M>
-void store(const View& v, std::int64_t i, const M& m) {
-  if (v.dtype == DType::F64)
-    mapped<double>(v, i) = m;
-  else
-    mapped<float>(v, i) = m.template cast<float>();
-}
-
-void store_nan(const View& v, std::int64_t i) {
-  store(v, i, Matrix::Constant(v.shape[1], v.rank() == 2 ? 1 : v.shape[2], kNan));
-}
-
-// One number a matrix.
-void store_number(const View& v, std::int64_t i, double x) {
-  if (v.dtype == DType::F64)
-    v.as<double>()[i * v.strides[0]] = x;
-  else
-    v.as<float>()[i * v.strides[0]] = static_cast<float>(x);
-}
-
-dense::Block block(Matrix& m) { return {m.data(), m.rows(), m.cols(), m.rows()}; }
-auto eigen(dense::Matrix& m) {
-  const dense::Block b = m;
-  return Eigen::Map<Matrix>(b.data, b.rows, b.cols);
-}
-auto eigen(std::vector<double>& values) {
-  return Eigen::Map<Matrix>(values.data(), static_cast<Eigen::Index>(values.size()), 1);
-}
-
-// Large matrices one after the other, as each uses all threads.
+// f(i, work) for each matrix, small ones several at a time.
 template <class F>
-void each_matrix(const View& like, std::int64_t size, const Stop* stop, F&& f) {
-  if (like.dtype != DType::F32 && like.dtype != DType::F64)
-    throw RuntimeError("kernel", "decompositions are of f32 and f64 matrices");
+void each(const View& a, const Stop* stop, F f) {
+  if (a.dtype != DType::F32 && a.dtype != DType::F64 && !is_complex(a.dtype))
+    throw RuntimeError("kernel", "decompositions are of f32, f64, c64 and c128 matrices");
+  constexpr Index kSmall = 8, kTogether = 32;
   spread(
-      like.shape[0], size > kSmall ? like.shape[0] : 1,
-      [&](std::int64_t lo, std::int64_t hi) {
-        for (std::int64_t i = lo; i < hi; ++i) f(i);
+      a.shape[0], std::max(a.shape[1], a.shape[2]) <= kSmall ? kTogether : 1,
+      [&](Index lo, Index hi) {
+        const WorkRef w = std::make_shared<Work>();
+        for (Index i = lo; i < hi; ++i) f(i, w);
       },
       stop);
 }
 
-Matrix times(Matrix a, Matrix b, const Stop* stop) {
-  Matrix out(a.rows(), b.cols());
-  dense::multiply(block(a), dense::Way::Plain, block(b), dense::Way::Plain, block(out), stop);
-  return out;
+DType real_type(DType t) { return is_complex(t) ? part_of(t) : t; }
+double cube(double n) { return n * n * n; }
+
+void store_nan(const View& v, Index i, Matrix& any) {
+  any.reset(v.dtype, v.rank() > 1 ? v.shape[1] : 1, v.rank() > 2 ? v.shape[2] : 1);
+  any.fill(kNan);
+  any.store(v, i);
+}
+void store_number(const View& v, Index i, Complex x, Matrix& any) {
+  any.reset(v.dtype, 1, 1);
+  any.set(0, 0, x);
+  any.store(v, i);
 }
 
-// L U of a square matrix with its rows swapped.
-class Factors {
- public:
-  Factors(Matrix a, const Stop* stop) : lu_(std::move(a)), pivots_(dense::lu(block(lu_), stop)) {}
-  auto diagonal() const { return lu_.diagonal(); }
-  double sign() const {  // of the swaps
-    double s = 1;
-    for (std::size_t k = 0; k < pivots_.size(); ++k)
-      if (pivots_[k] != static_cast<std::int64_t>(k)) s = -s;
-    return s;
-  }
-  void solve(Matrix& rhs, const Stop* stop) {
-    for (std::size_t k = 0; k < pivots_.size(); ++k) rhs.row(static_cast<Eigen::Index>(k)).swap(rhs.row(pivots_[k]));
-    dense::solve_in_place(block(lu_), dense::Triangle::UnitLower, block(rhs), stop);
-    dense::solve_in_place(block(lu_), dense::Triangle::Upper, block(rhs), stop);
-  }
+void need_memory(int status) {
+  if (status < 0) throw RuntimeError("memory", "there is no memory for a decomposition to work in");
+}
+// LAPACK counts the elements that it works in with 32 bits: a few times the square of this.
+void need_countable(Index n) {
+  constexpr Index kMost = 20000;
+  if (n > kMost)
+    throw RuntimeError("kernel",
+                       "eigh and svd are of matrices of up to " + std::to_string(kMost) + " rows and columns");
+}
 
- private:
-  Matrix lu_;
-  std::vector<std::int64_t> pivots_;
-};
+// f(space, size) with as much to work in as it wants.
+template <class F>
+void with_space(Matrix& space, DType t, F f) {
+  space.reset(t, 1, 1);
+  f(space.data(), -1);
+  const Index size = static_cast<Index>(space.at(0, 0).real());
+  space.reset(t, size, 1);
+  f(space.data(), static_cast<int>(size));
+}
 
-struct Singular {
-  Matrix u;
-  Eigen::VectorXd values;
-  Matrix v;
-};
-Singular singular(Matrix m, bool full, const Stop* stop) {
-  if (std::min(m.rows(), m.cols()) <= kSmall && std::max(m.rows(), m.cols()) <= kLongest) {
-    const Eigen::JacobiSVD<Matrix> f(
-        m, full ? Eigen::ComputeFullU | Eigen::ComputeFullV : Eigen::ComputeThinU | Eigen::ComputeThinV);
-    return {f.matrixU(), f.singularValues(), f.matrixV()};
+// w->a becomes L (unit) and U; row i was swapped with row pivots[i] - 1, one after the other.
+void lu(const WorkRef& w, const Stop* stop) {
+  w->pivots.resize(static_cast<std::size_t>(w->a.rows()));
+  call(cube(w->a.rows()) / 3, stop, [w] {
+    Matrix& a = w->a;
+    lapack(a.type()).getrf(kColumns, a.rows(), a.cols(), a.data(), a.step(), w->pivots.data());
+  });
+}
+
+// Of L and U.
+struct Determinant {
+  Complex number = 1, phase = 1;
+  double logarithm = 0;
+  explicit Determinant(const Work& w) {
+    for (Index k = 0; k < w.a.rows(); ++k) {
+      const Complex d = w.pivots[static_cast<std::size_t>(k)] == k + 1 ? w.a.at(k, k) : -w.a.at(k, k);
+      const double size = std::abs(d);
+      number *= d;
+      phase *= size == 0 ? 0 : d / size;
+      logarithm += std::log(size);
+    }
+    if (phase == 0.0) logarithm = -std::numeric_limits<double>::infinity();
   }
-  const bool flat = m.rows() < m.cols();  // then of the transposed, with u and v in each other's place
-  if (flat) m = Matrix(m.transpose());
-  std::vector<double> found;
-  dense::Matrix left, right;
-  dense::singular(block(m), full ? m.rows() : m.cols(), left, found, right, stop);
-  if (flat) std::swap(left, right);
-  return {eigen(left), eigen(found), eigen(right)};
+};
+Determinant determinant_of(const Matrix& a, const Stop* stop) {
+  const WorkRef w = std::make_shared<Work>();
+  w->a = a;
+  lu(w, stop);
+  return Determinant(*w);
+}
+
+// w->b becomes a^-1 b.
+void solve_lu(const WorkRef& w, const Stop* stop) {
+  if (w->b.size() == 0) return;
+  lu(w, stop);
+  call(static_cast<double>(w->a.size()) * w->b.cols(), stop, [w] {
+    Matrix &a = w->a, &b = w->b;
+    lapack(a.type()).getrs(kColumns, 'N', a.rows(), b.cols(), a.data(), a.step(), w->pivots.data(), b.data(), b.step());
+  });
+}
+
+// u, values and vt of w->a; false where there are none.
+bool singular(const WorkRef& w, bool full, const Stop* stop) {
+  Matrix& a = w->a;
+  if (a.size() == 0 || !a.finite()) return false;
+  const int k = std::min(a.rows(), a.cols());
+  need_countable(full ? std::max(a.rows(), a.cols()) : k);
+  w->u.reset(a.type(), a.rows(), full ? a.rows() : k);
+  w->vt.reset(a.type(), full ? a.cols() : k, a.cols());
+  w->values.reset(real_type(a.type()), k, 1);
+  call(10 * static_cast<double>(a.size()) * k, stop, [w, full] {
+    Matrix& m = w->a;
+    w->status = lapack(m.type()).gesdd(kColumns, full ? 'A' : 'S', m.rows(), m.cols(), m.data(), m.step(),
+                                       w->values.data(), w->u.data(), w->u.step(), w->vt.data(), w->vt.step());
+  });
+  need_memory(w->status);
+  return w->status == 0;
 }
 
 }  // namespace
 
 void cholesky(const View& a, const View& lower, const Stop* stop) {
-  if (is_complex(a.dtype)) return complex::cholesky(a, lower, stop);
-  const std::int64_t n = a.shape[1];
-  each_matrix(a, n, stop, [&](std::int64_t i) {
-    Matrix l = load(a, i);
-    const bool found = dense::cholesky(block(l), stop) && Matrix(l.triangularView<Eigen::Lower>()).allFinite();
-    l.triangularView<Eigen::StrictlyUpper>().setZero();
-    if (!found) l.triangularView<Eigen::Lower>().setConstant(kNan);
-    store(lower, i, l);
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->a.load(a, i);
+    w->a.clear_above();
+    call(cube(w->a.rows()) / 6, stop,
+         [w] { w->status = lapack(w->a.type()).potrf(kColumns, 'L', w->a.rows(), w->a.data(), w->a.step()); });
+    if (w->status != 0 || !w->a.finite()) {
+      w->a.fill(kNan);
+      w->a.clear_above();
+    }
+    w->a.store(lower, i);
   });
 }
 
 void solve(const View& a, const View& b, const View& x, const Stop* stop) {
-  const std::int64_t n = a.shape[1];
-  each_matrix(a, n, stop, [&](std::int64_t i) {
-    if (n == 0) return;
-    Matrix rhs = load(b, i);
-    Factors(load(a, i), stop).solve(rhs, stop);
-    store(x, i, rhs);
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->a.load(a, i);
+    w->b.load(b, i);
+    solve_lu(w, stop);
+    w->b.store(x, i);
   });
 }
 
 void solve_triangular(const View& a, const View& b, const View& x, bool lower, bool transposed, bool unit,
                       const Stop* stop) {
-  each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
-    if (a.shape[1] == 0) return;
-    Matrix m = load(a, i), rhs = load(b, i);
-    if (transposed) m.transposeInPlace();
-    using dense::Triangle;
-    const bool below = lower != transposed;
-    const Triangle which =
-        below ? (unit ? Triangle::UnitLower : Triangle::Lower) : (unit ? Triangle::UnitUpper : Triangle::Upper);
-    dense::solve_in_place(block(m), which, block(rhs), stop);
-    store(x, i, rhs);
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->a.load(a, i);
+    w->b.load(b, i);
+    if (w->b.size() == 0) return;
+    call(static_cast<double>(w->a.size()) * w->b.cols() / 2, stop, [=] {
+      using L = Lapack;
+      const L& library = lapack(w->a.type());
+      const auto run = [&](auto trsm, auto one) {
+        using T = decltype(one);
+        trsm(kColumns, L::kLeft, lower ? L::kLower : L::kUpper, transposed ? L::kTransposed : L::kPlain,
+             unit ? L::kUnit : L::kGeneral, w->b.rows(), w->b.cols(), one, w->a.as<T>(), w->a.step(), w->b.as<T>(),
+             w->b.step());
+      };
+      if (w->a.type() == DType::F32)
+        run(library.strsm, 1.0F);
+      else
+        run(library.dtrsm, 1.0);
+    });
+    w->b.store(x, i);
   });
 }
 
 void qr(const View& a, const View& q, const View& r, const Stop* stop) {
-  if (is_complex(a.dtype)) return complex::qr(a, q, r, stop);
-  each_matrix(a, std::min(a.shape[1], a.shape[2]), stop, [&](std::int64_t i) {
-    Matrix f = load(a, i);
-    const std::vector<double> tau = dense::qr(block(f), stop);
-    Matrix all = Matrix::Identity(a.shape[1], q.shape[2]);
-    dense::apply_reflectors(block(f), tau, dense::Way::Plain, block(all), stop);
-    store(q, i, all);
-    store(r, i, Matrix(f.topRows(r.shape[1]).triangularView<Eigen::Upper>()));
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->a.load(a, i);
+    if (!w->a.finite()) w->a.fill(kNan);  // norms of OpenBLAS miss some
+    const int rows = w->a.rows(), k = std::min(rows, w->a.cols());
+    const double work = 2 * static_cast<double>(w->a.size()) * k;
+    w->values.reset(a.dtype, k, 1);  // the reflectors' factors
+    call(work, stop, [w] {
+      Matrix& m = w->a;
+      with_space(w->space, m.type(), [&](void* space, int size) {
+        lapack(m.type()).geqrf(kColumns, m.rows(), m.cols(), m.data(), m.step(), w->values.data(), space, size);
+      });
+    });
+    w->u.reset(a.dtype, rows, q.shape[2]);
+    w->u.fill_from(w->a);
+    w->a.clear_below();
+    w->a.store(r, i);
+    call(work, stop, [w, k] {
+      Matrix& m = w->u;
+      with_space(w->space, m.type(), [&](void* space, int size) {
+        lapack(m.type()).orgqr(kColumns, m.rows(), m.cols(), k, m.data(), m.step(), w->values.data(), space, size);
+      });
+    });
+    w->u.store(q, i);
   });
 }
 
 void eigh(const View& a, const View& values, const View& vectors, const Stop* stop) {
-  if (is_complex(a.dtype)) return complex::eigh(a, values, vectors, stop);
-  each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
-    Matrix m = load(a, i);
-    if (m.size() == 0) return;
-    if (!m.allFinite()) {
-      store_nan(values, i);
-      store_nan(vectors, i);
-      return;
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->a.load(a, i);
+    if (w->a.size() == 0) return;
+    need_countable(w->a.rows());
+    w->values.reset(values.dtype, w->a.rows(), 1);
+    w->status = 1;
+    if (w->a.finite())
+      call(4 * cube(w->a.rows()), stop, [w] {
+        w->status =
+            lapack(w->a.type()).syevd(kColumns, 'V', 'L', w->a.rows(), w->a.data(), w->a.step(), w->values.data());
+      });
+    need_memory(w->status);
+    if (w->status > 0) {
+      w->values.fill(kNan);
+      w->a.fill(kNan);
     }
-    if (m.rows() <= kSmall) {
-      const Eigen::SelfAdjointEigenSolver<Matrix> f(m);
-      store(values, i, f.eigenvalues());
-      store(vectors, i, f.eigenvectors());
-      return;
-    }
-    m.triangularView<Eigen::StrictlyUpper>() = m.transpose();
-    std::vector<double> found;
-    dense::Matrix q;
-    dense::eigen_symmetric(block(m), found, q, stop);
-    store(values, i, eigen(found));
-    store(vectors, i, eigen(q));
+    w->values.store(values, i);
+    w->a.store(vectors, i);
   });
 }
 
 void svd(const View& a, const View& u, const View& values, const View& vt, const Stop* stop) {
-  if (is_complex(a.dtype)) return complex::svd(a, u, values, vt, stop);
-  each_matrix(a, std::min(a.shape[1], a.shape[2]), stop, [&](std::int64_t i) {
-    const Matrix m = load(a, i);
-    if (!m.allFinite() || m.size() == 0) {
-      for (const View* v : {&u, &values, &vt}) store_nan(*v, i);
+  const bool full = u.shape[2] == a.shape[1] && vt.shape[1] == a.shape[2];
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->a.load(a, i);
+    if (!singular(w, full, stop)) {
+      for (const View* v : {&u, &values, &vt}) store_nan(*v, i, w->space);
       return;
     }
-    const Singular f = singular(m, u.shape[2] == a.shape[1] && vt.shape[1] == a.shape[2], stop);
-    store(u, i, f.u);
-    store(values, i, f.values);
-    store(vt, i, f.v.transpose());
+    w->u.store(u, i);
+    w->values.store(values, i);
+    w->vt.store(vt, i);
   });
 }
 
 void determinant(const View& a, const View& out, const Stop* stop) {
-  if (is_complex(a.dtype)) return complex::determinant(a, out, stop);
-  each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
-    if (a.shape[1] == 0) return store_number(out, i, 1);
-    const Factors f(load(a, i), stop);
-    store_number(out, i, f.sign() * f.diagonal().prod());
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->a.load(a, i);
+    lu(w, stop);
+    store_number(out, i, Determinant(*w).number, w->space);
   });
 }
 
 void log_det(const View& a, const View& sign, const View& logarithm, const Stop* stop) {
-  if (is_complex(a.dtype)) return complex::log_det(a, sign, logarithm, stop);
-  each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
-    double s = 1, log = 0;
-    if (a.shape[1] > 0) {
-      const Factors f(load(a, i), stop);
-      s = f.sign();
-      for (const double d : f.diagonal()) {
-        s = d != d ? kNan : d == 0 ? 0 : d < 0 ? -s : s;
-        log += std::log(std::fabs(d));
-      }
-    }
-    store_number(sign, i, s);
-    store_number(logarithm, i, s == 0 ? -std::numeric_limits<double>::infinity() : log);
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->a.load(a, i);
+    lu(w, stop);
+    const Determinant d(*w);
+    store_number(sign, i, d.phase, w->space);
+    store_number(logarithm, i, d.logarithm, w->space);
   });
 }
 
+// Of a = u s vᴴ: conj(det u det vᴴ u s' vᴴ), where s' has the products of all other values.
 void cofactors(const View& a, const View& out, const Stop* stop) {
-  if (is_complex(a.dtype)) return complex::cofactors(a, out, stop);
-  each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
-    const Matrix m = load(a, i);
-    if (m.size() == 0) return;
-    if (!m.allFinite()) return store_nan(out, i);
-    const Singular f = singular(m, true, stop);
-    const Eigen::VectorXd& s = f.values;
-    Eigen::VectorXd others = Eigen::VectorXd::Ones(s.size());
-    for (Eigen::Index k = 0; k < s.size(); ++k)
-      for (Eigen::Index j = 0; j < s.size(); ++j) others[k] *= j == k ? 1 : s[j];
-    const auto turn = [&](const Matrix& q) {
-      const Factors g(q, stop);
-      return g.sign() * g.diagonal().prod();
-    };
-    const Matrix scaled = (turn(f.u) * turn(f.v) < 0 ? -1 : 1) * f.u * others.asDiagonal();
-    store(out, i, times(scaled, f.v.transpose(), stop));
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->a.load(a, i);
+    const Index n = w->a.rows();
+    if (n == 0) return;
+    if (!singular(w, true, stop)) return store_nan(out, i, w->space);
+    const Complex turn = std::conj(determinant_of(w->u, stop).number * determinant_of(w->vt, stop).number);
+    for (Index k = 0; k < n; ++k) {
+      Complex others = turn;
+      for (Index j = 0; j < n; ++j) others *= j == k ? 1 : w->values.at(j, 0);
+      for (Index r = 0; r < n; ++r) w->u.set(r, k, w->u.at(r, k) * others);
+    }
+    if (!is_complex(a.dtype)) {
+      matmul(w->vt.turned(), w->u.turned(), w->a.turned(), stop);  // as lines: (u vt)ᵀ = vtᵀ uᵀ
+    } else {
+      call(4 * cube(n), stop, [w] {
+        Matrix &u = w->u, &vt = w->vt;
+        const Complex one(1), none(0);
+        const std::complex<float> one_c64(1), none_c64(0);
+        const bool c64 = u.type() == DType::C64;
+        lapack(u.type()).gemm(kColumns, Lapack::kPlain, Lapack::kPlain, u.step(), u.step(), u.step(),
+                              c64 ? static_cast<const void*>(&one_c64) : &one, u.data(), u.step(), vt.data(), vt.step(),
+                              c64 ? static_cast<const void*>(&none_c64) : &none, w->a.data(), u.step());
+      });
+      for (Index c = 0; c < n; ++c)
+        for (Index r = 0; r < n; ++r) w->a.set(r, c, std::conj(w->a.at(r, c)));
+    }
+    w->a.store(out, i);
   });
 }
 
-// By the Padé approximant of order 13.
+// By the Padé approximant of order 13; in double, as squaring loses digits.
 void expm(const View& a, const View& out, int squarings, const Stop* stop) {
   constexpr auto& b = kPade13;
   const double bound = a.dtype == DType::F64 ? kPadeBoundF64 : kPadeBoundF32;
-  each_matrix(a, a.shape[1], stop, [&](std::int64_t i) {
-    Matrix m = load(a, i);
-    if (m.size() == 0) return;
-    const double norm = m.cwiseAbs().colwise().sum().maxCoeff();
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->space.load(a, i);
+    const Index n = w->space.rows(), count = n * n;
+    Matrix m, m2, m4, m6, sum, odd;
+    m.reset(DType::F64, n, n);
+    double norm = 0;
+    for (Index c = 0; c < n; ++c) {
+      double column = 0;
+      for (Index r = 0; r < n; ++r) {
+        m.set(r, c, w->space.at(r, c));
+        column += std::abs(w->space.at(r, c).real());
+      }
+      norm = std::max(norm, column);
+    }
     const double turns = norm > bound ? std::floor(std::log2(norm / bound)) : 0;
-    if (!m.allFinite() || turns > squarings) return store_nan(out, i);
+    if (!m.finite() || turns > squarings) return store_nan(out, i, w->space);
     int scale = 0;
     std::frexp(norm / kPadeBoundF64, &scale);
     scale = std::max(scale, 0);
-    m *= std::ldexp(1.0, -scale);
-    const Matrix one = Matrix::Identity(m.rows(), m.cols()), m2 = times(m, m, stop), m4 = times(m2, m2, stop),
-                 m6 = times(m4, m2, stop);
-    const Matrix odd = times(
-        m, times(m6, b[13] * m6 + b[11] * m4 + b[9] * m2, stop) + b[7] * m6 + b[5] * m4 + b[3] * m2 + b[1] * one, stop);
-    const Matrix even =
-        times(m6, b[12] * m6 + b[10] * m4 + b[8] * m2, stop) + b[6] * m6 + b[4] * m4 + b[2] * m2 + b[0] * one;
-    Matrix e = even + odd;
-    Factors(even - odd, stop).solve(e, stop);
-    for (int k = 0; k < scale; ++k) e = times(e, e, stop);
-    store(out, i, e);
+    for (Index x = 0; x < count; ++x) m.as<double>()[x] = std::ldexp(m.as<double>()[x], -scale);
+    const auto product = [&](Matrix& x, Matrix& y, Matrix& to) {
+      to.reset(DType::F64, n, n);
+      if (n > 0) matmul(y.turned(), x.turned(), to.turned(), stop);
+    };
+    product(m, m, m2);
+    product(m2, m2, m4);
+    product(m4, m2, m6);
+    // m6 (b[k] m6 + b[k - 2] m4 + b[k - 4] m2) + b[k - 6] m6 + b[k - 8] m4 + b[k - 10] m2 + b[k - 12]
+    const auto polynomial = [&](int k, Matrix& to) {
+      const double *x2 = m2.as<double>(), *x4 = m4.as<double>(), *x6 = m6.as<double>();
+      sum.reset(DType::F64, n, n);
+      for (Index x = 0; x < count; ++x) sum.as<double>()[x] = b[k] * x6[x] + b[k - 2] * x4[x] + b[k - 4] * x2[x];
+      product(m6, sum, to);
+      for (Index x = 0; x < count; ++x)
+        to.as<double>()[x] +=
+            b[k - 6] * x6[x] + b[k - 8] * x4[x] + b[k - 10] * x2[x] + (x % (n + 1) == 0 ? b[k - 12] : 0);
+    };
+    polynomial(13, w->u);
+    product(m, w->u, odd);
+    polynomial(12, w->a);
+    w->b = w->a;
+    for (Index x = 0; x < count; ++x) {
+      w->a.as<double>()[x] -= odd.as<double>()[x];
+      w->b.as<double>()[x] += odd.as<double>()[x];
+    }
+    solve_lu(w, stop);
+    for (int k = 0; k < scale; ++k) {
+      product(w->b, w->b, sum);
+      std::swap(w->b, sum);
+    }
+    w->b.store(out, i);
   });
 }
 
 void pinv(const View& a, const View& out, double share, const Stop* stop) {
-  each_matrix(a, std::min(a.shape[1], a.shape[2]), stop, [&](std::int64_t i) {
-    const Matrix m = load(a, i);
-    if (m.size() == 0) return;
-    if (!m.allFinite()) return store_nan(out, i);
-    const Singular f = singular(m, false, stop);
-    const double cut = share * f.values[0];
-    const Eigen::VectorXd inverse = f.values.unaryExpr([&](double x) { return x > cut ? 1 / x : 0; });
-    store(out, i, times(f.v * inverse.asDiagonal(), f.u.transpose(), stop));
+  each(a, stop, [&](Index i, const WorkRef& w) {
+    w->a.load(a, i);
+    if (w->a.size() == 0) return;
+    if (!singular(w, false, stop)) return store_nan(out, i, w->space);
+    const double cut = share * w->values.at(0, 0).real();
+    for (Index k = 0; k < w->values.rows(); ++k) {
+      const double x = w->values.at(k, 0).real(), inverse = x > cut ? 1 / x : 0;
+      for (Index c = 0; c < w->vt.cols(); ++c) w->vt.set(k, c, w->vt.at(k, c) * inverse);
+    }
+    w->space.reset(a.dtype, w->a.cols(), w->a.rows());
+    matmul(w->u.view(), w->vt.view(), w->space.turned(), stop);  // as lines: (v uᵀ)ᵀ = u vt
+    w->space.store(out, i);
   });
 }
 

@@ -1,0 +1,88 @@
+#include "runtime/kernels/dense/lapack.h"
+
+#include <chrono>
+#include <mutex>
+#include <string>
+
+#include "runtime/array/late_library.h"
+#include "runtime/array/shape.h"
+
+namespace shard::runtime::dense {
+namespace {
+
+#ifdef __APPLE__
+constexpr const char* kName = "liblapacke.3.dylib";
+#else
+constexpr const char* kName = "liblapacke.so.3";
+#endif
+
+Lapack found(LateLibrary& library, char letter) {
+  const bool complex = letter == 'c' || letter == 'z';
+  const auto name = [letter](const char* before, const char* after) {
+    return (before + (letter + std::string(after)));
+  };
+  const auto find = [&](auto& function, const char* of) { library.find(function, name("LAPACKE_", of).c_str()); };
+  Lapack out{};
+  find(out.potrf, "potrf_work");
+  find(out.getrf, "getrf_work");
+  find(out.getrs, "getrs_work");
+  find(out.geqrf, "geqrf_work");
+  find(out.orgqr, complex ? "ungqr_work" : "orgqr_work");
+  find(out.syevd, complex ? "heevd" : "syevd");
+  find(out.gesdd, "gesdd");
+  if (letter == 's') library.find(out.strsm, "cblas_strsm");
+  if (letter == 'd') library.find(out.dtrsm, "cblas_dtrsm");
+  if (complex) library.find(out.gemm, name("cblas_", "gemm").c_str());
+  return out;
+}
+
+struct Library {
+  Lapack f32, f64, c64, c128;
+  void (*set_threads)(int);  // of OpenBLAS, else null
+  bool in_turn;              // no two threads may call it at once
+};
+
+Library loaded() {
+  LateLibrary library(kName);
+  Library out{found(library, 's'), found(library, 'd'), found(library, 'c'), found(library, 'z'), nullptr, false};
+  if (!library.missing().empty())
+    throw RuntimeError("kernel", "decompositions of matrices need LAPACK: " + library.missing() +
+                                     " (Debian: sudo apt install liblapacke libopenblas0-pthread)");
+  // Threads are ours, one a matrix: sums that a library spreads over threads of its own differ with their number.
+  int (*kind)() = nullptr;
+  library.find(out.set_threads, "openblas_set_num_threads");
+  library.find(kind, "openblas_get_parallel");
+  if (out.set_threads) out.set_threads(1);
+  constexpr int kPosix = 1;  // without threads it has no locks, and with OpenMP each thread has a number of its own
+  out.in_turn = kind && kind() != kPosix;
+  return out;
+}
+
+const Library& library() {
+  static const Library out = loaded();
+  return out;
+}
+
+std::timed_mutex& turn() {
+  static auto* mutex = new std::timed_mutex;  // never destroyed: a call that was left behind may hold it at the end
+  return *mutex;
+}
+
+}  // namespace
+
+const Lapack& lapack(DType t) {
+  const Library& all = library();
+  return t == DType::F32 ? all.f32 : t == DType::F64 ? all.f64 : t == DType::C64 ? all.c64 : all.c128;
+}
+
+Turn::Turn(const Stop* stop) {
+  if (!library().in_turn) return;
+  while (!turn().try_lock_for(std::chrono::milliseconds(20)))
+    if (stop) stop->ask();
+  library().set_threads(1);
+}
+Turn::~Turn() {
+  if (library().in_turn) turn().unlock();
+}
+
+}  // namespace shard::runtime::dense

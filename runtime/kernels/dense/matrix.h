@@ -1,0 +1,50 @@
+// A matrix of f32, f64, c64 or c128 with memory of its own, column by column, as LAPACK wants it.
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/array/view.h"
+
+namespace shard::runtime::dense {
+
+using Index = std::int64_t;
+using Complex = std::complex<double>;
+
+class Matrix {
+ public:
+  void reset(DType t, Index rows, Index cols);  // elements are whatever was there
+  void load(const View& v, Index i);            // matrix `i` of a batch
+  // The upper left part that v has room for, of its type, or f64 for f32; a vector or a number has one column.
+  void store(const View& v, Index i) const;
+  DType type() const { return type_; }
+  int rows() const { return static_cast<int>(rows_); }
+  int cols() const { return static_cast<int>(cols_); }
+  int step() const { return rows_ == 0 ? 1 : rows(); }  // from column to column
+  Index size() const { return rows_ * cols_; }
+  void* data() { return memory_.data(); }
+  template <class T>
+  T* as() {
+    return reinterpret_cast<T*>(memory_.data());
+  }
+  View view() { return {type_, {rows_, cols_}, {1, rows_}, data()}; }
+  View turned() { return {type_, {cols_, rows_}, {rows_, 1}, data()}; }
+  Complex at(Index row, Index col) const;
+  void set(Index row, Index col, Complex x);
+  bool finite() const;
+  void fill(double x);              // both parts of complex numbers
+  void fill_from(const Matrix& m);  // as many columns of it as both have
+  void clear_below();               // the diagonal
+  void clear_above();
+
+ private:
+  struct alignas(64) Line {
+    unsigned char bytes[64];
+  };
+  const void* place(Index row, Index col) const;
+  DType type_ = DType::F64;
+  Index rows_ = 0, cols_ = 0;
+  std::vector<Line> memory_;  // bits depend on numbers alone, not on where a matrix lies
+};
+
+}  // namespace shard::runtime::dense
