@@ -47,7 +47,7 @@ if(SHLIBDEPS)
   get_property(CPACK_DEBIAN_PACKAGE_DEPENDS GLOBAL PROPERTY SHARD_LATE_PACKAGES)   # no program says that it needs them
   list(JOIN CPACK_DEBIAN_PACKAGE_DEPENDS ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
 else()
-  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), libstdc++6 (>= 12), libtbb12 (>= 2021.8), libedit2, libsodium23, zlib1g")
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), libstdc++6 (>= 12), libtbb12 (>= 2021.8), libedit2, libsodium23, liblapacke, libopenblas0-pthread | liblapack.so.3, zlib1g")
 endif()
 # What is done while packages are made: before, the commit's date; once the files lie there, theirs and the .deb's changelog; afterwards both are packed.
 set(CPACK_SHARD_SOURCE ${PROJECT_SOURCE_DIR})
