@@ -273,7 +273,7 @@ TEST_CASE("long decompositions end where they are asked to", "[decompose]") {
   });
   const auto begun = std::chrono::steady_clock::now();
   CHECK_THROWS_AS(svd(a.one(), u.one(), values.vector(), vt.one(), &stop), RuntimeError);
-  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(300));
+  CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(1));
   other.join();
   CHECK_THROWS_AS(qr(a.one(), u.one(), vt.one(), &stop), RuntimeError);
   CHECK_THROWS_AS(solve(a.one(), a.one(), u.one(), &stop), RuntimeError);
