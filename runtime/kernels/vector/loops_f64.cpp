@@ -110,5 +110,5 @@ Loop loop_f64(Code code) {
 
 }  // namespace shard::runtime::SHARD_ISA
 
-#undef T1  // loops_integer.cpp has its own, in the same unit (SHARD_UNITY)
+#undef T1  // loops_integer.cpp has its own, which is compiled together with this
 #undef T2
