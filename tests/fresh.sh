@@ -37,17 +37,10 @@ mapfile -t commands < <(readme_commands)
 [ "$(id -u)" -eq 0 ] || not_tried "a root for chroot needs root's rights"
 command -v debootstrap >/dev/null || not_tried "debootstrap is missing"
 if [ "${FRESH_INNER:-}" != yes ]; then
+  unshare --mount --pid --fork --mount-proc true 2>/dev/null || not_tried "mounts of its own (unshare) are not allowed here"
   work=$(mktemp -d "${TMPDIR:-/tmp}/fresh.XXXXXX")
   inner=
   trap '[ -z "$inner" ] || kill "$inner" 2>/dev/null || true; wait; rm -rf --one-file-system "$work"' EXIT
-  mkdir "$work/tried" "$work/bound"
-  # shellcheck disable=SC2016
-  unshare --mount --pid --fork --mount-proc bash -euc '
-    mount --bind "$1/bound" "$1/tried"
-    mount -t proc proc "$1/tried"
-    mount -t tmpfs -o mode=1777 tmpfs "$1/tried"
-    mount -t devpts -o newinstance,ptmxmode=666 devpts "$1/tried"' mounts "$work" 2>/dev/null || not_tried "mounts of its own are not allowed here"
-  rmdir "$work/tried" "$work/bound"
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
   arguments=()
@@ -64,6 +57,19 @@ work="$FRESH_WORK"
 set -E
 exec 3>&1   # what fails may have its output elsewhere
 trap '{ say "a bare Debian 12: failed in line ${BASH_LINENO[0]}: $BASH_COMMAND"; tail -20 "$work/log"; } >&3' ERR
+
+# What programs expect a kernel to show, and packages that all roots share.
+mount_in() {  # mount_in ROOT
+  mkdir -p "$work/debs" "$1/var/cache/apt/archives" &&
+    mount --bind "$work/debs" "$1/var/cache/apt/archives" &&   # so that cases fetch a package once
+    mount -t proc proc "$1/proc" &&
+    mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm" &&
+    mount -t devpts -o newinstance,ptmxmode=666 devpts "$1/dev/pts"
+}
+unmount_in() { umount "$1/var/cache/apt/archives" "$1/proc" "$1/dev/shm" "$1/dev/pts"; }
+mkdir -p "$work"/trial/{proc,dev/shm,dev/pts}
+mount_in "$work/trial" 2>"$work/log" || { cat "$work/log"; not_tried "mounts that a root wants are not allowed here"; }
+unmount_in "$work/trial"
 
 # ---- the base system, of the mirror that this machine uses
 mirror() { apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN) $(COMPONENT)' 'Identifier: Packages' 2>/dev/null | awk '$2 == "bookworm" && $3 == "Debian" && $4 == "main" { print $1; exit }'; }
@@ -85,7 +91,7 @@ git clone -q --no-local --depth 1 "file://$top" "$work/clone"
 git -C "$top" diff --quiet HEAD || say "what is not committed is not in it"
 say "the base system of Debian 12: $(chroot "$work/base" dpkg-query -f '.\n' -W | wc -l) packages, made in $SECONDS s"
 
-# new_root NAME: a copy of it with a user and the clone, and what programs expect a kernel to show.
+# new_root NAME: a copy of it with a user and the clone.
 place="/home/user/a checkout"
 new_root() {
   root="$work/$1"
@@ -93,15 +99,11 @@ new_root() {
   chroot "$root" useradd --create-home --shell /bin/bash user
   cp -r "$work/clone" "$root$place"
   chroot "$root" chown -R user: /home/user
-  mkdir -p "$work/debs" "$root/var/cache/apt/archives"
-  mount --bind "$work/debs" "$root/var/cache/apt/archives"   # so that cases fetch a package once
-  mount -t proc proc "$root/proc"
-  mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
-  mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts"
+  mount_in "$root"
   ln -sf pts/ptmx "$root/dev/ptmx"
 }
 drop_root() {
-  umount "$root/var/cache/apt/archives" "$root/proc" "$root/dev/shm" "$root/dev/pts"
+  unmount_in "$root"
   rm -rf --one-file-system "$root"
 }
 # as USER COMMAND: in the checkout, with the environment that logging in gives.
