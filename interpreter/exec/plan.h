@@ -1,7 +1,7 @@
 // A plan: instructions bound to kernels, with addresses as (slot, offset). A run fills in the slots and calls one
 // kernel after another; nothing is looked up, nothing but results and one block for all temporaries (the arena) is
 // allocated. Plans nest: bodies of loops and branches are plans whose arena is a part of the outer one's. Made by
-// lower.h, run by executable.cpp.
+// lowering.h, run by executable.cpp.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,3 +1,4 @@
+// What `shard --version` prints.
 #pragma once
 #include <string>
 
