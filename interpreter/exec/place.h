@@ -1,6 +1,7 @@
 // Where a value of a local graph lies: a strided view into one storage of a plan, over the axes along which its blocks
 // differ and over its local dimensions. Most collectives, broadcasts, transpositions and slices only make another Place
-// of the same storage. Pure functions on strides; nothing here allocates or runs. Used by the lowering (lowering.h) only.
+// of the same storage. Pure functions on strides; nothing here allocates or runs. Used by the lowering (lowering.h)
+// only.
 #pragma once
 #include <bit>
 #include <cstdint>

@@ -1,7 +1,7 @@
-// THE table from elementwise codes (runtime/kernels/codes.h) to StableHLO: one name for most, a few composed where the
-// specification leaves open what ours says (zero divisors, truth values as numbers, floors of integers). CHLO's names
-// are those that every engine expands the same way.
+// Elementwise codes as StableHLO: for most the name in their line of runtime/kernels/codes.h, a few composed here where
+// the specification leaves open what ours says (zero divisors, truth values as numbers, floors of integers).
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 
 #include "interpreter/hlo/writer.h"
@@ -10,69 +10,6 @@ namespace shard::hlo {
 namespace {
 
 using runtime::Code;
-
-// One operation that takes and gives one type; null where the code is composed below.
-const char* one_to_one(Code code) {
-  switch (code) {
-    case Code::Neg: return "stablehlo.negate";
-    case Code::Abs: return "stablehlo.abs";
-    case Code::Sign: return "stablehlo.sign";
-    case Code::Sqrt: return "stablehlo.sqrt";
-    case Code::Rsqrt: return "stablehlo.rsqrt";
-    case Code::Cbrt: return "stablehlo.cbrt";
-    case Code::Exp: return "stablehlo.exponential";
-    case Code::Expm1: return "stablehlo.exponential_minus_one";
-    case Code::Log: return "stablehlo.log";
-    case Code::Log1p: return "stablehlo.log_plus_one";
-    case Code::Sin: return "stablehlo.sine";
-    case Code::Cos: return "stablehlo.cosine";
-    case Code::Tan: return "stablehlo.tan";
-    case Code::Asin: return "chlo.asin";
-    case Code::Acos: return "chlo.acos";
-    case Code::Atan: return "chlo.atan";
-    case Code::Sinh: return "chlo.sinh";
-    case Code::Cosh: return "chlo.cosh";
-    case Code::Tanh: return "stablehlo.tanh";
-    case Code::Asinh: return "chlo.asinh";
-    case Code::Acosh: return "chlo.acosh";
-    case Code::Atanh: return "chlo.atanh";
-    case Code::Sigmoid: return "stablehlo.logistic";
-    case Code::Erf: return "chlo.erf";
-    case Code::ErfInv: return "chlo.erf_inv";
-    case Code::Erfc: return "chlo.erfc";
-    case Code::Lgamma: return "chlo.lgamma";
-    case Code::Digamma: return "chlo.digamma";
-    case Code::Floor: return "stablehlo.floor";
-    case Code::Ceil: return "stablehlo.ceil";
-    case Code::Round: return "stablehlo.round_nearest_even";
-    case Code::BitNot: return "stablehlo.not";
-    case Code::Add: return "stablehlo.add";
-    case Code::Sub: return "stablehlo.subtract";
-    case Code::Mul: return "stablehlo.multiply";
-    case Code::Div: return "stablehlo.divide";
-    case Code::Pow: return "stablehlo.power";
-    case Code::Max: return "stablehlo.maximum";
-    case Code::Min: return "stablehlo.minimum";
-    case Code::Atan2: return "stablehlo.atan2";
-    case Code::BitAnd: return "stablehlo.and";
-    case Code::BitOr: return "stablehlo.or";
-    case Code::BitXor: return "stablehlo.xor";
-    case Code::Shl: return "stablehlo.shift_left";
-    default: return nullptr;
-  }
-}
-
-const char* direction(Code code) {
-  switch (code) {
-    case Code::Eq: return "EQ";
-    case Code::Ne: return "NE";
-    case Code::Lt: return "LT";
-    case Code::Le: return "LE";
-    case Code::Gt: return "GT";
-    case Code::Ge: return "GE";
-    default: return nullptr;
-  }
-}
 
 Value truth(const Value& x, bool value) { return x.to->constant(DType::Bool, x.shape, value); }
 
@@ -154,11 +91,12 @@ bool nothing_to_do(Code code, DType t) {
 Value of_code(Code code, std::span<const Value> in, DType out) {
   const Value& x = in[0];
   if (nothing_to_do(code, x.dtype)) return x;
-  if (const char* how = direction(code)) return compare(x, in[1], how);
+  const char* name = runtime::facts(code).hlo;
+  if (name && std::strncmp(name, "compare ", 8) == 0) return compare(x, in[1], name + 8);
   const bool unsigned_sign = code == Code::Sign && runtime::is_integer(x.dtype) && !runtime::is_signed(x.dtype);
   if (unsigned_sign) return convert(compare(x, x.number(0), "NE"), x.dtype);
   const bool open = code == Code::Div && runtime::is_integer(x.dtype);
-  if (const char* name = open ? nullptr : one_to_one(code)) return x.to->op(name, in, x.dtype, x.shape);
+  if (name && !open) return x.to->op(name, in, x.dtype, x.shape);
   return composed(code, in, out);
 }
 

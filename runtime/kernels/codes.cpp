@@ -5,7 +5,8 @@
 namespace shard::runtime {
 namespace {
 
-#define SHARD_CODE_FACTS(code, operands, gives, cost, takes) CodeFacts{#code, operands, Gives::gives, cost, takes},
+#define SHARD_CODE_FACTS(code, operands, gives, cost, takes, hlo) \
+  CodeFacts{#code, operands, Gives::gives, cost, takes, hlo},
 constexpr std::array kFacts{SHARD_CODES(SHARD_CODE_FACTS)};
 #undef SHARD_CODE_FACTS
 

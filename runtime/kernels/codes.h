@@ -22,84 +22,85 @@ enum class Gives : std::uint8_t {
 };
 
 // Code, operands (of one type; of three the first is a bool), what it gives, its cost in additions (rough: it decides
-// how a run is spread over threads, and nothing else), element types that it takes.
+// how a run is spread over threads, and nothing else), element types that it takes, the one operation of StableHLO that
+// does the same (or of CHLO where every engine expands it the same way).
 // Semantics: integers wrap; Div of integers truncates, FloorDiv and Mod round down (a zero divisor gives -1 and the
 // dividend, as XLA's CPU does, and never traps); Max and Min spread nan; Round is half to even; Convert float ->
 // integer truncates and clamps (nan -> 0) as XLA does; narrow floats are computed in f32 and rounded after every code,
 // i4 in i8; Real and Imag give the part of a complex number, Complex makes one of two floats.
-#define SHARD_CODES(CODE)                      \
-  CODE(Neg, 1, Same, 1, kNumbers)              \
-  CODE(Abs, 1, Same, 1, kPlain)                \
-  CODE(Sign, 1, Same, 1, kPlain)               \
-  CODE(Square, 1, Same, 1, kPlain)             \
-  CODE(Sqrt, 1, Same, 1, kFloats)              \
-  CODE(Rsqrt, 1, Same, 12, kFloats)            \
-  CODE(Cbrt, 1, Same, 12, kFloats)             \
-  CODE(Reciprocal, 1, Same, 1, kNumbers)       \
-  CODE(Exp, 1, Same, 12, kFloats)              \
-  CODE(Expm1, 1, Same, 12, kFloats)            \
-  CODE(Log, 1, Same, 12, kFloats)              \
-  CODE(Log1p, 1, Same, 12, kFloats)            \
-  CODE(Sin, 1, Same, 12, kFloats)              \
-  CODE(Cos, 1, Same, 12, kFloats)              \
-  CODE(Tan, 1, Same, 12, kFloats)              \
-  CODE(Asin, 1, Same, 12, kFloats)             \
-  CODE(Acos, 1, Same, 12, kFloats)             \
-  CODE(Atan, 1, Same, 12, kFloats)             \
-  CODE(Sinh, 1, Same, 12, kFloats)             \
-  CODE(Cosh, 1, Same, 12, kFloats)             \
-  CODE(Tanh, 1, Same, 12, kFloats)             \
-  CODE(Asinh, 1, Same, 12, kFloats)            \
-  CODE(Acosh, 1, Same, 12, kFloats)            \
-  CODE(Atanh, 1, Same, 12, kFloats)            \
-  CODE(Sigmoid, 1, Same, 12, kFloats)          \
-  CODE(Erf, 1, Same, 12, kFloats)              \
-  CODE(ErfInv, 1, Same, 12, kFloats)           \
-  CODE(Erfc, 1, Same, 12, kFloats)             \
-  CODE(Lgamma, 1, Same, 24, kFloats)           \
-  CODE(Digamma, 1, Same, 24, kFloats)          \
-  CODE(Trigamma, 1, Same, 24, kFloats)         \
-  CODE(Floor, 1, Same, 1, kNumbers)            \
-  CODE(Ceil, 1, Same, 1, kNumbers)             \
-  CODE(Round, 1, Same, 1, kNumbers)            \
-  CODE(BitNot, 1, Same, 1, kBools | kIntegers) \
-  CODE(Identity, 1, Same, 1, kAnyType)         \
-  CODE(Not, 1, Truth, 1, kPlain)               \
-  CODE(IsNan, 1, Truth, 1, kPlain)             \
-  CODE(IsInf, 1, Truth, 1, kPlain)             \
-  CODE(IsFinite, 1, Truth, 1, kPlain)          \
-  CODE(Add, 2, Same, 1, kPlain)                \
-  CODE(Sub, 2, Same, 1, kNumbers)              \
-  CODE(Mul, 2, Same, 1, kPlain)                \
-  CODE(Div, 2, Same, 1, kNumbers)              \
-  CODE(FloorDiv, 2, Same, 24, kNumbers)        \
-  CODE(Mod, 2, Same, 24, kNumbers)             \
-  CODE(Pow, 2, Same, 24, kNumbers)             \
-  CODE(Max, 2, Same, 1, kPlain)                \
-  CODE(Min, 2, Same, 1, kPlain)                \
-  CODE(Atan2, 2, Same, 24, kFloats)            \
-  CODE(BitAnd, 2, Same, 1, kBools | kIntegers) \
-  CODE(BitOr, 2, Same, 1, kBools | kIntegers)  \
-  CODE(BitXor, 2, Same, 1, kBools | kIntegers) \
-  CODE(Shl, 2, Same, 1, kIntegers)             \
-  CODE(Shr, 2, Same, 1, kIntegers)             \
-  CODE(Eq, 2, Truth, 1, kAnyType)              \
-  CODE(Ne, 2, Truth, 1, kAnyType)              \
-  CODE(Lt, 2, Truth, 1, kPlain)                \
-  CODE(Le, 2, Truth, 1, kPlain)                \
-  CODE(Gt, 2, Truth, 1, kPlain)                \
-  CODE(Ge, 2, Truth, 1, kPlain)                \
-  CODE(Select, 3, Same, 1, kAnyType)           \
-  CODE(Convert, 1, Named, 1, kPlain)           \
-  CODE(Real, 1, Named, 1, kComplexes)          \
-  CODE(Imag, 1, Named, 1, kComplexes)          \
-  CODE(Complex, 2, Named, 1, kFloats)
+#define SHARD_CODES(CODE)                                              \
+  CODE(Neg, 1, Same, 1, kNumbers, "stablehlo.negate")                  \
+  CODE(Abs, 1, Same, 1, kPlain, "stablehlo.abs")                       \
+  CODE(Sign, 1, Same, 1, kPlain, "stablehlo.sign")                     \
+  CODE(Square, 1, Same, 1, kPlain, nullptr)                            \
+  CODE(Sqrt, 1, Same, 1, kFloats, "stablehlo.sqrt")                    \
+  CODE(Rsqrt, 1, Same, 12, kFloats, "stablehlo.rsqrt")                 \
+  CODE(Cbrt, 1, Same, 12, kFloats, "stablehlo.cbrt")                   \
+  CODE(Reciprocal, 1, Same, 1, kNumbers, nullptr)                      \
+  CODE(Exp, 1, Same, 12, kFloats, "stablehlo.exponential")             \
+  CODE(Expm1, 1, Same, 12, kFloats, "stablehlo.exponential_minus_one") \
+  CODE(Log, 1, Same, 12, kFloats, "stablehlo.log")                     \
+  CODE(Log1p, 1, Same, 12, kFloats, "stablehlo.log_plus_one")          \
+  CODE(Sin, 1, Same, 12, kFloats, "stablehlo.sine")                    \
+  CODE(Cos, 1, Same, 12, kFloats, "stablehlo.cosine")                  \
+  CODE(Tan, 1, Same, 12, kFloats, "stablehlo.tan")                     \
+  CODE(Asin, 1, Same, 12, kFloats, "chlo.asin")                        \
+  CODE(Acos, 1, Same, 12, kFloats, "chlo.acos")                        \
+  CODE(Atan, 1, Same, 12, kFloats, "chlo.atan")                        \
+  CODE(Sinh, 1, Same, 12, kFloats, "chlo.sinh")                        \
+  CODE(Cosh, 1, Same, 12, kFloats, "chlo.cosh")                        \
+  CODE(Tanh, 1, Same, 12, kFloats, "stablehlo.tanh")                   \
+  CODE(Asinh, 1, Same, 12, kFloats, "chlo.asinh")                      \
+  CODE(Acosh, 1, Same, 12, kFloats, "chlo.acosh")                      \
+  CODE(Atanh, 1, Same, 12, kFloats, "chlo.atanh")                      \
+  CODE(Sigmoid, 1, Same, 12, kFloats, "stablehlo.logistic")            \
+  CODE(Erf, 1, Same, 12, kFloats, "chlo.erf")                          \
+  CODE(ErfInv, 1, Same, 12, kFloats, "chlo.erf_inv")                   \
+  CODE(Erfc, 1, Same, 12, kFloats, "chlo.erfc")                        \
+  CODE(Lgamma, 1, Same, 24, kFloats, "chlo.lgamma")                    \
+  CODE(Digamma, 1, Same, 24, kFloats, "chlo.digamma")                  \
+  CODE(Trigamma, 1, Same, 24, kFloats, nullptr)                        \
+  CODE(Floor, 1, Same, 1, kNumbers, "stablehlo.floor")                 \
+  CODE(Ceil, 1, Same, 1, kNumbers, "stablehlo.ceil")                   \
+  CODE(Round, 1, Same, 1, kNumbers, "stablehlo.round_nearest_even")    \
+  CODE(BitNot, 1, Same, 1, kBools | kIntegers, "stablehlo.not")        \
+  CODE(Identity, 1, Same, 1, kAnyType, nullptr)                        \
+  CODE(Not, 1, Truth, 1, kPlain, nullptr)                              \
+  CODE(IsNan, 1, Truth, 1, kPlain, nullptr)                            \
+  CODE(IsInf, 1, Truth, 1, kPlain, nullptr)                            \
+  CODE(IsFinite, 1, Truth, 1, kPlain, nullptr)                         \
+  CODE(Add, 2, Same, 1, kPlain, "stablehlo.add")                       \
+  CODE(Sub, 2, Same, 1, kNumbers, "stablehlo.subtract")                \
+  CODE(Mul, 2, Same, 1, kPlain, "stablehlo.multiply")                  \
+  CODE(Div, 2, Same, 1, kNumbers, "stablehlo.divide")                  \
+  CODE(FloorDiv, 2, Same, 24, kNumbers, nullptr)                       \
+  CODE(Mod, 2, Same, 24, kNumbers, nullptr)                            \
+  CODE(Pow, 2, Same, 24, kNumbers, "stablehlo.power")                  \
+  CODE(Max, 2, Same, 1, kPlain, "stablehlo.maximum")                   \
+  CODE(Min, 2, Same, 1, kPlain, "stablehlo.minimum")                   \
+  CODE(Atan2, 2, Same, 24, kFloats, "stablehlo.atan2")                 \
+  CODE(BitAnd, 2, Same, 1, kBools | kIntegers, "stablehlo.and")        \
+  CODE(BitOr, 2, Same, 1, kBools | kIntegers, "stablehlo.or")          \
+  CODE(BitXor, 2, Same, 1, kBools | kIntegers, "stablehlo.xor")        \
+  CODE(Shl, 2, Same, 1, kIntegers, "stablehlo.shift_left")             \
+  CODE(Shr, 2, Same, 1, kIntegers, nullptr)                            \
+  CODE(Eq, 2, Truth, 1, kAnyType, "compare EQ")                        \
+  CODE(Ne, 2, Truth, 1, kAnyType, "compare NE")                        \
+  CODE(Lt, 2, Truth, 1, kPlain, "compare LT")                          \
+  CODE(Le, 2, Truth, 1, kPlain, "compare LE")                          \
+  CODE(Gt, 2, Truth, 1, kPlain, "compare GT")                          \
+  CODE(Ge, 2, Truth, 1, kPlain, "compare GE")                          \
+  CODE(Select, 3, Same, 1, kAnyType, nullptr)                          \
+  CODE(Convert, 1, Named, 1, kPlain, nullptr)                          \
+  CODE(Real, 1, Named, 1, kComplexes, nullptr)                         \
+  CODE(Imag, 1, Named, 1, kComplexes, nullptr)                         \
+  CODE(Complex, 2, Named, 1, kFloats, nullptr)
 
-#define SHARD_CODE_NAME(code, operands, gives, cost, takes) code,
+#define SHARD_CODE_NAME(code, operands, gives, cost, takes, hlo) code,
 enum class Code : std::uint8_t { SHARD_CODES(SHARD_CODE_NAME) };
 #undef SHARD_CODE_NAME
 
-#define SHARD_CODE_ITSELF(code, operands, gives, cost, takes) Code::code,
+#define SHARD_CODE_ITSELF(code, operands, gives, cost, takes, hlo) Code::code,
 inline constexpr std::array kCodes{SHARD_CODES(SHARD_CODE_ITSELF)};
 #undef SHARD_CODE_ITSELF
 
@@ -109,6 +110,7 @@ struct CodeFacts {
   Gives gives;
   int cost;
   TypeSet takes;
+  const char* hlo;  // null: interpreter/hlo/codes.cpp composes it
 };
 const CodeFacts& facts(Code code);
 bool takes(Code code, DType type);

@@ -1,4 +1,5 @@
-// A loader's next batch: its rows are gathered from the tables, on a thread of their own, ahead of the step that wants them.
+// A loader's next batch: its rows are gathered from the tables, on a thread of their own, ahead of the step that wants
+// them.
 #include <cstring>
 
 #include "interpreter/lang/layouts/shard_expr.h"
