@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "grammar/characters.h"
+
 namespace shard::grammar {
 
 bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -21,24 +23,6 @@ std::size_t skip_void(std::string_view s, std::size_t at) {
       break;
   }
   return at;
-}
-
-// Where the first bytes that are not UTF-8 stand, or npos.
-std::size_t not_utf8(std::string_view s) {
-  for (std::size_t i = 0; i < s.size();) {
-    const auto c = static_cast<unsigned char>(s[i]);
-    const std::size_t n = c < 0x80                ? 1
-                          : c >= 0xC2 && c < 0xE0 ? 2
-                          : c >= 0xE0 && c < 0xF0 ? 3
-                          : c >= 0xF0 && c < 0xF5 ? 4
-                                                  : 0;
-    if (n == 0 || i + n > s.size()) return i;
-    for (std::size_t k = 1; k < n; ++k) {
-      if ((static_cast<unsigned char>(s[i + k]) & 0xC0) != 0x80) return i;
-    }
-    i += n;
-  }
-  return std::string_view::npos;
 }
 
 // After these a statement goes on in the next line. `...` ends none, so it is looked for first.

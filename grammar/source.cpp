@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "grammar/characters.h"
+
 namespace shard::grammar {
 
 Source::Source(std::string name, std::string text, int first_line)
@@ -19,8 +21,7 @@ Position Source::position(std::uint32_t offset) const {
   const std::uint32_t start = *(next - 1);
   int column = 1;
   for (std::uint32_t i = start; i < offset; ++i) {
-    if ((static_cast<unsigned char>(text_[i]) & 0xC0) != 0x80)
-      ++column;  // bytes that continue a code point do not count
+    if (!continues(text_[i])) ++column;
   }
   return {static_cast<int>(next - starts_.begin()) + before_, column};
 }

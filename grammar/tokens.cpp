@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "grammar/advice/advice.h"
+#include "grammar/characters.h"
 #include "grammar/parse.h"
 
 namespace shard::grammar {
@@ -23,24 +24,6 @@ std::string_view word_at(const State& s, Iterator at) {
 char next_sign(State& s, Iterator at) {
   skip_blanks(s, at);
   return at < s.end ? *at : '\0';
-}
-
-void append_utf8(std::string& out, std::uint32_t c) {
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-    return;
-  }
-  if (c < 0x800)
-    out += static_cast<char>(0xC0 | (c >> 6));
-  else if (c < 0x10000) {
-    out += static_cast<char>(0xE0 | (c >> 12));
-    out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | (c >> 18));
-    out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
-    out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
-  }
-  out += static_cast<char>(0x80 | (c & 0x3F));
 }
 
 // `at` is at the backslash.
@@ -69,8 +52,7 @@ void escape(State& s, Iterator& at, std::string& out) {
     s.fail(s.span(from, at), std::string("a brace in a string is written twice: `") + c + c + "`", {},
            {{"write the brace twice", s.span(from, at), std::string(2, c), true}});
   }
-  while (at < s.end && (static_cast<unsigned char>(*at) & 0xC0) == 0x80)
-    ++at;  // a character of several bytes is shown whole
+  while (at < s.end && continues(*at)) ++at;  // a character of several bytes is shown whole
   s.fail(s.span(from, at), "`" + std::string(from, at) + "` is no escape",
          {"escapes are \\n \\t \\r \\\\ \\\" \\' \\0 \\xHH \\uHHHH; a backslash itself is \\\\"});
 }
@@ -290,7 +272,7 @@ std::string_view found(State& s, Iterator at) {
     if (rest(s, at).substr(0, longer.size()) == longer) return {at, longer.size()};
   }
   ++to;
-  while (to < s.end && (static_cast<unsigned char>(*to) & 0xC0) == 0x80) ++to;
+  while (to < s.end && continues(*to)) ++to;
   return {at, static_cast<std::size_t>(to - at)};
 }
 

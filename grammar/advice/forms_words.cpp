@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "grammar/advice/advice.h"
+#include "grammar/characters.h"
 #include "grammar/layout.h"
 
 namespace shard::grammar {
@@ -191,11 +192,9 @@ constexpr std::array<Sign, 16> signs = {{{"\u2212", "-"},
 
 // U+00A0: the number of the character that begins there.
 std::string code_point(std::string_view token) {
-  const auto first = static_cast<unsigned char>(token[0]);
-  unsigned long code = first < 0x80 ? first : first < 0xE0 ? first & 0x1F : first < 0xF0 ? first & 0x0F : first & 0x07;
-  for (std::size_t i = 1; i < token.size(); ++i) code = code << 6 | (static_cast<unsigned char>(token[i]) & 0x3F);
+  std::size_t at = 0;
   char text[16];
-  std::snprintf(text, sizeof text, "U+%04lX", code);
+  std::snprintf(text, sizeof text, "U+%04X", decode(token, at));
   return text;
 }
 

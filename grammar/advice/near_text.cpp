@@ -3,22 +3,13 @@
 
 #include <algorithm>
 
+#include "grammar/characters.h"
 #include "grammar/tokens.h"
 
 namespace shard::grammar {
-namespace {}  // namespace
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (is_blank(text.front()) || text.front() == '\n')) text.remove_prefix(1);
-  while (!text.empty() && (is_blank(text.back()) || text.back() == '\n')) text.remove_suffix(1);
-  return text;
-}
-
 std::string shortened(std::string_view text) {
-  std::size_t end = std::min<std::size_t>(text.size(), 100);
-  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-    --end;  // no half characters
-  return std::string(text.substr(0, end)) + (end < text.size() ? "..." : "");
+  const std::string_view begin = whole_characters(text, 100);
+  return std::string(begin) + (begin.size() < text.size() ? "..." : "");
 }
 
 NearText::NearText(State& s, std::size_t where)

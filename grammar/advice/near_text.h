@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "grammar/characters.h"
 #include "grammar/state.h"
 
 namespace shard::grammar {
 
 constexpr std::size_t npos = std::string_view::npos;
-std::string_view trimmed(std::string_view text);
 std::string shortened(std::string_view text);  // a hundred bytes of it at most
 
 class NearText {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "grammar/characters.h"
 #include "grammar/operators.h"
 #include "grammar/style/spacing.h"
 #include "grammar/style/style.h"
@@ -87,7 +88,7 @@ std::vector<std::size_t> breaks_of(std::span<const Piece> line, std::size_t inde
   std::size_t column = indent;
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (i > 0) ends.push_back(column), column += blank_between(line[i - 1], line[i]);
-    column += width(line[i].text);
+    column += characters(line[i].text);
   }
   std::size_t best = 0;
   int depth = 0, most = 0;

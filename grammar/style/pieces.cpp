@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "grammar/characters.h"
 #include "grammar/operators.h"
 #include "grammar/parse.h"
 
@@ -136,7 +137,7 @@ class Scan {
       case Kind::Comment:
         while (!p.text.empty() && std::string_view(" \t\r").find(p.text.back()) != std::string_view::npos)
           p.text.remove_suffix(1);
-        p.column = width(text_.substr(line_, begin - line_));
+        p.column = characters(text_.substr(line_, begin - line_));
         return;
       case Kind::Word: return word(p);
       case Kind::Open: return open(p);
@@ -246,11 +247,6 @@ class Scan {
 };
 
 }  // namespace
-
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
 
 std::vector<Piece> pieces_of(std::string_view text, const Layout& layout) { return Scan(text, layout).run(); }
 

@@ -30,6 +30,4 @@ struct Piece {
 
 std::vector<Piece> pieces_of(std::string_view text, const Layout& layout);
 
-std::size_t width(std::string_view text);  // in code points
-
 }  // namespace shard::grammar::style

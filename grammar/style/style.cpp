@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "grammar/characters.h"
 #include "grammar/style/breaking.h"
 #include "grammar/style/spacing.h"
 
@@ -72,7 +73,7 @@ class Writer {
     Line& line = lines_.back();
     const bool trailing = line.pieces.back().kind == Kind::Comment && line.pieces.size() > 1;
     const std::span<const Piece> code(line.pieces.data(), line.pieces.size() - trailing);
-    if (only_comment(line) || indent + width(text_of(code)) <= kColumns) return false;
+    if (only_comment(line) || indent + characters(text_of(code)) <= kColumns) return false;
     const std::vector<std::size_t> at = breaks_of(code, indent);
     if (at.empty()) return false;
     std::vector<Line> parts;
@@ -136,9 +137,9 @@ class Writer {
     std::string text = std::string(indent, ' ') + text_of(code);
     if (trailing) {
       const Piece& comment = line.pieces.back();
-      const std::size_t end = width(text) + 2;
-      text.append(std::max(end, std::min(comment.column, kColumns)) - width(text), ' ');
-      beside_ = {comment.column, width(text)};
+      const std::size_t end = characters(text) + 2;
+      text.append(std::max(end, std::min(comment.column, kColumns)) - characters(text), ' ');
+      beside_ = {comment.column, characters(text)};
       text += comment.text;
     } else if (only_comment(line) && !line.blank_before && beside_ && beside_->first == line.pieces.front().column) {
       text =

@@ -1,4 +1,5 @@
 // A text in the one style.
+#include "grammar/characters.h"
 #include "interpreter/lsp/features.h"
 #include "interpreter/repl/restyle.h"
 
@@ -10,7 +11,7 @@ std::vector<std::string> edits_to(Session& s, const Text& from, const std::strin
   const std::string& old = from.str();
   if (old == to) return {};
   const auto within = [](const std::string& text, std::size_t at) {  // a character
-    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+    return at < text.size() && grammar::continues(text[at]);
   };
   std::size_t begin = 0, end = 0;  // `end` counts from the back
   while (begin < old.size() && begin < to.size() && old[begin] == to[begin]) ++begin;

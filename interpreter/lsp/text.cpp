@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "grammar/characters.h"
+
 namespace shard::lsp {
 namespace {
 
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+using grammar::continues;
 
 // The units of the character that begins with `c`.
 std::int64_t units_of(char c, Units units) {

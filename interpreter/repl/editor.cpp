@@ -17,6 +17,7 @@
 #include <iostream>
 #include <utility>
 
+#include "grammar/characters.h"
 #include "interpreter/repl/history.h"
 #include "interpreter/repl/ink.h"
 #include "interpreter/repl/keyboard.h"
@@ -229,8 +230,8 @@ class Terminal : public Editor {
   static unsigned char end_at(EditLine* e, int) {
     const LineInfo* info = lib.line(e);
     if (info->cursor == info->lastchar) return self(e).take_hint() ? CC_REFRESH : CC_NORM;
-    lib.cursor(
-        e, static_cast<int>(std::count_if(info->cursor, info->lastchar, [](char c) { return (c & 0xc0) != 0x80; })));
+    lib.cursor(e, static_cast<int>(
+                      grammar::characters({info->cursor, static_cast<std::size_t>(info->lastchar - info->cursor)})));
     return CC_REFRESH;
   }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "grammar/characters.h"
 #include "grammar/stable_sort.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/lang/report/report.h"
@@ -111,9 +112,7 @@ std::string line_text(const grammar::SourceMap& sources, grammar::Span at, std::
   std::string text(sources.at(at.source).line(source_line(sources, at)));
   text.erase(0, std::min(text.find_first_not_of(" \t"), text.size()));
   if (text.size() <= width) return text;
-  text.resize(width - 3);
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
-  return text + "...";
+  return std::string(grammar::whole_characters(text, width - 3)) + "...";
 }
 
 std::string page(const Foretold& f, const foresight::Chip& chip, const grammar::SourceMap& sources) {

@@ -1,5 +1,6 @@
 #include "interpreter/repl/painting.h"
 
+#include "grammar/characters.h"
 #include "interpreter/lang/report/source_line.h"
 #include "interpreter/repl/ink.h"
 
@@ -33,7 +34,7 @@ template <class Sign>
 void each_sign(std::string_view text, const Sign& sign) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t from = at;
-    const std::uint32_t c = lang::decode(text, at);
+    const std::uint32_t c = grammar::decode(text, at);
     sign(from, at, c == '\n' ? -1 : lang::columns_of(c));
   }
 }
@@ -48,7 +49,7 @@ Place behind(const EditedLine& line, std::string_view text) {
 
 bool drawn_otherwise(std::string_view text) {  // ^A, tabs, broken UTF-8
   for (std::size_t at = 0; at < text.size();) {
-    const std::uint32_t c = lang::decode(text, at);
+    const std::uint32_t c = grammar::decode(text, at);
     if ((c < 0x20 && c != '\n') || (c >= 0x7f && c < 0xa0) || c == 0xfffd) return true;
   }
   return false;

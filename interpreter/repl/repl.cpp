@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "grammar/characters.h"
 #include "grammar/parse.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/repl/completion.h"
@@ -11,14 +12,9 @@
 namespace shard::repl {
 namespace {
 
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\n");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\n") + 1 - first);
-}
-
 // `?name` and `name?`: what help is asked for, or nothing.
 std::optional<std::string> question(const std::string& entry) {
-  if (entry.size() > 1 && entry.front() == '?') return trimmed(entry.substr(1));
+  if (entry.size() > 1 && entry.front() == '?') return std::string(grammar::trimmed(entry.substr(1)));
   if (entry.size() > 1 && entry.back() == '?' && entry.find_first_of(" (\"") == std::string::npos)
     return entry.substr(0, entry.size() - 1);
   return std::nullopt;
@@ -45,7 +41,7 @@ int Loop::go() {
       continue;
     }
     if (!read_entry) break;
-    const std::string entry = trimmed(*read_entry);
+    const std::string entry(grammar::trimmed(*read_entry));
     if (entry.empty()) continue;
     editor_->remember(*read_entry);
     if (entry[0] == ':') {
@@ -126,9 +122,9 @@ std::optional<std::string> Loop::read() {
 
 // Where lines are there already (a pipe, a paste), one that begins with `.f()`, `|>` or `else` belongs to those above.
 bool Loop::goes_on(const std::string& entry) {
-  const auto peeked = trimmed(entry).empty() ? std::nullopt : editor_->peek();
+  const auto peeked = grammar::trimmed(entry).empty() ? std::nullopt : editor_->peek();
   if (!peeked) return false;
-  const std::string next = trimmed(*peeked);
+  const std::string next(grammar::trimmed(*peeked));
   return (next.size() > 1 && next[0] == '.' && next[1] != '.') || next.starts_with("|>") || next.starts_with("else ") ||
          next.starts_with("else{");
 }

@@ -1,5 +1,6 @@
 #include "interpreter/lang/eval/assertion.h"
 
+#include "grammar/characters.h"
 #include "interpreter/lang/eval/impl.h"
 
 namespace shard::lang {
@@ -36,9 +37,7 @@ std::string shown(Impl& m, const Value& v) {
   constexpr std::size_t most = 600;
   std::string s = m.in.repr(v);
   if (s.size() <= most) return s;
-  std::size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(s[end]) & 0xc0) == 0x80) --end;  // not within a character
-  return s.substr(0, end) + " ...";
+  return std::string(grammar::whole_characters(s, most)) + " ...";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "grammar/characters.h"
 #include "grammar/parse.h"
 #include "interpreter/lang/eval/bind.h"
 #include "interpreter/lang/eval/impl.h"
@@ -24,12 +25,6 @@ struct NativeSignature {
 };
 
 namespace {
-
-std::string_view trim(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\n')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\n')) s.remove_suffix(1);
-  return s;
-}
 
 Value literal(std::string_view word, const std::string& signature) {
   if (word == "none") return {};
@@ -55,7 +50,7 @@ std::shared_ptr<const NativeSignature> parse(const std::string& text) {
   if (open == std::string::npos || close == std::string::npos || close < open)
     throw std::logic_error("native signature `" + text + "` needs name(...)");
   std::string_view rest = std::string_view(text).substr(open + 1, close - open - 1);
-  while (!trim(rest).empty()) {
+  while (!grammar::trimmed(rest).empty()) {
     int depth = 0;
     bool quoted = false;
     std::size_t end = 0;
@@ -64,18 +59,18 @@ std::shared_ptr<const NativeSignature> parse(const std::string& text) {
       if (c == '"') quoted = !quoted;
       if (!quoted) depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
     }
-    std::string_view item = trim(rest.substr(0, end));
+    std::string_view item = grammar::trimmed(rest.substr(0, end));
     rest = end < rest.size() ? rest.substr(end + 1) : std::string_view();
     if (item.ends_with("...")) {
       out->rest = true;
-      out->rest_name = std::string(trim(item.substr(0, item.size() - 3)));
+      out->rest_name = std::string(grammar::trimmed(item.substr(0, item.size() - 3)));
       continue;
     }
     NativeSignature::Parameter p;
     if (std::size_t eq = item.find('='); eq != std::string_view::npos) {
-      p.otherwise = literal(trim(item.substr(eq + 1)), text);
+      p.otherwise = literal(grammar::trimmed(item.substr(eq + 1)), text);
       p.required = false;
-      item = trim(item.substr(0, eq));
+      item = grammar::trimmed(item.substr(0, eq));
     }
     p.name = std::string(item);
     out->params.push_back(std::move(p));
@@ -111,8 +106,8 @@ void check_signature(const Native& f) {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument("the signature `" + f.signature + "` " + why);
   };
-  const std::string_view text = trim(f.signature);
-  const std::string_view before = trim(text.substr(0, std::min(text.find('('), text.size())));
+  const std::string_view text = grammar::trimmed(f.signature);
+  const std::string_view before = grammar::trimmed(text.substr(0, std::min(text.find('('), text.size())));
   if (!is_parameter_name(f.name)) throw std::invalid_argument("`" + f.name + "` is no name that a script could call");
   if (!text.ends_with(')')) refuse("does not end with its `)`");
   if (!before.empty() && before != f.name) refuse("is of another function than `" + f.name + "`");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "grammar/characters.h"
 #include "interpreter/lang/report/source_line.h"
 
 namespace shard::lang {
@@ -116,7 +117,7 @@ std::string json_string(std::string_view text) {
   std::string s = "\"";
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t from = at;
-    const std::uint32_t c = decode(text, at);
+    const std::uint32_t c = grammar::decode(text, at);
     if (c == '"' || c == '\\')
       (s += '\\') += static_cast<char>(c);
     else if (c == '\n')

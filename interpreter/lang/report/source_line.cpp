@@ -3,30 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "grammar/characters.h"
+
 namespace shard::lang {
 
 using grammar::SourceMap;
 using grammar::Span;
-
-std::uint32_t decode(std::string_view s, std::size_t& at) {
-  const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
-  const std::uint32_t c = byte(at);
-  const int more = c < 0x80                ? 0
-                   : c >= 0xc2 && c < 0xe0 ? 1
-                   : c >= 0xe0 && c < 0xf0 ? 2
-                   : c >= 0xf0 && c < 0xf5 ? 3
-                                           : -1;
-  std::uint32_t out = more <= 0 ? c : c & (0x3fu >> more);
-  for (int i = 1; i <= more; ++i) {
-    if ((byte(at + static_cast<std::size_t>(i)) & 0xc0) != 0x80) {
-      ++at;
-      return 0xfffd;
-    }
-    out = out << 6 | (byte(at + static_cast<std::size_t>(i)) & 0x3f);
-  }
-  at += static_cast<std::size_t>(std::max(more, 0)) + 1;
-  return more < 0 ? 0xfffd : out;
-}
 
 int columns_of(std::uint32_t c) {
   if ((c >= 0x300 && c < 0x370) || (c >= 0x200b && c <= 0x200f) || (c >= 0xfe00 && c <= 0xfe0f)) return 0;
@@ -56,7 +38,7 @@ Cells cells_of(std::string_view line, std::size_t begin, std::size_t end) {
     if (!begun && at >= begin) c.first = c.text.size(), begun = true;
     if (at < end) c.last = c.text.size() + 1;
     const std::size_t from = at;
-    const std::uint32_t ch = decode(line, at);
+    const std::uint32_t ch = grammar::decode(line, at);
     if (ch == '\t') {
       const int w = kTab - column % kTab;
       c.text.emplace_back(static_cast<std::size_t>(w), ' ');

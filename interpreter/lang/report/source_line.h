@@ -19,9 +19,6 @@ struct Paint {
 
 inline std::string blanks(std::size_t n) { return std::string(n, ' '); }
 
-// The character at `at`, which moves behind it; bytes that are no UTF-8 give U+FFFD.
-std::uint32_t decode(std::string_view s, std::size_t& at);
-
 // Columns that it takes in a terminal: 0 for what is drawn over the one before, 2 for wide ones.
 int columns_of(std::uint32_t c);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "grammar/characters.h"
 #include "interpreter/lang/staging/why.h"
 #include "runtime/mesh/part.h"
 
@@ -32,7 +33,7 @@ std::string padded(std::string s, std::size_t width, bool right = false) {
 std::string cut(std::string s, std::size_t width = kWidth) {  // not within a character
   std::size_t columns = 0, at = 0;
   for (std::size_t i = 0; i < s.size(); ++i) {
-    if ((static_cast<unsigned char>(s[i]) & 0xc0) == 0x80) continue;
+    if (grammar::continues(s[i])) continue;
     if (++columns == width - 2) at = i;
   }
   return columns <= width ? s : s.substr(0, at) + "...";

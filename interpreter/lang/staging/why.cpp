@@ -1,5 +1,6 @@
 #include "interpreter/lang/staging/why.h"
 
+#include "grammar/characters.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/lang/report/report.h"
 
@@ -53,8 +54,7 @@ std::string code_at(const Sources& sources, grammar::Span span, std::size_t widt
   if (!sources.has(span.source)) return "";
   std::string text(sources.at(span.source).text().substr(span.begin, span.end - span.begin));
   const bool more = text.find('\n') != std::string::npos || text.size() > width;
-  text.resize(std::min({text.size(), text.find('\n'), more ? width - 3 : width}));
-  while (more && !text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
+  text.resize(grammar::whole_characters(text, std::min(text.find('\n'), more ? width - 3 : width)).size());
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return more ? text + "..." : text;
 }

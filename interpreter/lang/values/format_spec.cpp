@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "grammar/characters.h"
 #include "runtime/array/format.h"
 #include "runtime/array/shape.h"
 
@@ -22,14 +23,6 @@ constexpr int kLimit = 4096;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_align(char c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
-
-// Bytes of the UTF-8 character that begins with `c`; broken text counts byte by byte.
-std::size_t character_bytes(unsigned char c) { return c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1; }
-
-std::size_t characters(std::string_view s) {
-  return static_cast<std::size_t>(
-      std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
 
 int read_number(std::string_view text, std::size_t& at, const char* what) {
   int n = 0;
@@ -53,7 +46,7 @@ std::string repeat(const std::string& fill, int n) {
 }
 
 std::string pad(const std::string& head, const std::string& body, const FormatSpec& spec, char default_align) {
-  const int missing = spec.width - static_cast<int>(characters(head) + characters(body));
+  const int missing = spec.width - static_cast<int>(grammar::characters(head) + grammar::characters(body));
   if (missing <= 0) return head + body;
   switch (spec.align ? spec.align : default_align) {
     case '<': return head + body + repeat(spec.fill, missing);
@@ -159,20 +152,6 @@ std::string finite_digits(double x, const FormatSpec& spec, std::string_view sho
   return out;
 }
 
-std::string utf8(std::uint64_t c) {
-  std::string s;
-  const auto put = [&](std::uint64_t b) { s += static_cast<char>(b); };
-  if (c < 0x80)
-    put(c);
-  else if (c < 0x800)
-    put(0xc0 | c >> 6), put(0x80 | (c & 63));
-  else if (c < 0x10000)
-    put(0xe0 | c >> 12), put(0x80 | (c >> 6 & 63)), put(0x80 | (c & 63));
-  else
-    put(0xf0 | c >> 18), put(0x80 | (c >> 12 & 63)), put(0x80 | (c >> 6 & 63)), put(0x80 | (c & 63));
-  return s;
-}
-
 std::string in_base(std::uint64_t n, unsigned base, bool upper) {
   std::string s;
   do {
@@ -194,7 +173,7 @@ FormatSpec parse_format(std::string_view text) {
   FormatSpec s;
   std::size_t at = 0;
   bool fill_given = false;
-  const std::size_t first = text.empty() ? 0 : character_bytes(static_cast<unsigned char>(text[0]));
+  const std::size_t first = text.empty() ? 0 : grammar::character_bytes(text, 0);
   if (text.size() > first && is_align(text[first])) {
     s.fill = std::string(text.substr(0, first));
     s.align = text[first];
@@ -265,7 +244,7 @@ std::string format_integer(bool negative, std::uint64_t magnitude, const FormatS
       if (spec.sign_given || spec.alternate) refuse("a sign or '#' does not go with the format type 'c'");
       if (spec.grouping) refuse_grouping(spec);
       if (negative || magnitude > 0x10ffff) refuse("the format type 'c' takes a code point from 0 to 0x10ffff");
-      p.rest = utf8(magnitude);
+      grammar::append_utf8(p.rest, static_cast<std::uint32_t>(magnitude));
       return pad("", p.rest, spec, '>');
     default: unknown_type(spec, "an integer");
   }
@@ -309,9 +288,8 @@ std::string format_text(std::string_view text, const FormatSpec& spec) {
   std::string shown(text);
   if (spec.precision >= 0) {
     std::size_t end = 0;
-    for (int n = 0; n < spec.precision && end < shown.size(); ++n)
-      end += character_bytes(static_cast<unsigned char>(shown[end]));
-    shown.resize(std::min(end, shown.size()));
+    for (int n = 0; n < spec.precision && end < shown.size(); ++n) end += grammar::character_bytes(shown, end);
+    shown.resize(end);
   }
   return pad("", shown, spec, '<');
 }

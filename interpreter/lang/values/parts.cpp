@@ -1,13 +1,13 @@
 #include "interpreter/lang/values/parts.h"
 
+#include "grammar/characters.h"
+
 namespace shard::lang {
 
 std::vector<std::string> code_points(std::string_view s) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < s.size();) {
-    const auto c = static_cast<unsigned char>(s[i]);
-    std::size_t n = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 1;
-    if (i + n > s.size()) n = 1;
+    const std::size_t n = grammar::character_bytes(s, i);
     out.emplace_back(s.substr(i, n));
     i += n;
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "grammar/characters.h"
 #include "interpreter/lang/report/source_line.h"
 
 namespace shard::stdlib {
@@ -50,7 +51,7 @@ std::string progress_line(const ProgressState& s, const std::string& numbers, in
   int columns = 0;
   for (std::size_t at = 0; at < out.size();) {
     const std::size_t from = at;
-    columns += lang::columns_of(lang::decode(out, at));
+    columns += lang::columns_of(grammar::decode(out, at));
     if (columns > width - 1) return out.substr(0, from);
   }
   return out;

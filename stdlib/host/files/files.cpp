@@ -1,6 +1,7 @@
 // Files of text, and whether there is one. Trees of arrays are read and written in storage/.
 #include <sys/stat.h>
 
+#include "grammar/characters.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/text.h"
@@ -31,7 +32,8 @@ Value here(Interpreter& in, BoundArgs& a) {
 Value read_text(Interpreter& in, BoundArgs& a) {
   const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
   Value text = reading_from(in, path, a.args[0].span, [&] { return Value::string(open_source(path)->rest(0)); });
-  if (!valid_utf8(text.str())) in.fail("io", a.args[0].span, "'" + path + "' is no text in UTF-8");
+  if (grammar::not_utf8(text.str()) != std::string_view::npos)
+    in.fail("io", a.args[0].span, "'" + path + "' is no text in UTF-8");
   return text;
 }
 

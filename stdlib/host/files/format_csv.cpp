@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 
+#include "grammar/characters.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/host.h"
 
@@ -13,20 +14,15 @@ namespace {
 using lang::Value;
 using runtime::DType;
 
-std::string_view trimmed(std::string_view s) {
-  const auto a = s.find_first_not_of(" \t\r"), b = s.find_last_not_of(" \t\r");
-  return a == std::string_view::npos ? std::string_view() : s.substr(a, b - a + 1);
-}
-
 bool number(std::string_view s, double& out) {
-  s = trimmed(s);
+  s = grammar::trimmed(s);
   if (s.size() > 1 && s[0] == '+') s.remove_prefix(1);
   const auto r = std::from_chars(s.data(), s.data() + s.size(), out);
   return !s.empty() && r.ec == std::errc() && r.ptr == s.data() + s.size();
 }
 
 bool integer(std::string_view s) {
-  s = trimmed(s);
+  s = grammar::trimmed(s);
   std::int32_t i = 0;
   if (s.size() > 1 && s[0] == '+') s.remove_prefix(1);
   const auto r = std::from_chars(s.data(), s.data() + s.size(), i);
@@ -59,7 +55,7 @@ class Lines {
     while (peek() >= 0) {
       line = ++line_;
       fields_of_line(fields);
-      if (fields.size() != 1 || !trimmed(fields[0]).empty()) return true;
+      if (fields.size() != 1 || !grammar::trimmed(fields[0]).empty()) return true;
     }
     return false;
   }
@@ -97,7 +93,7 @@ class Lines {
           out.back() += '"', take();
         else
           quoted = false;
-      } else if (c == '"' && trimmed(out.back()).empty()) {
+      } else if (c == '"' && grammar::trimmed(out.back()).empty()) {
         quoted = true;
         out.back().clear();
       } else if (c == separator_) {
@@ -137,7 +133,7 @@ struct Survey {
         bool named = false;
         for (const std::string& f : row) named = named || !number(f, unused);
         if (named) {
-          for (const std::string& f : row) names.emplace_back(trimmed(f));
+          for (const std::string& f : row) names.emplace_back(grammar::trimmed(f));
           continue;
         }
       }
@@ -211,7 +207,7 @@ std::string number_text(DType dtype, const char* element) {
 }
 
 std::string quoted_field(const std::string& s) {
-  if (s.find_first_of(",\"\n\r\t;") == std::string::npos && s == trimmed(s)) return s;
+  if (s.find_first_of(",\"\n\r\t;") == std::string::npos && s == grammar::trimmed(s)) return s;
   std::string out = "\"";
   for (const char c : s) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + "\"";

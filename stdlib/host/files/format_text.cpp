@@ -1,8 +1,8 @@
 // Plain text in UTF-8: a string, the one value that a file gives which must be in memory as a whole.
 #include <algorithm>
 
+#include "grammar/characters.h"
 #include "stdlib/host/files/format.h"
-#include "stdlib/host/files/text.h"
 
 namespace shard::stdlib {
 namespace {
@@ -19,7 +19,8 @@ class Text : public Contents {
   void read(std::size_t, const Block&) override {}  // there are no arrays
   Value tree(lang::Interpreter&, std::vector<Value>) override {
     std::string text = file_.rest(0);
-    if (!valid_utf8(text)) refuse_file("it is no text in UTF-8, nor any of " + format_names("and", false));
+    if (grammar::not_utf8(text) != std::string_view::npos)
+      refuse_file("it is no text in UTF-8, nor any of " + format_names("and", false));
     return Value::string(std::move(text));
   }
 

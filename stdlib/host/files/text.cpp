@@ -1,9 +1,10 @@
-// Text: whether bytes are UTF-8, and its characters as codes.
+// The characters of a text as codes.
 #include "stdlib/host/files/text.h"
 
 #include <array>
 #include <map>
 
+#include "grammar/characters.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -12,30 +13,13 @@ using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
 
-bool valid_utf8(const std::string& s) {
-  for (std::size_t i = 0; i < s.size();) {
-    const auto c = static_cast<unsigned char>(s[i]);
-    const int more = c < 0x80                ? 0
-                     : c >= 0xc2 && c < 0xe0 ? 1
-                     : c >= 0xe0 && c < 0xf0 ? 2
-                     : c >= 0xf0 && c < 0xf5 ? 3
-                                             : -1;
-    if (more < 0 || i + static_cast<std::size_t>(more) >= s.size()) return false;
-    for (int k = 1; k <= more; ++k)
-      if ((static_cast<unsigned char>(s[i + static_cast<std::size_t>(k)]) & 0xc0) != 0x80) return false;
-    i += static_cast<std::size_t>(more) + 1;
-  }
-  return true;
-}
-
 namespace {
 
 // Each character of a text in UTF-8: its bytes, the first in front, so that they sort as code points do.
 template <class F>
 void each_character(const std::string& text, F f) {
   for (std::size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const std::size_t n = std::min<std::size_t>(c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1, text.size() - i);
+    const std::size_t n = grammar::character_bytes(text, i);
     std::uint32_t bytes = 0;
     for (std::size_t k = 0; k < n; ++k)
       bytes |= static_cast<std::uint32_t>(static_cast<unsigned char>(text[i + k])) << (24 - 8 * k);

@@ -6,7 +6,6 @@
 
 namespace shard::stdlib {
 
-bool valid_utf8(const std::string& s);
 lang::Value chars(lang::Interpreter& in, lang::BoundArgs& a);  // the builtin
 
 }  // namespace shard::stdlib

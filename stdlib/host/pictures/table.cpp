@@ -1,6 +1,7 @@
 // table: records as lines, a column for each name, never wider than the window.
 #include <algorithm>
 
+#include "grammar/characters.h"
 #include "interpreter/lang/report/source_line.h"
 #include "stdlib/host/host.h"
 
@@ -23,7 +24,7 @@ struct TableColumn {
 
 int text_columns(const std::string& text) {
   int n = 0;
-  for (std::size_t at = 0; at < text.size();) n += lang::columns_of(lang::decode(text, at));
+  for (std::size_t at = 0; at < text.size();) n += lang::columns_of(grammar::decode(text, at));
   return n;
 }
 
@@ -33,7 +34,7 @@ std::string cut_text(const std::string& text, int width) {
   int n = 0;
   std::size_t at = 0, end = 0;
   while (at < text.size()) {
-    n += lang::columns_of(lang::decode(text, at));
+    n += lang::columns_of(grammar::decode(text, at));
     if (n > width - 1) break;
     end = at;
   }

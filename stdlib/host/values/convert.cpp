@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "grammar/characters.h"
 #include "interpreter/lang/layouts/shard_expr.h"
 #include "interpreter/lang/values/format.h"
 #include "stdlib/host/host.h"
@@ -41,14 +42,9 @@ std::optional<Value> later(Interpreter& in, const Value& v, DType kind) {
   return Value(in.context().unknown(runtime::Type::of(kind, {}, true)));
 }
 
-std::string_view trimmed(std::string_view s) {
-  const auto a = s.find_first_not_of(" \t\r\n"), b = s.find_last_not_of(" \t\r\n");
-  return a == std::string_view::npos ? std::string_view() : s.substr(a, b - a + 1);
-}
-
 template <class T>
 bool parse(std::string_view s, T& out) {
-  s = trimmed(s);
+  s = grammar::trimmed(s);
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
   const auto r = std::from_chars(s.data(), s.data() + s.size(), out);
   return !s.empty() && r.ec == std::errc() && r.ptr == s.data() + s.size();
