@@ -1,5 +1,6 @@
 """Headless Chromium, driven over a pipe by its own protocol (--remote-debugging-pipe): pages opened at a width, looked at, typed into."""
-import base64, fcntl, json, os, shutil, signal, subprocess, sys, tempfile
+import base64, fcntl, json, os, shutil, signal, subprocess, sys
+import scratch
 
 NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
 
@@ -11,7 +12,7 @@ class Browser:
     """Every wait ends: an alarm ends the test."""
     def __init__(self, program, seconds=120):
         signal.alarm(seconds)
-        self.profile, self.ids, self.events = tempfile.mkdtemp(), 0, []
+        self.profile, self.ids, self.events = scratch.folder(), 0, []
         def high(fd):  # the browser's ends become 3 and 4
             new = fcntl.fcntl(fd, fcntl.F_DUPFD, 10)
             os.close(fd)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How the `shard` program behaves: exit status, where text goes, pipes, signals, the REPL.   cli.py SHARD   closes with "N passed, N failed" """
-import json, os, pty, re, select, shutil, signal, subprocess, sys, tempfile, time
+import json, os, pty, re, select, shutil, signal, subprocess, sys, time
+import scratch
 
 SHARD = os.path.abspath(sys.argv[1])
 SLOW = float(os.environ.get('CLI_SLOW', '1'))          # sanitizer builds start later
@@ -17,7 +18,7 @@ def shard(*args, text=None, **more):
 
 
 def script(text, name='case.shard'):
-    path = os.path.join(tempfile.mkdtemp(), name)
+    path = os.path.join(scratch.folder(), name)
     with open(path, 'w', encoding='utf-8') as f: f.write(text)
     return path
 
@@ -64,7 +65,7 @@ def output_comes_before_the_error():
 def missing_files_and_folders_are_told():
     p = shard('run', '/no/such/file.shard')
     check(p.returncode == 1 and 'cannot read' in p.stderr and '/no/such/file.shard' in p.stderr and 'No such file' in p.stderr, 'missing file', p)
-    p = shard('run', tempfile.mkdtemp())
+    p = shard('run', scratch.folder())
     check(p.returncode == 1 and 'folder' in p.stderr, 'folder', p)
 
 
@@ -81,7 +82,7 @@ def engines_that_are_not_there_are_told():
     check(p.returncode == 0 and p.stdout == '1\n', 'one that is built in', p)
     p = shard('run', path, '--engine-process')
     check(p.returncode == 2 and 'is for --engine xla' in p.stderr, 'a process for no plug-in', p)
-    aborts = os.path.join(tempfile.mkdtemp(), 'aborts.so')
+    aborts = os.path.join(scratch.folder(), 'aborts.so')
     if shutil.which('cc'):
         subprocess.run(['cc', '-shared', '-fPIC', '-o', aborts, '-x', 'c', '-'], input='#include <stdlib.h>\nconst void* GetPjrtApi(void) { abort(); }\n', text=True, check=True)
         p = shard('run', path, '--engine', 'xla:' + aborts, '--engine-process')
@@ -364,7 +365,7 @@ class Session:
 
 @case
 def the_history_is_of_all_sessions_however_they_end():
-    home = tempfile.mkdtemp()
+    home = scratch.folder()
     kill = lambda s: os.kill(s.pid, signal.SIGKILL)
     hang_up = lambda s: os.kill(s.pid, signal.SIGHUP)
     leave = lambda s: os.write(s.fd, b':quit\n')
@@ -396,7 +397,7 @@ def the_history_is_of_all_sessions_however_they_end():
 
 @case
 def a_long_history_is_shortened():
-    home = tempfile.mkdtemp()
+    home = scratch.folder()
     os.mkdir(os.path.join(home, 'shard'))
     path = os.path.join(home, 'shard', 'history')
     with open(path, 'w') as f: f.write('_HiStOrY_V2_\n' + ''.join(f'{i}\n' for i in range(5000)))
@@ -409,7 +410,7 @@ def a_long_history_is_shortened():
 
 def terminal(keys, wait=0.6):
     """Feeds keys to the REPL on a pseudo-terminal; what it shows."""
-    home = tempfile.mkdtemp()
+    home = scratch.folder()
     pid, fd = pty.fork()
     if pid == 0:
         os.environ.update(HOME=home, XDG_STATE_HOME=home, TERM='xterm')
@@ -476,7 +477,7 @@ def texts_of_any_kind_are_read():
 
 @case
 def modules_that_import_each_other_are_told():
-    folder = tempfile.mkdtemp()
+    folder = scratch.folder()
     for name, text in (('a', 'import "b.shard"\nlet x = 1\n'), ('b', 'import "a.shard"\n'), ('c', 'import "d.shard" as d\nprint(d.x)\n'), ('d', 'let x = (\n'),
                        ('e', 'import "f.shard" as f\nf.g(1)\n'), ('f', 'print("once")\nfn g(x) = error("in g")\n'), ('h', 'import "f.shard" as p\nimport "./f.shard" as q\n')):
         with open(os.path.join(folder, name + '.shard'), 'w') as f: f.write(text)

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """What the commands `test`, `run` and `help` do with their options.   commands.py SHARD   closes with "N passed, N failed" """
-import os, signal, subprocess, sys, tempfile, time, xml.etree.ElementTree as xml
+import os, signal, subprocess, sys, time, xml.etree.ElementTree as xml
 
 import cli
 from cli import SHARD, SLOW, case, check, script, shard
+import scratch
 
 cli.CASES.clear()
 
 
 def folder(**files):
-    path = tempfile.mkdtemp()
+    path = scratch.folder()
     for name, text in files.items():
         place = os.path.join(path, name.replace('__', '/') + '.shard')
         os.makedirs(os.path.dirname(place), exist_ok=True)

@@ -4,6 +4,7 @@ import gzip, json, os, pty, re, shutil, signal, subprocess, sys, tempfile
 
 import cli
 from cli import SHARD, case, check, shard
+import scratch
 
 cli.CASES.clear()
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -22,7 +23,7 @@ def words():
 
 
 def made():
-    folder = tempfile.mkdtemp()
+    folder = scratch.folder()
     p = run(sys.executable, f'{ROOT}/interpreter/repl/manual.py', SHARD, folder)
     check(p.returncode == 0, 'manual.py', p)
     return folder

@@ -4,7 +4,8 @@ Each program is a jit function of a dozen operations on arrays with random layou
 with the fixes that `shard check --json` suggests, one after the other. Then: the types that the check derives are those of the arrays
 that a run gives; the layout that a run gives is what the type says; and on a mesh of auto axes the same program gives the same numbers.
 """
-import json, os, random, re, subprocess, sys, tempfile
+import json, os, random, re, subprocess, sys
+import scratch
 
 SHARD = os.path.abspath(sys.argv[1])
 SIZES = (2, 4, 8)
@@ -105,7 +106,7 @@ def spec_of(type_text):
 
 def hold(seed):
     program = Program(seed)
-    path = os.path.join(tempfile.mkdtemp(), f'random_{seed}.shard')
+    path = os.path.join(scratch.folder(), f'random_{seed}.shard')
     text, types = fixed(program.r, path, program.text())
     names = [n for n, _ in program.values if n[0] == 'v']
     show = ''.join(f'print("{n}", typeof(results[{i}]), sharding(results[{i}]))\n' for i, n in enumerate(names))

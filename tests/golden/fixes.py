@@ -3,7 +3,8 @@
 `shard check --json` suggests for it is applied to the text, and what comes out must run.   fixes.py SHARD   closes with "N passed, N failed"
 What it computes must be what was meant: the numbers of the program as it stands on automatic axes, where every layout is taken, or of MEANT.
 """
-import json, math, os, re, subprocess, sys, tempfile
+import json, math, os, re, subprocess, sys
+import scratch
 
 SHARD = os.path.abspath(sys.argv[1])
 HEAD = 'mesh e = (@X: 2, @Y: 4) explicit\n'
@@ -161,7 +162,7 @@ NUMBER = re.compile(r'-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf\b|nan\b)')
 
 
 def run(text):
-    path = os.path.join(tempfile.mkdtemp(), 'case.shard')
+    path = os.path.join(scratch.folder(), 'case.shard')
     with open(path, 'w', encoding='utf-8') as f: f.write(text)
     return subprocess.run([SHARD, 'run', path], capture_output=True, text=True, timeout=300)
 
@@ -178,7 +179,7 @@ def close(got, want):
 
 
 def check(text):
-    path = os.path.join(tempfile.mkdtemp(), 'case.shard')
+    path = os.path.join(scratch.folder(), 'case.shard')
     with open(path, 'w', encoding='utf-8') as f: f.write(text)
     p = subprocess.run([SHARD, 'check', path, '--json'], capture_output=True, text=True, timeout=300)
     try: return json.loads(p.stdout), path

@@ -3,10 +3,11 @@
 
 FOLDERS: further ones whose scripts are looked at; they stay as they are.
 """
-import glob, os, re, shutil, stat, sys, tempfile
+import glob, os, re, shutil, stat, sys
 
 import cli
 from cli import case, check, script, shard
+import scratch
 
 cli.CASES.clear()
 FOLDERS = [a for a in sys.argv[2:] if os.path.isdir(a)]
@@ -89,7 +90,7 @@ def an_error_leaves_its_file_alone():
 
 @case
 def folders_and_links():
-    folder = tempfile.mkdtemp()
+    folder = scratch.folder()
     os.makedirs(folder + '/deep')
     for name in ('a.shard', 'deep/b.shard', 'note.txt'):
         with open(f'{folder}/{name}', 'w') as f: f.write(UGLY)
@@ -102,7 +103,7 @@ def folders_and_links():
 
 @case
 def every_script_keeps_its_comments_and_its_tree():
-    folder = tempfile.mkdtemp()
+    folder = scratch.folder()
     files = [f for part in (f'{ROOT}/scripts', f'{ROOT}/stdlib', f'{ROOT}/tests', *FOLDERS) for f in glob.glob(f'{part}/**/*.shard', recursive=True)]
     check(len(files) > 300, 'scripts are there')
     for i, f in enumerate(files): shutil.copy(f, f'{folder}/{i:04d}.shard')

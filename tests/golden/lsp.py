@@ -3,10 +3,11 @@
 
 The client is a few lines of the standard library; lsp_pygls.py plays a session with one that is not ours.
 """
-import copy, json, os, random, signal, subprocess, sys, tempfile
+import copy, json, os, random, signal, subprocess, sys
 
 import cli
 from cli import SHARD, SLOW, case, check
+import scratch
 
 cli.CASES.clear()
 STEP = '''mesh m = (@data: 4, @model: 2)
@@ -287,7 +288,7 @@ def names_are_followed_and_renamed():
 
 @case
 def names_are_followed_across_imports():
-    folder = os.path.realpath(tempfile.mkdtemp())
+    folder = os.path.realpath(scratch.folder())
     lib, main = f'{folder}/lib.shard', f'{folder}/main.shard'
     with open(lib, 'w') as f: f.write('## Twice as much.\nfn twice(x) = 2 * x\nlet also = twice(4)\n')
     with open(main, 'w') as f: f.write('import "lib.shard"\nprint(lib.twice(3))\nlet twice = 1\nprint(twice)\n')
@@ -394,7 +395,7 @@ def changes_come_in_parts():
 
 @case
 def nothing_is_run_printed_or_written():
-    folder = tempfile.mkdtemp()
+    folder = scratch.folder()
     text = f'print("words")\nsave("{folder}/a.npy", zeros([3]))\nwrite_text("{folder}/b.txt", "b")\nlet t = read_text("/dev/stdin")\nprint(t)\n'
     with Server(folder) as s:
         s.open(text).found()

@@ -3,7 +3,7 @@
 
 Open, error, fix, hover, inlay hint, lens, rename, format, completion, then how long the answers take on 1,000 lines.
 """
-import asyncio, importlib.util, os, statistics, sys, tempfile, time
+import asyncio, importlib.util, os, statistics, sys, time
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../build-tools/bin/python')
 if not importlib.util.find_spec('pygls'):
@@ -12,6 +12,7 @@ if not importlib.util.find_spec('pygls'):
 
 from lsprotocol import types as t
 from pygls.lsp.client import LanguageClient
+import scratch
 
 SHARD = os.path.abspath(sys.argv[1])
 STEP = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lsp.py'), encoding='utf-8').read().split("STEP = '''")[1].split("'''")[0]
@@ -43,7 +44,7 @@ async def main():
     client.feature(t.WORKSPACE_CODE_LENS_REFRESH)(lambda *_: None)
     await client.start_io(SHARD, 'lsp')
     can = t.ClientCapabilities(workspace=t.WorkspaceClientCapabilities(inlay_hint=t.InlayHintWorkspaceClientCapabilities(refresh_support=True)))
-    hello = await client.initialize_async(t.InitializeParams(capabilities=can, root_uri='file://' + tempfile.mkdtemp()))
+    hello = await client.initialize_async(t.InitializeParams(capabilities=can, root_uri='file://' + scratch.folder()))
     client.initialized(t.InitializedParams())
     print('server', hello.server_info.name, hello.server_info.version, hello.capabilities.position_encoding)
     uri = 'file:///tmp/session.shard'

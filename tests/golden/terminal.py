@@ -3,7 +3,8 @@
 
 Each step waits for what the one before shows, none for a time but where signals come while nothing is read. The Screen below is what a terminal makes of
 the output: places and signs, colours as they come."""
-import os, re, shlex, signal, sys, tempfile, time, unicodedata
+import os, re, shlex, signal, sys, time, unicodedata
+import scratch
 
 try: import pexpect
 except ImportError:
@@ -80,7 +81,7 @@ class Screen:
 
 class Session:
     def __init__(self, columns=80, home=None, words=(), **environment):
-        self.home = home or tempfile.mkdtemp()
+        self.home = home or scratch.folder()
         self.screen = Screen(columns)
         self.raw = ''
         at = dict(os.environ, HOME=self.home, XDG_STATE_HOME=self.home, TERM='xterm-256color', LC_ALL='C.UTF-8')
@@ -210,7 +211,7 @@ def an_interrupt_is_heard_in_long_operations_and_never_lost():
 
 @case
 def a_breakpoint_is_a_loop_in_the_script_and_an_interrupt_there_is_its_own():
-    path = os.path.join(tempfile.mkdtemp(), 'case.shard')
+    path = os.path.join(scratch.folder(), 'case.shard')
     with open(path, 'w') as f: f.write('fn f(x) {\n  let y = x * 2\n  breakpoint()\n  y + 1\n}\nprint(f(3))\nprint("the end")\n')
     s = Session(words=('run', path))
     s.wait('case.shard:3; variables: f x y')
@@ -231,7 +232,7 @@ def a_breakpoint_is_a_loop_in_the_script_and_an_interrupt_there_is_its_own():
 
 @case
 def painting_that_a_signal_breaks_off_is_no_lost_output():
-    path = os.path.join(tempfile.mkdtemp(), 'case.shard')
+    path = os.path.join(scratch.folder(), 'case.shard')
     with open(path, 'w') as f: f.write('fn f(x) {\n  breakpoint()\n  x\n}\nprint(f(3))\nprint("the end")\n')
     s = Session(words=('run', path))
     s.wait('variables')
@@ -436,7 +437,7 @@ def progress_makes_room_for_prints():
 
 @case
 def entries_are_edited_saved_and_loaded():
-    folder = tempfile.mkdtemp()
+    folder = scratch.folder()
     editor = os.path.join(folder, 'editor')
     with open(editor, 'w') as f: f.write('#!/bin/sh\necho "let edited = 77" > "$1"\n')
     os.chmod(editor, 0o755)

@@ -6,10 +6,11 @@
 Wants MkDocs (`./dev test` puts it into build-tools; or Debian's mkdocs) and, for what is looked at, Chromium (Debian's chromium, 140 MB, which
 nothing here installs). What is missing is said, and left out.
 """
-import html.parser, http.server, os, re, shutil, subprocess, sys, tempfile, threading, urllib.parse
+import html.parser, http.server, os, re, shutil, subprocess, sys, threading, urllib.parse
 
 import browser, cli
 from cli import SHARD, case, check
+import scratch
 
 cli.CASES.clear()
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -44,7 +45,7 @@ def without_network():
 
 
 def build():
-    out = tempfile.mkdtemp()
+    out = scratch.folder()
     tools = os.environ.get('SHARD_TOOLS', f'{ROOT}/build-tools') + '/bin'
     env = {**os.environ, 'PATH': tools + os.pathsep + os.environ['PATH']}
     if not shutil.which('mkdocs', path=env['PATH']): return None
