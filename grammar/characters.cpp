@@ -14,7 +14,10 @@ std::size_t whole(std::string_view s, std::size_t at) {
                         : c >= 0xf0 && c < 0xf5 ? 4
                                                 : 0;
   if (at + n > s.size()) return 0;
-  return std::all_of(s.begin() + static_cast<std::ptrdiff_t>(at + 1), s.begin() + static_cast<std::ptrdiff_t>(at + std::max<std::size_t>(n, 1)), continues) ? n : 0;
+  return std::all_of(s.begin() + static_cast<std::ptrdiff_t>(at + 1),
+                     s.begin() + static_cast<std::ptrdiff_t>(at + std::max<std::size_t>(n, 1)), continues)
+             ? n
+             : 0;
 }
 
 }  // namespace
@@ -59,7 +62,8 @@ void append_utf8(std::string& out, std::uint32_t c) {
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t first = text.find_first_not_of(kBlanks);
-  return first == std::string_view::npos ? std::string_view() : text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
+  return first == std::string_view::npos ? std::string_view()
+                                         : text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
 }  // namespace shard::grammar

@@ -1,4 +1,5 @@
-// Characters of texts in UTF-8, and the blanks around a text. Nothing here throws: a byte that is no UTF-8 counts as one character.
+// Characters of texts in UTF-8, and the blanks around a text. Nothing here throws: a byte that is no UTF-8 counts as
+// one character.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,10 +9,11 @@ namespace shard::grammar {
 
 inline bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }  // a byte within a character
 
-std::size_t character_bytes(std::string_view text, std::size_t at);  // of the character that begins there; at < text.size()
-std::uint32_t decode(std::string_view text, std::size_t& at);        // that character, and past it; no UTF-8 gives U+FFFD
-std::size_t not_utf8(std::string_view text);                         // where the first byte stands that is none, or npos
-std::size_t characters(std::string_view text);                       // how many
+std::size_t character_bytes(std::string_view text,
+                            std::size_t at);                   // of the character that begins there; at < text.size()
+std::uint32_t decode(std::string_view text, std::size_t& at);  // that character, and past it; no UTF-8 gives U+FFFD
+std::size_t not_utf8(std::string_view text);                   // where the first byte stands that is none, or npos
+std::size_t characters(std::string_view text);                 // how many
 std::string_view whole_characters(std::string_view text, std::size_t bytes);  // what of them lies in the first `bytes`
 void append_utf8(std::string& out, std::uint32_t character);
 

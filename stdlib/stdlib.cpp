@@ -51,7 +51,7 @@ void install(lang::Interpreter& in) {
   register_associative_scan(in);
   register_custom(in);
   register_compilation(in);
-  register_foresight(in);
+  register_estimate(in);
   register_explaining(in);
 }
 

@@ -18,14 +18,14 @@ MAY_SEE = {
     'interpreter/exec': GRAPHS,
     'interpreter/xla': GRAPHS + ('interpreter/exec', 'interpreter/hlo'),   # a target, whose devices are a plug-in's
     'interpreter/trace': GRAPHS + ('interpreter/exec',),
-    'interpreter/foresight': GRAPHS + ('interpreter/exec',),   # clocks and memory of programs; no script, no operation
+    'interpreter/cost_model': GRAPHS + ('interpreter/exec',),   # clocks and memory of programs; no script, no operation
     'interpreter/lang': GRAPHS + ('interpreter/hlo', 'interpreter/exec', 'interpreter/trace'),
     'stdlib/ops': GRAPHS + ('interpreter/hlo',),          # rows: of graphs and arrays, never of scripts
-    'stdlib/host': GRAPHS + ('interpreter/hlo', 'interpreter/exec', 'interpreter/foresight', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops',
+    'stdlib/host': GRAPHS + ('interpreter/hlo', 'interpreter/exec', 'interpreter/cost_model', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops',
                              'stdlib'),  # stdlib.h declares the reference page, which help.cpp writes
     'stdlib': GRAPHS + ('interpreter/exec', 'interpreter/trace', 'interpreter/lang', 'stdlib/ops', 'stdlib/host'),
     'interpreter/embed': None,     # programs: everything
-    'interpreter/repl': None,
+    'interpreter/cli': None,
     'interpreter/lsp': None,       # a part of the program: all but main.cpp knows no more of it than its row
 }
 # What the rooms of a floor may include of each other, from the bottom; a floor's own files, those in no room, count as
@@ -59,7 +59,7 @@ DOORS = {
 }
 # Rooms that floors above do not include, with who may: an engine is put together there.
 SHUT = {
-    'interpreter/lang/check': ('interpreter/repl',),
+    'interpreter/lang/check': ('interpreter/cli',),
 }
 HEAVY_HEADERS = {'grammar/lexical.h'}   # for .cpp files of their folder alone
 HEAVY = re.compile(r'#include <(boost/|Eigen/|tbb/|oneapi/|nlohmann/|zlib|catch2/|CLI/|histedit|editline)')
@@ -113,7 +113,7 @@ def check_itself():
                            ('stdlib/host/files/csv.cpp', lang + 'check/check.h'), ('stdlib/ops/make.cpp', 'interpreter/exec/plan.h'),
                            (lang + 'attic/x.cpp', lang + 'values/value.h')):
         assert misplaced(path, included), (path, included)
-    for path, included in ((lang + 'eval/call.cpp', lang + 'index/index.h'), ('interpreter/repl/check.cpp', lang + 'check/check.h'),
+    for path, included in ((lang + 'eval/call.cpp', lang + 'index/index.h'), ('interpreter/cli/check.cpp', lang + 'check/check.h'),
                            (lang + 'fixes/fix.cpp', lang + 'index/items.h'), ('stdlib/host/host.h', lang + 'eval/interpreter.h')):
         assert not misplaced(path, included), (path, included)
 
@@ -147,7 +147,7 @@ def main():
                         broken.append(f'{where}\n    {why}')
                     if f.endswith('.h') and path not in HEAVY_HEADERS and HEAVY.match(line):
                         broken.append(f'{where}\n    heavy libraries belong into .cpp files')
-                    if path.startswith(('interpreter/transform/', 'interpreter/exec/', 'interpreter/trace/', 'interpreter/foresight/')):
+                    if path.startswith(('interpreter/transform/', 'interpreter/exec/', 'interpreter/trace/', 'interpreter/cost_model/')):
                         for name in re.findall(r'"([a-z_0-9]+)"', line):
                             if name in rows and ('.at(' in line or 'find(' in line or 'name ==' in line or '== "' in line):
                                 broken.append(f'{where}\n    a pass names the operation {name}')

@@ -1,6 +1,6 @@
 // Targets that hold no elements and compute nothing. `abstract` partitions a program, so that results have layouts,
 // and what a call communicates and holds is known; `apart` gives the program that devices of their own run, for
-// StableHLO and foresight. `types` wants the types of results alone: it is what checks a
+// StableHLO and the cost model. `types` wants the types of results alone: it is what checks a
 // script, where sizes may be made up that nothing divides.
 #include "interpreter/exec/abstract.h"
 

@@ -1,6 +1,6 @@
 // Copies between a device's memory and the host's, as a row's nodes say with the attribute `memory`: what `remat`
 // offloads. Engines whose devices are parts of this machine pass the value on; what a device holds (exec) and what a
-// copy takes (foresight) is told by it.
+// copy takes (cost_model) is told by it.
 #pragma once
 #include <cstdint>
 

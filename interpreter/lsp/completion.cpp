@@ -5,11 +5,11 @@
 
 #include "grammar/layout.h"
 #include "grammar/parse.h"
+#include "interpreter/cli/repl/completion.h"
+#include "interpreter/cli/repl/editor.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lsp/features.h"
 #include "interpreter/lsp/names.h"
-#include "interpreter/repl/completion.h"
-#include "interpreter/repl/editor.h"
 #include "runtime/array/dtype.h"
 #include "stdlib/stdlib.h"
 
@@ -59,10 +59,10 @@ int item_kind(lang::Interpreter& in, const std::set<std::string>& names, const s
 std::string completion(Session& s, const Params& p) {
   const Document& d = s.document(p);
   const std::size_t offset = s.offset(d, p), line = d.text.begin_of(d.text.line_of(offset));
-  const std::string before = d.text.str().substr(line, offset - line), word = repl::last_word(before);
+  const std::string before = d.text.str().substr(line, offset - line), word = cli::last_word(before);
   const std::set<std::string> names = names_at(d, offset);
   lang::Interpreter& in = values_of(s, d);
-  std::vector<std::string> words = repl::completions(in, names, before);
+  std::vector<std::string> words = cli::completions(in, names, before);
   std::erase_if(words, [&](const std::string& w) { return !w.starts_with(word); });
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
@@ -115,7 +115,7 @@ std::string signature_help(Session& s, const Params& p) {
   constexpr std::size_t kFar = 4000;                                              // as far back as the call may begin
   std::string before = grammar::lay_out(d.text.str(), 1).text.substr(0, offset);  // comments are blank
   before.erase(0, before.size() - std::min(before.size(), kFar));
-  const auto call = repl::open_call(values_of(s, d), before);
+  const auto call = cli::open_call(values_of(s, d), before);
   if (!call || call->callee.empty()) return null();
   std::vector<std::string> signatures = call->signatures;
   if (d.tree)  // as it is written now, of the text's own functions
@@ -125,7 +125,7 @@ std::string signature_help(Session& s, const Params& p) {
   std::int64_t active = static_cast<std::int64_t>(call->argument);
   for (const std::string& signature : signatures) {
     std::vector<std::string> parameters;
-    for (const std::string& name : repl::parameters_of(signature)) {
+    for (const std::string& name : cli::parameters_of(signature)) {
       if (name == call->named) active = static_cast<std::int64_t>(parameters.size());
       parameters.push_back(object({{"label", json_string(name)}}));
     }

@@ -1,8 +1,8 @@
 // Errors and warnings as `shard check` finds them, and their fixes as actions.
 #include <algorithm>
 
+#include "interpreter/cli/fix.h"
 #include "interpreter/lsp/features.h"
-#include "interpreter/repl/fix.h"
 
 namespace shard::lsp {
 namespace {
@@ -120,7 +120,7 @@ std::string code_actions(Session& s, const Params& p) {
     }
   }
   if (shift.same() && c.source) {
-    const repl::Fixed fixed = repl::with_safe_fixes(c.checker.sources, c.source, c.checker.found);
+    const cli::Fixed fixed = cli::with_safe_fixes(c.checker.sources, c.source, c.checker.found);
     if (!fixed.lines.empty())
       out.push_back(object({{"title", json_string("Fix all that is certainly meant")},
                             {"kind", json_string("source.fixAll.shard")},

@@ -1,7 +1,7 @@
 // A text in the one style.
 #include "grammar/characters.h"
+#include "interpreter/cli/restyle.h"
 #include "interpreter/lsp/features.h"
-#include "interpreter/repl/restyle.h"
 
 namespace shard::lsp {
 
@@ -25,7 +25,7 @@ std::vector<std::string> edits_to(Session& s, const Text& from, const std::strin
 
 std::string formatting(Session& s, const Params& p) {
   const Document& d = s.document(p);
-  const repl::Restyled styled = repl::restyled(d.path, d.text.str());
+  const cli::Restyled styled = cli::restyled(d.path, d.text.str());
   if (!styled.same_program) throw Refused{kRequestFailed, "a fault in Shard itself: this text cannot be formatted"};
   return list(styled.parses ? edits_to(s, d.text, styled.text) : std::vector<std::string>());  // a broken one stays
 }

@@ -5,10 +5,10 @@
 #include <csignal>
 #include <cstdio>
 
+#include "interpreter/cli/command.h"
 #include "interpreter/lsp/server.h"
-#include "interpreter/repl/command.h"
 
-namespace shard::repl {
+namespace shard::cli {
 namespace {
 
 int lsp(const Arguments& a) {
@@ -38,4 +38,4 @@ Command lsp_command() {
           lsp};
 }
 
-}  // namespace shard::repl
+}  // namespace shard::cli

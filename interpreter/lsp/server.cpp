@@ -15,7 +15,7 @@ std::optional<std::string> identifier(const std::optional<Json>& id) {
 
 }  // namespace
 
-Server::Server(const repl::Settings& settings, int in, int out) : wire_(in, out), session_(settings) {
+Server::Server(const cli::Settings& settings, int in, int out) : wire_(in, out), session_(settings) {
   worker_ = std::make_unique<Worker>(settings, [this](std::shared_ptr<const Checked> checked) {
     push({std::nullopt, std::move(checked)});
   });

@@ -27,7 +27,7 @@ std::string capabilities(Units units);
 
 class Server {
  public:
-  Server(const repl::Settings& settings, int in, int out);
+  Server(const cli::Settings& settings, int in, int out);
   Server(const Server&) = delete;
   int serve();  // the exit status
 

@@ -9,8 +9,8 @@
 
 #include "grammar/parse.h"
 #include "grammar/stable_sort.h"
+#include "interpreter/cli/scripts.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/repl/scripts.h"
 
 namespace shard::lsp {
 namespace {
@@ -95,7 +95,7 @@ std::vector<std::string> Session::scripts() {
   std::set<std::string> out;
   for (const auto& [uri, d] : documents) out.insert(d.path);
   for (const std::string& folder : folders)
-    for (const std::string& path : repl::scripts_in(folder)) out.insert(path);
+    for (const std::string& path : cli::scripts_in(folder)) out.insert(path);
   return {out.begin(), out.end()};
 }
 

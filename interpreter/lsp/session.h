@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "grammar/ast.h"
+#include "interpreter/cli/checker.h"
 #include "interpreter/lang/names/resolve.h"
 #include "interpreter/lsp/json.h"
 #include "interpreter/lsp/text.h"
-#include "interpreter/repl/checker.h"
 
 namespace shard::lsp {
 
@@ -31,9 +31,9 @@ struct ExplainedCall {
 
 // What a check found out.
 struct Checked {
-  Checked(const repl::Settings& settings) : checker(settings, false) {}
+  Checked(const cli::Settings& settings) : checker(settings, false) {}
   std::string uri, path, text;
-  repl::Checker checker;
+  cli::Checker checker;
   std::uint32_t source = 0;  // of the text among the checker's; 0: nothing was said of it
   std::vector<ExplainedCall> calls;
   bool layouts = false;  // types have layouts; else errors and warnings were looked for
@@ -56,7 +56,7 @@ struct Location {
 
 class Session {
  public:
-  explicit Session(const repl::Settings& settings) : settings(settings), machine(repl::make_machine(settings)) {}
+  explicit Session(const cli::Settings& settings) : settings(settings), machine(cli::make_machine(settings)) {}
 
   // The open text that a request is about; refused where it is none.
   Document& document(const std::optional<Json>& params);
@@ -73,7 +73,7 @@ class Session {
 
   lang::Interpreter& interpreter() { return machine->interpreter(); }  // runs no script: knows builtins and their help
 
-  repl::Settings settings;
+  cli::Settings settings;
   std::unique_ptr<embed::Machine> machine;
   std::map<std::string, Document> documents;  // by URI
   std::vector<std::string> folders;

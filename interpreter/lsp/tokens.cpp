@@ -1,16 +1,17 @@
-// Words and signs with what they are: the colours of the REPL (repl/ink.h), and of names what the resolver found out.
+// Words and signs with what they are: the colours of the REPL (cli/repl/ink.h), and of names what the resolver found
+// out.
 #include <algorithm>
 #include <array>
 #include <set>
 
+#include "interpreter/cli/repl/ink.h"
 #include "interpreter/lsp/features.h"
-#include "interpreter/repl/ink.h"
 
 namespace shard::lsp {
 namespace {
 
+using cli::Ink;
 using lang::NameUse;
-using repl::Ink;
 
 enum class Colour : std::uint8_t {
   None,
@@ -83,7 +84,7 @@ std::string semantic_tokens(Session& s, const Params& p) {
   const std::string& text = d.text.str();
   std::vector<Colour> kinds(text.size());
   std::vector<std::uint8_t> modifiers(text.size(), 0);
-  const std::vector<Ink> inks = repl::inks_of(text);
+  const std::vector<Ink> inks = cli::inks_of(text);
   std::transform(inks.begin(), inks.end(), kinds.begin(), colour_of);
   if (d.tree) {
     const Shift shift(d.tree->text, text);

@@ -21,7 +21,7 @@ ExplainedCall told(const lang::CompiledCall& call, const grammar::SourceMap& sou
 
 }  // namespace
 
-Worker::Worker(const repl::Settings& settings, std::function<void(std::shared_ptr<const Checked>)> done)
+Worker::Worker(const cli::Settings& settings, std::function<void(std::shared_ptr<const Checked>)> done)
     : settings_(settings), done_(std::move(done)), thread_([this] { work(); }) {}
 
 void Worker::stop(const std::string& uri) {
@@ -73,7 +73,7 @@ void Worker::work() {
 std::shared_ptr<const Checked> Worker::checked(const Job& job, bool layouts) {
   auto out = std::make_shared<Checked>(settings_);
   out->uri = job.uri, out->path = job.path, out->text = job.text, out->layouts = layouts;
-  repl::Checker& c = out->checker;
+  cli::Checker& c = out->checker;
   c.options.seconds = kSeconds;
   c.options.memory = kMemory;
   c.options.recursion = kRecursion;

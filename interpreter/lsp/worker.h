@@ -19,7 +19,7 @@ namespace shard::lsp {
 class Worker {
  public:
   // `done` is called in the worker's thread.
-  Worker(const repl::Settings& settings, std::function<void(std::shared_ptr<const Checked>)> done);
+  Worker(const cli::Settings& settings, std::function<void(std::shared_ptr<const Checked>)> done);
   Worker(const Worker&) = delete;
 
   void check(const Document& d);  // also: what imports this path sees its text
@@ -35,7 +35,7 @@ class Worker {
   std::shared_ptr<const Checked> checked(const Job& job, bool layouts);
   void stop(const std::string& uri);  // with the lock held
 
-  const repl::Settings settings_;
+  const cli::Settings settings_;
   const std::function<void(std::shared_ptr<const Checked>)> done_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -7,7 +7,7 @@ import cli
 from cli import SHARD, case, check, script, shard
 
 cli.CASES.clear()
-SCHEMA = json.load(open('interpreter/repl/check.schema.json', encoding='utf-8'))
+SCHEMA = json.load(open('interpreter/cli/check.schema.json', encoding='utf-8'))
 CODES = re.findall(r'^(\S+)\n  ', shard('help', 'warnings').stdout, re.M)
 
 

@@ -24,7 +24,7 @@ def words():
 
 def made():
     folder = scratch.folder()
-    p = run(sys.executable, f'{ROOT}/interpreter/repl/manual.py', SHARD, folder)
+    p = run(sys.executable, f'{ROOT}/interpreter/cli/manual.py', SHARD, folder)
     check(p.returncode == 0, 'manual.py', p)
     return folder
 

@@ -1,5 +1,5 @@
 // What shows the output of a script: how wide pictures and tables may be, whether they may have colours, and the line
-// that tells how far a run is. The `shard` program gives its terminal (repl/terminal.h); without one, 80 columns.
+// that tells how far a run is. The `shard` program gives its terminal (cli/terminal.h); without one, 80 columns.
 #pragma once
 #include <limits>
 #include <string>

@@ -9,7 +9,7 @@
 namespace shard::stdlib {
 namespace {
 
-using foresight::Chip;
+using cost_model::Chip;
 using lang::Interpreter;
 using lang::Value;
 
@@ -81,18 +81,18 @@ Chip chip_of(Interpreter& in, const Value& given, grammar::Span span) {
         in.fail("chip", span, "`domain` of a chip is a number of chips, or up to four sizes of a torus");
     } else {
       bool known = false;
-      for (const foresight::ChipField& f : foresight::chip_fields())
+      for (const cost_model::ChipField& f : cost_model::chip_fields())
         if (f.name == name) chip.*f.value = positive(in, value, span, name), known = true;
       if (!known) {
         std::vector<std::string> names{"flops", "domain", "name"};
-        for (const foresight::ChipField& f : foresight::chip_fields()) names.emplace_back(f.name);
+        for (const cost_model::ChipField& f : cost_model::chip_fields()) names.emplace_back(f.name);
         const auto near = grammar::near_miss(name, names);
         in.fail("chip", span, "a chip has no field `" + name + "`",
                 near ? std::vector<std::string>{"did you mean `" + *near + "`?"} : std::vector<std::string>{});
       }
     }
   }
-  for (const foresight::ChipField& f : foresight::chip_fields()) {
+  for (const cost_model::ChipField& f : cost_model::chip_fields()) {
     const double x = chip.*f.value;
     const bool share = f.name.ends_with("_share") || f.name == "units" || f.name.starts_with("tile");
     if ((f.required && !record->find(f.name)) || ((f.required || share) && x <= 0))

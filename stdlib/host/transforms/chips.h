@@ -1,8 +1,8 @@
-// Chips as scripts write them: a record with the fields of foresight/chip.h, or the name of one in the module `chips`.
+// Chips as scripts write them: a record with the fields of cost_model/chip.h, or the name of one in the module `chips`.
 #pragma once
 #include <optional>
 
-#include "interpreter/foresight/estimate.h"
+#include "interpreter/cost_model/estimate.h"
 #include "interpreter/lang/eval/interpreter.h"
 #include "interpreter/lang/staging/explain.h"
 #include "interpreter/lang/staging/jit.h"
@@ -10,22 +10,22 @@
 namespace shard::stdlib {
 
 // Errors name what is missing or of the wrong kind, and the chips that there are.
-foresight::Chip chip_of(lang::Interpreter& in, const lang::Value& v, grammar::Span span);
+cost_model::Chip chip_of(lang::Interpreter& in, const lang::Value& v, grammar::Span span);
 // The argument `chip:`, taken out of those that are a function's; nothing where there is none.
-std::optional<foresight::Chip> take_chip(lang::Interpreter& in, lang::BoundArgs& a);
+std::optional<cost_model::Chip> take_chip(lang::Interpreter& in, lang::BoundArgs& a);
 
 // The collectives of a source line that take longest, and what they are ("psum @data"). (shortcoming.cpp)
-const exec::CommRecord* longest_at(const lang::CompiledCall& call, const foresight::Chip& chip, grammar::Span line,
+const exec::CommRecord* longest_at(const lang::CompiledCall& call, const cost_model::Chip& chip, grammar::Span line,
                                    const grammar::SourceMap& sources);
 std::string words_of(const exec::CommRecord& record);
 // "lacks 3.2 GiB", "waits 4 %: line 32, psum @data"; empty where it fits and nothing waits for more than a hundredth.
-std::string shortcoming(const lang::CompiledCall& call, const foresight::Estimate& e, const foresight::Chip& chip,
+std::string shortcoming(const lang::CompiledCall& call, const cost_model::Estimate& e, const cost_model::Chip& chip,
                         const grammar::SourceMap& sources);
 // What a call says between devices, holds and computes, and what it keeps for its backward part, as text.
 std::string explained_call(const lang::CompiledCall& call, const grammar::SourceMap& sources,
                            const lang::Prices* prices = nullptr);
 // What a call says between devices with the price of each, and what it takes on the chip, as text. (explaining.cpp)
-std::string explained_on(const lang::CompiledCall& call, const foresight::Estimate& e, const foresight::Chip& chip,
+std::string explained_on(const lang::CompiledCall& call, const cost_model::Estimate& e, const cost_model::Chip& chip,
                          const grammar::SourceMap& sources);
 
 }  // namespace shard::stdlib

@@ -25,7 +25,7 @@ bool is_differentiated(Interpreter& in) {
   return frame && frame->derivatives > 0;
 }
 
-// Loops in a rule of the user's own stand for one kernel of a chip (interpreter/foresight/work.h).
+// Loops in a rule of the user's own stand for one kernel of a chip (interpreter/cost_model/instructions.h).
 std::shared_ptr<const Graph> as_kernels(Graph g) {
   for (ir::Node& n : g.nodes)
     if (const ir::Structure* s = ir::structure_of(*n.op); s && *s == ir::Structure::Scan) n.attrs.set("kernel", true);

@@ -1,5 +1,5 @@
 // estimate and cost: what a call would take on a chip, as records. A page of text is `shard estimate`'s.
-#include "interpreter/foresight/estimate.h"
+#include "interpreter/cost_model/estimate.h"
 
 #include <algorithm>
 #include <numeric>
@@ -15,7 +15,7 @@
 namespace shard::stdlib {
 namespace {
 
-using foresight::Chip;
+using cost_model::Chip;
 using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
@@ -29,14 +29,14 @@ Value line_number(Interpreter& in, grammar::Span at) {
   return Value(std::int64_t{lang::source_line(in.sources(), at)});
 }
 
-Value line_of(Interpreter& in, grammar::Span at, const foresight::LineCost& c, bool seconds) {
+Value line_of(Interpreter& in, grammar::Span at, const cost_model::LineCost& c, bool seconds) {
   const bool known = in.sources().has(at.source);
   auto record = std::make_shared<lang::Record>();
   record->fields = {{"line", line_number(in, at)}};
   if (seconds)
     record->fields.insert(record->fields.end(), {{"compute_seconds", Value(c.compute)},
                                                  {"exposed_communication_seconds", Value(c.exposed)},
-                                                 {"communication_seconds", Value(c.talk)}});
+                                                 {"communication_seconds", Value(c.communication)}});
   record->fields.emplace_back("flops", Value(c.flops));
   record->fields.emplace_back("bytes", Value(c.bytes));
   auto more = std::make_shared<lang::Record>();
@@ -45,24 +45,24 @@ Value line_of(Interpreter& in, grammar::Span at, const foresight::LineCost& c, b
   return Value(std::move(record));
 }
 
-Value lines_of(Interpreter& in, const foresight::Tally& t, bool seconds) {
+Value lines_of(Interpreter& in, const cost_model::Profile& t, bool seconds) {
   std::vector<Value> out;
   for (const auto& [span, cost] : t.lines) out.push_back(line_of(in, span, cost, seconds));
   return Value::list(std::move(out));
 }
 
-Value whys_of(const foresight::Memory& m) {
+Value whys_of(const cost_model::Memory& m) {
   std::vector<std::pair<std::string, Value>> fields;
-  for (std::size_t w = 0; w < foresight::kWhys; ++w)
-    fields.emplace_back(foresight::words_of(static_cast<foresight::Why>(w)), Value(m.whys[w]));
+  for (std::size_t w = 0; w < cost_model::kWhys; ++w)
+    fields.emplace_back(cost_model::words_of(static_cast<cost_model::Why>(w)), Value(m.whys[w]));
   return Value::record(std::move(fields));
 }
 
-Value causes_of(Interpreter& in, const foresight::Memory& m) {
+Value causes_of(Interpreter& in, const cost_model::Memory& m) {
   std::vector<Value> out;
-  for (const foresight::Cause& c : m.causes)
+  for (const cost_model::Cause& c : m.causes)
     out.push_back(Value::record({{"line", line_number(in, c.where)},
-                                 {"why", Value::string(std::string(foresight::words_of(c.why)))},
+                                 {"why", Value::string(std::string(cost_model::words_of(c.why)))},
                                  {"bytes", Value(c.bytes)}}));
   return Value::list(std::move(out));
 }
@@ -74,21 +74,21 @@ Chip need_chip(Interpreter& in, BoundArgs& a, const std::string& who) {
   return *chip;
 }
 
-foresight::Estimate foretold(const Chip& chip, const lang::CompiledCall& call) {
-  return foresight::estimate(chip, *call.plan, call.given, foresight::handed_over(call.given, call.plan->program()));
+cost_model::Estimate foretold(const Chip& chip, const lang::CompiledCall& call) {
+  return cost_model::estimate(chip, *call.plan, call.given, cost_model::handed_over(call.given, call.plan->program()));
 }
 
 Value collectives_of(Interpreter& in, const Chip& chip, const lang::CompiledCall& call) {
   std::vector<Value> out;
   for (const exec::CommRecord& r : call.plan->comm())
-    out.push_back(comm_record(in, r, foresight::talk_seconds(chip, *call.plan->program().mesh, r)));
+    out.push_back(comm_record(in, r, cost_model::collective_seconds(chip, *call.plan->program().mesh, r)));
   return Value::list(std::move(out));
 }
 
 Value estimate(Interpreter& in, BoundArgs& a) {
   const Chip chip = need_chip(in, a, "estimate");
   const lang::CompiledCall call = call_of(in, a, "estimate", chip.simulated > 0);
-  const foresight::Estimate e = foretold(chip, call);
+  const cost_model::Estimate e = foretold(chip, call);
   auto out = std::make_shared<lang::Record>();
   out->fields = {{"step_seconds", Value(e.time.seconds)},
                  {"compute_seconds", Value(e.time.compute)},
@@ -154,7 +154,7 @@ Planned planned(Interpreter& in, BoundArgs& a, const Chip& chip, const runtime::
     BoundArgs here = a;
     for (lang::CallArg& x : here.rest) x.value = on_mesh(x.value, mesh);
     const lang::CompiledCall call = call_of(in, here, "plan", chip.simulated > 0);
-    const foresight::Estimate e = foretold(chip, call);
+    const cost_model::Estimate e = foretold(chip, call);
     return as(e.fits ? 0 : 1, e.time.seconds, e.memory.peak, shortcoming(call, e, chip, in.sources()));
   } catch (const grammar::Error& e) {
     if (e.diagnostic.code == "interrupt") throw;
@@ -206,7 +206,7 @@ Value cost(Interpreter& in, BoundArgs& a) {
   Chip any;  // what there is to do hangs on no chip
   any.flops = {{runtime::DType::F32, 1}};
   any.bandwidth = any.link = any.network = 1;
-  const foresight::Tally t = foresight::play(any, *foresight::works_of(program), program.mesh.get());
+  const cost_model::Profile t = cost_model::play(any, *cost_model::instructions_of(program), program.mesh.get());
   double bytes = 0;
   for (const auto& [span, c] : t.lines) bytes += c.bytes;
   return Value::record(
@@ -234,7 +234,7 @@ lang::CompiledCall call_apart(Interpreter& in, const Value& f, const BoundArgs& 
   return lang::compiled_call(in, f, a.rest, a.span);
 }
 
-void register_foresight(Interpreter& in) {
+void register_estimate(Interpreter& in) {
   in.define({"estimate", "estimate(f, xs...)",
              "What a call f(xs...) would take on a chip, `chip: \"h100\"` (a name of the module `chips`, or a record): "
              "{step_seconds, compute_seconds, exposed_communication_seconds, peak_bytes_per_device, fits, "

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "grammar/stable_sort.h"
-#include "interpreter/foresight/estimate.h"
-#include "interpreter/foresight/words.h"
+#include "interpreter/cost_model/estimate.h"
+#include "interpreter/cost_model/quantities.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/explain.h"
@@ -16,8 +16,8 @@
 namespace shard::stdlib {
 namespace {
 
-using foresight::bytes_text;
-using foresight::time_text;
+using cost_model::bytes_text;
+using cost_model::time_text;
 using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
@@ -25,15 +25,15 @@ using lang::Value;
 struct Explained {
   lang::CompiledCall call;
   lang::CompiledCall apart = {};  // for devices of their own, as the chip's are: its graph is what `on` points into
-  std::optional<foresight::Estimate> on = {};  // the chip that was asked for
+  std::optional<cost_model::Estimate> on = {};  // the chip that was asked for
 };
 
-Explained explained(Interpreter& in, const Value& f, const BoundArgs& a, const std::optional<foresight::Chip>& chip) {
+Explained explained(Interpreter& in, const Value& f, const BoundArgs& a, const std::optional<cost_model::Chip>& chip) {
   Explained out{lang::compiled_call(in, f, a.rest, a.span)};
   if (!chip) return out;
   out.apart = call_apart(in, f, a, chip->simulated > 0);
-  out.on = foresight::estimate(*chip, *out.apart.plan, out.apart.given,
-                               foresight::handed_over(out.apart.given, out.apart.plan->program()));
+  out.on = cost_model::estimate(*chip, *out.apart.plan, out.apart.given,
+                                cost_model::handed_over(out.apart.given, out.apart.plan->program()));
   return out;
 }
 
@@ -67,7 +67,7 @@ std::string beside(const Explained& a, const Explained& b) {
 
 Value explain(Interpreter& in, BoundArgs& a) {
   need_call(in, a, "explain");
-  const std::optional<foresight::Chip> chip = take_chip(in, a);
+  const std::optional<cost_model::Chip> chip = take_chip(in, a);
   Value other;
   std::erase_if(a.rest, [&](const lang::CallArg& x) {
     if (x.name != "against") return false;
@@ -91,13 +91,13 @@ Value explain(Interpreter& in, BoundArgs& a) {
 }
 
 // What the forward part keeps for the backward one, and where.
-std::string kept_text(const std::vector<foresight::Kept>& kept, const grammar::SourceMap& sources) {
+std::string kept_text(const std::vector<cost_model::Kept>& kept, const grammar::SourceMap& sources) {
   if (kept.empty()) return "";
   constexpr std::size_t kLines = 8;
   std::int64_t here = 0, there = 0, rest = 0;
   std::vector<std::array<std::string, 4>> rows;
   std::array<std::size_t, 4> widths = {};
-  for (const foresight::Kept& k : kept) {
+  for (const cost_model::Kept& k : kept) {
     (k.host ? there : here) += k.bytes();
     if (rows.size() == kLines) {
       rest += k.bytes();
@@ -128,29 +128,29 @@ std::string kept_text(const std::vector<foresight::Kept>& kept, const grammar::S
 std::string explained_call(const lang::CompiledCall& call, const grammar::SourceMap& sources,
                            const lang::Prices* prices) {
   const transform::Program& program = call.plan->program();
-  const std::vector<bool> donated = foresight::handed_over(call.given, program);
-  return lang::explained(call, sources, prices) + kept_text(foresight::kept_of(program, call.given, donated), sources);
+  const std::vector<bool> donated = cost_model::handed_over(call.given, program);
+  return lang::explained(call, sources, prices) + kept_text(cost_model::kept_of(program, call.given, donated), sources);
 }
 
 // What the call says between devices with the price of each, what it takes on the chip, and the lines that make devices
-// talk, those that are waited for most first.
-std::string explained_on(const lang::CompiledCall& call, const foresight::Estimate& e, const foresight::Chip& chip,
+// communication, those that are waited for most first.
+std::string explained_on(const lang::CompiledCall& call, const cost_model::Estimate& e, const cost_model::Chip& chip,
                          const grammar::SourceMap& sources) {
   lang::Prices prices{{}, time_text};
   for (const exec::CommRecord& r : call.plan->comm())
-    prices.seconds.push_back(foresight::talk_seconds(chip, *call.mesh, r));
+    prices.seconds.push_back(cost_model::collective_seconds(chip, *call.mesh, r));
   constexpr std::size_t kLines = 8;
-  const foresight::Tally& t = e.time;
+  const cost_model::Profile& t = e.time;
   std::string out = explained_call(call, sources, &prices) + "  on " + chip.name + "  " + time_text(t.seconds) + ", " +
                     time_text(t.waits()) + " of it waiting; " + bytes_text(static_cast<double>(e.memory.peak)) +
                     " of " + bytes_text(chip.memory) + "\n";
-  std::vector<std::pair<int, foresight::LineCost>> lines;
+  std::vector<std::pair<int, cost_model::LineCost>> lines;
   for (const auto& [span, cost] : t.lines) {
     const int line = lang::source_line(sources, span);
-    if (cost.talk == 0 && cost.host == 0) continue;
+    if (cost.communication == 0 && cost.host == 0) continue;
     auto at = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == line; });
     if (at == lines.end()) at = lines.insert(lines.end(), {line, {}});
-    at->second.talk += cost.talk;
+    at->second.communication += cost.communication;
     at->second.host += cost.host;
     at->second.exposed += cost.exposed;
   }
@@ -158,7 +158,7 @@ std::string explained_on(const lang::CompiledCall& call, const foresight::Estima
   if (lines.size() > kLines) lines.resize(kLines);
   for (const auto& [line, cost] : lines)
     out += "    line " + std::to_string(line) + ": " +
-           (cost.talk > 0 ? "collectives of " + time_text(cost.talk) + ", " : "") +
+           (cost.communication > 0 ? "collectives of " + time_text(cost.communication) + ", " : "") +
            (cost.host > 0 ? "to the host and back in " + time_text(cost.host) + ", " : "") + time_text(cost.exposed) +
            " waited for\n";
   return out;

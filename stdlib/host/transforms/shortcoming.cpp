@@ -2,13 +2,13 @@
 // with nothing to do, or lines that wait.
 #include <algorithm>
 
-#include "interpreter/foresight/words.h"
+#include "interpreter/cost_model/quantities.h"
 #include "interpreter/lang/report/report.h"
 #include "stdlib/host/transforms/chips.h"
 
 namespace shard::stdlib {
 
-const exec::CommRecord* longest_at(const lang::CompiledCall& call, const foresight::Chip& chip, grammar::Span line,
+const exec::CommRecord* longest_at(const lang::CompiledCall& call, const cost_model::Chip& chip, grammar::Span line,
                                    const grammar::SourceMap& sources) {
   struct Alike {  // of one kind, over the same axes
     const exec::CommRecord* longest;
@@ -18,7 +18,7 @@ const exec::CommRecord* longest_at(const lang::CompiledCall& call, const foresig
   for (const exec::CommRecord& r : call.plan->comm()) {
     if (r.span.source != line.source || lang::source_line(sources, r.span) != lang::source_line(sources, line))
       continue;
-    const double here = foresight::talk_seconds(chip, *call.mesh, r);
+    const double here = cost_model::collective_seconds(chip, *call.mesh, r);
     const auto same = std::find_if(found.begin(), found.end(), [&](const Alike& a) {
       return a.longest->kind == r.kind && a.longest->axes == r.axes;
     });
@@ -36,19 +36,19 @@ std::string words_of(const exec::CommRecord& record) {
   return out;
 }
 
-std::string shortcoming(const lang::CompiledCall& call, const foresight::Estimate& e, const foresight::Chip& chip,
+std::string shortcoming(const lang::CompiledCall& call, const cost_model::Estimate& e, const cost_model::Chip& chip,
                         const grammar::SourceMap& sources) {
-  if (!e.fits) return "lacks " + foresight::bytes_text(static_cast<double>(e.memory.peak) - chip.memory);
-  const std::pair<const grammar::Span, foresight::LineCost>* worst = nullptr;
+  if (!e.fits) return "lacks " + cost_model::bytes_text(static_cast<double>(e.memory.peak) - chip.memory);
+  const std::pair<const grammar::Span, cost_model::LineCost>* worst = nullptr;
   for (const auto& line : e.time.lines)
     if (!worst || line.second.exposed > worst->second.exposed) worst = &line;
   const double waits = worst ? worst->second.exposed : 0;
   if (e.time.bubble > std::max(waits, 0.01 * e.time.seconds))
-    return "bubble " + foresight::percent_text(e.time.bubble, e.time.seconds) + ": line " +
+    return "bubble " + cost_model::percent_text(e.time.bubble, e.time.seconds) + ": line " +
            std::to_string(lang::source_line(sources, e.time.bubble_at->span));
   if (waits <= 0.01 * e.time.seconds) return "";
   const exec::CommRecord* r = longest_at(call, chip, worst->first, sources);
-  return "waits " + foresight::percent_text(e.time.waits(), e.time.seconds) + ": line " +
+  return "waits " + cost_model::percent_text(e.time.waits(), e.time.seconds) + ": line " +
          std::to_string(lang::source_line(sources, worst->first)) + (r ? ", " + words_of(*r) : "");
 }
 

@@ -14,7 +14,7 @@ void register_associative_scan(lang::Interpreter& in);
 void register_custom(lang::Interpreter& in);       // custom_vjp custom_jvp, and remat checkpoint_name
 void register_remat(lang::Interpreter& in);        // remat.cpp
 void register_compilation(lang::Interpreter& in);  // jit comm memory_stats
-void register_foresight(lang::Interpreter& in);    // estimate.cpp: estimate cost
+void register_estimate(lang::Interpreter& in);     // estimate.cpp: estimate cost
 void register_explaining(lang::Interpreter& in);   // explaining.cpp
 
 // An error of the transform `who` where its first argument is no function.

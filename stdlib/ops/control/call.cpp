@@ -98,7 +98,7 @@ Saved saved_by(const std::string& policy, const Graph& joint, const Attrs& attrs
 }
 
 // A backward part says which of its values the forward part had already, so that they are not counted as work of the
-// function (interpreter/foresight).
+// function (interpreter/cost_model).
 GraphRef said_again(Graph g, std::size_t inputs) {
   const Marks late = transform::reached(g, part(g.params, inputs, g.params.size() - inputs));
   for (ir::Node& n : g.nodes)

@@ -1,0 +1,150 @@
+// shard check: what is wrong with a script, without running it (checker.h): text, JSON, types of variables, fixes.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "grammar/stable_sort.h"
+#include "interpreter/cli/checker.h"
+#include "interpreter/cli/command.h"
+#include "interpreter/cli/fix.h"
+#include "interpreter/lang/report/report.h"
+
+namespace shard::cli {
+namespace {
+
+using grammar::Diagnostic;
+using grammar::SourceMap;
+
+std::string joined(const std::vector<std::string>& types) {
+  std::string out;
+  for (const std::string& t : types) out += (out.empty() ? "" : " or ") + t;
+  return out;
+}
+
+// Each line that declares something, and beside it what.
+std::string types_text(const std::vector<lang::Check::Let>& lets, const SourceMap& sources, bool several_files) {
+  struct Line {
+    std::string text;
+    std::vector<const lang::Check::Let*> lets;
+  };
+  std::map<std::pair<std::uint32_t, int>, Line> lines;
+  std::size_t widest = 0;
+  for (const lang::Check::Let& l : lets) {
+    const grammar::Source& source = sources.at(l.span.source);
+    const int number = source.position(l.span.begin).line;
+    Line& line = lines[{l.span.source, number}];
+    line.text = std::string(source.line(number));
+    line.lets.push_back(&l);
+    if (line.text.size() <= 80) widest = std::max(widest, line.text.size());
+  }
+  std::string out;
+  for (auto& [place, line] : lines) {
+    stable_sort(line.lets, [](auto* a, auto* b) { return a->span.begin < b->span.begin; });
+    std::string number = std::to_string(place.second);
+    if (several_files) number = sources.at(place.first).name() + ":" + number;
+    out += std::string(number.size() < 4 ? 4 - number.size() : 0, ' ') + number + " | " + line.text;
+    out += std::string(line.text.size() < widest ? widest - line.text.size() : 0, ' ') + "   # ";
+    for (std::size_t i = 0; i < line.lets.size(); ++i)
+      out += (i ? ", " : "") + line.lets[i]->name + ": " + joined(line.lets[i]->types);
+    out += "\n";
+  }
+  return out;
+}
+
+std::string types_json(const std::vector<lang::Check::Let>& lets, const SourceMap& sources) {
+  std::string out = "[";
+  for (const lang::Check::Let& l : lets) {
+    const grammar::Source& source = sources.at(l.span.source);
+    out += (out.size() > 1 ? ",\n " : "\n ");
+    out += "{\"file\": " + lang::json_string(source.name());
+    out += ", \"line\": " + std::to_string(source.position(l.span.begin).line) +
+           ", \"name\": " + lang::json_string(l.name) + ", \"type\": " + lang::json_string(joined(l.types)) + "}";
+  }
+  return out + (lets.empty() ? "]" : "\n]");
+}
+
+// The safe fixes of one script, until a check finds no more of them, are written into its file. False where it cannot
+// be written.
+bool fix(const Settings& settings, bool names_only, const std::string& path, std::string& text) {
+  constexpr int kRounds = 10;  // a fix may uncover another error
+  std::vector<std::string> lines;
+  for (int round = 0; round < kRounds; ++round) {
+    Checker checker(settings, names_only);
+    checker.check(path, text);
+    const auto in_file = [&](const grammar::Fix& f) {
+      return f.safe && checker.sources.has(f.span.source) && checker.sources.at(f.span.source).name() == path;
+    };
+    const grammar::Fix* first = nullptr;
+    for (const Diagnostic& d : checker.found)
+      for (const grammar::Fix& f : d.fixes)
+        if (!first && in_file(f)) first = &f;
+    if (!first) break;
+    Fixed fixed = with_safe_fixes(checker.sources, first->span.source, checker.found);
+    text = std::move(fixed.text);
+    lines.insert(lines.end(), fixed.lines.begin(), fixed.lines.end());
+  }
+  if (lines.empty()) return true;
+  if (!replace_file(path, text)) return false;
+  for (const std::string& line : lines) std::fprintf(stderr, "%s\n", line.c_str());
+  return true;
+}
+
+void print(const std::string& text) {
+  write_out(text);
+  flush_out();
+}
+
+int check(const Arguments& a) {
+  const bool json = a.has("--json"), types = a.has("--types");
+  Checker checker(a.settings, a.has("--names"));
+  int status = 0;
+  if (a.has("--fix") && std::count(a.words.begin(), a.words.end(), "-")) {
+    std::fputs("error: --fix writes into files, and standard input is none\n", stderr);
+    return 2;
+  }
+  for (const std::string& path : a.words) {
+    std::string text;
+    if (!read_script(path, text) || (a.has("--fix") && !fix(a.settings, a.has("--names"), path, text)))
+      status = 1;
+    else
+      checker.check(path, text);
+  }
+  const auto by_place = [](const Diagnostic& x, const Diagnostic& y) {
+    return std::pair(x.span.source, x.span.begin) < std::pair(y.span.source, y.span.begin);
+  };
+  stable_sort(checker.found, by_place);
+  if (json) {
+    const std::string told = lang::report_json(checker.found, checker.sources);
+    const std::string lets = types_json(checker.lets, checker.sources);
+    print(types ? "{\"errors\": " + told + ", \"types\": " + lets + "}\n" : told);
+  } else {
+    if (types) print(types_text(checker.lets, checker.sources, a.words.size() > 1));
+    for (const Diagnostic& d : checker.found) tell(d, checker.sources);
+  }
+  for (const Diagnostic& d : checker.notes) {
+    std::string place;
+    if (checker.sources.has(d.span.source)) {
+      const grammar::Source& source = checker.sources.at(d.span.source);
+      place = source.name() + ":" + std::to_string(source.position(d.span.begin).line) + ": ";
+    }
+    std::fprintf(stderr, "%s%s; what comes from it is not checked\n", place.c_str(), d.message.c_str());
+  }
+  const auto is_error = [](const Diagnostic& d) { return !d.warning; };
+  return std::any_of(checker.found.begin(), checker.found.end(), is_error) ? 1 : status;
+}
+
+}  // namespace
+
+Command check_command() {
+  return {"check",
+          "Look for errors and warnings without running: syntax, names, types, shapes and layouts",
+          {{"files", "Scripts", Option::Words, true},
+           {"--json", "Errors and warnings as a JSON array on standard output"},
+           {"--fix", "First write the fixes that are certainly what was meant into the files"},
+           {"--names", "Syntax and names only"},
+           {"--types", "Print the type of each `let` beside its line"}},
+          true,
+          check};
+}
+
+}  // namespace shard::cli

@@ -1,0 +1,127 @@
+#include "interpreter/cli/cost/profile.h"
+
+#include "grammar/stable_sort.h"
+#include "interpreter/ir/op.h"
+
+namespace shard::cli {
+namespace {
+
+using cost_model::Profile;
+
+// What a call took as a profile like that of the clock: every instruction on the stream that computes, as the engine
+// runs them one after another.
+Profile measured(const exec::TimedCalls& calls) {
+  Profile out;
+  out.seconds = calls.seconds();
+  out.compute = out.seconds;
+  for (std::size_t i = 0; i < calls.fastest.size(); ++i) {
+    const exec::Timed& t = calls.fastest[i];
+    if (!t.node) continue;
+    out.lines[t.node->span].compute += i < calls.quiet.size() ? calls.quiet[i] : t.seconds;
+    out.events.push_back({t.start, t.seconds, 0, t.node, 1});
+  }
+  return out;
+}
+
+struct Compared {
+  double measured = 0, foretold = 0;
+  double apart() const { return std::abs(measured - foretold); }
+};
+
+// By line of the files, the largest difference first.
+std::vector<std::pair<grammar::Span, Compared>> compared(const Profile& ran, const Profile& said,
+                                                         const grammar::SourceMap& sources) {
+  std::map<std::pair<std::uint32_t, int>, std::pair<grammar::Span, Compared>> lines;
+  const auto add = [&](const Profile& t, double Compared::*where) {
+    for (const auto& [span, cost] : t.lines) {
+      auto& line = lines.try_emplace({span.source, source_line(sources, span)}, span, Compared{}).first->second;
+      line.second.*where += cost.compute + cost.exposed;
+    }
+  };
+  add(ran, &Compared::measured);
+  add(said, &Compared::foretold);
+  std::vector<std::pair<grammar::Span, Compared>> out;
+  for (auto& [key, line] : lines) out.push_back(line);
+  stable_sort(out, [](const auto& a, const auto& b) { return a.second.apart() > b.second.apart(); });
+  return out;
+}
+
+std::string cell(const std::string& text, std::size_t width) {
+  return std::string(text.size() < width ? width - text.size() : 0, ' ') + text;
+}
+std::string times(double seconds) { return seconds > 0 ? time_text(seconds) : ""; }
+
+}  // namespace
+
+void RunProfile::watch(lang::Options& options) {
+  options.compiled = [this](const lang::CompiledCall& call) {
+    for (const Foretold& f : calls_)
+      if (f.call.plan == call.plan) return;
+    calls_.push_back({call});
+  };
+}
+
+std::vector<RunProfile::Ran> RunProfile::ran() const {
+  std::vector<Ran> out;
+  for (const Foretold& f : calls_)
+    if (const auto t = timing_.calls().find(f.call.plan.get()); t != timing_.calls().end())
+      out.push_back({f, &t->second});
+  return out;
+}
+
+bool RunProfile::write(const grammar::SourceMap& sources) {
+  Foretold* most = nullptr;
+  const exec::TimedCalls* of_most = nullptr;
+  std::string calls;
+  for (Foretold& f : calls_) {
+    const auto ran = timing_.calls().find(f.call.plan.get());
+    if (ran == timing_.calls().end()) continue;
+    f.count = ran->second.count;
+    f.of = cost_model::estimate(chip_, *f.call.plan, f.call.given, f.call.becomes);
+    calls += (calls.empty() ? "\n {" : ",\n {") + ("\"name\": " + lang::json_string(f.call.name)) +
+             ", \"line\": " + std::to_string(source_line(sources, f.call.where)) +
+             ", \"count\": " + std::to_string(f.count) + ", \"least_seconds\": " + number(ran->second.least) +
+             ", \"quiet_seconds\": " + number(ran->second.seconds()) +
+             ", \"mean_seconds\": " + number(ran->second.total / static_cast<double>(f.count)) +
+             ", \"foretold_seconds\": " + number(f.of.time.seconds) + "}";
+    if (!most || ran->second.total > of_most->total) most = &f, of_most = &ran->second;
+  }
+  if (!most) {
+    write_out("profile: no compiled function was called\n");
+    return true;
+  }
+  const Profile said = most->of.time;
+  most->of.time = measured(*of_most);
+  const Profile& ran = most->of.time;
+  std::string text = "\n" + most->call.name + ": " + std::to_string(most->count) + " calls, " + times(of_most->total) +
+                     "; one by itself " + times(ran.seconds) + ", foretold on " + chip_.name + " " +
+                     times(said.seconds) + "\n   measured   foretold   line\n";
+  std::string rows;
+  std::size_t shown = 0;
+  for (const auto& [span, c] : compared(ran, said, sources)) {
+    const std::string line = std::to_string(source_line(sources, span));
+    const std::string file = sources.has(span.source) ? sources.at(span.source).name() : "";
+    rows += "<tr><td class=r>" + times(c.measured) + "<td class=r>" + times(c.foretold) + "<td class=r>" + line +
+            "<td>" + file + "\n";
+    if (++shown <= 10)
+      text += cell(times(c.measured), 11) + cell(times(c.foretold), 11) + "   " + cell(line, 4) + " | " +
+              line_text(sources, span, 48) + "\n";
+  }
+  if (file_.ends_with(".json")) {
+    std::string trace = timeline(*most, sources);
+    trace.insert(1, "\"calls\": [" + calls + "],\n ");
+    if (!write_file(file_, trace)) return false;
+  } else {
+    const std::string table =
+        "<h2>Measured and foretold <small>of " + std::to_string(most->count) +
+        " calls the least that each instruction took; foretold on " + chip_.name + ": " + times(said.seconds) +
+        "</small></h2><div class=scroll><table id=compared><tr><th class=r>measured<th class=r>foretold<th "
+        "class=r>line<th>\n" +
+        rows + "</table></div>\n";
+    if (!write_file(file_, html(*most, chip_, sources, table))) return false;
+  }
+  write_out(text);
+  return true;
+}
+
+}  // namespace shard::cli

@@ -1,0 +1,30 @@
+// What the compiled calls of a run took, beside what is foretold of them: `shard run --profile FILE`.
+#pragma once
+#include "interpreter/cli/cost/foretold.h"
+#include "interpreter/exec/timing.h"
+
+namespace shard::cli {
+
+// While it lives, calls of scripts of this thread are timed. `chip`: what they are compared with.
+class RunProfile {
+ public:
+  RunProfile(std::string file, cost_model::Chip chip) : file_(std::move(file)), chip_(std::move(chip)) {}
+  void watch(lang::Options& options);  // before the machine is made: to be told what is compiled
+  // Writes FILE (.json: for Perfetto and programs; else a page for a browser) and prints the lines where both differ
+  // most.
+  bool write(const grammar::SourceMap& sources);
+  // What was compiled and called, with its chip's foretelling in `of`; in the order of compiling.
+  struct Ran {
+    Foretold call;
+    const exec::TimedCalls* times;
+  };
+  std::vector<Ran> ran() const;
+
+ private:
+  std::string file_;
+  cost_model::Chip chip_;
+  std::vector<Foretold> calls_;
+  exec::Timing timing_;
+};
+
+}  // namespace shard::cli

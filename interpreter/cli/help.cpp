@@ -1,0 +1,103 @@
+// shard help: what a builtin, a word, a module or a command does, or what speaks of some words; the reference page.
+#include <cstdio>
+
+#include "grammar/parse.h"
+#include "interpreter/cli/command.h"
+#include "interpreter/cli/repl/completion.h"
+#include "interpreter/cli/terminal.h"
+#include "runtime/array/dtype.h"
+#include "stdlib/stdlib.h"
+
+namespace shard::cli {
+namespace {
+
+// The words of the language by kind, a line each: editors' colours are made of it (grammar/editors).
+std::string words_text(lang::Interpreter& in) {
+  std::string out = "keywords:";
+  for (std::string_view w : grammar::all_keywords()) (out += ' ') += w;
+  out += "\nmodifiers:";
+  for (std::string_view w : contextual_words()) (out += ' ') += w;
+  out += "\ntypes:";
+  for (int t = 0; t <= static_cast<int>(runtime::DType::Key); ++t)
+    if (const auto name = runtime::name(static_cast<runtime::DType>(t)); grammar::is_dtype(name)) (out += ' ') += name;
+  out += "\nfunctions:";
+  for (const std::string& w : stdlib::builtin_functions(in)) (out += ' ') += w;
+  return out + "\n";
+}
+
+// The commands and their options, a line each, parts between tabs: the man page and the shells' completions are made
+// of it (manual.py).
+std::string commands_text() {
+  static constexpr std::string_view kKinds[] = {"flag", "word", "words", "value", "values"};
+  std::string out;
+  const auto add = [&](std::string_view of, std::span<const Option> options) {
+    for (const Option& o : options)
+      out += "option\t" + std::string(of) + "\t" + std::string(o.name) + "\t" +
+             std::string(kKinds[static_cast<std::size_t>(o.kind)]) + "\t" + std::string(o.what) + "\n";
+  };
+  for (const Command& c : commands()) {
+    out += "command\t" + std::string(c.name) + "\t" + std::string(c.what) + "\n";
+    add(c.name, c.options);
+    if (c.settings) add(c.name, setting_options());
+    add(c.name, common_options());
+  }
+  return out;
+}
+
+int help(const Arguments& a) {
+  if (a.has("--commands")) {
+    write_out(commands_text());
+    flush_out();
+    return 0;
+  }
+  const auto machine = make_machine(a.settings);
+  lang::Interpreter& in = machine->interpreter();
+  std::string topic;
+  for (const std::string& word : a.words) topic += (topic.empty() ? "" : " ") + word;
+  if (a.has("--all") || a.has("--words")) {
+    write_out(a.has("--all") ? stdlib::reference_page(in) : words_text(in));
+    flush_out();
+    return 0;
+  }
+  if (topic.empty()) {
+    std::fputs(
+        "error: help of what? `shard help matmul` tells of one function, `shard help average over devices` finds what "
+        "speaks of it, `shard help --all` tells of all builtins\n",
+        stderr);
+    return 2;
+  }
+  int status = 0;
+  const int stopped = guarded(in, [&] {
+    const bool command = find_command(topic) != nullptr;
+    std::string text = stdlib::help_named(in, topic);
+    if (text.empty() && !command) text = stdlib::help_about(in, topic);
+    write_out(fitted(text));
+    if (command)
+      write_out((text.empty() ? "" : "\n") + ("`" + topic + "` is a command of the program") +
+                (text.empty() ? "" : " too") + ": `shard " + topic + " --help` tells of it.\n");
+    if (!text.empty() || command) return;
+    std::fprintf(stderr, "error: nothing is called '%s' or speaks of it\n", topic.c_str());
+    std::vector<std::string> names = stdlib::builtin_functions(in);
+    for (std::string_view word : grammar::all_keywords()) names.emplace_back(word);
+    if (const auto near = grammar::near_miss(topic, names))
+      std::fprintf(stderr, "note: did you mean `shard help %s`?\n", near->c_str());
+    status = 1;
+  });
+  return stopped ? stopped : status;
+}
+
+}  // namespace
+
+Command help_command() {
+  return {
+      "help",
+      "What a function or a word does: shard help matmul; what speaks of some words: shard help average over devices",
+      {{"name", "A builtin, a word of the language, a module (nn), module.name, or some words", Option::Words},
+       {"--all", "The reference page of all builtins, as Markdown"},
+       {"--words", "The words of the language by kind, for editors"},
+       {"--commands", "The commands and their options between tabs, for man page and completions"}},
+      false,
+      help};
+}
+
+}  // namespace shard::cli

@@ -1,0 +1,120 @@
+#include "interpreter/cli/session.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <new>
+
+#include "interpreter/cli/signals.h"
+#include "interpreter/cli/terminal.h"
+#include "interpreter/lang/report/report.h"
+#include "interpreter/lang/warnings/warnings.h"
+
+namespace shard::cli {
+namespace {
+
+std::string telling_as;  // which process this is, where several tell
+
+constexpr std::uintmax_t kLargestScript = 64u << 20;
+
+}  // namespace
+
+bool read_script(const std::string& path, std::string& text) {
+  const auto refuse = [&](const std::string& why) {
+    flush_out();
+    std::fprintf(stderr, "error: cannot read '%s': %s\n", path.c_str(), why.c_str());
+    return false;
+  };
+  if (path == "-") {
+    char buffer[1 << 16];
+    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;) {
+      text.append(buffer, n);
+      if (text.size() > kLargestScript) return refuse("it is larger than 64 MiB");
+    }
+    return true;
+  }
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) {
+    const bool without_extension = path.find('.') == std::string::npos && access((path + ".shard").c_str(), R_OK) == 0;
+    return refuse(std::string(std::strerror(errno)) +
+                  (without_extension ? "; did you mean '" + path + ".shard'?" : ""));
+  }
+  if (S_ISDIR(info.st_mode)) return refuse("it is a folder");
+  if (S_ISREG(info.st_mode) && static_cast<std::uintmax_t>(info.st_size) > kLargestScript)
+    return refuse("it is larger than 64 MiB");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return refuse(std::strerror(errno));
+  text.assign(std::istreambuf_iterator<char>(in), {});
+  return true;
+}
+
+std::string unknown_warning(const std::string& code) {
+  std::vector<std::string> codes;
+  for (const lang::Warning& w : lang::all_warnings()) codes.emplace_back(w.code);
+  if (lang::find_warning(code)) return "";
+  const auto near = grammar::near_miss(code, codes);
+  return "there is no warning '" + code + "'" + (near ? ", did you mean `" + *near + "`?" : "");
+}
+
+std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
+  lang::ReportStyle style{.color = colored(STDERR_FILENO)};
+  constexpr int kGutter = 16;  // "   1 | ... " and " ...", and the last column stays free
+  if (is_terminal(STDERR_FILENO)) style.width = window_width(STDERR_FILENO) - kGutter;  // a line in a file may be long
+  return lang::report(d, sources, style);
+}
+
+void tell_as(const std::string& who) { telling_as = who; }
+
+void tell(const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
+  flush_out();
+  erase_status();
+  const std::string text = telling_as + report_text(d, sources);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options,
+                                             std::function<void(const std::string&)> entering) {
+  options.devices = settings.devices;
+  options.exact = settings.exact;
+  options.debug_nans = settings.debug_nans;
+  options.set = settings.set;
+  options.args = settings.args;
+  options.allow = settings.allow;
+  options.deny_warnings = settings.deny_warnings;
+  if (!options.output) options.output = write_out;
+  if (!options.screen) options.screen = terminal_screen();
+  if (!options.warning) options.warning = tell;
+  return std::make_unique<embed::Machine>(std::move(options),
+                                          embed::Runs{settings.engine, !settings.devices_given, std::move(entering)});
+}
+
+int guarded(lang::Interpreter& in, const std::function<void()>& body, const Teller& teller) {
+  const auto plain = [&](const char* code, const std::string& message, std::vector<std::string> notes = {}) {
+    teller({code, in.context().span(), message, std::move(notes), {}, {}}, in.sources());
+    return 1;
+  };
+  const Listening listening(in.context().pool().stop());
+  try {
+    body();
+    flush_out();
+    return 0;
+  } catch (const grammar::Error& e) {
+    for (const grammar::Diagnostic& d : e.all()) teller(d, in.sources());
+    return e.diagnostic.code != "interrupt" ? 1 : terminated() ? 143 : 130;
+  } catch (const runtime::RuntimeError& e) { return plain(e.code.c_str(), e.what()); } catch (const std::bad_alloc&) {
+    return plain("memory", "there is not enough memory for this");
+  } catch (const std::exception& e) {
+    return plain("internal", std::string("a fault in Shard itself: ") + e.what(),
+                 {"this is not an error of the script: please report it with the script"});
+  }
+}
+
+}  // namespace shard::cli

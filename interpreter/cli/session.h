@@ -1,0 +1,50 @@
+// What the commands of the `shard` program share: settings, reading scripts, an engine that prints to the terminal,
+// errors.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "grammar/diagnostic.h"
+#include "interpreter/cli/output.h"
+#include "interpreter/embed/machine.h"
+
+namespace shard::cli {
+
+struct Settings {
+  int devices = 8;
+  bool devices_given = false;  // by `--devices`: otherwise a plug-in's are as many as it has
+  std::string engine;          // `--engine`: embed::Runs
+  bool exact = false, debug_nans = false;
+  std::vector<std::pair<std::string, std::string>> set;
+  std::vector<std::string> args;              // the words behind `--`
+  std::vector<std::string> allow;             // codes of warnings that are not told
+  bool deny_warnings = false;                 // each is an error
+  std::chrono::milliseconds timeout{10'000};  // how long another process is waited for
+  std::vector<std::string> drills;            // faults on purpose (runtime/channel/drill.h)
+};
+
+// The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
+bool read_script(const std::string& path, std::string& text);
+// The others that run the same script, where a launcher started several; null: this one is alone. (join.cpp)
+std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings);
+void tell_as(const std::string& who);  // goes before every error of this process
+std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {},
+                                             std::function<void(const std::string&)> entering = nullptr);
+// What is wrong with a word behind `--allow`: empty where it is the code of a warning.
+std::string unknown_warning(const std::string& code);
+// What people read of an error: as wide as the terminal.
+std::string report_text(const grammar::Diagnostic& d, const grammar::SourceMap& sources);
+void tell(const grammar::Diagnostic& d,
+          const grammar::SourceMap& sources);  // standard error, after what was printed before
+using Teller = std::function<void(const grammar::Diagnostic&, const grammar::SourceMap&)>;
+// Runs `body`, tells what goes wrong, and gives the exit status: 0, 1 for errors of a script, 130 after Ctrl-C, 143
+// after SIGTERM.
+int guarded(lang::Interpreter& in, const std::function<void()>& body, const Teller& teller = tell);
+inline bool stopped(int status) { return status == 130 || status == 143; }
+
+}  // namespace shard::cli

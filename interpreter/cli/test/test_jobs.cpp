@@ -1,0 +1,139 @@
+#include "interpreter/cli/test/test_jobs.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include "interpreter/cli/signals.h"
+
+namespace shard::cli {
+namespace {
+
+// A result as bytes: status, seconds, name and text with their lengths before them.
+void put(std::string& out, const TestResult& r) {
+  const auto bytes = [&](const void* p, std::size_t n) { out.append(static_cast<const char*>(p), n); };
+  const auto text = [&](const std::string& t) {
+    const std::uint64_t n = t.size();
+    bytes(&n, sizeof n);
+    out += t;
+  };
+  bytes(&r.status, sizeof r.status);
+  bytes(&r.seconds, sizeof r.seconds);
+  text(r.name);
+  text(r.text);
+}
+
+bool take(std::string_view& in, TestResult& r) {
+  const auto bytes = [&](void* p, std::size_t n) {
+    if (in.size() < n) return false;
+    std::memcpy(p, in.data(), n);
+    in.remove_prefix(n);
+    return true;
+  };
+  const auto text = [&](std::string& t) {
+    std::uint64_t n = 0;
+    if (!bytes(&n, sizeof n) || in.size() < n) return false;
+    t.assign(in.substr(0, n));
+    in.remove_prefix(n);
+    return true;
+  };
+  return bytes(&r.status, sizeof r.status) && bytes(&r.seconds, sizeof r.seconds) && text(r.name) && text(r.text);
+}
+
+std::string read_all(int fd) {
+  std::string out;
+  char buffer[1 << 14];
+  lseek(fd, 0, SEEK_SET);
+  for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(n));
+  return out;
+}
+
+class Job {
+ public:
+  Job(TestScript script, const Settings& settings, const TestFilter& filter)
+      : path_(script.path),
+        printed_(memfd_create("printed", MFD_CLOEXEC)),
+        results_(memfd_create("results", MFD_CLOEXEC)) {
+    if (printed_ < 0 || results_ < 0)
+      throw runtime::RuntimeError("io", std::string("no room for a process: ") + std::strerror(errno));
+    flush_out();
+    process_ = fork();
+    if (process_ < 0) throw runtime::RuntimeError("io", std::string("cannot start a process: ") + std::strerror(errno));
+    if (process_ > 0) return;
+    dup2(printed_, STDOUT_FILENO);
+    const int status = run_tests(std::move(script), settings, filter, [&](const TestResult& r) {
+      std::string record;
+      put(record, r);
+      for (std::size_t at = 0; at < record.size();) {  // at once: what is done stays known where the next test crashes
+        const ssize_t n = write(results_, record.data() + at, record.size() - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) _exit(1);
+        at += static_cast<std::size_t>(n);
+      }
+    });
+    _exit(finish_out(status));
+  }
+  Job(const Job&) = delete;
+  ~Job() {
+    close(printed_);
+    close(results_);
+  }
+
+  pid_t process() const { return process_; }
+  // After its end: what it printed, then its results.
+  int tell(int status, const std::function<void(TestResult)>& told) const {
+    write_out(read_all(printed_));
+    const std::string bytes = read_all(results_);
+    std::string_view rest = bytes;
+    for (TestResult r; take(rest, r); r = {}) {
+      r.file = path_;
+      told(std::move(r));
+    }
+    if (WIFEXITED(status)) return stopped(WEXITSTATUS(status)) ? WEXITSTATUS(status) : 0;
+    const int signal = WTERMSIG(status);
+    told({TestResult::Failed, path_, "", 0,
+          path_ + ": the process ended by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")\n"});
+    return 0;
+  }
+
+ private:
+  std::string path_;
+  int printed_, results_;
+  pid_t process_ = -1;
+};
+
+}  // namespace
+
+int run_test_jobs(std::vector<TestScript> scripts, int jobs, const Settings& settings, const TestFilter& filter,
+                  const std::function<void(TestResult)>& told) {
+  std::vector<std::unique_ptr<Job>> all(scripts.size());
+  std::vector<std::optional<int>> ended(scripts.size());
+  std::size_t started = 0, shown = 0;
+  int running = 0, stopped_with = 0;
+  while (shown < scripts.size()) {
+    while (running < jobs && started < scripts.size() && !interrupted()) {
+      all[started] = std::make_unique<Job>(std::move(scripts[started]), settings, filter);
+      ++started;
+      ++running;
+    }
+    if (shown == started) break;  // interrupted: the others are not begun
+    int status = 0;
+    const pid_t process = wait(&status);
+    if (process < 0 && errno == EINTR) continue;  // the children have the signal too
+    for (std::size_t i = 0; i < started; ++i)
+      if (all[i] && all[i]->process() == process) ended[i] = status, --running;
+    for (; shown < started && ended[shown]; ++shown) {
+      if (const int s = all[shown]->tell(*ended[shown], told)) stopped_with = s;
+      all[shown].reset();
+    }
+  }
+  if (interrupted() && !stopped_with) stopped_with = terminated() ? 143 : 130;
+  return stopped_with;
+}
+
+}  // namespace shard::cli

@@ -1,0 +1,127 @@
+#include "interpreter/cost_model/chip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace shard::cost_model {
+
+using runtime::DType;
+
+std::span<const ChipField> chip_fields() {
+  static constexpr ChipField kFields[] = {
+      {"memory", &Chip::memory, true},
+      {"bandwidth", &Chip::bandwidth, true},
+      {"ring_of", &Chip::ring_of},
+      {"link", &Chip::link},
+      {"link_latency", &Chip::link_latency},
+      {"network", &Chip::network},
+      {"network_latency", &Chip::network_latency},
+      {"host", &Chip::host},
+      {"units", &Chip::units},
+      {"tile_rows", &Chip::tile_rows},
+      {"tile_columns", &Chip::tile_columns},
+      {"fill", &Chip::fill},
+      {"waves", &Chip::waves},
+      {"product_share", &Chip::product_share},
+      {"kernel_share", &Chip::kernel_share},
+      {"memory_share", &Chip::memory_share},
+      {"link_share", &Chip::link_share},
+      {"network_share", &Chip::network_share},
+      {"launch", &Chip::launch},
+      {"dispatch", &Chip::dispatch},
+      {"theft", &Chip::theft},
+      {"network_theft", &Chip::network_theft},
+      {"woven", &Chip::woven},
+      {"simulated", &Chip::simulated},
+      {"cache", &Chip::cache},
+      {"cache_bandwidth", &Chip::cache_bandwidth},
+      {"points", &Chip::points},
+      {"copying", &Chip::copying},
+      {"call", &Chip::call},
+  };
+  return kFields;
+}
+
+double Chip::flops_of(DType t) const {
+  for (const auto& [type, rate] : flops)
+    if (type == t) return rate;
+  const std::size_t bytes = static_cast<std::size_t>(runtime::size_of(t));
+  const std::pair<DType, double>* best = nullptr;  // of the same size, else the next larger one, else the largest
+  for (const auto& f : flops) {
+    const auto size = static_cast<std::size_t>(runtime::size_of(f.first));
+    const auto known = best ? static_cast<std::size_t>(runtime::size_of(best->first)) : 0;
+    if (!best || (known < bytes ? size > known : size >= bytes && size < known)) best = &f;
+  }
+  return best ? best->second : 1;
+}
+
+namespace {
+
+struct Dimension {
+  std::int64_t size;
+  bool ring;
+};
+
+// The slice of a torus that n chips are: dimensions as equal as their sizes and divisors allow, the last one filled
+// first.
+std::vector<Dimension> slice_of(const Chip& chip, std::int64_t n) {
+  std::vector<Dimension> out(chip.domain.size());
+  for (std::size_t d = out.size(); d-- > 0;) {
+    const double even = std::pow(static_cast<double>(n), 1.0 / static_cast<double>(d + 1));
+    std::int64_t size = 1;
+    for (std::int64_t k = 2; k <= std::min(n, chip.domain[d]); ++k)
+      if (n % k == 0 && (size < even - 1e-9 || d == 0)) size = k;
+    n /= size;
+    const auto by = static_cast<std::int64_t>(chip.ring_of);
+    out[d] = {size, size == chip.domain[d] || (by > 0 && size % by == 0)};
+  }
+  return out;
+}
+
+// From one device to the next along an axis.
+std::int64_t stride_of(const runtime::Mesh& mesh, runtime::AxisId a) {
+  std::int64_t stride = 1;
+  for (std::size_t later = a + std::size_t{1}; later < mesh.axes.size(); ++later) stride *= mesh.axes[later].size;
+  return stride;
+}
+// Of the devices along an axis, those that lie in one domain of so many.
+std::int64_t together(std::int64_t domain, const runtime::Mesh& mesh, runtime::AxisId a) {
+  return std::clamp<std::int64_t>(domain / stride_of(mesh, a), 1, mesh.size_of(a));
+}
+
+}  // namespace
+
+std::int64_t processes_of(double processes, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes) {
+  const std::int64_t domain =
+      std::max<std::int64_t>(mesh.size() / std::max<std::int64_t>(std::llround(processes), 1), 1);
+  std::int64_t out = 1;
+  for (const runtime::AxisId a : axes) out *= mesh.size_of(a) / together(domain, mesh, a);
+  return out;
+}
+
+Group group_of(const Chip& chip, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes) {
+  const std::int64_t domain =
+      std::accumulate(chip.domain.begin(), chip.domain.end(), std::int64_t{1}, std::multiplies<>());
+  const std::vector<Dimension> slice =
+      chip.domain.size() > 1 ? slice_of(chip, std::min(domain, mesh.size())) : std::vector<Dimension>{};
+  Group out;
+  double directions = 0;
+  for (const runtime::AxisId a : axes) {
+    const std::int64_t near = together(domain, mesh, a), stride = stride_of(mesh, a);
+    out.devices *= mesh.size_of(a);
+    out.together *= near;
+    std::int64_t from = 1;
+    for (std::size_t d = slice.size(); d-- > 0;) {
+      const std::int64_t to = from * slice[d].size;
+      const std::int64_t covered = std::min(to, stride * near) / std::max(from, stride);
+      if (covered > 1) directions += covered == slice[d].size && slice[d].ring ? 2 : 1;
+      from = to;
+    }
+  }
+  out.ring = directions > 0;
+  out.inside = chip.link * chip.link_share * (out.ring ? directions : 1);
+  return out;
+}
+
+}  // namespace shard::cost_model

@@ -1,0 +1,73 @@
+// A chip and how such chips are joined, as numbers: what the clock (clock.h) prices instructions with. Scripts write
+// one as a record (stdlib/chips.shard); the fields and their units are the table in chip.cpp. No figure hangs on a
+// model or a program.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/array/dtype.h"
+#include "runtime/mesh/mesh.h"
+
+namespace shard::cost_model {
+
+struct Chip {
+  std::string name;
+  std::vector<std::pair<runtime::DType, double>> flops;  // of products, by the elements' type
+  double memory = 0, bandwidth = 0;                      // bytes that a program may use; bytes/s
+  // The mesh fills domains of chips from its last axis on. One number: all chips of a domain reach one another alike,
+  // `link` bytes/s a chip and direction. More: a torus of at most these sizes, `link` bytes/s for each of the two
+  // directions of a dimension; fewer chips are a slice of it, as even as can be. A dimension is a ring where it is
+  // whole, or a multiple of `ring_of` (of switches that close it there; 0: none).
+  std::vector<std::int64_t> domain = {1};
+  double ring_of = 0;
+  double link = 0, link_latency = 0;        // inside a domain: bytes/s, seconds a hop
+  double network = 0, network_latency = 0;  // between domains: bytes/s a chip and direction, seconds a hop
+  double host = 25e9;  // bytes/s a chip and direction to the host's memory: as of PCIe 4.0 x16 where nobody says
+
+  // Products run as tiles, `units` of them at once; a tile's pipeline fills while `fill` terms are summed.
+  double units = 1, tile_rows = 128, tile_columns = 128, fill = 0;
+  double waves = 1;           // how much of a last wave that is not full is lost: 0 nothing, 1 all of it
+  double product_share = 1;   // of `flops` that large products reach
+  double kernel_share = 0.5;  // ... and the products inside a kernel of the user's own (a loop of blocks)
+  double memory_share = 0.8;  // of `bandwidth` that pointwise stretches reach
+  double link_share = 0.8, network_share = 0.8;
+  double launch = 0, dispatch = 0;  // seconds: of a kernel; of a collective
+  double theft = 0;                 // of the time of a hidden collective that computing loses
+  double network_theft = 0;         // ... of one between domains
+  double woven = 0;  // of a collective whose neighbour is a product: the share that runs in parts beside its parts
+
+  // A machine that simulates all devices, as the engine `lockstep` does, in so many processes: the figures are of all
+  // of it, devices run one after another, what is the same on several is done once a process, and what those of one
+  // process say to one another is memory; processes communication over `network`. 0: a chip.
+  double simulated = 0;
+  double cache = 0, cache_bandwidth = 0;  // a program that reads and writes no more than this does it so fast
+  double points = 0;                      // additions a second of pointwise work; 0: as fast as its bytes
+  double copying = 0;  // bytes a second of what lies otherwise than an instruction wants it; 0: it costs nothing
+  double call = 0;     // seconds before the first instruction and behind the last
+
+  double flops_of(runtime::DType t) const;  // the nearest type that the chip has a figure for
+};
+
+struct ChipField {
+  std::string_view name;
+  double Chip::*value;
+  bool required = false;
+};
+std::span<const ChipField> chip_fields();  // those that are one number each
+
+// How the devices that take part in a collective lie: `together` of them in one domain, and the bytes/s that each can
+// send to the others there.
+struct Group {
+  std::int64_t devices = 1, together = 1;
+  double inside = 0;
+  bool ring = false;  // links of a torus: bytes pass all of it whatever the number of chips
+};
+Group group_of(const Chip& chip, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes);
+// Over how many of `processes`, which own equal slices of the devices, these axes reach.
+std::int64_t processes_of(double processes, const runtime::Mesh& mesh, std::span<const runtime::AxisId> axes);
+
+}  // namespace shard::cost_model
