@@ -43,7 +43,11 @@ ROOMS = {
         'fixes': ('names', 'values', 'report', 'eval', 'index', 'layouts', 'staging'),   # eval knows them only as
         'check': ('names', 'values', 'report', 'eval', 'index', 'layouts', 'staging'),   # interfaces (eval/hooks.h)
     },
-    'stdlib/host': {'': (), 'files': ('',), 'storage': ('', 'files'), 'data': ('', 'files', 'storage'), 'values': ('',), 'pictures': ('', 'files'), 'devices': ('',), 'transforms': ('', 'devices')},
+    'stdlib/host': {
+        '': (), 'console': ('',), 'values': ('',), 'help': ('',), 'files': ('',), 'storage': ('', 'files'), 'data': ('', 'files', 'storage'),
+        'pictures': ('', 'files'), 'devices': ('',), 'transforms': ('', 'devices'), 'testing': ('', 'transforms'),
+        'cost': ('', 'transforms'),
+    },
     'stdlib/ops': {'': ('control', 'moving', 'products'), 'control': ('',), 'moving': ('',), 'products': ('', 'moving')},
     'grammar': {'': ('advice',), 'advice': ('',), 'style': ('',)},
 }

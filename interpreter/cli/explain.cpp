@@ -8,7 +8,7 @@
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/cost/attempts.h"
 #include "interpreter/lang/check/check.h"
-#include "stdlib/host/transforms/chips.h"
+#include "stdlib/host/cost/chips.h"
 
 namespace shard::cli {
 namespace {

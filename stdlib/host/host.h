@@ -1,41 +1,22 @@
-// The host functions of the language, by family: functions that act on values rather than on arrays alone. Each
-// register function defines one family in an interpreter; stdlib.cpp calls all of them. Transforms of functions are in
-// transforms.h.
+// The host functions of the language: functions that act on values rather than on arrays alone. `register_NAME` of the
+// file NAME.cpp defines one family in an interpreter (README.md says what is in which).
 #pragma once
 #include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::stdlib {
 
-void register_output(lang::Interpreter& in);           // output.cpp: print, error
-void register_assertions(lang::Interpreter& in);       // assertions.cpp: assert assert_close assert_error
-void register_lists(lang::Interpreter& in);            // lists.cpp: len zip enumerate map filter append range
-void register_extremes(lang::Interpreter& in);         // extremes.cpp: max min sum of lists, passed on for arrays
-void register_arrays(lang::Interpreter& in);           // arrays.cpp: meshgrid tensordot
-void register_trees(lang::Interpreter& in);            // trees.cpp: tree_map tree_leaves tree_reduce
-void register_convert(lang::Interpreter& in);          // convert.cpp: int float str bytes array, inf nan pi
-void register_layout(lang::Interpreter& in);           // layout.cpp: typeof sharding shards device_get devices ...
-void register_visualize(lang::Interpreter& in);        // visualize.cpp: the picture of a layout
-void register_plots(lang::Interpreter& in);            // plot.cpp: plot hist
-void register_table(lang::Interpreter& in);            // table.cpp
-void register_help(lang::Interpreter& in);             // help.cpp
-void register_files(lang::Interpreter& in);            // files.cpp: read_text read_csv exists chars
-void register_load_save(lang::Interpreter& in);        // load_save.cpp: load save
-void register_checkpoints(lang::Interpreter& in);      // checkpoint_store.cpp: checkpoint_folder
-void register_loader(lang::Interpreter& in);           // loader.cpp: loader
-void register_progress(lang::Interpreter& in);         // progress.cpp: position resumed progress
-void register_training_log(lang::Interpreter& in);     // training_log.cpp: log_scalars
-void register_from_blocks(lang::Interpreter& in);      // from_blocks.cpp
-void register_random_orders(lang::Interpreter& in);    // random.cpp: permutation, choice of a number of things
-void register_gradients_check(lang::Interpreter& in);  // gradients_check.cpp: check_grads
-void register_clock(lang::Interpreter& in);            // clock.cpp: clock time
-void register_breakpoint(lang::Interpreter& in);       // breakpoint.cpp
-void register_keys(lang::Interpreter& in);             // keys.cpp: key split
-void register_texts(lang::Interpreter& in);            // texts.cpp: join strip replace find upper lower matches
-void register_counting(lang::Interpreter& in);         // counting.cpp: unique bincount finfo iinfo
-void register_factors(lang::Interpreter& in);          // factors.cpp: cho_factor cho_solve
-void register_proofs(lang::Interpreter& in);           // prove.cpp: prove_equal
-void register_ragged_exchange(lang::Interpreter& in);  // ragged_exchange.cpp: ragged_all_to_all
-void register_collectives(lang::Interpreter& in);      // collectives.cpp: psum all_gather ... of per-device code
+// clang-format off
+#define SHARD_HOST_FAMILIES(F)                                                                                 \
+  F(output) F(assertions) F(lists) F(extremes) F(arrays) F(trees) F(convert) F(layout) F(visualize) F(plot)    \
+  F(table) F(help) F(files) F(load_save) F(checkpoint_store) F(loader) F(progress) F(training_log)             \
+  F(from_blocks) F(gradients_check) F(random) F(clock) F(keys) F(counting) F(factors) F(texts) F(breakpoint)   \
+  F(collectives) F(ragged_exchange) F(prove) F(derivatives) F(jacobian) F(mapping) F(vmap) F(associative_scan) \
+  F(custom) F(remat) F(compilation) F(estimate) F(explaining)
+// clang-format on
+
+#define SHARD_DECLARE(name) void register_##name(lang::Interpreter& in);
+SHARD_HOST_FAMILIES(SHARD_DECLARE)
+#undef SHARD_DECLARE
 
 // ---- shared by the families
 // What a `for` would walk: items of lists and tuples, numbers of a range, rows of an array, batches of a loader. An

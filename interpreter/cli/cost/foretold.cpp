@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "stdlib/host/transforms/chips.h"
+#include "stdlib/host/cost/chips.h"
 
 namespace shard::cli {
 

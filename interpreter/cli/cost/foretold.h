@@ -8,7 +8,7 @@
 #include "interpreter/cost_model/quantities.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/jit.h"
-#include "stdlib/host/transforms/chips.h"
+#include "stdlib/host/cost/chips.h"
 
 namespace shard::cli {
 

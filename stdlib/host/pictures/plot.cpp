@@ -248,7 +248,7 @@ Value hist(Interpreter& in, BoundArgs& a) {
 
 }  // namespace
 
-void register_plots(Interpreter& in) {
+void register_plot(Interpreter& in) {
   in.define(
       {"plot",
        "plot(xs, save = none)",

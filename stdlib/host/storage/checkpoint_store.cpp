@@ -232,7 +232,7 @@ Value checkpoint_folder(Interpreter& in, BoundArgs& a) {
 
 }  // namespace
 
-void register_checkpoints(Interpreter& in) {
+void register_checkpoint_store(Interpreter& in) {
   in.define({"checkpoint_folder", "checkpoint_folder(folder, keep = 3, every = 1, keep_every = none)",
              "The checkpoints of a training run, as `train.checkpoints` gives them: a record {save, latest, restore, "
              "wait}. One folder a step, step_100; `keep` newest stay, and those whose step is a multiple of "

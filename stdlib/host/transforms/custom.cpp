@@ -288,7 +288,6 @@ Value custom_jvp(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_custom(Interpreter& in) {
-  register_remat(in);
   in.define({"custom_jvp", "custom_jvp(f, rule)",
              "f with a derivative of its own: rule(x, dx) gives (value, tangent), where dx is the tangent of the "
              "argument; tuples for several arguments.",

@@ -388,7 +388,6 @@ void register_derivatives(Interpreter& in) {
              "The value f(x) and its derivative in the direction dx; tuples for several arguments.", jvp});
   in.define({"linearize", "linearize(f, xs...)",
              "The value f(xs...) and the linear function that is its derivative there.", linearize});
-  register_jacobians(in);
 }
 
 }  // namespace shard::stdlib

@@ -30,6 +30,4 @@ struct Chosen {
 // The function that gives the gradient of `f`, with its value in front where that is asked for.
 lang::Value gradient_function(const lang::Value& f, const Wrt& wrt, bool aux, bool with_value);
 
-void register_jacobians(lang::Interpreter& in);  // jacobian.cpp
-
 }  // namespace shard::stdlib

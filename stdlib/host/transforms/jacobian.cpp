@@ -111,7 +111,7 @@ Value make_hessian(Interpreter& in, BoundArgs& a) {
 
 }  // namespace
 
-void register_jacobians(Interpreter& in) {
+void register_jacobian(Interpreter& in) {
   in.define({"jacobian",
              "jacobian(f, wrt = 0)",
              "A function that gives the partial derivatives of f, shape [result..., x...]; of a tree of results a tree "

@@ -196,7 +196,6 @@ Value eval_shape(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_mapping(Interpreter& in) {
-  register_vmap(in);
   in.define({"scan", "scan(f, init, xs = none, length = none, reverse = false)",
              "Runs (carry, y) = f(carry, x) for each row x of xs and gives the last carry and the ys, stacked. Traced "
              "once, whatever the length.",

@@ -7,16 +7,6 @@
 
 namespace shard::stdlib {
 
-void register_derivatives(lang::Interpreter& in);  // grad value_and_grad vjp jvp linearize jacobian hessian
-void register_mapping(lang::Interpreter& in);      // scan eval_shape, and vmap
-void register_vmap(lang::Interpreter& in);         // vmap.cpp
-void register_associative_scan(lang::Interpreter& in);
-void register_custom(lang::Interpreter& in);       // custom_vjp custom_jvp, and remat checkpoint_name
-void register_remat(lang::Interpreter& in);        // remat.cpp
-void register_compilation(lang::Interpreter& in);  // jit comm memory_stats
-void register_estimate(lang::Interpreter& in);     // estimate.cpp: estimate cost
-void register_explaining(lang::Interpreter& in);   // explaining.cpp
-
 // An error of the transform `who` where its first argument is no function.
 void need_function(lang::Interpreter& in, lang::BoundArgs& a, const char* who);  // derivatives.cpp
 // An error of `who` where its arguments are no call f(x, y) that could be run here.

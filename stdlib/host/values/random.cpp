@@ -24,7 +24,7 @@ Value over_things(Interpreter& in, BoundArgs& a, const char* row) {
 
 }  // namespace
 
-void register_random_orders(Interpreter& in) {
+void register_random(Interpreter& in) {
   in.define({"permutation", "permutation(key, x, rest...)",
              "The rows of an array in random order; of a number n, the numbers 0 to n - 1 (axis:, independent:, out:).",
              [](Interpreter& i, BoundArgs& a) { return over_things(i, a, "permutation"); }});

@@ -388,8 +388,6 @@ void register_collective(OpTable& table) {
                 {.split = "axis"}, transposes(slice_back), infer_move));
   table.add(shard_row());
   table.add(follow_row());
-  register_per_device(table);
-  register_mapped_axis(table);
 }
 
 }  // namespace shard::stdlib

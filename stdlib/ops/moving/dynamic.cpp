@@ -424,7 +424,7 @@ Vars start_scalars(Builder& b, std::span<const Var> given, std::int64_t rank) {
 
 }  // namespace
 
-void register_window(OpTable& t) {
+void register_dynamic(OpTable& t) {
   register_window_at(t);
   register_window_update(t);
   t.add(composite_row(

@@ -127,8 +127,6 @@ Vars conv_transpose(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 }  // namespace
 
 void register_convolution(OpTable& t) {
-  register_windows(t);
-  register_windows_sum(t);
   t.add(composite_row(
       "conv",
       "conv(x, w, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none, dilation: ints = 1, input_dilation: "

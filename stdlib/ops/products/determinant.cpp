@@ -49,7 +49,7 @@ void register_log_det(OpTable& t) {
   t.add(std::move(row));
 }
 
-void register_determinant(OpTable& t) {
+void register_det(OpTable& t) {
   OpDef derivative = matrix_row("cofactors", "cofactors(a)", "The derivative of the determinant by each element.", 1);
   derivative.factors = square_factors;
   derivative.derivative =
@@ -178,9 +178,9 @@ Vars matrix_power(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 }  // namespace
 
-void register_matrix(OpTable& t) {
+void register_determinant(OpTable& t) {
   register_log_det(t);
-  register_determinant(t);
+  register_det(t);
   register_expm(t);
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
                  ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };

@@ -133,7 +133,7 @@ Vars polyfit(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 
 }  // namespace
 
-void register_fit(OpTable& t) {
+void register_least_squares(OpTable& t) {
   register_pseudo_inverse(t);
   auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
                  ir::Samples samples) { t.add(composite_row(name, signature, doc, std::move(compose), samples)); };

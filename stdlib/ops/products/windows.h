@@ -19,7 +19,6 @@ Ints per_dimension(const Attrs& attrs, std::string_view name, std::size_t count,
 WindowPlan plan_of(const Builder& b, Var x, const Ints& window, const Attrs& attrs);
 // [lead..., positions..., window..., C]; `filler` is what is put around.
 Var windowed(Builder& b, Var x, const WindowPlan& plan, double filler);
-void register_windows(OpTable& t);
 
 // windows_sum.cpp: the transpose. Windows [lead..., positions..., window..., C] laid over each other and added, each
 // element where `windows` took it from: [lead..., size..., C].
@@ -27,6 +26,5 @@ struct Overlay {
   Ints size, stride, dilation, before;  // before: elements of padding, which are left out
 };
 Var windows_sum(Builder& b, Var windows, const Overlay& how);
-void register_windows_sum(OpTable& t);
 
 }  // namespace shard::stdlib

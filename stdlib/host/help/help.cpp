@@ -9,8 +9,8 @@
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/wrapped.h"
+#include "stdlib/host/help/help_facts.h"
 #include "stdlib/host/host.h"
-#include "stdlib/host/values/help_facts.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::stdlib {

@@ -4,7 +4,7 @@
 
 #include "interpreter/cost_model/quantities.h"
 #include "interpreter/lang/report/report.h"
-#include "stdlib/host/transforms/chips.h"
+#include "stdlib/host/cost/chips.h"
 
 namespace shard::stdlib {
 

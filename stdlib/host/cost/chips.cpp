@@ -1,4 +1,4 @@
-#include "stdlib/host/transforms/chips.h"
+#include "stdlib/host/cost/chips.h"
 
 #include <cmath>
 

@@ -102,7 +102,7 @@ Value prove_equal(Interpreter& in, BoundArgs& a) {
 
 }  // namespace
 
-void register_proofs(Interpreter& in) {
+void register_prove(Interpreter& in) {
   in.define({"prove_equal", "prove_equal(f, g, xs...)",
              "Computes f(xs...) and g(xs...), and the gradients of both, and stops with the first difference: for one "
              "computation in two modes, or on two "

@@ -10,7 +10,7 @@
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/lang/warnings/warnings.h"
-#include "stdlib/host/values/help_facts.h"
+#include "stdlib/host/help/help_facts.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::stdlib {

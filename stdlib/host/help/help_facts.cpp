@@ -6,7 +6,7 @@
 #include "interpreter/ir/builder.h"
 #include "interpreter/ir/samples.h"
 #include "interpreter/transform/differentiate.h"
-#include "stdlib/host/values/help_facts.h"
+#include "stdlib/host/help/help_facts.h"
 
 namespace shard::stdlib {
 namespace {

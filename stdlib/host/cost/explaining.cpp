@@ -9,8 +9,8 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/explain.h"
+#include "stdlib/host/cost/chips.h"
 #include "stdlib/host/host.h"
-#include "stdlib/host/transforms/chips.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
