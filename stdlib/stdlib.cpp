@@ -1,6 +1,7 @@
 #include "stdlib/stdlib.h"
 
 #include "interpreter/lang/fixes/fix.h"
+#include "interpreter/lang/staging/modes.h"
 #include "stdlib/host/host.h"
 #include "stdlib/ops/ops.h"
 
@@ -14,6 +15,7 @@ void install(ir::OpTable& table) {
 }
 
 void install(lang::Interpreter& in) {
+  lang::install_modes(in);
   lang::install_fixes(in);
 #define SHARD_REGISTER(name) register_##name(in);
   SHARD_HOST_FAMILIES(SHARD_REGISTER)

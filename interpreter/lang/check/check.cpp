@@ -4,9 +4,9 @@
 
 #include "interpreter/lang/check/join.h"
 #include "interpreter/lang/check/type_text.h"
+#include "interpreter/lang/eval/flow/traced_flow.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/staging/traced_flow.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {

@@ -2,9 +2,9 @@
 // what is assigned to is made its holder's own first (copied only where somebody else holds it too), then changed.
 #include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/index/index.h"
+#include "interpreter/lang/eval/index/items.h"
 #include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/index/index.h"
-#include "interpreter/lang/index/items.h"
 #include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/values/unknown.h"
 

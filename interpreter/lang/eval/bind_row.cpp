@@ -3,8 +3,8 @@
 
 #include "interpreter/lang/eval/bind.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/index/index.h"
-#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/eval/index/index.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/names/aliases.h"
 
 namespace shard::lang {

@@ -3,11 +3,10 @@
 #include "interpreter/lang/eval/bind.h"
 #include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/layouts/annotations.h"
 #include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/layouts/annotations.h"
 #include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/staging/modes.h"
 #include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
@@ -174,7 +173,7 @@ Value eval_function(Impl& m, const FunctionPtr& f) {
     closure->captured.push_back(s.where == Where::Cell ? m.frame().cells[s.index] : m.frame().captured[s.index]);
   closure->annotations = annotation_values(m, *f);
   if (f->modifiers.empty()) return Value(ClosureRef(std::move(closure)));
-  return with_modifiers(m.in, std::move(closure));
+  return m.with_modifiers(m.in, std::move(closure));
 }
 
 }  // namespace shard::lang

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/unknown.h"
 

@@ -1,4 +1,4 @@
-// What the evaluator asks of two rooms that it does not know. A checker (check/) looks at a script in place of running
+// What the evaluator asks of rooms that it does not know. A checker (check/) looks at a script in place of running
 // it, and is asked at the few places where that differs from a run. A fixer (fixes/) is shown errors on their way out
 // and adds the text that would fix them. Either may be absent; all else is as it was.
 #pragma once
@@ -13,7 +13,10 @@
 
 namespace shard::lang {
 
-struct IndexItem;  // index/index.h
+struct IndexItem;  // eval/index/index.h
+
+// The value of a function that has modifiers (`jit fn`), which staging makes of the function that was written.
+using WithModifiers = Value (*)(Interpreter&, std::shared_ptr<Closure>);
 
 // A loop while its script is checked: it ends early where it would go on for long, or where a `break` may be taken.
 class LoopWatch {

@@ -33,9 +33,10 @@ struct Interpreter::Impl {
   Calls calls;
   Warnings warnings;
   Watch watch;
-  Checker* checker = nullptr;    // set while a script is checked in place of being run
-  std::unique_ptr<Fixer> fixer;  // null: errors go without fixes
-  Modules modules;               // last: its cells go first
+  Checker* checker = nullptr;              // set while a script is checked in place of being run
+  std::unique_ptr<Fixer> fixer;            // null: errors go without fixes
+  WithModifiers with_modifiers = nullptr;  // of staging
+  Modules modules;                         // last: its cells go first
 
   // ---- how a statement was left
   Value returned;           // of Flow::Return

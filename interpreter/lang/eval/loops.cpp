@@ -1,9 +1,9 @@
 // Loops on the host: over ranges, lists, rows of arrays, loaders, and `while`. A loop whose range or condition only a
-// run knows is handed to staging/traced_flow.h.
+// run knows is handed to flow/traced_flow.h.
+#include "interpreter/lang/eval/flow/traced_flow.h"
 #include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/index/index.h"
-#include "interpreter/lang/staging/traced_flow.h"
+#include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/values/parts.h"
 #include "interpreter/lang/values/traced_range.h"
 #include "interpreter/lang/values/unknown.h"

@@ -1,11 +1,11 @@
 #include "interpreter/lang/fixes/fix.h"
 
 #include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/index/items.h"
+#include "interpreter/lang/eval/index/masks.h"
 #include "interpreter/lang/eval/operators.h"
 #include "interpreter/lang/fixes/plain_fix.h"
 #include "interpreter/lang/fixes/suggest.h"
-#include "interpreter/lang/index/items.h"
-#include "interpreter/lang/index/masks.h"
 #include "interpreter/lang/report/written.h"
 
 namespace shard::lang {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/layouts/shard_expr.h"
+#include "interpreter/lang/eval/layouts/shard_expr.h"
 #include "interpreter/lang/staging/jit_cache.h"
 #include "interpreter/lang/staging/leaf_names.h"
 #include "interpreter/lang/staging/modes.h"

@@ -4,7 +4,7 @@
 
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/layouts/annotations.h"
+#include "interpreter/lang/eval/layouts/annotations.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/staging/manual_call.h"
 #include "interpreter/lang/staging/modes.h"

@@ -3,7 +3,7 @@
 
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/eval/bind.h"
-#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/staging/manual_call.h"
 
 namespace shard::lang {

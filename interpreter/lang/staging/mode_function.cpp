@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/layouts/annotations.h"
-#include "interpreter/lang/layouts/shard_expr.h"
-#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/eval/layouts/annotations.h"
+#include "interpreter/lang/eval/layouts/shard_expr.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/staging/modes.h"
 
 namespace shard::lang {

@@ -7,6 +7,9 @@ namespace shard::lang {
 
 using grammar::ModifierKind;
 
+namespace {
+
+// The innermost (last written) is applied first.
 Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure) {
   const grammar::FunctionPtr f = closure->function;
   for (const auto& m : f->modifiers) closure->bare = closure->bare || m.kind == ModifierKind::Manual;
@@ -36,6 +39,10 @@ Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure) {
   }
   return out;
 }
+
+}  // namespace
+
+void install_modes(Interpreter& in) { in.impl().with_modifiers = with_modifiers; }
 
 Value call_wrapped(Interpreter& in, const Wrapped& w, std::vector<CallArg>& args, grammar::Span span) {
   Value out = in.impl().call(w.function, args, span);

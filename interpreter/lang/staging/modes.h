@@ -7,8 +7,7 @@
 
 namespace shard::lang {
 
-// The value of a function that has modifiers; the innermost (last written) is applied first.
-Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure);
+void install_modes(Interpreter& in);  // the evaluator makes modified functions with what is here (eval/hooks.h)
 
 // Per-device code: `closure` is bare, its annotations give the specs. Empty axes: all of the mesh.
 Value make_manual(std::shared_ptr<const Closure> closure, std::vector<std::string> axes, bool all_axes,

@@ -1,7 +1,7 @@
 #include "interpreter/lang/staging/stand_ins.h"
 
 #include "interpreter/exec/abstract.h"
-#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/values/tree.h"
 
 namespace shard::lang {

@@ -2,7 +2,7 @@
 // new one, in place where nobody else holds the old one.
 #include <algorithm>
 
-#include "interpreter/lang/index/index.h"
+#include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/parts.h"

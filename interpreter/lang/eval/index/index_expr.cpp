@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/index/items.h"
+#include "interpreter/lang/eval/index/items.h"
 #include "interpreter/lang/values/parts.h"
 
 namespace shard::lang {

@@ -1,7 +1,7 @@
 // Annotations that are types: dtype, shape, sizes with names, and the layout on explicit axes.
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/lang/layouts/annotation_check.h"
-#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/eval/layouts/annotation_check.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 
 namespace shard::lang {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "grammar/ast.h"
+#include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/eval/interpreter.h"
-#include "interpreter/lang/index/index.h"
 
 namespace shard::lang {
 

@@ -1,7 +1,7 @@
 // Reading from arrays whose elements lie elsewhere and can be had in parts (files that are mapped): only what the items
 // between brackets pick is brought here.
 #pragma once
-#include "interpreter/lang/index/index_plan.h"
+#include "interpreter/lang/eval/index/index_plan.h"
 
 namespace shard::lang {
 

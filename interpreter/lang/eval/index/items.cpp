@@ -1,4 +1,4 @@
-#include "interpreter/lang/index/items.h"
+#include "interpreter/lang/eval/index/items.h"
 
 #include "interpreter/lang/eval/impl.h"
 

@@ -1,9 +1,9 @@
-#include "interpreter/lang/index/index_plan.h"
+#include "interpreter/lang/eval/index/index_plan.h"
 
 #include <algorithm>
 
-#include "interpreter/lang/index/items.h"
-#include "interpreter/lang/index/masks.h"
+#include "interpreter/lang/eval/index/items.h"
+#include "interpreter/lang/eval/index/masks.h"
 
 namespace shard::lang {
 
@@ -24,18 +24,18 @@ Tensor as_index(ArrayOps& ops, const Tensor& t) {
 std::string ordinal(std::int64_t d) { return "dimension " + std::to_string(d); }
 
 // What one item, or one dimension of a mask, means: an index array, or what the item says; `fresh`: a new dimension.
-struct Entry {
+struct Meaning {
   const IndexItem* item;
   std::optional<Tensor> array;
   bool fresh = false;
 };
 
-// Items as entries: one a dimension, `none`s among them, the ellipsis filled in.
-class Entries {
+// Items as meanings: one a dimension, `none`s among them, the ellipsis filled in.
+class Meanings {
  public:
-  Entries(ArrayOps& ops, const runtime::Type& x, Span span) : ops_(ops), in_(ops.in()), x_(x), span_(span) {}
+  Meanings(ArrayOps& ops, const runtime::Type& x, Span span) : ops_(ops), in_(ops.in()), x_(x), span_(span) {}
 
-  std::vector<Entry> of(const std::vector<IndexItem>& items) {
+  std::vector<Meaning> of(const std::vector<IndexItem>& items) {
     for (const IndexItem& item : items) add(item);
     const int rank = x_.rank();
     if (used_ > rank)
@@ -47,19 +47,19 @@ class Entries {
       all.slice = true;
       return all;
     }();
-    const std::size_t at = ellipsis_.value_or(entries_.size());
-    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::size_t>(rank - used_),
-                    Entry{&kAll, std::nullopt});
-    return std::move(entries_);
+    const std::size_t at = ellipsis_.value_or(meanings_.size());
+    meanings_.insert(meanings_.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::size_t>(rank - used_),
+                     Meaning{&kAll, std::nullopt});
+    return std::move(meanings_);
   }
 
  private:
   void add(const IndexItem& item) {
     if (item.ellipsis) {
       if (ellipsis_) in_.fail("index", item.span, "an index has at most one `...`");
-      ellipsis_ = entries_.size();
+      ellipsis_ = meanings_.size();
     } else if (!item.slice && item.value.is_none()) {
-      entries_.push_back({&item, std::nullopt, true});
+      meanings_.push_back({&item, std::nullopt, true});
     } else if (is_mask(item)) {
       mask(item);
     } else if (item.slice || item.value.is<std::int64_t>()) {
@@ -87,7 +87,7 @@ class Entries {
   }
 
   void use(const IndexItem& item, std::optional<Tensor> array) {
-    entries_.push_back({&item, std::move(array)});
+    meanings_.push_back({&item, std::move(array)});
     ++used_;
   }
 
@@ -95,22 +95,23 @@ class Entries {
   Interpreter& in_;
   const runtime::Type& x_;
   Span span_;
-  std::vector<Entry> entries_;
+  std::vector<Meaning> meanings_;
   int used_ = 0;                         // dimensions of the array
-  std::optional<std::size_t> ellipsis_;  // where it stands among the entries
+  std::optional<std::size_t> ellipsis_;  // where it stands among the items
 };
 
-// The plan of entries, one after another.
+// The plan of what items mean, one after another.
 class Planner {
  public:
-  Planner(ArrayOps& ops, const runtime::Type& x, std::vector<Entry> entries, Span span, bool updates)
-      : ops_(ops), in_(ops.in()), x_(x), entries_(std::move(entries)), span_(span) {
-    for (const Entry& e : entries_) any_array_ = any_array_ || (e.array && (updates || !e.array->type().shape.empty()));
+  Planner(ArrayOps& ops, const runtime::Type& x, std::vector<Meaning> meanings, Span span, bool updates)
+      : ops_(ops), in_(ops.in()), x_(x), meanings_(std::move(meanings)), span_(span) {
+    for (const Meaning& e : meanings_)
+      any_array_ = any_array_ || (e.array && (updates || !e.array->type().shape.empty()));
   }
 
   IndexPlan run() {
-    for (std::size_t k = 0; k < entries_.size(); ++k) {
-      if (entries_[k].fresh) {
+    for (std::size_t k = 0; k < meanings_.size(); ++k) {
+      if (meanings_[k].fresh) {
         plan_.has_new = true;
         parts_.push_back({k, {1}});
       } else {
@@ -125,7 +126,7 @@ class Planner {
 
  private:
   void dimension(std::size_t k) {
-    const Entry& e = entries_[k];
+    const Meaning& e = meanings_[k];
     const auto d = static_cast<std::int64_t>(plan_.dims.size());
     const std::int64_t n = x_.shape[plan_.dims.size()];
     DimIndex index;
@@ -168,7 +169,7 @@ class Planner {
     plan_.basic.push_back(index.size);
   }
 
-  Span span_of(const Entry& e) const { return e.item->span.known() ? e.item->span : span_; }
+  Span span_of(const Meaning& e) const { return e.item->span.known() ? e.item->span : span_; }
 
   void broadcast_arrays() {
     for (const IndexArray& a : plan_.arrays) {
@@ -186,11 +187,11 @@ class Planner {
   void place(runtime::Shape& out, bool fresh) const {
     if (!plan_.arrays.empty() && !plan_.adjacent) out = plan_.index_shape;
     std::size_t next = 0;
-    for (std::size_t k = 0; k < entries_.size(); ++k) {
+    for (std::size_t k = 0; k < meanings_.size(); ++k) {
       if (first_ && plan_.adjacent && k == *first_)
         out.insert(out.end(), plan_.index_shape.begin(), plan_.index_shape.end());
       if (next < parts_.size() && parts_[next].first == k) {
-        if (fresh || !entries_[k].fresh) out.insert(out.end(), parts_[next].second.begin(), parts_[next].second.end());
+        if (fresh || !meanings_[k].fresh) out.insert(out.end(), parts_[next].second.begin(), parts_[next].second.end());
         ++next;
       }
     }
@@ -199,10 +200,10 @@ class Planner {
   ArrayOps& ops_;
   Interpreter& in_;
   const runtime::Type& x_;
-  std::vector<Entry> entries_;
+  std::vector<Meaning> meanings_;
   Span span_;
   bool any_array_ = false;
-  std::optional<std::size_t> first_, last_;                    // entries that are index arrays
+  std::optional<std::size_t> first_, last_;                    // meanings that are index arrays
   std::vector<std::pair<std::size_t, runtime::Shape>> parts_;  // by entry: the dimensions that it leaves
   IndexPlan plan_;
 };
@@ -211,7 +212,7 @@ class Planner {
 
 IndexPlan plan_index(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& items, Span span, bool updates) {
   const runtime::Type type = x.type();  // a copy: types of a trace move when it grows
-  return Planner(ops, type, Entries(ops, type, span).of(items), span, updates).run();
+  return Planner(ops, type, Meanings(ops, type, span).of(items), span, updates).run();
 }
 
 Merged merge(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, bool drop) {

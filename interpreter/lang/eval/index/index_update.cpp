@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "interpreter/ir/core_ops.h"
-#include "interpreter/lang/index/index_plan.h"
-#include "interpreter/lang/index/masks.h"
+#include "interpreter/lang/eval/index/index_plan.h"
+#include "interpreter/lang/eval/index/masks.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::lang {

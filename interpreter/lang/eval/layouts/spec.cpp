@@ -1,4 +1,4 @@
-#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/lists.h"

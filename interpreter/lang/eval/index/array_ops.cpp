@@ -1,4 +1,4 @@
-#include "interpreter/lang/index/array_ops.h"
+#include "interpreter/lang/eval/index/array_ops.h"
 
 #include "interpreter/ir/core_ops.h"
 #include "interpreter/lang/eval/impl.h"

@@ -1,4 +1,4 @@
-#include "interpreter/lang/staging/traced_region.h"
+#include "interpreter/lang/eval/flow/traced_region.h"
 
 #include "interpreter/ir/builder.h"
 #include "interpreter/lang/eval/impl.h"

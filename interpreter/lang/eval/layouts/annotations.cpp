@@ -1,8 +1,8 @@
 // Annotations of parameters and results, as the evaluator and those who wrap functions meet them.
-#include "interpreter/lang/layouts/annotations.h"
+#include "interpreter/lang/eval/layouts/annotations.h"
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/layouts/annotation_check.h"
+#include "interpreter/lang/eval/layouts/annotation_check.h"
 #include "interpreter/lang/report/written.h"
 
 namespace shard::lang {

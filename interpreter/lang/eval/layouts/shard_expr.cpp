@@ -1,8 +1,8 @@
-#include "interpreter/lang/layouts/shard_expr.h"
+#include "interpreter/lang/eval/layouts/shard_expr.h"
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/layouts/maker.h"
-#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/eval/layouts/maker.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/values/format.h"
 
 namespace shard::lang {

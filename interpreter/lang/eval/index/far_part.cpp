@@ -1,4 +1,4 @@
-#include "interpreter/lang/index/far_part.h"
+#include "interpreter/lang/eval/index/far_part.h"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 #pragma once
 #include <vector>
 
-#include "interpreter/lang/index/array_ops.h"
-#include "interpreter/lang/index/index.h"
+#include "interpreter/lang/eval/index/array_ops.h"
+#include "interpreter/lang/eval/index/index.h"
 
 namespace shard::lang {
 

@@ -1,4 +1,4 @@
-#include "interpreter/lang/layouts/maker.h"
+#include "interpreter/lang/eval/layouts/maker.h"
 
 #include <algorithm>
 

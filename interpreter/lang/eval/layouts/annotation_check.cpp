@@ -1,7 +1,7 @@
-#include "interpreter/lang/layouts/annotation_check.h"
+#include "interpreter/lang/eval/layouts/annotation_check.h"
 
-#include "interpreter/lang/layouts/shard_expr.h"
-#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/eval/layouts/shard_expr.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/report/written.h"
 #include "interpreter/lang/values/format.h"
 

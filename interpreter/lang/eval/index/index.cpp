@@ -1,11 +1,11 @@
-#include "interpreter/lang/index/index.h"
+#include "interpreter/lang/eval/index/index.h"
 
 #include <algorithm>
 
 #include "interpreter/ir/core_ops.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/index/far_part.h"
-#include "interpreter/lang/index/index_plan.h"
+#include "interpreter/lang/eval/index/far_part.h"
+#include "interpreter/lang/eval/index/index_plan.h"
 
 namespace shard::lang {
 

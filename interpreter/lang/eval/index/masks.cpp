@@ -1,4 +1,4 @@
-#include "interpreter/lang/index/masks.h"
+#include "interpreter/lang/eval/index/masks.h"
 
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/eval/impl.h"

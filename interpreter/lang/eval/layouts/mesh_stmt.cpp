@@ -1,4 +1,4 @@
-#include "interpreter/lang/layouts/mesh_stmt.h"
+#include "interpreter/lang/eval/layouts/mesh_stmt.h"
 
 #include <algorithm>
 #include <cctype>
