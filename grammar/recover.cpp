@@ -83,7 +83,7 @@ std::string_view word_at(std::string_view s, std::size_t at) {
 }
 
 // What a header that cannot be read is replaced by, so that its block stays what it was.
-std::string_view stand_in(std::string_view header) {
+std::string_view placeholder(std::string_view header) {
   const std::string_view word = word_at(header, 0);
   if (word == "for" || word == "while") return "while 1 ";
   if (word == "fn" || word == "jit" || word == "manual" || word == "def" || word == "function" || word == "func")
@@ -118,7 +118,7 @@ bool leave_out_statement(std::string& text, std::string_view source, std::size_t
     text[line] = '\n';  // the newline that was taken for a blank
     return true;
   }
-  const std::string_view other = stand_in(std::string_view(text).substr(s.begin));
+  const std::string_view other = placeholder(std::string_view(text).substr(s.begin));
   if (s.block != std::string_view::npos && at <= s.block && !other.empty() && s.begin + other.size() <= s.block) {
     blank(text, s.begin, s.block);
     text.replace(s.begin, other.size(), other);

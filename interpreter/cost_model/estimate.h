@@ -16,7 +16,7 @@ enum class Why : std::uint8_t {
   Arguments,
   Results,
   Gradients,
-  Kept,
+  Residual,
   Communication,
   Temporaries
 };
@@ -41,7 +41,7 @@ struct Memory {  // of one device, bytes
 };
 
 // What the forward part of a call makes and its backward part reads: one value, or several of a line that are alike.
-struct Kept {
+struct Residual {
   std::string name;  // that checkpoint_name gave it; empty: none
   ir::Type type;     // on one device
   grammar::Span where;
@@ -50,8 +50,8 @@ struct Kept {
   std::int64_t bytes() const;  // of all of them
 };
 // The largest first. Where nothing but new state is given, only what is offloaded is known to be kept.
-std::vector<Kept> kept_of(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
-                          const std::vector<bool>& donated);
+std::vector<Residual> residuals_of(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
+                                   const std::vector<bool>& donated);
 
 struct Estimate {
   Profile time;

@@ -88,7 +88,7 @@ class Reasons {
     const auto same = [&](const ir::Type& t) { return t.shape == g_.type(p.value).shape; };
     if (here && !made_[index_of(p.value)] && std::any_of(like.begin(), like.end(), same)) return Why::Gradients;
     if (p.maker && says_something(*p.maker)) return Why::Communication;
-    return here && kept_[index_of(p.value)] ? Why::Kept : Why::Temporaries;
+    return here && kept_[index_of(p.value)] ? Why::Residual : Why::Temporaries;
   }
 
   bool kept(Var v) const { return kept_[index_of(v)] != 0; }
@@ -179,17 +179,17 @@ bool is_view(const Node& n) {
 
 }  // namespace
 
-std::int64_t Kept::bytes() const {
+std::int64_t Residual::bytes() const {
   return count * runtime::numel(type.shape) * static_cast<std::int64_t>(runtime::size_of(type.dtype));
 }
 
-std::vector<Kept> kept_of(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
-                          const std::vector<bool>& donated) {
+std::vector<Residual> residuals_of(const transform::Program& program, std::span<const exec::ArrayInfo> arguments,
+                                   const std::vector<bool>& donated) {
   const Graph& g = program.local;
   const Reasons reasons(g, places_of_results(program, arguments, donated));
   std::vector<char> kept(g.types.size(), 0);
   for (std::size_t v = 0; v < kept.size(); ++v) kept[v] = reasons.kept(Var{static_cast<std::int32_t>(v)});
-  std::vector<Kept> out;
+  std::vector<Residual> out;
   for (std::size_t i = g.nodes.size(); i-- > 0;) {  // what is kept of a view is what it looks at
     const Node& n = g.nodes[i];
     for (Var v : n.outputs) {
@@ -199,8 +199,8 @@ std::vector<Kept> kept_of(const transform::Program& program, std::span<const exe
         kept[index_of(n.inputs[0])] = 1;
         continue;
       }
-      Kept one{name_of(g, n, v), ir::Type::of(g.type(v).dtype, g.type(v).shape), made_at(n, v), host};
-      const auto same = std::find_if(out.begin(), out.end(), [&](const Kept& k) {
+      Residual one{name_of(g, n, v), ir::Type::of(g.type(v).dtype, g.type(v).shape), made_at(n, v), host};
+      const auto same = std::find_if(out.begin(), out.end(), [&](const Residual& k) {
         return k.name == one.name && k.type == one.type && k.host == host && k.where.source == one.where.source &&
                k.where.begin == one.where.begin;
       });
@@ -208,7 +208,7 @@ std::vector<Kept> kept_of(const transform::Program& program, std::span<const exe
     }
   }
   std::reverse(out.begin(), out.end());
-  stable_sort(out, [](const Kept& a, const Kept& b) { return a.bytes() > b.bytes(); });
+  stable_sort(out, [](const Residual& a, const Residual& b) { return a.bytes() > b.bytes(); });
   return out;
 }
 
@@ -243,7 +243,7 @@ Estimate estimate(const Chip& chip, const transform::Program& program, const Ins
   if (chip.simulated > 0) {  // on the machine itself: what its kernels take for themselves counts
     out.memory.peak += memory.scratch + memory.host;
     out.memory.whys[static_cast<std::size_t>(Why::Temporaries)] += memory.scratch;
-    out.memory.whys[static_cast<std::size_t>(Why::Kept)] += memory.host;
+    out.memory.whys[static_cast<std::size_t>(Why::Residual)] += memory.host;
     out.memory.scratch = out.memory.host = 0;
   }
   const double devices = chip.simulated > 0 && program.mesh ? static_cast<double>(program.mesh->size()) : 1;

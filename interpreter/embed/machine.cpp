@@ -55,7 +55,7 @@ void Machine::choose(const lang::Options& options, const std::string& engine) {
   if (xla_ && options.processes) refuse("engine xla has all devices in one process: run the script without a launcher");
   if (xla_) return context_->set_target(*xla_);
   if (engine.empty() && !own) return;
-  const std::string_view name = options.debug_nans ? "watch" : options.exact ? "exact" : std::string_view(engine);
+  const std::string_view name = options.debug_nans ? "nan_check" : options.exact ? "exact" : std::string_view(engine);
   std::vector<std::string> known = {"xla"};
   for (const exec::TargetRow& row : exec::targets()) {
     if (!context_->target(row.name).holds_elements()) continue;  // runs nothing

@@ -18,7 +18,7 @@ using ir::Node;
 
 namespace {
 
-std::vector<std::vector<Dim>> dims_of(const Place& p) {
+std::vector<std::vector<Dim>> dims_of(const StridedView& p) {
   std::vector<std::vector<Dim>> out;
   for (std::size_t d = 0; d < p.shape.size(); ++d) out.push_back({{p.shape[d], p.strides[d]}});
   return out;
@@ -39,8 +39,8 @@ runtime::Reduce combining(const ir::Collective& c, DType dtype) {
 }
 
 // `p` through a program of one operation, whose result is register `registers.size() - 1`.
-Place Lowering::through(runtime::ElementProgram program, const Place& p) {
-  Place out = fresh(program.registers.back(), p.distinct, p.shape);
+StridedView Lowering::through(runtime::ElementProgram program, const StridedView& p) {
+  StridedView out = fresh(program.registers.back(), p.distinct, p.shape);
   program.inputs = {0};
   program.outputs = {static_cast<std::uint16_t>(program.registers.size() - 1)};
   std::vector<AxisId> batch = p.distinct.list();
@@ -52,7 +52,7 @@ Place Lowering::through(runtime::ElementProgram program, const Place& p) {
   return out;
 }
 
-Place Lowering::scaled(const Place& p, std::int64_t by) {
+StridedView Lowering::scaled(const StridedView& p, std::int64_t by) {
   if (by == 1) return p;
   runtime::ElementProgram program;
   program.registers = {p.dtype, p.dtype, p.dtype};
@@ -61,7 +61,7 @@ Place Lowering::scaled(const Place& p, std::int64_t by) {
   return through(std::move(program), p);
 }
 
-Place Lowering::converted(const Place& p, DType to) {
+StridedView Lowering::converted(const StridedView& p, DType to) {
   if (to == p.dtype) return p;
   runtime::ElementProgram program;
   program.registers = {p.dtype, to};
@@ -72,7 +72,7 @@ Place Lowering::converted(const Place& p, DType to) {
 // Every device along `over` (major first) is a term, one that holds what others hold too. Equal terms need not be added
 // one by one where that gives the same bits: maxima and integers; floats where all sizes are powers of two, so that
 // equal subtrees meet.
-Place Lowering::reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over) {
+StridedView Lowering::reduce_devices(const StridedView& p, runtime::Reduce op, const std::vector<AxisId>& over) {
   const bool adds = op == runtime::Reduce::Sum;
   bool once = !adds || !runtime::is_float(p.dtype);
   if (!once)
@@ -89,7 +89,7 @@ Place Lowering::reduce_devices(const Place& p, runtime::Reduce op, const std::ve
   if (differ == 1 && (once || same == 1)) return adds ? scaled(p, same) : p;
   std::vector<AxisId> order = terms, kept = rest.list();
   order.insert(order.end(), kept.begin(), kept.end());
-  Place out = fresh(p.dtype, rest, p.shape);
+  StridedView out = fresh(p.dtype, rest, p.shape);
   View in = view_of(p, order, mesh_), made = view_of(out, kept, mesh_);
   step([sum = runtime::bind_reduce_blocks(op, in, static_cast<int>(terms.size()), made)](
            void* const* i, void* const* o) { sum(*i, *o); },
@@ -99,12 +99,12 @@ Place Lowering::reduce_devices(const Place& p, runtime::Reduce op, const std::ve
 
 // A value of these distinct axes whose dimensions are made of several of memory, the major ones first. A view of `from`
 // where its strides allow that, a copy otherwise.
-Place Lowering::assemble(const Place& from, AxisSet distinct, const Strides& device,
-                         const std::vector<std::vector<Dim>>& dims) {
-  Place seen = from;
+StridedView Lowering::assemble(const StridedView& from, AxisSet distinct, const Strides& device,
+                               const std::vector<std::vector<Dim>>& dims) {
+  StridedView seen = from;
   seen.distinct = distinct;
   seen.device = device;
-  Place apart = seen;
+  StridedView apart = seen;
   const Shape shape = lay_apart(apart, dims);
   seen.shape = shape;
   seen.strides.clear();
@@ -115,37 +115,37 @@ Place Lowering::assemble(const Place& from, AxisSet distinct, const Strides& dev
     seen.strides.push_back(one ? one->stride : 0);
   }
   if (fits) return seen;
-  Place out = fresh(from.dtype, distinct, apart.shape);
+  StridedView out = fresh(from.dtype, distinct, apart.shape);
   copy_into(apart, out);
   return *reshaped(out, shape);
 }
 
-Place Lowering::index_of_device(const Node& n, const std::vector<AxisId>& list) {
+StridedView Lowering::index_of_device(const Node& n, const std::vector<AxisId>& list) {
   std::int64_t count = 1;
   for (AxisId a : list) count *= mesh_->size_of(a);
   DType dtype = type(n.outputs[0]).dtype;
   auto buffer = around_.pool.allocate(static_cast<std::size_t>(count) * runtime::size_of(dtype));
   runtime::iota(runtime::contiguous(dtype, {count}, buffer->data()), 0);
-  Place whole = dense_place(constant_storage(std::move(buffer)), dtype, {}, {count}, mesh_);
-  Place p = own_part(std::move(whole), 0, list, around_.frozen, *mesh_);
+  StridedView whole = dense_place(constant_storage(std::move(buffer)), dtype, {}, {count}, mesh_);
+  StridedView p = own_part(std::move(whole), 0, list, around_.frozen, *mesh_);
   p.shape.clear();
   p.strides.clear();
   return p;
 }
 
-Place Lowering::permute_devices(const Node& n, const Place& p) {
+StridedView Lowering::permute_devices(const Node& n, const StridedView& p) {
   std::vector<AxisId> list = transform::axes_of(n, *around_.mesh_ref);
   AxisSet distinct = axes(n.outputs[0]);
   bool varies = false;
   for (AxisId a : list) varies |= p.distinct.has(a) || distinct.has(a);
   if (!varies && distinct == p.distinct) return p;
-  Place out = fresh(p.dtype, distinct, p.shape);
+  StridedView out = fresh(p.dtype, distinct, p.shape);
   std::vector<AxisId> others;
   for (AxisId a : distinct.list())
     if (std::find(list.begin(), list.end(), a) == list.end()) others.push_back(a);
   std::int64_t devices = 1;
   for (AxisId a : list) devices *= mesh_->size_of(a);
-  auto offset = [&](const Place& q, std::int64_t position) {  // elements
+  auto offset = [&](const StridedView& q, std::int64_t position) {  // elements
     std::int64_t at = 0;
     for (std::size_t i = list.size(); i-- > 0;) {
       at += position % mesh_->size_of(list[i]) * q.device_stride(list[i]);
@@ -192,17 +192,17 @@ void Lowering::emit_collective(const Node& n) {
   const ir::Var out = n.outputs[0];
   if (!c.place && !c.communicates() && !c.split) return put(out, place(n.inputs[0]));
   if (around_.alone() && !c.place) return put(out, held_apart(n, c));
-  Place got = communicated(n, c, list);
+  StridedView got = communicated(n, c, list);
   if (around_.exact && !c.place) got = dense(got, got.distinct);
   put(out, std::move(got));
 }
 
 // On a device of its own nothing is a view of what other devices hold: what it gets has memory, that of what it gives
 // where a sum is as large.
-Place Lowering::held_apart(const Node& n, const ir::Collective& c) {
+StridedView Lowering::held_apart(const Node& n, const ir::Collective& c) {
   const ir::Type& t = type(n.outputs[0]);
-  const Place given = place(n.inputs[0]);
-  Place got = fresh(t.dtype, axes(n.outputs[0]), t.shape);
+  const StridedView given = place(n.inputs[0]);
+  StridedView got = fresh(t.dtype, axes(n.outputs[0]), t.shape);
   step({}, {given}, {got},
        c.combine && !c.split ? std::vector<std::pair<int, int>>{{0, 0}} : std::vector<std::pair<int, int>>{});
   return got;
@@ -210,8 +210,8 @@ Place Lowering::held_apart(const Node& n, const ir::Collective& c) {
 
 // Where devices of other processes take part, their blocks come here, what is done with them is done as in one process,
 // and of the result this process goes on with its own.
-Place Lowering::communicated(const Node& n, const ir::Collective& c, const std::vector<AxisId>& list) {
-  Place p = c.place ? Place() : place(n.inputs[0]);
+StridedView Lowering::communicated(const Node& n, const ir::Collective& c, const std::vector<AxisId>& list) {
+  StridedView p = c.place ? StridedView() : place(n.inputs[0]);
   if (c.combine)
     if (auto parts = combined_parts(n, c, p, list)) return *std::move(parts);
   if (c.combine) p = combined(n, c, std::move(p), list);
@@ -226,14 +226,14 @@ Place Lowering::communicated(const Node& n, const ir::Collective& c, const std::
   else if (c.join)
     p = brought(n, std::move(p), p.distinct & along, wide);
   const Mesh* narrow = std::exchange(mesh_, &wide);
-  const Place before = c.join || c.pairs ? Place() : p;
-  Place got = c.place ? index_of_device(n, list) : moved(n, c, std::move(p), list);
+  const StridedView before = c.join || c.pairs ? StridedView() : p;
+  StridedView got = c.place ? index_of_device(n, list) : moved(n, c, std::move(p), list);
   mesh_ = narrow;
   return own_of(std::move(got), before, along);
 }
 
 // What is left to do behind a sum: from device to device, split, joined.
-Place Lowering::moved(const Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list) {
+StridedView Lowering::moved(const Node& n, const ir::Collective& c, StridedView p, const std::vector<AxisId>& list) {
   if (c.pairs) return permute_devices(n, p);
   const bool whole = ir::tiled(c, n.attrs);
   // What the devices were becomes a part of dimension `join`, the major one; they now see parts of dimension `split`.

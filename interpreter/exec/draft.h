@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "interpreter/exec/place.h"
 #include "interpreter/exec/plan.h"
+#include "interpreter/exec/strided_view.h"
 
 namespace shard::exec {
 

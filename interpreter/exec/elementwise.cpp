@@ -18,16 +18,16 @@ using runtime::Code;
 using runtime::ElementProgram;
 using Register = std::uint16_t;
 
-bool same_place(const Place& a, const Place& b) {
+bool same_place(const StridedView& a, const StridedView& b) {
   return a.storage == b.storage && a.offset == b.offset && a.distinct == b.distinct && a.device == b.device &&
          a.strides == b.strides && a.frozen == b.frozen && a.dtype == b.dtype;
 }
 
 // Results lie as the operands do, so that all are read and written in one line; dense where operands are, or have to
 // be.
-Anchors order_of(const std::vector<Place>& operands, const Place& dense, bool must, const Mesh* mesh) {
+Anchors order_of(const std::vector<StridedView>& operands, const StridedView& dense, bool must, const Mesh* mesh) {
   std::optional<Anchors> order;
-  for (const Place& p : operands) {
+  for (const StridedView& p : operands) {
     auto lies = p.distinct == dense.distinct ? anchors_of(p, mesh) : std::nullopt;
     must |= lies && p.device == dense.device;
     if (!order) order = std::move(lies);
@@ -114,7 +114,7 @@ class ElementUnit {
 
   // Operands from outside: inputs and constants are in their registers from the start and stay there; what is the same
   // is there once.
-  Register operand(const Place& p) {
+  Register operand(const StridedView& p) {
     if (p.splat) {
       for (const auto& [key, reg] : constants_)
         if (key == std::pair(p.dtype, *p.splat)) return reg;
@@ -123,8 +123,8 @@ class ElementUnit {
       program_.constants.push_back({reg, p.splat->value, p.splat->integer});
       return reg;
     }
-    Place seen = broadcast(p, shape_);
-    auto it = std::find_if(inputs_.begin(), inputs_.end(), [&](const Place& q) { return same_place(q, seen); });
+    StridedView seen = broadcast(p, shape_);
+    auto it = std::find_if(inputs_.begin(), inputs_.end(), [&](const StridedView& q) { return same_place(q, seen); });
     if (it != inputs_.end()) return program_.inputs[static_cast<std::size_t>(it - inputs_.begin())];
     inputs_.push_back(std::move(seen));
     program_.inputs.push_back(registers_.take(p.dtype));
@@ -175,11 +175,11 @@ class ElementUnit {
     const bool result =
         std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return l_.result_[Lowering::at(v)] != 0; });
     const Anchors order = order_of(inputs_, dense_place(kNoStorage, DType::F32, distinct, shape_, mesh), result, mesh);
-    std::vector<Place> made;
+    std::vector<StridedView> made;
     for (ir::Var v : outputs_) made.push_back(l_.fresh(dtype(v), order, shape_));
     std::vector<View> in, out;
-    for (const Place& p : inputs_) in.push_back(view_of(p, order, mesh));
-    for (const Place& p : made) out.push_back(view_of(p, order, mesh));
+    for (const StridedView& p : inputs_) in.push_back(view_of(p, order, mesh));
+    for (const StridedView& p : made) out.push_back(view_of(p, order, mesh));
     for (const View& v : in) l_.copies(gathered(v));
     ir::BoundKernel run;
     if (!l_.around_.measure)
@@ -190,7 +190,7 @@ class ElementUnit {
   }
 
   // An output may go over an input that is read element for element, by nothing else in another way.
-  std::vector<std::pair<int, int>> in_place(const std::vector<Place>& made, AxisSet distinct) const {
+  std::vector<std::pair<int, int>> in_place(const std::vector<StridedView>& made, AxisSet distinct) const {
     std::vector<std::pair<int, int>> pairs;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (!alone(inputs_, i) || inputs_[i].distinct != distinct || !lies_as(inputs_[i], made[0])) continue;
@@ -208,7 +208,7 @@ class ElementUnit {
   std::map<std::int32_t, Register> held_;     // by value: of operands from outside, and of the unit's own so far
   std::map<std::int32_t, std::size_t> last_;  // the last node of the unit that reads it
   std::set<std::int32_t> inner_;              // values of the unit
-  std::vector<Place> inputs_;
+  std::vector<StridedView> inputs_;
   std::vector<std::pair<std::pair<DType, Scalar>, Register>> constants_;
   std::vector<ir::Var> outputs_;
 };

@@ -32,7 +32,7 @@ struct GroupedMove {  // copies of one block each; offsets in bytes
 
 class GroupedCollective {
  public:
-  GroupedCollective(Lowering& lowering, const Node& n, Place operand)
+  GroupedCollective(Lowering& lowering, const Node& n, StridedView operand)
       : l_(lowering),
         n_(n),
         c_(*n.op->comm),
@@ -55,13 +55,13 @@ class GroupedCollective {
   }
 
   void emit() {
-    const Place t = side_by_side(operand_);
+    const StridedView t = side_by_side(operand_);
     hand_out(c_.combine ? combined(t) : t);
   }
 
  private:
   // The block of a device, by its position along the axes, in bytes.
-  std::int64_t at_device(const Place& q, std::int64_t position) const {
+  std::int64_t at_device(const StridedView& q, std::int64_t position) const {
     std::int64_t at = 0;
     for (std::size_t i = list_.size(); i-- > 0;) {
       at += position % mesh_.size_of(list_[i]) * q.device_stride(list_[i]);
@@ -75,15 +75,15 @@ class GroupedCollective {
     return (n / members_ * group_step + n % members_ * member_step) *
            static_cast<std::int64_t>(runtime::size_of(dtype));
   }
-  void move(GroupedMove m, const Place& from, const Place& to) {
+  void move(GroupedMove m, const StridedView& from, const StridedView& to) {
     l_.step([m = std::move(m)](void* const* i, void* const* o) mutable { m.run(*i, *o); }, {from}, {to});
   }
 
   // 1. Members side by side: [others..., group, member, local...].
-  Place side_by_side(const Place& p) {
+  StridedView side_by_side(const StridedView& p) {
     Shape grouped = p.shape;
     grouped.insert(grouped.begin(), {static_cast<std::int64_t>(order_.size()) / members_, members_});
-    Place t = l_.fresh(p.dtype, rest_, grouped), one = t;
+    StridedView t = l_.fresh(p.dtype, rest_, grouped), one = t;
     one.shape = p.shape;
     one.strides.erase(one.strides.begin(), one.strides.begin() + 2);
     GroupedMove m{view_of(p, others_, &mesh_), view_of(one, others_, &mesh_), {}};
@@ -94,10 +94,10 @@ class GroupedCollective {
   }
 
   // 2. What the group has in common: [others..., group, local...].
-  Place combined(const Place& t) {
+  StridedView combined(const StridedView& t) {
     Shape kept = t.shape;
     kept.erase(kept.begin() + 1);
-    const Place got = l_.fresh(t.dtype, rest_, kept);
+    const StridedView got = l_.fresh(t.dtype, rest_, kept);
     View in = view_of(t, others_, &mesh_), made = view_of(got, others_, &mesh_);
     const auto member = static_cast<std::ptrdiff_t>(others_.size()) + 1;  // to the front
     std::rotate(in.shape.begin(), in.shape.begin() + member, in.shape.begin() + member + 1);
@@ -109,7 +109,7 @@ class GroupedCollective {
   }
 
   // 3. Each device takes its part of what its group has, at an offset for its place in the group.
-  void hand_out(const Place& got) {
+  void hand_out(const StridedView& got) {
     const bool whole = ir::tiled(c_, n_.attrs);
     const auto dimension = [&](const char* name, std::size_t rank) {
       const std::int64_t d = n_.attrs.integer(name);
@@ -130,19 +130,19 @@ class GroupedCollective {
       if (!whole) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(d), std::vector<Dim>());
       dims[d].insert(dims[d].begin(), Dim{members_, got.strides[1]});
     }
-    Place apart = got;
+    StridedView apart = got;
     const Shape shape = lay_apart(apart, dims);
     const ir::Var result = n_.outputs[0];
     AxisSet distinct = l_.axes(result) | rest_;
     for (AxisId a : list_)
       if (mesh_.size_of(a) > 1) distinct.add(a);
-    const Place out = l_.fresh(got.dtype, distinct, apart.shape);
+    const StridedView out = l_.fresh(got.dtype, distinct, apart.shape);
     GroupedMove m{view_of(apart, others_, &mesh_), view_of(out, others_, &mesh_), {}};
     for (std::size_t i = 0; i < order_.size(); ++i)
       m.at.emplace_back(at_member(i, got.strides[0], member_step, got.dtype), at_device(out, order_[i]));
     move(std::move(m), got, out);
     // Where all groups held the same to begin with, the result is still equal everywhere: any block stands for all.
-    Place seen = *reshaped(out, shape);
+    StridedView seen = *reshaped(out, shape);
     Strides device;
     for (AxisId a : l_.axes(result).list()) device.push_back(seen.device_stride(a));
     seen.device = std::move(device);
@@ -155,7 +155,7 @@ class GroupedCollective {
   const ir::Collective& c_;
   const Mesh& mesh_;
   std::vector<AxisId> list_;
-  Place operand_;
+  StridedView operand_;
   ir::Ints order_;  // positions along the axes, group after group
   std::int64_t members_ = 1;
   AxisSet rest_;  // further axes along which the operand differs
@@ -163,7 +163,7 @@ class GroupedCollective {
 };
 
 void Lowering::emit_grouped(const Node& n) {
-  Place p = place(n.inputs[0]);
+  StridedView p = place(n.inputs[0]);
   const AxisSet along = apart(transform::axes_of(n, *around_.mesh_ref));
   if (along.empty()) return GroupedCollective(*this, n, std::move(p)).emit();
   const Mesh wide = widened(along);

@@ -129,7 +129,7 @@ void lower(Lowering& lowering, const Program& p, std::span<const ArrayInfo> args
   for (std::size_t i = 0; i < args.size(); ++i) {
     const ir::Type& t = p.local.type(p.local.params[i]);
     const AxisSet differs = real(args[i].distinct, p.mesh.get());
-    Place place = dense_place(static_cast<int>(i), t.dtype, differs, t.shape, mesh);
+    StridedView place = dense_place(static_cast<int>(i), t.dtype, differs, t.shape, mesh);
     std::int64_t bytes = elements(differs, t.shape, mesh) * static_cast<std::int64_t>(runtime::size_of(t.dtype));
     lowering.bind(i, std::move(place), bytes);
   }
@@ -141,8 +141,8 @@ void lower(Lowering& lowering, const Program& p, std::span<const ArrayInfo> args
 
 class Lockstep final : public Target {
  public:
-  Lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact, bool watch)
-      : table_(table), pool_(pool), exact_(exact), watch_(watch) {}
+  Lockstep(const ir::OpTable& table, runtime::Pool& pool, bool exact, bool nan_check)
+      : table_(table), pool_(pool), exact_(exact), nan_check_(nan_check) {}
   transform::Passes passes() const override { return {.early_sums = !exact_}; }
 
   std::shared_ptr<const Executable> compile(std::shared_ptr<const Program> program,
@@ -151,7 +151,7 @@ class Lockstep final : public Target {
     const Program& p = out->program();
     const runtime::MeshPart* part = p.mesh ? p.mesh->part.get() : nullptr;
     const Mesh* mesh = part ? &part->here : p.mesh.get();
-    Lowering lowering(p.local, {table_, mesh, p.mesh, pool_, {}, false, exact_, part, watch_}, p.distinct);
+    Lowering lowering(p.local, {table_, mesh, p.mesh, pool_, {}, false, exact_, part, nan_check_}, p.distinct);
     lower(lowering, p, args, mesh);
     std::vector<ResultRef> refs = lowering.draft().results;
     Finished done = finish(std::move(lowering.draft()), nullptr, refs);
@@ -171,7 +171,7 @@ class Lockstep final : public Target {
  private:
   const ir::OpTable& table_;
   runtime::Pool& pool_;
-  bool exact_, watch_;
+  bool exact_, nan_check_;
 };
 
 }  // namespace
@@ -214,7 +214,7 @@ std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::P
 std::unique_ptr<const Target> make_exact(const ir::OpTable& table, runtime::Pool& pool) {
   return std::make_unique<Lockstep>(table, pool, true, false);
 }
-std::unique_ptr<const Target> make_watch(const ir::OpTable& table, runtime::Pool& pool) {
+std::unique_ptr<const Target> make_nan_check(const ir::OpTable& table, runtime::Pool& pool) {
   return std::make_unique<Lockstep>(table, pool, true, true);
 }
 

@@ -19,11 +19,11 @@ using runtime::size_of;
 namespace {
 
 // Leading dimensions for these axes on all views, merged where all of them allow it.
-std::pair<std::vector<View>, int> batched(const std::vector<Place>& in, const std::vector<Place>& out,
+std::pair<std::vector<View>, int> batched(const std::vector<StridedView>& in, const std::vector<StridedView>& out,
                                           const std::vector<AxisId>& axes, const Mesh* mesh) {
   std::vector<View> views;
-  for (const Place& p : in) views.push_back(view_of(p, axes, mesh));
-  for (const Place& p : out) views.push_back(view_of(p, axes, mesh));
+  for (const StridedView& p : in) views.push_back(view_of(p, axes, mesh));
+  for (const StridedView& p : out) views.push_back(view_of(p, axes, mesh));
   int batch = static_cast<int>(axes.size());
   if (!views.empty()) batch = coalesce(views, batch);
   return {std::move(views), batch};
@@ -31,7 +31,7 @@ std::pair<std::vector<View>, int> batched(const std::vector<Place>& in, const st
 
 }  // namespace
 
-Place param_place(int storage, const ir::Type& type, AxisSet distinct, const LoweringContext& around) {
+StridedView param_place(int storage, const ir::Type& type, AxisSet distinct, const LoweringContext& around) {
   return dense_place(storage, type.dtype, distinct, type.shape, around.mesh);
 }
 
@@ -52,16 +52,16 @@ Lowering::Lowering(const ir::Graph& g, LoweringContext around, const transform::
   }
 }
 
-void Lowering::bind(std::size_t i, Place place, std::int64_t whole) {
+void Lowering::bind(std::size_t i, StridedView place, std::int64_t whole) {
   Storage& s = draft_.storages[i];
   s.bytes = whole;
   put(g_.params[i], std::move(place));
 }
 
 void Lowering::run() {
-  std::vector<Unit> units =
-      around_.watch ? units_alone(g_)
-                    : units_of(g_, distinct_.of, mesh_, !around_.exact, around_.part ? around_.part->apart : AxisSet());
+  std::vector<Unit> units = around_.nan_check ? units_alone(g_)
+                                              : units_of(g_, distinct_.of, mesh_, !around_.exact,
+                                                         around_.part ? around_.part->apart : AxisSet());
   std::vector<const Unit*> unit_of(g_.types.size(), nullptr);  // none: a parameter
   for (const Unit& u : units)
     for (int i : u.nodes)
@@ -71,25 +71,25 @@ void Lowering::run() {
       for (ir::Var v : g_.nodes[static_cast<std::size_t>(i)].inputs)
         if (unit_of[at(v)] != &u) needed_[at(v)] = 1;
   for (ir::Var v : g_.results) needed_[at(v)] = result_[at(v)] = 1;
-  if (around_.part && !around_.watch) return emit_together(units);
+  if (around_.part && !around_.nan_check) return emit_together(units);
   for (const Unit& u : units) {
     emit(u);
-    if (around_.watch) watch(g_.nodes[static_cast<std::size_t>(u.nodes.back())]);
+    if (around_.nan_check) check_nans(g_.nodes[static_cast<std::size_t>(u.nodes.back())]);
   }
 }
 
-Ref Lowering::ref(const Place& p) const {
+Ref Lowering::ref(const StridedView& p) const {
   auto item = static_cast<std::int64_t>(size_of(p.dtype));
   Ref r{p.storage, p.offset * item, {}};
   for (auto [axis, step] : p.frozen) r.terms.emplace_back(axis, step * item);
   return r;
 }
 
-Place Lowering::fresh(DType dtype, AxisSet distinct, Shape shape) {
+StridedView Lowering::fresh(DType dtype, AxisSet distinct, Shape shape) {
   return fresh(dtype, anchored(distinct, 0), std::move(shape));
 }
 
-Place Lowering::fresh(DType dtype, const Anchors& axes, Shape shape) {
+StridedView Lowering::fresh(DType dtype, const Anchors& axes, Shape shape) {
   auto item = size_of(dtype);
   auto bytes = around_.measure ? runtime::bytes_of : runtime::checked_bytes;
   std::int64_t one = bytes(shape, item);
@@ -110,7 +110,7 @@ int Lowering::constant_storage(runtime::BufferRef buffer) {
   return static_cast<int>(draft_.storages.size()) - 1;
 }
 
-Place Lowering::constant(DType dtype, Scalar value) {
+StridedView Lowering::constant(DType dtype, Scalar value) {
   int storage = kNoStorage;
   for (const auto& [key, s] : scalars_)
     if (key.first == dtype && key.second == value) storage = s;
@@ -120,37 +120,37 @@ Place Lowering::constant(DType dtype, Scalar value) {
     storage = constant_storage(std::move(buffer));
     scalars_.push_back({{dtype, value}, storage});
   }
-  Place p = dense_place(storage, dtype, {}, {}, mesh_);
+  StridedView p = dense_place(storage, dtype, {}, {}, mesh_);
   p.splat = value;
   return p;
 }
 
-void Lowering::step(ir::BoundKernel kernel, const std::vector<Place>& in, const std::vector<Place>& out,
+void Lowering::step(ir::BoundKernel kernel, const std::vector<StridedView>& in, const std::vector<StridedView>& out,
                     std::vector<std::pair<int, int>> in_place) {
   DraftStep s;
   s.kernel = std::move(kernel);
-  for (const Place& p : in) s.ins.push_back(ref(p));
-  for (const Place& p : out) s.outs.push_back(ref(p));
+  for (const StridedView& p : in) s.ins.push_back(ref(p));
+  for (const StridedView& p : out) s.outs.push_back(ref(p));
   s.in_place = std::move(in_place);
   s.span = span_;
   s.node = node_;
   draft_.add(std::move(s));
 }
 
-void Lowering::control(std::shared_ptr<const Control> c, const std::vector<Place>& in, const std::vector<Place>& out,
-                       std::vector<std::pair<int, int>> in_place, Most inside) {
+void Lowering::control(std::shared_ptr<const Control> c, const std::vector<StridedView>& in,
+                       const std::vector<StridedView>& out, std::vector<std::pair<int, int>> in_place, Most inside) {
   DraftStep s;
   s.inside = std::move(inside);
   s.control = std::move(c);
-  for (const Place& p : in) s.ins.push_back(ref(p));
-  for (const Place& p : out) s.outs.push_back(ref(p));
+  for (const StridedView& p : in) s.ins.push_back(ref(p));
+  for (const StridedView& p : out) s.outs.push_back(ref(p));
   s.in_place = std::move(in_place);
   s.span = span_;
   s.node = node_;
   draft_.add(std::move(s));
 }
 
-void Lowering::copy_into(const Place& from, const Place& to) {
+void Lowering::copy_into(const StridedView& from, const StridedView& to) {
   std::vector<AxisId> axes = to.distinct.list();
   View in = view_of(from, axes, mesh_), out = view_of(to, axes, mesh_);
   if (runtime::numel(in.shape) == 0) return;
@@ -172,14 +172,14 @@ void Lowering::copy_into(const Place& from, const Place& to) {
       {from}, {to});
 }
 
-Place Lowering::dense(const Place& p, AxisSet distinct) {
+StridedView Lowering::dense(const StridedView& p, AxisSet distinct) {
   if (p.distinct == distinct && is_dense(p, mesh_)) return p;
-  Place out = fresh(p.dtype, distinct, p.shape);
+  StridedView out = fresh(p.dtype, distinct, p.shape);
   copy_into(p, out);
   return out;
 }
 
-Place Lowering::whole_blocks(const Place& p) {
+StridedView Lowering::whole_blocks(const StridedView& p) {
   std::int64_t end = 0;  // of one block
   for (std::size_t d = 0; d < p.shape.size(); ++d) end += p.strides[d] * (p.shape[d] - 1);
   const bool apart = std::all_of(p.device.begin(), p.device.end(), [&](std::int64_t step) { return step > end; });
@@ -242,21 +242,21 @@ void Lowering::emit_node(const Node& n) {
 }
 
 void Lowering::emit_view(const Node& n, const ir::ViewOf& view) {
-  const Place& x = place(n.inputs[0]);
+  const StridedView& x = place(n.inputs[0]);
   const Shape& shape = type(n.outputs[0]).shape;
   if (x.splat) return put(n.outputs[0], broadcast(constant(x.dtype, *x.splat), shape));
-  Place p = x;
+  StridedView p = x;
   auto seen = view.strides(strided(p), n.attrs, shape);
   if (!seen) {
     p = fresh(x.dtype, x.distinct, x.shape);
     copy_into(x, p);
     seen = view.strides(strided(p), n.attrs, shape);
   }
-  Place out = seen_as(p, *std::move(seen));
+  StridedView out = seen_as(p, *std::move(seen));
   // Small parts of what is not small itself are copied: they would keep all of it alive.
   constexpr std::int64_t kSmall = 4096;  // bytes
   if (view.part && 4 * runtime::numel(shape) < runtime::numel(p.shape) && draft_.at(p.storage).bytes > kSmall) {
-    Place copy = fresh(out.dtype, out.distinct, shape);
+    StridedView copy = fresh(out.dtype, out.distinct, shape);
     copy_into(out, copy);
     out = std::move(copy);
   }
@@ -278,7 +278,7 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
   };
   Anchors axes;
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
-    const Place& p = place(n.inputs[i]);
+    const StridedView& p = place(n.inputs[i]);
     std::vector<AxisId> own = (p.distinct & distinct).list();
     stable_sort(own, [&](AxisId a, AxisId b) { return p.device_stride(a) > p.device_stride(b); });
     for (AxisId a : own) {
@@ -301,12 +301,12 @@ Anchors Lowering::order_for(const Node& n, AxisSet distinct) const {
 }
 
 // The kernel of one block for the blocks of all devices along `axes`, one after another.
-ir::BoundKernel Lowering::by_block(ir::BoundKernel one, const std::vector<AxisId>& axes, const std::vector<Place>& in,
-                                   const std::vector<Place>& out) const {
+ir::BoundKernel Lowering::by_block(ir::BoundKernel one, const std::vector<AxisId>& axes,
+                                   const std::vector<StridedView>& in, const std::vector<StridedView>& out) const {
   using Offsets = std::vector<std::int64_t>;  // in bytes, by operand
-  auto steps = [&](const std::vector<Place>& places, AxisId a) {
+  auto steps = [&](const std::vector<StridedView>& places, AxisId a) {
     Offsets s;
-    for (const Place& p : places) s.push_back(p.device_stride(a) * static_cast<std::int64_t>(size_of(p.dtype)));
+    for (const StridedView& p : places) s.push_back(p.device_stride(a) * static_cast<std::int64_t>(size_of(p.dtype)));
     return s;
   };
   std::vector<std::pair<Offsets, Offsets>> blocks{{Offsets(in.size(), 0), Offsets(out.size(), 0)}};
@@ -337,7 +337,7 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   const auto* plain = std::get_if<ir::KernelFn>(&n.op->kernel);
   if (!plain && summed.empty()) throw std::logic_error("`" + std::string(n.op->name) + "` has no kernel");
   AxisSet all;
-  std::vector<Place> in, made;
+  std::vector<StridedView> in, made;
   for (ir::Var v : n.inputs) {
     in.push_back(around_.exact ? whole_blocks(place(v)) : place(v));
     all |= in.back().distinct;
@@ -356,8 +356,8 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
   int groups = 0;
   if (!summed.empty()) {
     std::vector<View> outer;
-    for (const Place& p : in) {
-      Place q = p;
+    for (const StridedView& p : in) {
+      StridedView q = p;
       q.shape.clear();
       q.strides.clear();
       outer.push_back(view_of(q, summed, mesh_));
@@ -385,7 +385,7 @@ void Lowering::emit_kernel(const Node& n, const std::vector<AxisId>& summed, ir:
 
 // The result where it can be named as it lies: nothing has to be copied. `shared`: the first result in the same
 // storage.
-std::optional<ResultRef> Lowering::as_it_lies(const Place& p, std::size_t i, std::optional<std::size_t> shared,
+std::optional<ResultRef> Lowering::as_it_lies(const StridedView& p, std::size_t i, std::optional<std::size_t> shared,
                                               bool same_layout, const Donors* wanted) {
   const Storage& s = draft_.at(p.storage);
   const bool all = s.bytes == elements(p.distinct, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
@@ -404,9 +404,9 @@ std::optional<ResultRef> Lowering::as_it_lies(const Place& p, std::size_t i, std
 void Lowering::finish_results(const std::vector<AxisSet>& distinct, const Donors* wanted) {
   // Results that are written at the end are copies: all of them are made first, then what lies in a storage of its own
   // is named.
-  std::vector<Place> made;
+  std::vector<StridedView> made;
   for (std::size_t i = 0; i < g_.results.size(); ++i) {
-    Place p = place(g_.results[i]);
+    StridedView p = place(g_.results[i]);
     AxisSet axes = distinct[i];
     if (mesh_)
       for (AxisId a : distinct[i].list())
@@ -417,7 +417,7 @@ void Lowering::finish_results(const std::vector<AxisSet>& distinct, const Donors
     const bool whole = !p.splat && p.distinct == axes && is_dense(p, mesh_);
     auto r = whole ? as_it_lies(p, i, shared, shared && distinct[*shared] == distinct[i], wanted) : std::nullopt;
     if (!r) {
-      Place copy = fresh(p.dtype, axes, p.shape);
+      StridedView copy = fresh(p.dtype, axes, p.shape);
       span_ = {};
       node_ = nullptr;
       copy_into(p, copy);

@@ -1,8 +1,8 @@
-// From a local graph to a draft plan: every value gets a Place, every unit (fuse.h) that does work becomes a step with
-// a kernel bound for its strides. Values that are only seen differently (broadcasts, reshapes, slices of a device's own
-// part, most gathers) get a Place in the storage of their operand and cost nothing. One Lowering a graph; bodies of
-// loops and branches get one of their own. Parts: lowering.cpp (the walk), elementwise.cpp, collectives.cpp,
-// groups.cpp, processes.cpp, together.cpp, regions.cpp; used by them and lockstep.cpp only.
+// From a local graph to a draft plan: every value gets a StridedView, every unit (fuse.h) that does work becomes a step
+// with a kernel bound for its strides. Values that are only seen differently (broadcasts, reshapes, slices of a
+// device's own part, most gathers) get a StridedView in the storage of their operand and cost nothing. One Lowering a
+// graph; bodies of loops and branches get one of their own. Parts: lowering.cpp (the walk), elementwise.cpp,
+// collectives.cpp, groups.cpp, processes.cpp, together.cpp, regions.cpp; used by them and lockstep.cpp only.
 #pragma once
 #include <span>
 #include <string>
@@ -29,20 +29,20 @@ struct LoweringContext {  // the same for a graph and its regions
   bool exact = false;
   // What of the mesh is in this process, where that is not all; `mesh` then has the sizes here. `mesh_ref` is whole.
   const runtime::MeshPart* part = nullptr;
-  bool watch = false;        // every node is looked at: whether it made a nan or an infinity (watch.cpp)
+  bool nan_check = false;    // every node is looked at: whether it made a nan or an infinity (nan_check.cpp)
   Copies* copies = nullptr;  // with `measure`: of the engine that does it for all devices, filled in
   bool alone() const { return measure && !copies; }  // a device's memory is asked for
 };
 
 // How a parameter comes: relative to the pointer in its slot.
-Place param_place(int storage, const ir::Type& type, AxisSet distinct, const LoweringContext& around);
+StridedView param_place(int storage, const ir::Type& type, AxisSet distinct, const LoweringContext& around);
 
 // A region to be compiled: its parameters as they lie behind their slots, what its results must be, and which
 // parameter's memory a result may take over.
 struct BodyCall {
   const ir::GraphRef& region;
   const transform::Distinct& distinct;
-  std::vector<Place> params = {};
+  std::vector<StridedView> params = {};
   std::vector<std::int64_t> whole = {};  // bytes of a parameter that may be overwritten, else 0
   std::vector<AxisSet> results = {};
   Donors wanted = {};
@@ -84,7 +84,7 @@ class Lowering {
 
   // Parameter i as it lies behind its slot; call for each before run(). `whole`: bytes of all its blocks where it is
   // dense, else 0.
-  void bind(std::size_t i, Place place, std::int64_t whole);
+  void bind(std::size_t i, StridedView place, std::int64_t whole);
   void run();  // all units, in order
   // Result i, dense, of these distinct axes (at least its own). At top level (`wanted` null) a result may lie where an
   // argument or a constant lies; of a body every result gets a storage of its own, but for result i being parameter
@@ -102,74 +102,75 @@ class Lowering {
   const transform::Distinct::Inside& inside(const ir::Node& n) const {
     return distinct_.inside[static_cast<std::size_t>(&n - g_.nodes.data())];
   }
-  const Place& place(ir::Var v) const { return places_[at(v)]; }
-  void put(ir::Var v, Place p) {
+  const StridedView& place(ir::Var v) const { return places_[at(v)]; }
+  void put(ir::Var v, StridedView p) {
     if (p.storage != kNoStorage && !draft_.at(p.storage).value.valid()) draft_.at(p.storage).value = v;
     places_[at(v)] = std::move(p);
   }
 
   // ---- storages and steps
-  Place fresh(DType dtype, AxisSet distinct, Shape shape);  // a new temporary, dense
-  Place fresh(DType dtype, const Anchors& axes, Shape shape);
-  Place constant(DType dtype, Scalar value);  // of rank 0
+  StridedView fresh(DType dtype, AxisSet distinct, Shape shape);  // a new temporary, dense
+  StridedView fresh(DType dtype, const Anchors& axes, Shape shape);
+  StridedView constant(DType dtype, Scalar value);  // of rank 0
   int constant_storage(runtime::BufferRef buffer);
-  Ref ref(const Place& p) const;
+  Ref ref(const StridedView& p) const;
   // One kernel from operands to fresh dense results; both sides get the same leading dimensions.
-  void step(ir::BoundKernel kernel, const std::vector<Place>& in, const std::vector<Place>& out,
+  void step(ir::BoundKernel kernel, const std::vector<StridedView>& in, const std::vector<StridedView>& out,
             std::vector<std::pair<int, int>> in_place = {});
-  void control(std::shared_ptr<const Control> c, const std::vector<Place>& in, const std::vector<Place>& out,
-               std::vector<std::pair<int, int>> in_place = {}, Most inside = {});
+  void control(std::shared_ptr<const Control> c, const std::vector<StridedView>& in,
+               const std::vector<StridedView>& out, std::vector<std::pair<int, int>> in_place = {}, Most inside = {});
   void copies(std::int64_t bytes) const {  // of the node whose steps are made
     if (around_.copies) (*around_.copies)[node_] += bytes;
   }
-  void copy_into(const Place& from, const Place& to);  // same shape; `to` may be of more axes
-  Place dense(const Place& p, AxisSet distinct);       // p itself where it is
-  Place whole_blocks(const Place& p);  // p itself where no two blocks lie within each other, else a copy
+  void copy_into(const StridedView& from, const StridedView& to);  // same shape; `to` may be of more axes
+  StridedView dense(const StridedView& p, AxisSet distinct);       // p itself where it is
+  StridedView whole_blocks(const StridedView& p);  // p itself where no two blocks lie within each other, else a copy
   void set_span(grammar::Span s) { span_ = s; }
-  std::optional<ResultRef> as_it_lies(const Place& p, std::size_t result, std::optional<std::size_t> shared,
+  std::optional<ResultRef> as_it_lies(const StridedView& p, std::size_t result, std::optional<std::size_t> shared,
                                       bool same_layout, const Donors* wanted);
 
   // ---- units
   void emit(const Unit& unit);
   void emit_node(const ir::Node& n);
   void emit_kernel(const ir::Node& n, const std::vector<AxisId>& summed, ir::Var out);
-  ir::BoundKernel by_block(ir::BoundKernel one, const std::vector<AxisId>& axes, const std::vector<Place>& in,
-                           const std::vector<Place>& out) const;
+  ir::BoundKernel by_block(ir::BoundKernel one, const std::vector<AxisId>& axes, const std::vector<StridedView>& in,
+                           const std::vector<StridedView>& out) const;
   Anchors order_for(const ir::Node& n, AxisSet distinct) const;  // of the result's memory
   void emit_elementwise(const Unit& unit);                       // elementwise.cpp
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
   // collectives.cpp
   void emit_collective(const ir::Node& n);
-  void watch(const ir::Node& n);
-  Place held_apart(const ir::Node& n, const ir::Collective& c);
-  Place communicated(const ir::Node& n, const ir::Collective& c, const std::vector<AxisId>& list);
-  Place moved(const ir::Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list);
-  Place reduce_devices(const Place& p, runtime::Reduce op, const std::vector<AxisId>& over);
-  Place through(runtime::ElementProgram program, const Place& p);
-  Place scaled(const Place& p, std::int64_t by);
-  Place converted(const Place& p, DType to);
-  Place assemble(const Place& from, AxisSet distinct, const Strides& device, const std::vector<std::vector<Dim>>& dims);
-  Place permute_devices(const ir::Node& n, const Place& p);
-  Place index_of_device(const ir::Node& n, const std::vector<AxisId>& list);
+  void check_nans(const ir::Node& n);
+  StridedView held_apart(const ir::Node& n, const ir::Collective& c);
+  StridedView communicated(const ir::Node& n, const ir::Collective& c, const std::vector<AxisId>& list);
+  StridedView moved(const ir::Node& n, const ir::Collective& c, StridedView p, const std::vector<AxisId>& list);
+  StridedView reduce_devices(const StridedView& p, runtime::Reduce op, const std::vector<AxisId>& over);
+  StridedView through(runtime::ElementProgram program, const StridedView& p);
+  StridedView scaled(const StridedView& p, std::int64_t by);
+  StridedView converted(const StridedView& p, DType to);
+  StridedView assemble(const StridedView& from, AxisSet distinct, const Strides& device,
+                       const std::vector<std::vector<Dim>>& dims);
+  StridedView permute_devices(const ir::Node& n, const StridedView& p);
+  StridedView index_of_device(const ir::Node& n, const std::vector<AxisId>& list);
   void emit_grouped(const ir::Node& n);  // groups.cpp
   // processes.cpp: what devices of other processes take part in
   AxisSet apart(const std::vector<AxisId>& list) const;  // those of the axes that lie in several processes
-  std::string told(const ir::Node& n, const Place& p, const std::vector<AxisId>& along) const;
+  std::string told(const ir::Node& n, const StridedView& p, const std::vector<AxisId>& along) const;
   Mesh widened(AxisSet along) const;
-  Place brought(const ir::Node& n, Place p, AxisSet along, const Mesh& wide);
-  Place exchanged(const ir::Node& n, const Place& p, const std::vector<AxisId>& list, const Mesh& wide,
-                  std::optional<std::size_t> split);
+  StridedView brought(const ir::Node& n, StridedView p, AxisSet along, const Mesh& wide);
+  StridedView exchanged(const ir::Node& n, const StridedView& p, const std::vector<AxisId>& list, const Mesh& wide,
+                        std::optional<std::size_t> split);
   bool neighbours(const std::vector<AxisId>& list) const;
-  std::optional<Place> combined_parts(const ir::Node& n, const ir::Collective& c, const Place& given,
-                                      const std::vector<AxisId>& list);
-  Place combined(const ir::Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list);
+  std::optional<StridedView> combined_parts(const ir::Node& n, const ir::Collective& c, const StridedView& given,
+                                            const std::vector<AxisId>& list);
+  StridedView combined(const ir::Node& n, const ir::Collective& c, StridedView p, const std::vector<AxisId>& list);
   struct Terms {
-    Place place;
+    StridedView place;
     std::vector<AxisId> over;  // between processes, which have different ones
     std::int64_t same;         // so many processes have each
   };
-  Terms own_terms(const ir::Collective& c, const Place& given, const std::vector<AxisId>& list);
-  void between(const ir::Node& n, const std::vector<AxisId>& over, const Place& terms, const Place& out);
+  Terms own_terms(const ir::Collective& c, const StridedView& given, const std::vector<AxisId>& list);
+  void between(const ir::Node& n, const std::vector<AxisId>& over, const StridedView& terms, const StridedView& out);
   // together.cpp
   struct Waiting {  // sums of one kind, not emitted yet
     std::vector<AxisId> list;
@@ -181,12 +182,12 @@ class Lowering {
   void emit_together(std::span<const Unit> units);
   bool waits(const Unit& unit);
   void send(const Waiting& w);
-  Place own_of(Place got, const Place& before, AxisSet along) const;
+  StridedView own_of(StridedView got, const StridedView& before, AxisSet along) const;
   // regions.cpp
   // A new storage [outer..., length, inner..., row...]: a place of distinct axes outer | inner, shape [length, row...].
-  Place arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row);
-  void blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<Place>& in,
-                 const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place, Most inside);
+  StridedView arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row);
+  void blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<StridedView>& in,
+                 const std::vector<StridedView>& out, std::vector<std::pair<int, int>> in_place, Most inside);
   void emit_scan(const ir::Node& n);
   void emit_while(const ir::Node& n);
   void emit_branch(const ir::Node& n);
@@ -196,7 +197,7 @@ class Lowering {
   LoweringContext around_;
   const Mesh* mesh_;
   const transform::Distinct& distinct_;
-  std::vector<Place> places_;
+  std::vector<StridedView> places_;
   std::vector<char> needed_;  // values that something outside of their unit reads
   std::vector<char> result_;  // values that are results of the graph
   Draft draft_;

@@ -93,7 +93,7 @@ DType sums_in(DType t) { return runtime::is_narrow(t) ? DType::F32 : t; }
 
 }  // namespace
 
-std::string Lowering::told(const Node& n, const Place& p, const std::vector<AxisId>& along) const {
+std::string Lowering::told(const Node& n, const StridedView& p, const std::vector<AxisId>& along) const {
   std::string axes;
   for (AxisId a : along) axes += (axes.empty() ? "@" : ", @") + around_.mesh_ref->axes[a].name;
   return std::string(n.op->name) + " of " + runtime::to_string(runtime::Type::of(p.dtype, p.shape)) + " over " + axes;
@@ -112,13 +112,13 @@ Mesh Lowering::widened(AxisSet along) const {
   return wide;
 }
 
-Place Lowering::brought(const Node& n, Place p, AxisSet along, const Mesh& wide) {
+StridedView Lowering::brought(const Node& n, StridedView p, AxisSet along, const Mesh& wide) {
   if (along.empty()) return p;
   p = dense(p, p.distinct);
   const std::int64_t block = runtime::numel(p.shape) * static_cast<std::int64_t>(runtime::size_of(p.dtype));
   auto gather = runtime::GatherBlocks(*around_.mesh_ref, p.distinct.list(), along, block);
   const Mesh* narrow = std::exchange(mesh_, &wide);
-  Place out = fresh(p.dtype, p.distinct, p.shape);
+  StridedView out = fresh(p.dtype, p.distinct, p.shape);
   mesh_ = narrow;
   if (!around_.measure) control(std::make_shared<BringBlocks>(std::move(gather), told(n, p, along.list())), {p}, {out});
   return out;
@@ -126,13 +126,13 @@ Place Lowering::brought(const Node& n, Place p, AxisSet along, const Mesh& wide)
 
 // What devices exchange in pairs: of other processes' blocks only what a device here wants. `split`: the dimension of
 // which every device gets a part from every other; without it what the attribute `pairs` says goes over whole.
-Place Lowering::exchanged(const Node& n, const Place& given, const std::vector<AxisId>& list, const Mesh& wide,
-                          std::optional<std::size_t> split) {
+StridedView Lowering::exchanged(const Node& n, const StridedView& given, const std::vector<AxisId>& list,
+                                const Mesh& wide, std::optional<std::size_t> split) {
   const Mesh& whole = *around_.mesh_ref;
   const runtime::MeshPart& part = *around_.part;
   const AxisSet differs = given.distinct & apart(list);
   if (differs.empty()) return given;
-  const Place p = dense(given, given.distinct);
+  const StridedView p = dense(given, given.distinct);
   std::int64_t devices = 1;
   for (AxisId a : list) devices *= whole.size_of(a);
   Shape piece = p.shape;
@@ -140,12 +140,12 @@ Place Lowering::exchanged(const Node& n, const Place& given, const std::vector<A
   std::vector<AxisId> others;
   for (AxisId a : p.distinct.list())
     if (std::find(list.begin(), list.end(), a) == list.end()) others.push_back(a);
-  Place from = p;
+  StridedView from = p;
   from.shape = piece;
   const Mesh* narrow = std::exchange(mesh_, &wide);
-  const Place out = fresh(p.dtype, p.distinct, p.shape);
+  const StridedView out = fresh(p.dtype, p.distinct, p.shape);
   mesh_ = narrow;
-  Place to = out;
+  StridedView to = out;
   to.shape = piece;
   const std::vector<AxisId> over = differs.list();
   auto c = std::make_shared<BringPieces>();
@@ -210,7 +210,7 @@ bool Lowering::neighbours(const std::vector<AxisId>& list) const {
   return true;
 }
 
-Place Lowering::combined(const Node& n, const ir::Collective& c, Place p, const std::vector<AxisId>& list) {
+StridedView Lowering::combined(const Node& n, const ir::Collective& c, StridedView p, const std::vector<AxisId>& list) {
   const runtime::Reduce op = combining(c, p.dtype);
   const AxisSet along = apart(list);
   if (along.empty()) return reduce_devices(p, op, list);
@@ -227,7 +227,7 @@ Place Lowering::combined(const Node& n, const ir::Collective& c, Place p, const 
   Terms own = own_terms(c, p, list);
   if (!own.over.empty()) {
     own.place = dense(own.place, own.place.distinct);
-    Place out = fresh(own.place.dtype, own.place.distinct, own.place.shape);
+    StridedView out = fresh(own.place.dtype, own.place.distinct, own.place.shape);
     between(n, own.over, own.place, out);
     own.place = std::move(out);
   }
@@ -235,7 +235,8 @@ Place Lowering::combined(const Node& n, const ir::Collective& c, Place p, const 
 }
 
 // What the devices here have of a sum, where they are neighbours in it.
-Lowering::Terms Lowering::own_terms(const ir::Collective& c, const Place& given, const std::vector<AxisId>& list) {
+Lowering::Terms Lowering::own_terms(const ir::Collective& c, const StridedView& given,
+                                    const std::vector<AxisId>& list) {
   const AxisSet along = apart(list), differs = given.distinct & along;
   Terms out{reduce_devices(converted(given, sums_in(given.dtype)), combining(c, given.dtype), list), {}, 1};
   for (AxisId a : list) {
@@ -247,7 +248,8 @@ Lowering::Terms Lowering::own_terms(const ir::Collective& c, const Place& given,
   return out;
 }
 
-void Lowering::between(const Node& n, const std::vector<AxisId>& over, const Place& terms, const Place& out) {
+void Lowering::between(const Node& n, const std::vector<AxisId>& over, const StridedView& terms,
+                       const StridedView& out) {
   runtime::ReduceBetween sum(*around_.mesh_ref, over, combining(*n.op->comm, terms.dtype), terms.dtype,
                              elements(terms.distinct, terms.shape, mesh_));
   control(std::make_shared<Between>(std::move(sum), told(n, terms, over), false), {terms}, {out}, {{0, 0}});
@@ -255,8 +257,8 @@ void Lowering::between(const Node& n, const std::vector<AxisId>& over, const Pla
 
 // A sum of which every device keeps a part: each process gets the terms of its own devices' parts alone. Nothing where
 // they are no whole stretch of the dimension, or where processes bring the same.
-std::optional<Place> Lowering::combined_parts(const Node& n, const ir::Collective& c, const Place& given,
-                                              const std::vector<AxisId>& list) {
+std::optional<StridedView> Lowering::combined_parts(const Node& n, const ir::Collective& c, const StridedView& given,
+                                                    const std::vector<AxisId>& list) {
   const AxisSet along = apart(list);
   if (along.empty() || !c.split || c.join || !neighbours(list) || (given.distinct & along) != along)
     return std::nullopt;
@@ -264,7 +266,7 @@ std::optional<Place> Lowering::combined_parts(const Node& n, const ir::Collectiv
   for (AxisId a : list)
     if (along.has(a)) over.push_back(a);
   const runtime::Reduce op = combining(c, given.dtype);
-  Place p = reduce_devices(converted(given, sums_in(given.dtype)), op, list);
+  StridedView p = reduce_devices(converted(given, sums_in(given.dtype)), op, list);
   std::int64_t count = 1;
   for (AxisId a : over) count *= around_.mesh_ref->size_of(a) / mesh_->size_of(a);
   const auto d = static_cast<std::size_t>(dimension(n, c.split, p.shape.size()));
@@ -272,9 +274,9 @@ std::optional<Place> Lowering::combined_parts(const Node& n, const ir::Collectiv
   const Shape part = p.shape;
   p.shape.insert(p.shape.begin(), count);
   p.strides.insert(p.strides.begin(), p.strides[d] * part[d]);
-  Place parts = arranged(p.dtype, {}, count, p.distinct, part);
+  StridedView parts = arranged(p.dtype, {}, count, p.distinct, part);
   copy_into(p, parts);
-  Place out = fresh(p.dtype, p.distinct, part);
+  StridedView out = fresh(p.dtype, p.distinct, part);
   runtime::ReduceBetween terms(*around_.mesh_ref, over, op, p.dtype, elements(p.distinct, part, mesh_));
   control(std::make_shared<Between>(std::move(terms), told(n, given, over), true), {parts}, {out});
   out = moved(n, c, converted(out, given.dtype), list);
@@ -288,7 +290,7 @@ std::optional<Place> Lowering::combined_parts(const Node& n, const ir::Collectiv
 
 // A place over the wide mesh, seen from this process: its own begin further on. `before`: what it was made of, where
 // that was seen from here already.
-Place Lowering::own_of(Place got, const Place& before, AxisSet along) const {
+StridedView Lowering::own_of(StridedView got, const StridedView& before, AxisSet along) const {
   for (AxisId a : along.list()) got.offset += around_.part->first[a] * (got.device_stride(a) - before.device_stride(a));
   for (std::size_t i = before.frozen.size(); i < got.frozen.size(); ++i)
     if (along.has(got.frozen[i].first)) got.offset += around_.part->first[got.frozen[i].first] * got.frozen[i].second;

@@ -18,8 +18,8 @@ namespace {
 std::int64_t in_cache_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // As the value lies behind a pointer to its first element, for one block along `blocks`.
-Place behind(const Place& p, std::size_t slot, AxisSet blocks) {
-  Place q = p;
+StridedView behind(const StridedView& p, std::size_t slot, AxisSet blocks) {
+  StridedView q = p;
   q.storage = static_cast<int>(slot);
   q.offset = 0;
   q.frozen.clear();
@@ -30,13 +30,13 @@ Place behind(const Place& p, std::size_t slot, AxisSet blocks) {
 }
 
 // One row of it.
-Place row_of(Place p) {
+StridedView row_of(StridedView p) {
   p.shape.erase(p.shape.begin());
   p.strides.erase(p.strides.begin());
   return p;
 }
 
-std::int64_t bytes_of(const Place& p, const Mesh* mesh) {
+std::int64_t bytes_of(const StridedView& p, const Mesh* mesh) {
   return elements(p.distinct, p.shape, mesh) * static_cast<std::int64_t>(runtime::size_of(p.dtype));
 }
 
@@ -72,7 +72,8 @@ Body compile_body(const BodyCall& call, const LoweringContext& around) {
   return body;
 }
 
-Place Lowering::arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row) {
+StridedView Lowering::arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner,
+                               Shape row) {
   Shape shape = std::move(row);
   if (length) shape.insert(shape.begin(), *length);
   if (around_.alone()) return fresh(dtype, outer | inner, std::move(shape));  // of one device nothing is interleaved
@@ -81,8 +82,8 @@ Place Lowering::arranged(DType dtype, AxisSet outer, std::optional<std::int64_t>
   return fresh(dtype, axes, std::move(shape));
 }
 
-void Lowering::blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<Place>& in,
-                         const std::vector<Place>& out, std::vector<std::pair<int, int>> in_place, Most inside) {
+void Lowering::blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<StridedView>& in,
+                         const std::vector<StridedView>& out, std::vector<std::pair<int, int>> in_place, Most inside) {
   if (blocks.empty()) return control(std::move(c), in, out, std::move(in_place), std::move(inside));
   auto b = std::make_shared<Blockwise>();
   b->inner = std::move(c);
@@ -91,8 +92,10 @@ void Lowering::blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const
     b->sizes.push_back(mesh_->size_of(a));
     auto& from = b->in_step.emplace_back();
     auto& to = b->out_step.emplace_back();
-    for (const Place& p : in) from.push_back(p.device_stride(a) * static_cast<std::int64_t>(runtime::size_of(p.dtype)));
-    for (const Place& p : out) to.push_back(p.device_stride(a) * static_cast<std::int64_t>(runtime::size_of(p.dtype)));
+    for (const StridedView& p : in)
+      from.push_back(p.device_stride(a) * static_cast<std::int64_t>(runtime::size_of(p.dtype)));
+    for (const StridedView& p : out)
+      to.push_back(p.device_stride(a) * static_cast<std::int64_t>(runtime::size_of(p.dtype)));
   }
   control(std::move(b), in, out, std::move(in_place), std::move(inside));
 }
@@ -108,12 +111,12 @@ struct Carried {  // what loops share: the carry among the parameters and result
 
 // `first`: the first carry among the operands of the step. A carry may start in its operand's memory where nothing else
 // reads it.
-Carried carry_of(const std::vector<Place>& in, std::size_t first, std::size_t carry, const Body& body, AxisSet blocks,
-                 const Mesh* mesh) {
+Carried carry_of(const std::vector<StridedView>& in, std::size_t first, std::size_t carry, const Body& body,
+                 AxisSet blocks, const Mesh* mesh) {
   Carried c;
   c.scratch = in_cache_lines(body.plan.arena);
   for (std::size_t i = 0; i < carry; ++i) {
-    Place one = behind(in[first + i], 0, blocks);
+    StridedView one = behind(in[first + i], 0, blocks);
     c.bytes.push_back(bytes_of(one, mesh));
     c.same.push_back(std::get<ResultRef::Own>(body.results[i].from).donor.has_value());
     c.buffers.push_back(c.scratch);
@@ -125,10 +128,10 @@ Carried carry_of(const std::vector<Place>& in, std::size_t first, std::size_t ca
 }
 
 // A body's, and the second buffers of what goes round in it. `n`: the loop.
-Most extra(const Node& n, Most of_body, const Carried& c, const std::vector<Place>& in, std::size_t first) {
+Most extra(const Node& n, Most of_body, const Carried& c, const std::vector<StridedView>& in, std::size_t first) {
   for (std::size_t i = 0; i < c.bytes.size(); ++i)
     if (!c.same[i]) {
-      const Place& p = in[first + i];
+      const StridedView& p = in[first + i];
       of_body.pieces.push_back(
           {&n, {}, runtime::numel(p.shape) * static_cast<std::int64_t>(runtime::size_of(p.dtype))});
       of_body.bytes += of_body.pieces.back().bytes;
@@ -149,17 +152,17 @@ void Lowering::emit_scan(const Node& n) {
   s->reverse = says.reverse;
 
   BodyCall call{n.regions[0], inside(n).regions[0]};
-  std::vector<Place> in, out;
-  const auto row_bytes = [](const Place& p) {
+  std::vector<StridedView> in, out;
+  const auto row_bytes = [](const StridedView& p) {
     return p.strides[0] * static_cast<std::int64_t>(runtime::size_of(p.dtype));
   };
   for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
     if (e.operand) {
-      Place p = place(n.inputs[*e.operand]);
+      StridedView p = place(n.inputs[*e.operand]);
       if (e.carried()) p = dense(p, axes(n.outputs[*e.output]));
       if (e.rows) s->row_step.push_back(row_bytes(p));
       in.push_back(p);
-      Place seen = behind(e.rows ? row_of(p) : p, *e.operand, {});
+      StridedView seen = behind(e.rows ? row_of(p) : p, *e.operand, {});
       if (e.carried()) seen.splat.reset();
       call.whole.push_back(e.carried() ? bytes_of(seen, mesh_) : 0);
       call.params.push_back(std::move(seen));
@@ -203,16 +206,16 @@ void Lowering::emit_while(const Node& n) {
   around.frozen |= blocks;
 
   BodyCall calls[] = {{n.regions[0], inside(n).regions[0]}, {n.regions[1], inside(n).regions[1]}};
-  std::vector<Place> in, out;
+  std::vector<StridedView> in, out;
   for (const ir::RegionEdge& e : wiring.edges) {
     const ir::Var v = n.inputs[*e.operand];
-    Place start = place(v);
+    StridedView start = place(v);
     if (e.carried()) {
       const ir::Type& t = type(v);
       const AxisSet differs = axes(n.outputs[*e.output]);
       start = dense(start, differs);
       if (!blocks.empty()) {  // each block's part in one piece
-        Place ordered = arranged(t.dtype, blocks, std::nullopt, differs - blocks, t.shape);
+        StridedView ordered = arranged(t.dtype, blocks, std::nullopt, differs - blocks, t.shape);
         copy_into(start, ordered);
         start = ordered;
       }
@@ -225,7 +228,7 @@ void Lowering::emit_while(const Node& n) {
     in.push_back(start);
     for (const ir::RegionPort& p : e.params) {
       const bool overwritten = e.carried() && p.region == e.results[0].region;
-      Place seen = behind(start, p.index, blocks);
+      StridedView seen = behind(start, p.index, blocks);
       if (overwritten) seen.splat.reset();
       calls[p.region].whole.push_back(overwritten ? bytes_of(seen, mesh_) : 0);
       calls[p.region].params.push_back(std::move(seen));
@@ -256,7 +259,7 @@ void Lowering::emit_branch(const Node& n) {
   refuse_communication(n, blocks, mesh_);
   LoweringContext around = around_;
   around.frozen |= blocks;
-  std::vector<Place> in, out;
+  std::vector<StridedView> in, out;
   for (ir::Var v : n.inputs) in.push_back(place(v));
   for (ir::Var v : n.outputs) {
     const ir::Type& t = type(v);
@@ -297,7 +300,7 @@ void Lowering::emit_effect(const Node& n) {
   if (const ir::AttrValue* v = n.attrs.find("layouts"))
     if (auto* texts = std::get_if<std::vector<std::string>>(v)) e->layouts = *texts;
   e->layouts.resize(n.inputs.size(), "P()");
-  std::vector<Place> in;
+  std::vector<StridedView> in;
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     const ir::Type& t = type(n.inputs[i]);
     runtime::DeviceArray a;

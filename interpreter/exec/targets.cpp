@@ -9,7 +9,8 @@ std::span<const TargetRow> targets() {
   static constexpr TargetRow kTargets[] = {
       {"lockstep", "All devices in this process, one instruction after another for all of them.", make_lockstep},
       {"exact", "As lockstep, and every sum over devices in the one order of runtime::reduce_blocks.", make_exact},
-      {"watch", "As exact, operation by operation; the first that makes a nan or an infinity is an error.", make_watch},
+      {"nan_check", "As exact, operation by operation; the first that makes a nan or an infinity is an error.",
+       make_nan_check},
       {"abstract", "Computes nothing: results are types with layouts.", make_abstract},
       {"apart", "As abstract, for devices of their own: what StableHLO and the cost model say.", make_apart},
       {"types", "Computes nothing and lays nothing out: results are types.", make_types},

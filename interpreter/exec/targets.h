@@ -16,8 +16,8 @@ std::unique_ptr<const Target> make_target(std::string_view name, const ir::OpTab
 
 // Each in a file of its own name.
 std::unique_ptr<const Target> make_lockstep(const ir::OpTable& table, runtime::Pool& pool);
-std::unique_ptr<const Target> make_exact(const ir::OpTable& table, runtime::Pool& pool);  // lockstep.cpp
-std::unique_ptr<const Target> make_watch(const ir::OpTable& table, runtime::Pool& pool);  // lockstep.cpp
+std::unique_ptr<const Target> make_exact(const ir::OpTable& table, runtime::Pool& pool);      // lockstep.cpp
+std::unique_ptr<const Target> make_nan_check(const ir::OpTable& table, runtime::Pool& pool);  // lockstep.cpp
 std::unique_ptr<const Target> make_abstract(const ir::OpTable& table, runtime::Pool& pool);
 std::unique_ptr<const Target> make_apart(const ir::OpTable& table, runtime::Pool& pool);  // abstract.cpp
 std::unique_ptr<const Target> make_types(const ir::OpTable& table, runtime::Pool& pool);  // abstract.cpp

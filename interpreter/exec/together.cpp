@@ -24,7 +24,7 @@ bool Lowering::waits(const Unit& unit) {
   const Node& n = g_.nodes[static_cast<std::size_t>(unit.nodes[0])];
   if (!n.op->comm || !ir::sums_all(*n.op) || n.attrs.has("groups")) return false;
   const std::vector<AxisId> list = transform::axes_of(n, *around_.mesh_ref, true);
-  const Place& p = place(n.inputs[0]);
+  const StridedView& p = place(n.inputs[0]);
   const AxisSet differs = p.distinct & apart(list);
   const std::int64_t bytes = elements(p.distinct, p.shape, mesh_) * static_cast<std::int64_t>(size_of(p.dtype));
   if (differs.empty() || !neighbours(list) || bytes > kTogether || p.dtype == DType::Bool) return false;
@@ -77,14 +77,15 @@ void Lowering::send(const Waiting& w) {
     all.push_back(own_terms(*n->op->comm, place(n->inputs[0]), w.list));
     count += runtime::numel(all.back().place.shape);
   }
-  const auto part = [&](Place whole, const Shape& shape, std::int64_t from) {
+  const auto part = [&](StridedView whole, const Shape& shape, std::int64_t from) {
     whole.offset += from;
     whole.shape = shape;
     whole.strides = runtime::row_major(shape);
     return whole;
   };
-  const Place& first = all[0].place;
-  const Place joint = fresh(first.dtype, first.distinct, {count}), out = fresh(first.dtype, first.distinct, {count});
+  const StridedView& first = all[0].place;
+  const StridedView joint = fresh(first.dtype, first.distinct, {count}),
+                    out = fresh(first.dtype, first.distinct, {count});
   std::int64_t from = 0;
   for (const Terms& t : all) {
     copy_into(t.place, part(joint, t.place.shape, from));
@@ -94,7 +95,7 @@ void Lowering::send(const Waiting& w) {
   from = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Shape& shape = all[i].place.shape;
-    const Place sum = converted(scaled(part(out, shape, from), all[i].same), w.dtype);
+    const StridedView sum = converted(scaled(part(out, shape, from), all[i].same), w.dtype);
     put(w.nodes[i]->outputs[0], around_.exact ? dense(sum, sum.distinct) : sum);
     from += runtime::numel(shape);
   }

@@ -134,7 +134,8 @@ Graph without_dead_code(const ir::OpTable& table, const Graph& g) {
   return extract(table, g, g.params, g.results, true);
 }
 
-Kept keep(const Graph& g, const Marks& late, std::span<const Var> results, const Marks& free, const Marks& steady) {
+Residuals keep(const Graph& g, const Marks& late, std::span<const Var> results, const Marks& free,
+               const Marks& steady) {
   Marks asked(g.types.size(), 0);
   for (const Node& n : g.nodes) {
     bool is_late = false;
@@ -156,7 +157,7 @@ Kept keep(const Graph& g, const Marks& late, std::span<const Var> results, const
     asked[at(n.outputs[0])] = 0;
     for (Var v : n.inputs) asked[at(v)] = 1;
   }
-  Kept kept;
+  Residuals kept;
   Marks there = free;
   auto hand_over = [&](Var v) {
     if (!asked[at(v)] || there[at(v)]) return;
@@ -181,7 +182,7 @@ Halves cut(const ir::OpTable& table, const Graph& g, std::size_t params, std::si
   std::span<const Var> early(g.params.data(), params), others(g.params.data() + params, g.params.size() - params);
   std::span<const Var> first_results(g.results.data(), results),
       second_results(g.results.data() + results, g.results.size() - results);
-  Kept kept = keep(g, reached(g, others), second_results, Marks(g.types.size(), 0), {});
+  Residuals kept = keep(g, reached(g, others), second_results, Marks(g.types.size(), 0), {});
   Vars out(first_results.begin(), first_results.end()), in(kept.stored);
   out.insert(out.end(), kept.stored.begin(), kept.stored.end());
   in.insert(in.end(), others.begin(), others.end());

@@ -34,12 +34,12 @@ ir::Graph without_dead_code(const ir::OpTable& table, const ir::Graph& g);  // e
 // Which values a backward part must be handed. `late`: values that only the backward part has; `results`: those that it
 // must give; `free`: values that it has anyhow; `steady`: values that need not be stored a turn of the loop (may be
 // empty). Elementwise operations and rearrangements of what is there are done again rather than kept.
-struct Kept {
+struct Residuals {
   ir::Vars stored;   // computed by the forward part
   ir::Vars hoisted;  // the same, but steady
 };
-Kept keep(const ir::Graph& g, const Marks& late, std::span<const ir::Var> results, const Marks& free,
-          const Marks& steady);
+Residuals keep(const ir::Graph& g, const Marks& late, std::span<const ir::Var> results, const Marks& free,
+               const Marks& steady);
 
 // g cut after its first `params` parameters and `results` results: first(params...) gives those results, then
 // residuals; second(residuals..., the other params...) gives the other results.

@@ -149,7 +149,7 @@ class PoolBooks {
   }
 
  private:
-  struct Kept {
+  struct Cached {
     void* data;
     std::uint64_t since;
   };
@@ -173,12 +173,12 @@ class PoolBooks {
     }
   }
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::vector<Kept>> free_;  // by size, the first freed first
-  std::uint64_t now_ = 0;                          // counts what is freed
-  std::int64_t live_ = 0, peak_ = 0;               // bytes that were asked for
-  std::int64_t held_ = 0, most_ = 0, cached_ = 0;  // of what was handed out for them, and of what is kept
-  std::int64_t limit_ = kMaxBytes, system_ = 0;    // system_: asked for when it first matters
-  bool limited_ = false;                           // by the host
+  std::map<std::size_t, std::vector<Cached>> free_;  // by size, the first freed first
+  std::uint64_t now_ = 0;                            // counts what is freed
+  std::int64_t live_ = 0, peak_ = 0;                 // bytes that were asked for
+  std::int64_t held_ = 0, most_ = 0, cached_ = 0;    // of what was handed out for them, and of what is kept
+  std::int64_t limit_ = kMaxBytes, system_ = 0;      // system_: asked for when it first matters
+  bool limited_ = false;                             // by the host
 };
 
 Buffer::Buffer(std::shared_ptr<PoolBooks> books, void* data, std::size_t bytes, std::size_t capacity)

@@ -7,7 +7,7 @@
 #include "interpreter/cli/repl/ink.h"
 #include "interpreter/cli/terminal.h"
 #include "interpreter/exec/executable.h"
-#include "interpreter/lang/staging/stand_ins.h"
+#include "interpreter/lang/staging/placeholders.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/tree.h"
 #include "runtime/array/format.h"

@@ -74,8 +74,9 @@ class CallLayouts {
 bool is_traced(const Value& v) { return outermost(v) != nullptr; }
 
 void TracedValues::lay_out(Interpreter::Impl& m, const CompiledCall& call, const Told& told) {
-  const auto first = std::stable_partition(
-      values_.begin(), values_.end(), [&](const Kept& k) { return outermost(k.value)->done.get() != call.recorded; });
+  const auto first = std::stable_partition(values_.begin(), values_.end(), [&](const TracedLet& k) {
+    return outermost(k.value)->done.get() != call.recorded;
+  });
   if (first == values_.end()) return;
   std::optional<CallLayouts> layouts;
   if (call.mesh) layouts.emplace(m, call);
@@ -85,7 +86,7 @@ void TracedValues::lay_out(Interpreter::Impl& m, const CompiledCall& call, const
 }
 
 void TracedValues::rest(const std::function<void(std::size_t let, const Value& value)>& told) {
-  for (const Kept& k : values_) told(k.let, k.value);
+  for (const TracedLet& k : values_) told(k.let, k.value);
   values_.clear();
 }
 

@@ -20,11 +20,11 @@ class TracedValues {
   void rest(const std::function<void(std::size_t let, const Value& value)>& told);  // all others
 
  private:
-  struct Kept {
+  struct TracedLet {
     std::size_t let;
     Value value;
   };
-  std::vector<Kept> values_;
+  std::vector<TracedLet> values_;
 };
 
 }  // namespace shard::lang

@@ -5,7 +5,7 @@
 
 #include "interpreter/lang/check/join.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/staging/stand_ins.h"
+#include "interpreter/lang/staging/placeholders.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {

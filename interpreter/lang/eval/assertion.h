@@ -15,11 +15,11 @@ class AssertedOperands {
   void show(Interpreter::Impl& m, grammar::Error& error) const;  // where an assertion failed
 
  private:
-  struct Kept {
+  struct Operands {
     Value left, right;
     grammar::BinaryOp op;
   };
-  std::optional<Kept> kept_;
+  std::optional<Operands> kept_;
   Value compare(Interpreter::Impl& m, const grammar::Expr& e, const grammar::Binary& b);
 };
 

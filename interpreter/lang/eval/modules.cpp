@@ -284,7 +284,7 @@ Value import_module(Impl& m, const ImportStmt& s, Span span) {
   modules.loading.push_back(key);
   const std::uint32_t source =
       m.in.sources().add(s.file || of_host ? key : std::string(kLibrary) + s.module + ".shard", std::move(text));
-  const Surroundings::Kept kept(m.surroundings);
+  const Surroundings::Restore kept(m.surroundings);
   struct Pop {
     std::vector<std::string>& v;
     ~Pop() { v.pop_back(); }

@@ -23,7 +23,7 @@ runtime::MeshRef used_mesh(Impl& m, const Expr& e) {
 void exec_test(Impl& m, const TestStmt& s, Span span) {
   if (!m.in.options().test || !m.modules.loading.empty()) return;  // an imported file's tests are its own
   m.in.options().test(s, span, [&] {
-    Surroundings::Kept kept(m.surroundings);
+    Surroundings::Restore kept(m.surroundings);
     Value unused;
     m.eval_flow(*s.body, unused);
   });
@@ -96,7 +96,7 @@ Flow exec_block(Impl& m, const Expr& e, const Block& b, Value* out) {
   for (std::int32_t c : info.cells) m.frame().cells[c] = m.cells.make();
   Flow flow;
   if (info.surroundings) {
-    Surroundings::Kept kept(m.surroundings);
+    Surroundings::Restore kept(m.surroundings);
     flow = exec_body(m, b.body, out);
   } else {
     flow = exec_body(m, b.body, out);
@@ -108,7 +108,7 @@ Flow exec_block(Impl& m, const Expr& e, const Block& b, Value* out) {
 
 Flow eval_use(Impl& m, const UseExpr& u, Value& out) {
   runtime::MeshRef mesh = used_mesh(m, *u.mesh);
-  Surroundings::Kept kept(m.surroundings);
+  Surroundings::Restore kept(m.surroundings);
   m.ctx.set_mesh(std::move(mesh));
   return m.eval_flow(*u.body, out);
 }

@@ -17,14 +17,14 @@ class Surroundings {
   std::set<std::string> declared;
 
   // Restores both where a block, a file or a test ends.
-  class Kept {
+  class Restore {
    public:
-    explicit Kept(Surroundings& s) : s_(s), mesh_(s.context_.mesh()), rules_(s.rules_) {}
-    ~Kept() {
+    explicit Restore(Surroundings& s) : s_(s), mesh_(s.context_.mesh()), rules_(s.rules_) {}
+    ~Restore() {
       s_.context_.set_mesh(std::move(mesh_));
       s_.rules_ = std::move(rules_);
     }
-    Kept(const Kept&) = delete;
+    Restore(const Restore&) = delete;
 
    private:
     Surroundings& s_;

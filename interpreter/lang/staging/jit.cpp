@@ -7,7 +7,7 @@
 #include "interpreter/lang/staging/jit_cache.h"
 #include "interpreter/lang/staging/leaf_names.h"
 #include "interpreter/lang/staging/modes.h"
-#include "interpreter/lang/staging/stand_ins.h"
+#include "interpreter/lang/staging/placeholders.h"
 
 namespace shard::lang {
 namespace {
@@ -233,7 +233,7 @@ class JitFunction final : public Wrapped {
     const CompiledEntry& e = cache_.add(tree, std::move(made));
     leaves = {};
     Pattern::gather(tree, leaves);
-    for (const Outside& o : e.outside) Pattern::gather(o.cell->value, leaves);
+    for (const Capture& o : e.outside) Pattern::gather(o.cell->value, leaves);
     return e;
   }
 
@@ -271,12 +271,12 @@ class JitFunction final : public Wrapped {
     for (std::size_t i = 0; i < leaves.arrays.size(); ++i)
       types.push_back(leaves.arrays[i] ? ctx.type_of(*leaves.arrays[i])
                                        : ctx.concrete_scalar(*leaves.numbers[i]).type());
-    Outsiders outsiders(in, leaves.arrays.size());
+    JitCaptures captures(in, leaves.arrays.size());
     trace::Traced traced = ctx.trace(
         types,
         [&](std::span<const Tensor> given) {
-          outsiders.open(ctx.frame());
-          ReadScope scope(in.impl(), &outsiders);
+          captures.open(ctx.frame());
+          ReadScope scope(in.impl(), &captures);
           std::vector<Value> now(given.begin(), given.end());
           std::size_t at = 0;
           Value replaced = Pattern::replace(tree, now, at);
@@ -288,20 +288,20 @@ class JitFunction final : public Wrapped {
         },
         known);
     e.result.forget();
-    outsiders.close();
-    e.outside = std::move(outsiders.outside);
-    e.computed = std::move(outsiders.computed);
-    compile(ctx, e, traced, leaves, outsiders);
+    captures.close();
+    e.outside = std::move(captures.outside);
+    e.computed = std::move(captures.computed);
+    compile(ctx, e, traced, leaves, captures);
     return e;
   }
 
   // Guards, where parameters come from, and the plan.
   static void compile(trace::Context& ctx, CompiledEntry& e, const trace::Traced& traced, const Gathered& leaves,
-                      const Outsiders& outsiders) {
+                      const JitCaptures& captures) {
     const std::size_t n = leaves.arrays.size();
     for (int g : traced.guards) {
       auto leaf = static_cast<std::size_t>(g);
-      e.guards.emplace_back(leaf, leaf < n ? *leaves.numbers[leaf] : *outsiders.number(leaf));
+      e.guards.emplace_back(leaf, leaf < n ? *leaves.numbers[leaf] : *captures.number(leaf));
     }
     std::vector<exec::ArrayInfo> infos;
     for (std::size_t i = 0; i < n; ++i) {
@@ -315,7 +315,7 @@ class JitFunction final : public Wrapped {
     for (std::size_t k = 0; k < traced.captured.size(); ++k) {
       if (!used[n + k]) continue;
       graph->params.push_back(traced.graph->params[n + k]);
-      const std::ptrdiff_t leaf = outsiders.leaf_of(k);
+      const std::ptrdiff_t leaf = captures.leaf_of(k);
       e.sources.push_back({leaf, leaf < 0 ? traced.captured[k].array() : nullptr});
       infos.push_back(exec::array_info(*traced.captured[k].array()));
     }
@@ -361,11 +361,11 @@ Value make_jit(Value function, Value in_specs, Value out_specs, grammar::Span sp
 
 std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, const std::vector<CallArg>& args,
                                                  grammar::Span span) {
-  return behind(f)->compiled(in, StandIns(in, args).args(), span);
+  return behind(f)->compiled(in, Placeholders(in, args).args(), span);
 }
 
 CompiledCall compiled_call(Interpreter& in, const Value& f, const std::vector<CallArg>& args, grammar::Span span) {
-  return behind(f)->compiled_call(in, StandIns(in, args).args(), span);
+  return behind(f)->compiled_call(in, Placeholders(in, args).args(), span);
 }
 
 }  // namespace shard::lang

@@ -28,7 +28,7 @@ struct CompiledCall {
 };
 
 // What a call of `f` with these arguments compiles to (f need not be a jit function); shares the trace with jit.
-// Types may stand for arrays (stand_ins.h). Nothing runs.
+// Types may stand for arrays (placeholders.h). Nothing runs.
 std::shared_ptr<const exec::Executable> compiled(Interpreter& in, const Value& f, const std::vector<CallArg>& args,
                                                  grammar::Span span);
 CompiledCall compiled_call(Interpreter& in, const Value& f, const std::vector<CallArg>& args, grammar::Span span);

@@ -14,7 +14,7 @@ bool fits(Interpreter& in, const CompiledEntry& e, const Value& tree, const std:
   if (!e.arguments.match(tree, leaves)) return false;
   for (std::size_t i = 0; i < args.size(); ++i)
     if (args[i].becomes != e.becomes[i]) return false;
-  for (const Outside& o : e.outside)
+  for (const Capture& o : e.outside)
     if (!o.pattern.match(o.cell->value, leaves)) return false;
   for (const auto& [leaf, number] : e.guards)
     if (leaves.numbers[leaf] != number) return false;
@@ -38,7 +38,7 @@ const CompiledEntry* JitCache::find(Interpreter& in, const Value& arguments, con
 
 const CompiledEntry& JitCache::add(const Value& arguments, CompiledEntry entry) {
   if (entries_.size() >= kEntries) {
-    const Kept& oldest = entries_.front();
+    const Slot& oldest = entries_.front();
     auto bucket = by_key_.find(oldest.key);
     std::erase(bucket->second, &oldest);
     if (bucket->second.empty()) by_key_.erase(bucket);

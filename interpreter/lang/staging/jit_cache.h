@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "interpreter/lang/staging/outsiders.h"
+#include "interpreter/lang/staging/captures.h"
 
 namespace shard::lang {
 
@@ -22,7 +22,7 @@ struct CompiledEntry {
   const exec::Target* target = nullptr;
   Pattern arguments;
   std::vector<std::optional<std::int32_t>> becomes;  // of each argument (CallArg)
-  std::vector<Outside> outside;
+  std::vector<Capture> outside;
   runtime::MeshRef mesh;
   Value rules;
   std::vector<std::pair<std::size_t, trace::HostNumber>> guards;    // leaf, and the number it must be
@@ -46,13 +46,13 @@ class JitCache {
 
  private:
   static constexpr std::size_t kEntries = 256;  // the oldest goes first
-  struct Kept {
+  struct Slot {
     std::size_t key;
     CompiledEntry entry;
   };
-  std::list<Kept> entries_;                                           // in order of age
-  std::unordered_map<std::size_t, std::vector<const Kept*>> by_key_;  // the newest last
-  const Kept* last_ = nullptr;                                        // the one found last: mostly the next one too
+  std::list<Slot> entries_;                                           // in order of age
+  std::unordered_map<std::size_t, std::vector<const Slot*>> by_key_;  // the newest last
+  const Slot* last_ = nullptr;                                        // the one found last: mostly the next one too
 };
 
 }  // namespace shard::lang

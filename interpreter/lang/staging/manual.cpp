@@ -45,7 +45,7 @@ Value ManualCall::operator()(std::vector<CallArg> given_args) {
   HollowTree result;
   std::vector<ir::Layout> out_layouts;
   trace::Traced traced = in_.trace(types, [&](std::span<const Tensor> given) {
-    Surroundings::Kept surroundings(impl_.surroundings);
+    Surroundings::Restore surroundings(impl_.surroundings);
     ctx_.set_mesh(inner_);
     std::vector<CallArg> local;
     std::size_t at = 0;

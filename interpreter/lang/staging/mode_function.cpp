@@ -108,7 +108,7 @@ Value ModeFunction::call(Interpreter& in, std::vector<CallArg>& args, grammar::S
                                              {}});
   Value result;
   {
-    Surroundings::Kept surroundings(in.impl().surroundings);
+    Surroundings::Restore surroundings(in.impl().surroundings);
     ctx.set_mesh(inner);
     for (std::size_t i = 0; i < args.size(); ++i) {
       bool specified = explicit_inside && i < r.in.size() && !r.in[i].is_none();

@@ -176,10 +176,10 @@ Value plan(Interpreter& in, BoundArgs& a) {
       in.fail("mesh", x.span, "`devices:` counts devices, and there is one at least");
     return true;
   });
-  struct Kept {
+  struct RestoreMesh {
     trace::Context& context;
     runtime::MeshRef mesh;
-    ~Kept() { context.set_mesh(mesh); }
+    ~RestoreMesh() { context.set_mesh(mesh); }
   } const kept{in.context(), mesh};
   std::vector<Planned> all;
   std::vector<std::int64_t> now;

@@ -91,13 +91,13 @@ Value explain(Interpreter& in, BoundArgs& a) {
 }
 
 // What the forward part keeps for the backward one, and where.
-std::string kept_text(const std::vector<cost_model::Kept>& kept, const grammar::SourceMap& sources) {
+std::string kept_text(const std::vector<cost_model::Residual>& kept, const grammar::SourceMap& sources) {
   if (kept.empty()) return "";
   constexpr std::size_t kLines = 8;
   std::int64_t here = 0, there = 0, rest = 0;
   std::vector<std::array<std::string, 4>> rows;
   std::array<std::size_t, 4> widths = {};
-  for (const cost_model::Kept& k : kept) {
+  for (const cost_model::Residual& k : kept) {
     (k.host ? there : here) += k.bytes();
     if (rows.size() == kLines) {
       rest += k.bytes();
@@ -129,7 +129,8 @@ std::string explained_call(const lang::CompiledCall& call, const grammar::Source
                            const lang::Prices* prices) {
   const transform::Program& program = call.plan->program();
   const std::vector<bool> donated = cost_model::handed_over(call.given, program);
-  return lang::explained(call, sources, prices) + kept_text(cost_model::kept_of(program, call.given, donated), sources);
+  return lang::explained(call, sources, prices) +
+         kept_text(cost_model::residuals_of(program, call.given, donated), sources);
 }
 
 // What the call says between devices with the price of each, what it takes on the chip, and the lines that make devices

@@ -1,5 +1,5 @@
 // Where values lie: typeof, sharding, shards, device_get, and the devices there are. One process in this version.
-#include "interpreter/lang/staging/stand_ins.h"
+#include "interpreter/lang/staging/placeholders.h"
 #include "interpreter/lang/values/format.h"
 #include "runtime/channel/processes.h"
 #include "stdlib/host/host.h"
@@ -21,7 +21,7 @@ Value type_value(Type t) {
 Value type_of(Interpreter& in, const Value& v, grammar::Span span) {
   if (v.is_tensor()) return type_value(in.context().type_of(v.tensor()));
   if (auto* t = v.get<std::shared_ptr<const Type>>())  // in place of an array
-    return type_value(in.context().type_of(lang::stand_in(in, **t, span)));
+    return type_value(in.context().type_of(lang::placeholder(in, **t, span)));
   if (v.is<bool>()) return type_value(Type::of(DType::Bool, {}));
   if (v.is<std::int64_t>()) return type_value(Type::of(DType::I32, {}));
   if (v.is<double>()) return type_value(Type::of(DType::F32, {}));

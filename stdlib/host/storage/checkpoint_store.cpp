@@ -28,7 +28,7 @@ using lang::Value;
 
 constexpr std::string_view kStep = "step_";
 
-struct Kept {
+struct Retention {
   std::string folder;
   std::int64_t newest = 3;                // so many, and
   std::optional<std::int64_t> multiples;  // those of these steps
@@ -57,7 +57,7 @@ std::vector<std::int64_t> steps_in(const std::string& folder) {  // newest first
 }
 
 // Older ones than `written` that need not be kept. Those of later steps are another run's, or damaged: they stay.
-void remove_old(const Kept& kept, std::int64_t written) {
+void remove_old(const Retention& kept, std::int64_t written) {
   std::int64_t seen = 0;
   for (const std::int64_t step : steps_in(kept.folder)) {
     if (step > written || ++seen <= kept.newest) continue;
@@ -68,7 +68,7 @@ void remove_old(const Kept& kept, std::int64_t written) {
 
 class CheckpointStore {
  public:
-  CheckpointStore(Kept kept, std::int64_t every) : kept_(std::move(kept)), every_(every) {}
+  CheckpointStore(Retention kept, std::int64_t every) : kept_(std::move(kept)), every_(every) {}
   ~CheckpointStore() {  // where the script ended in an error: nobody else tells what went wrong
     try {
       if (under_way_) under_way_->give_up();
@@ -180,7 +180,7 @@ class CheckpointStore {
     return bad;
   }
 
-  Kept kept_;
+  Retention kept_;
   std::int64_t every_, step_ = 0;
   bool cleaned_ = false, found_ = false;
   grammar::Span saved_at_;
@@ -189,7 +189,7 @@ class CheckpointStore {
 };
 
 Value checkpoint_folder(Interpreter& in, BoundArgs& a) {
-  Kept kept;
+  Retention kept;
   kept.folder = without_slashes(in.text(a[0], a.args[0].span, "the folder of a run"));
   kept.newest = in.integer(a[1], a.args[1].span, "keep");
   const std::int64_t every = in.integer(a[2], a.args[2].span, "every");

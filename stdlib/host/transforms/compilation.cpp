@@ -5,7 +5,7 @@
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/exported.h"
 #include "interpreter/lang/staging/jit.h"
-#include "interpreter/lang/staging/stand_ins.h"
+#include "interpreter/lang/staging/placeholders.h"
 #include "interpreter/lang/staging/why.h"
 
 #include <map>
@@ -95,7 +95,7 @@ Value trace(Interpreter& in, BoundArgs& a) {
     for (lang::CallArg& x : a.rest) args.push_back(std::move(x));
     return call_row(in, "trace", std::move(args), a.span);
   }
-  const lang::StandIns given(in, a.rest);
+  const lang::Placeholders given(in, a.rest);
   const CallArrays arrays(given.args());
   const TracedCall t =
       trace_call(in, types_of(arrays.tensors), lang::Take::ArraysAndNumbers, a.span,

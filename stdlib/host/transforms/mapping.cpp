@@ -5,7 +5,7 @@
 #include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/fixes/tree_fix.h"
 #include "interpreter/lang/report/written.h"
-#include "interpreter/lang/staging/stand_ins.h"
+#include "interpreter/lang/staging/placeholders.h"
 #include "interpreter/lang/values/tree_difference.h"
 #include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
@@ -173,7 +173,7 @@ Value eval_shape(Interpreter& in, BoundArgs& a) {
     const Value& leaf = tree.leaf(i);
     auto* type = leaf.get<std::shared_ptr<const Type>>();
     if (!type && !leaf.is_tensor()) continue;
-    const Tensor array = type ? lang::stand_in(in, **type, a.span) : leaf.tensor();
+    const Tensor array = type ? lang::placeholder(in, **type, a.span) : leaf.tensor();
     tree.take(i, types.size());
     types.push_back(in.context().type_of(array));
     if (!array.traced()) infos.push_back(exec::array_info(*array.array()));

@@ -266,7 +266,7 @@ ir::Pullback pull_scan(Builder& b, const OpCall& call, const Vars& in, std::span
   for (std::size_t v = 0; v < steady.size(); ++v) steady[v] = !late[v] && !moving[v];
   Vars free_vars(consts.begin(), consts.end());
   append(free_vars, xs_params);
-  transform::Kept kept = transform::keep(joint, late, grads, marks_of(joint, free_vars), steady);
+  transform::Residuals kept = transform::keep(joint, late, grads, marks_of(joint, free_vars), steady);
 
   Vars forward_results(joint.results.begin(), joint.results.begin() + static_cast<std::ptrdiff_t>(nr));
   append(forward_results, kept.stored);

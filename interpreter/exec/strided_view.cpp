@@ -1,5 +1,5 @@
 // Places: orders of memory, device parts, and dimensions of a block that are seen otherwise.
-#include "interpreter/exec/place.h"
+#include "interpreter/exec/strided_view.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace shard::exec {
 
-std::int64_t Place::device_stride(AxisId a) const {
+std::int64_t StridedView::device_stride(AxisId a) const {
   if (!distinct.has(a)) return 0;
   std::size_t at = 0;
   for (AxisId d : distinct.list()) {
@@ -27,8 +27,8 @@ Anchors anchored(AxisSet axes, int before) {
   return out;
 }
 
-Place anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape, const Mesh* mesh) {
-  Place p;
+StridedView anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape, const Mesh* mesh) {
+  StridedView p;
   p.storage = storage;
   p.dtype = dtype;
   p.strides.assign(shape.size(), 0);
@@ -52,7 +52,7 @@ Place anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape,
   return p;
 }
 
-std::optional<Anchors> anchors_of(const Place& p, const Mesh* mesh) {
+std::optional<Anchors> anchors_of(const StridedView& p, const Mesh* mesh) {
   Anchors axes;
   for (AxisId a : p.distinct.list()) {
     int before = 0;
@@ -63,18 +63,18 @@ std::optional<Anchors> anchors_of(const Place& p, const Mesh* mesh) {
   stable_sort(axes, [&](const Anchor& a, const Anchor& b) {
     return a.before != b.before ? a.before < b.before : p.device_stride(a.axis) > p.device_stride(b.axis);
   });
-  Place like = anchored_place(p.storage, p.dtype, axes, p.shape, mesh);
+  StridedView like = anchored_place(p.storage, p.dtype, axes, p.shape, mesh);
   for (std::size_t d = 0; d < p.shape.size(); ++d)
     if (p.shape[d] > 1 && p.strides[d] != like.strides[d]) return std::nullopt;
   if (p.offset != 0 || !p.frozen.empty() || p.splat || p.device != like.device) return std::nullopt;
   return axes;
 }
 
-Place dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh) {
+StridedView dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh) {
   return anchored_place(storage, dtype, anchored(distinct, 0), std::move(shape), mesh);
 }
 
-View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh) {
+View view_of(const StridedView& p, const std::vector<AxisId>& batch, const Mesh* mesh) {
   View v;
   v.dtype = p.dtype;
   v.shape.reserve(batch.size() + p.shape.size());
@@ -88,7 +88,7 @@ View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh)
   return v;
 }
 
-View view_of(const Place& p, const Anchors& order, const Mesh* mesh) {
+View view_of(const StridedView& p, const Anchors& order, const Mesh* mesh) {
   View v;
   v.dtype = p.dtype;
   auto axis = order.begin();
@@ -104,36 +104,36 @@ View view_of(const Place& p, const Anchors& order, const Mesh* mesh) {
   return v;
 }
 
-bool is_dense(const Place& p, const Mesh* mesh) {
+bool is_dense(const StridedView& p, const Mesh* mesh) {
   return p.offset == 0 && p.frozen.empty() && !p.splat && runtime::is_contiguous(view_of(p, p.distinct.list(), mesh));
 }
 
-bool lies_as(const Place& a, const Place& b) {
+bool lies_as(const StridedView& a, const StridedView& b) {
   return a.offset == 0 && a.frozen.empty() && a.device == b.device && a.strides == b.strides;
 }
 
-bool alone(const std::vector<Place>& all, std::size_t i) {
-  return std::count_if(all.begin(), all.end(), [&](const Place& p) { return p.storage == all[i].storage; }) == 1;
+bool alone(const std::vector<StridedView>& all, std::size_t i) {
+  return std::count_if(all.begin(), all.end(), [&](const StridedView& p) { return p.storage == all[i].storage; }) == 1;
 }
 
-Place seen_as(Place p, runtime::Strided view) {
+StridedView seen_as(StridedView p, runtime::Strided view) {
   p.shape = std::move(view.shape);
   p.strides = std::move(view.strides);
   p.offset = view.offset;
   return p;
 }
 
-Place broadcast(Place p, const Shape& shape) {
+StridedView broadcast(StridedView p, const Shape& shape) {
   runtime::Strided view = runtime::broadcast(strided(p), shape);
   return seen_as(std::move(p), std::move(view));
 }
 
-std::optional<Place> reshaped(const Place& p, const Shape& shape) {
+std::optional<StridedView> reshaped(const StridedView& p, const Shape& shape) {
   auto view = runtime::reshaped(strided(p), shape);
   return view ? std::optional(seen_as(p, std::move(*view))) : std::nullopt;
 }
 
-Place own_part(Place p, int dim, const std::vector<AxisId>& axes, AxisSet frozen, const Mesh& mesh) {
+StridedView own_part(StridedView p, int dim, const std::vector<AxisId>& axes, AxisSet frozen, const Mesh& mesh) {
   auto d = static_cast<std::size_t>(dim);
   std::int64_t parts = 1;
   for (AxisId a : axes) parts *= mesh.size_of(a);
@@ -158,7 +158,7 @@ Place own_part(Place p, int dim, const std::vector<AxisId>& axes, AxisSet frozen
   return p;
 }
 
-Shape lay_apart(Place& p, const std::vector<std::vector<Dim>>& dims) {
+Shape lay_apart(StridedView& p, const std::vector<std::vector<Dim>>& dims) {
   p.shape.clear();
   p.strides.clear();
   Shape together;

@@ -1,7 +1,7 @@
 // Where a value of a local graph lies: a strided view into one storage of a plan, over the axes along which its blocks
-// differ and over its local dimensions. Most collectives, broadcasts, transpositions and slices only make another Place
-// of the same storage. Pure functions on strides; nothing here allocates or runs. Used by the lowering (lowering.h)
-// only.
+// differ and over its local dimensions. Most collectives, broadcasts, transpositions and slices only make another
+// StridedView of the same storage. Pure functions on strides; nothing here allocates or runs. Used by the lowering
+// (lowering.h) only.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -37,7 +37,7 @@ struct Dim {  // one dimension of memory, in elements
 
 inline constexpr int kNoStorage = -1;  // of a place that only says how something would lie
 
-struct Place {
+struct StridedView {
   int storage = kNoStorage;
   DType dtype = DType::F32;
   AxisSet distinct;  // axes along which blocks differ; never axes of size 1
@@ -61,35 +61,35 @@ using Anchors = std::vector<Anchor>;
 Anchors anchored(AxisSet axes, int before);  // all at one dimension, in mesh order
 
 // Row-major over the dimensions of a block, device axes where they are anchored.
-Place anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape, const Mesh* mesh);
+StridedView anchored_place(int storage, DType dtype, const Anchors& axes, Shape shape, const Mesh* mesh);
 // How a place lies; nothing where it is not all of such memory (transposed, cut, broadcast).
-std::optional<Anchors> anchors_of(const Place& p, const Mesh* mesh);
+std::optional<Anchors> anchors_of(const StridedView& p, const Mesh* mesh);
 // Row-major over [distinct axes in mesh order..., shape...].
-Place dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh);
-bool is_dense(const Place& p, const Mesh* mesh);
-bool lies_as(const Place& a, const Place& b);              // all of its storage, in the order of `b`
-bool alone(const std::vector<Place>& all, std::size_t i);  // no other one is in the storage of all[i]
+StridedView dense_place(int storage, DType dtype, AxisSet distinct, Shape shape, const Mesh* mesh);
+bool is_dense(const StridedView& p, const Mesh* mesh);
+bool lies_as(const StridedView& a, const StridedView& b);        // all of its storage, in the order of `b`
+bool alone(const std::vector<StridedView>& all, std::size_t i);  // no other one is in the storage of all[i]
 std::int64_t elements(AxisSet distinct, const Shape& shape, const Mesh* mesh);
 
 // What a kernel gets: leading dimensions for `batch` (stride 0 where the value does not differ), then the local ones.
 // Data is null.
-View view_of(const Place& p, const std::vector<AxisId>& batch, const Mesh* mesh);
-View view_of(const Place& p, const Anchors& order, const Mesh* mesh);  // axes where memory of this order has them
+View view_of(const StridedView& p, const std::vector<AxisId>& batch, const Mesh* mesh);
+View view_of(const StridedView& p, const Anchors& order, const Mesh* mesh);  // axes where memory of this order has them
 
 // Of the dimensions of a block: how they lie, and a place whose blocks are seen otherwise.
-inline runtime::Strided strided(const Place& p) { return {p.shape, p.strides, p.offset}; }
-Place seen_as(Place p, runtime::Strided view);
-Place broadcast(Place p, const Shape& shape);                       // NumPy's rule, aligned from the right
-std::optional<Place> reshaped(const Place& p, const Shape& shape);  // nothing where strides do not allow it
+inline runtime::Strided strided(const StridedView& p) { return {p.shape, p.strides, p.offset}; }
+StridedView seen_as(StridedView p, runtime::Strided view);
+StridedView broadcast(StridedView p, const Shape& shape);                       // NumPy's rule, aligned from the right
+std::optional<StridedView> reshaped(const StridedView& p, const Shape& shape);  // nothing where strides do not allow it
 
 // Dimension `dim` cut over `axes` (major first): every device sees its own part. Axes in `frozen` become offsets.
-Place own_part(Place p, int dim, const std::vector<AxisId>& axes, AxisSet frozen, const Mesh& mesh);
+StridedView own_part(StridedView p, int dim, const std::vector<AxisId>& axes, AxisSet frozen, const Mesh& mesh);
 
 // A dimension made of several, the major one first; nothing where strides do not allow it.
 std::optional<Dim> merged(const std::vector<Dim>& dims);
 // Every dimension of memory by itself: the shape and strides of `p` become those of all parts. Gives the shape that the
 // parts make together.
-Shape lay_apart(Place& p, const std::vector<std::vector<Dim>>& dims);
+Shape lay_apart(StridedView& p, const std::vector<std::vector<Dim>>& dims);
 
 // Adjacent leading dimensions become one where all views allow it. `batch` dimensions lead; returns how many are left.
 int coalesce(std::vector<View>& views, int batch);

@@ -1,4 +1,4 @@
-#include "interpreter/lang/staging/stand_ins.h"
+#include "interpreter/lang/staging/placeholders.h"
 
 #include "interpreter/exec/abstract.h"
 #include "interpreter/lang/eval/layouts/spec.h"
@@ -6,7 +6,7 @@
 
 namespace shard::lang {
 
-trace::Tensor stand_in(Interpreter& in, const runtime::Type& type, grammar::Span span) {
+trace::Tensor placeholder(Interpreter& in, const runtime::Type& type, grammar::Span span) {
   if (type.mesh) {
     check_divides({type.mesh, type.sharding}, type.shape, span);
     const runtime::AxisSet owed =
@@ -26,14 +26,14 @@ Value type_of(const exec::ArrayInfo& info) {
   return Value(std::make_shared<const runtime::Type>(std::move(t)));
 }
 
-StandIns::StandIns(Interpreter& in, const std::vector<CallArg>& args) : args_(args) {
+Placeholders::Placeholders(Interpreter& in, const std::vector<CallArg>& args) : args_(args) {
   bool any = false;
   for (CallArg& a : args_)
     a.value = map_leaves(a.value, [&](const Value& leaf) {
       auto* type = leaf.get<std::shared_ptr<const runtime::Type>>();
       if (!type) return leaf;
       any = true;
-      return Value(stand_in(in, **type, a.span));
+      return Value(placeholder(in, **type, a.span));
     });
   trace::Context& ctx = in.context();
   if (any && ctx.target().holds_elements()) scope_.emplace(ctx, ctx.target("abstract"));

@@ -11,15 +11,15 @@
 
 namespace shard::lang {
 
-struct Outside {
+struct Capture {
   CellRef cell;
   Pattern pattern;
 };
 
 // Watches the body's reads of variables from outside: their arrays and numbers become parameters, once a variable.
-class Outsiders : public ReadObserver {
+class JitCaptures : public ReadObserver {
  public:
-  Outsiders(Interpreter& in, std::size_t leaves) : in_(in), leaves_(leaves) {}
+  JitCaptures(Interpreter& in, std::size_t leaves) : in_(in), leaves_(leaves) {}
   void open(trace::FrameRef frame) { frame_ = std::move(frame); }
   // The trace is over, and so all leaves are known: the computed numbers follow them.
   void close() { *base_ = leaves_; }
@@ -31,7 +31,7 @@ class Outsiders : public ReadObserver {
   std::ptrdiff_t leaf_of(std::size_t captured) const;
   const trace::HostNumber* number(std::size_t leaf) const;
 
-  std::vector<Outside> outside;
+  std::vector<Capture> outside;
   std::vector<std::shared_ptr<const trace::HostFormula>> computed;
 
  private:

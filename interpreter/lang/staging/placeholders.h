@@ -9,15 +9,15 @@
 namespace shard::lang {
 
 // Throws grammar::Error at `span` for a layout that no array can have.
-trace::Tensor stand_in(Interpreter& in, const runtime::Type& type, grammar::Span span);
+trace::Tensor placeholder(Interpreter& in, const runtime::Type& type, grammar::Span span);
 // The type of what would come out, with its layout.
 Value type_of(const exec::ArrayInfo& info);
 
 // Arguments of such a call, and as long as this lives what compiles them: the target `abstract` where there are types
 // among them.
-class StandIns {
+class Placeholders {
  public:
-  StandIns(Interpreter& in, const std::vector<CallArg>& args);
+  Placeholders(Interpreter& in, const std::vector<CallArg>& args);
   const std::vector<CallArg>& args() const { return args_; }
 
  private:

@@ -1,10 +1,10 @@
-#include "interpreter/lang/staging/outsiders.h"
+#include "interpreter/lang/staging/captures.h"
 
 namespace shard::lang {
 
 using trace::Tensor;
 
-Value Outsiders::on_read(const CellRef& cell, const Value& value) {
+Value JitCaptures::on_read(const CellRef& cell, const Value& value) {
   auto it = seen_.find(cell.get());
   if (it != seen_.end()) return it->second;
   Gathered gathered;
@@ -36,7 +36,7 @@ Value Outsiders::on_read(const CellRef& cell, const Value& value) {
   return replaced;
 }
 
-Value Outsiders::on_computed(const trace::Known& number, const std::string& key) {
+Value JitCaptures::on_computed(const trace::Known& number, const std::string& key) {
   auto it = computed_.find(key);
   if (it == computed_.end()) {
     // What is computed from it reads its value: none is computed twice.
@@ -54,20 +54,20 @@ Value Outsiders::on_computed(const trace::Known& number, const std::string& key)
   return it->second;
 }
 
-std::ptrdiff_t Outsiders::leaf_of(std::size_t captured) const {
+std::ptrdiff_t JitCaptures::leaf_of(std::size_t captured) const {
   if (auto it = leaf_of_.find(captured); it != leaf_of_.end()) return static_cast<std::ptrdiff_t>(it->second);
   if (auto it = place_of_.find(captured); it != place_of_.end())
     return static_cast<std::ptrdiff_t>(*base_ + it->second);
   return -1;
 }
 
-const trace::HostNumber* Outsiders::number(std::size_t leaf) const {
+const trace::HostNumber* JitCaptures::number(std::size_t leaf) const {
   auto it = numbers_.find(leaf);
   return it == numbers_.end() ? nullptr : &it->second;
 }
 
 // A parameter of its own, also where the same array is captured under two names: they may differ in a later call.
-Tensor Outsiders::parameter(Tensor outer, std::shared_ptr<const trace::Known> known) {
+Tensor JitCaptures::parameter(Tensor outer, std::shared_ptr<const trace::Known> known) {
   ir::Var v = frame_->builder.param(in_.context().type_of(outer));
   frame_->captured.push_back(std::move(outer));
   frame_->captured_params.push_back(v);

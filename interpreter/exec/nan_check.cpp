@@ -1,5 +1,5 @@
-// The target `watch`: every node is an instruction of its own, and one behind it looks whether the node made a nan or
-// an infinity, which none of its operands held. What is found is an error on the node's line, in loops and gradients
+// The target `nan_check`: every node is an instruction of its own, and one behind it looks whether the node made a nan
+// or an infinity, which none of its operands held. What is found is an error on the node's line, in loops and gradients
 // too.
 #include <cmath>
 
@@ -126,13 +126,13 @@ bool says_infinity(const ir::Attrs& attrs) {
 
 }  // namespace
 
-void Lowering::watch(const Node& n) {
+void Lowering::check_nans(const Node& n) {
   const ir::Structure* s = ir::structure_of(*n.op);
   if (n.inputs.empty() || (s && *s != ir::Structure::Collective)) return;  // loops and branches are watched inside
   auto check = std::make_shared<Check>();
-  std::vector<Place> places;
-  const auto add = [&](std::vector<Looked>& to, ir::Var v, const Place& like) {
-    const Place& p = place(v);
+  std::vector<StridedView> places;
+  const auto add = [&](std::vector<Looked>& to, ir::Var v, const StridedView& like) {
+    const StridedView& p = place(v);
     if (!runtime::is_float(p.dtype)) return;
     const bool same = std::holds_alternative<runtime::Code>(n.op->kernel) && p.shape == like.shape &&
                       (p.distinct - like.distinct).empty();
@@ -140,7 +140,7 @@ void Lowering::watch(const Node& n) {
     to.push_back({view_of(p, (same ? like : p).distinct.list(), mesh_), runtime::to_string(local), same});
     places.push_back(p);
   };
-  const Place like = place(n.outputs[0]);
+  const StridedView like = place(n.outputs[0]);
   for (ir::Var v : n.inputs) add(check->operands, v, like);
   const std::size_t operands = places.size();
   for (ir::Var v : n.outputs) add(check->results, v, like);
