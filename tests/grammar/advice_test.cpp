@@ -163,7 +163,7 @@ TEST_CASE("advice: statements of other languages") {
           "`in` belongs to `for`; what a list holds is looked up with `len(filter(fn(y) = y == x, xs)) > 0`");
   advises("let t = x is not none", "`is not` is written `!=` here", "let t = x != none");
   advises("fn f(*xs) = 1", "a function takes a fixed number of arguments: take a list, or a record, as one of them");
-  advises("let (a, *rest) = xs", "a pattern has a name for each part; the rest of a list is `xs[1:]`");
+  advises("let (a, *rest) = xs", "what a pattern leaves is taken by `...`: `(first, ...others)`, `{w, ...others}`");
   advises("fn f(x, ...xs) = 1",
           "a function takes a fixed number of arguments: take a list, or a record, as one of them");
   advises("fn f x = x", "parameters stand in parentheses: `fn f(x, y) = ...`, `fn(x) = ...`");
