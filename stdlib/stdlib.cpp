@@ -22,6 +22,7 @@ void install(lang::Interpreter& in) {
   register_extremes(in);
   register_arrays(in);
   register_trees(in);
+  register_ravel(in);
   register_convert(in);
   register_layout(in);
   register_visualize(in);

@@ -12,6 +12,7 @@ void register_lists(lang::Interpreter& in);            // lists.cpp: len zip enu
 void register_extremes(lang::Interpreter& in);         // extremes.cpp: max min sum of lists, passed on for arrays
 void register_arrays(lang::Interpreter& in);           // arrays.cpp: meshgrid tensordot
 void register_trees(lang::Interpreter& in);            // trees.cpp: tree_map tree_leaves tree_reduce
+void register_ravel(lang::Interpreter& in);            // ravel.cpp: tree_ravel
 void register_convert(lang::Interpreter& in);          // convert.cpp: int float str bytes array, inf nan pi
 void register_layout(lang::Interpreter& in);           // layout.cpp: typeof sharding shards device_get devices ...
 void register_visualize(lang::Interpreter& in);        // visualize.cpp: the picture of a layout
