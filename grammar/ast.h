@@ -202,14 +202,17 @@ struct NamePattern {
 };
 struct TuplePattern {
   std::vector<PatternPtr> elements;
+  std::optional<std::size_t> rest;  // the element that takes what the others leave: `...xs`
 };
 struct ListPattern {
   std::vector<PatternPtr> elements;
+  std::optional<std::size_t> rest;
 };
 struct FieldPattern {
   Word name;
   PatternPtr target;
-};  // {w} has target NamePattern w
+  bool rest = false;  // `...others`, without a name
+};                    // {w} has target NamePattern w
 struct RecordPattern {
   std::vector<FieldPattern> fields;
 };

@@ -166,10 +166,11 @@ class FormWalk {
           {"assign to a variable, an element `x[i]`, a field `p.w`, or a tuple of these"});
   }
   void targets(const std::vector<Element>& elements) {
+    bool rest = false;
     for (const Element& x : elements) {
-      if (x.spread)
-        error(x.value->span, "`...` cannot be assigned to");
-      else if (!std::holds_alternative<HoleLit>(x.value->node))  // `_`: that part is let go
+      if (x.spread && std::exchange(rest, true))
+        error(x.value->span, "a pattern has one `...`: which part would the other take?");
+      if (!std::holds_alternative<HoleLit>(x.value->node))  // `_`: that part is let go
         target(*x.value);
     }
   }

@@ -93,20 +93,32 @@ void Printer::annot(const Annot& a) {
 }
 
 void Printer::pattern(const Pattern& p) {
+  const auto parts = [&](const auto& x) {
+    std::size_t i = 0;
+    list(x.elements, [&](const PatternPtr& e) {
+      if (i++ == x.rest) out += "...";
+      pattern(*e);
+    });
+  };
   std::visit(Overloaded{[&](const NamePattern& x) { out += x.name; },
                         [&](const TuplePattern& x) {
                           out += '(';
-                          list(x.elements, [&](const PatternPtr& e) { pattern(*e); });
+                          parts(x);
                           out += ')';
                         },
                         [&](const ListPattern& x) {
                           out += '[';
-                          list(x.elements, [&](const PatternPtr& e) { pattern(*e); });
+                          parts(x);
                           out += ']';
                         },
                         [&](const RecordPattern& x) {
                           out += '{';
                           list(x.fields, [&](const FieldPattern& f) {
+                            if (f.rest) {
+                              out += "...";
+                              pattern(*f.target);
+                              return;
+                            }
                             out += f.name.text;
                             const auto* n = std::get_if<NamePattern>(&f.target->node);
                             if (!n || n->name != f.name.text) {

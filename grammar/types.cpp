@@ -81,8 +81,20 @@ const x3::rule<class record_pattern_id, RecordPattern> record_pattern = "a patte
 
 const auto name_of_pattern = [](auto& c) { x3::_val(c).name = std::move(x3::_attr(c).text); };
 const auto name_pattern_def = word(WordKind::New, {})[name_of_pattern];
-const auto round_pattern_def = quiet("(") > listed(pattern[push(&TuplePattern::elements)]) > sym(")");
-const auto square_pattern_def = quiet("[") > listed(pattern[push(&ListPattern::elements)]) > sym("]");
+[[noreturn]] void two_rests(State& s, Iterator end) {
+  s.fail(s.span(end - 3, end), "a pattern has one `...`: which part would the other take?");
+}
+const auto rest_here = [](auto& c) {
+  if (x3::_val(c).rest) two_rests(state_of(c), here(c));
+  x3::_val(c).rest = x3::_val(c).elements.size();
+};
+const auto rest_name = as_pattern[name_pattern] | missing("a name");
+const auto round_part =
+    (quiet("...")[rest_here] > rest_name[push(&TuplePattern::elements)]) | pattern[push(&TuplePattern::elements)];
+const auto square_part =
+    (quiet("...")[rest_here] > rest_name[push(&ListPattern::elements)]) | pattern[push(&ListPattern::elements)];
+const auto round_pattern_def = quiet("(") > listed(round_part) > sym(")");
+const auto square_pattern_def = quiet("[") > listed(square_part) > sym("]");
 const auto same_name = [](auto& c) {  // `{w}` is `{w: w}`
   FieldPattern& f = x3::_val(c);
   State& s = state_of(c);
@@ -92,10 +104,17 @@ const auto same_name = [](auto& c) {  // `{w}` is `{w: w}`
            {"give it a name: `" + f.name.text + ": name`"});
   f.target = s.make(f.name.span, NamePattern{f.name.text});
 };
+const auto field_rest = [](auto& c) {
+  for (const FieldPattern& f : x3::_val(c).fields)
+    if (f.rest) two_rests(state_of(c), here(c));
+  x3::_val(c).fields.emplace_back().rest = true;
+};
+const auto field_rest_name = [](auto& c) { x3::_val(c).fields.back().target = std::move(x3::_attr(c)); };
+const auto record_part =
+    ((quiet("...")[field_rest] > rest_name[field_rest_name]) | field_pattern[push(&RecordPattern::fields)]) >> *newline;
 const auto field_pattern_def = word(WordKind::Any, "a field's name")[set(&FieldPattern::name)] >>
                                -(sym(":") > pattern[set(&FieldPattern::target)]) >> x3::eps[same_name];
-const auto record_pattern_def = quiet("{") > *newline >
-                                listed(field_pattern[push(&RecordPattern::fields)] >> *newline) > sym("}");
+const auto record_pattern_def = quiet("{") > *newline > listed(record_part) > sym("}");
 const auto pattern_def = as_pattern[name_pattern][all] | as_pattern[round_pattern][all] |
                          as_pattern[square_pattern][all] | as_pattern[record_pattern][all] | missing("a name");
 

@@ -111,6 +111,16 @@ Advice decorator(NearText& t) {
              std::move(fixes));
 }
 
+// `a, *rest` as `(a, ...rest)`
+std::string in_parentheses(std::string_view names) {
+  std::string out = "(";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool first = out.find_last_not_of(" (") == std::string::npos || out[out.find_last_not_of(' ')] == ',';
+    out += names[i] == '*' && first ? "..." : std::string(1, names[i]);
+  }
+  return out + ")";
+}
+
 // `let a, b = pair`, `let a = 1, 2`, `let mut a = 1`, `let f(x) = x`, `let a: f32 = 1`, `let p.w = 1`
 Advice in_let(NearText& t) {
   if (!starts_with(t, "let")) return {};
@@ -121,7 +131,7 @@ Advice in_let(NearText& t) {
     const std::size_t equals = t.end(first, "=\n;");
     const std::size_t from = names ? first : t.skip(equals + 1), to = t.back(names ? equals : t.end(t.at, "\n;"));
     if (to <= from) return {};
-    const std::string text = "(" + std::string(t.text.substr(from, to - from)) + ")";
+    const std::string text = in_parentheses(t.text.substr(from, to - from));
     return say(t.span(t.at, t.at + 1),
                names ? "several names stand in parentheses: " + quote("let " + text + " = ...")
                      : "several values make a tuple: " + quote(text),
@@ -168,7 +178,7 @@ Advice several_targets(NearText& t) {
   const auto bracketed = [&](std::size_t from, std::size_t to) {
     const std::string part(trimmed(t.text.substr(from, to - from)));
     const bool several = t.end(from, ",\n;") < to;
-    return several ? "(" + part + ")" : part;
+    return several ? in_parentheses(part) : part;
   };
   const std::size_t to = t.back(stop);
   const std::string text = bracketed(t.statement, equals) + " = " + bracketed(equals + 1, to);
@@ -201,7 +211,7 @@ Advice in_for(NearText& t) {
   }
   if (t.token == "," && t.expects("in")) {
     const std::size_t from = t.skip(t.statement + 3), to = t.back(t.word("in", t.at, t.text.size()));
-    const std::string names = "(" + std::string(t.text.substr(from, to - from)) + ")";
+    const std::string names = in_parentheses(t.text.substr(from, to - from));
     return say(t.span(t.at, t.at + 1), "several names stand in parentheses: " + quote("for " + names + " in ..."),
                {{"add the parentheses", t.span(from, to), names}});
   }
@@ -243,12 +253,15 @@ Advice in_operator(NearText& t) {
 
 // ---- functions ------------------------------------------------------------------------------------------------------
 Advice in_parameters(NearText& t) {
-  if ((t.token == "*" || t.token == "**" || t.token == "...") && t.expects("a name")) {
+  const bool field = t.expects("a field's name") && t.end(t.statement, "=\n;") > t.at;  // `let {w, *r} = p`
+  if ((t.token == "*" || t.token == "**" || t.token == "...") && (t.expects("a name") || field)) {
     const std::string_view name = t.open == npos ? "" : t.word_before(t.open);
     const bool parameters = name == "fn" || (!name.empty() && t.word_before(t.begin_of(name)) == "fn");
-    return say(t.span(t.at, t.at + t.token.size()),
+    const Span span = t.span(t.at, t.at + t.token.size());
+    return say(span,
                parameters ? "a function takes a fixed number of arguments: take a list, or a record, as one of them"
-                          : "a pattern has a name for each part; the rest of a list is `xs[1:]`");
+                          : "what a pattern leaves is taken by `...`: `(first, ...others)`, `{w, ...others}`",
+               parameters || t.token == "..." ? std::vector<Fix>{} : std::vector<Fix>{{"write `...`", span, "..."}});
   }
   if (t.token == "|" && t.expects("an expression") && !t.expects("{"))
     return say(t.span(t.at, t.at + 1), "a function is written `fn(x) = ...`");

@@ -3,6 +3,7 @@
 Usage: peers.py SHARD VENV. Where this Python lacks them they are installed into a virtual environment at VENV, once; skipped with a
 sentence where that cannot be done.
 """
+import json
 import os
 import subprocess
 import sys
@@ -48,6 +49,77 @@ def run(shard, folder, text):
     return done.stdout
 
 
+def surgery(shard, folder, numpy, library):
+    """A hub's checkpoint in three files is loaded, changed and saved: the library finds every array under its name."""
+    hub = {f'model.layers.{i}.{n}.weight': numpy.full((2, 3), i, 'f4') for i in range(12) for n in ('q_proj', 'mlp.up')}
+    hub.update({'lm_head.weight': numpy.ones((3, 4), 'f2'), 'a/b.c': numpy.arange(3), '100%': numpy.zeros(2, 'u1'), 'x..y': numpy.ones(1),
+                '': numpy.ones(2, 'f4'), ' "q" ': numpy.ones(3, 'f4'), 'größe.λ': numpy.ones(4, 'f4'), '[0].w': numpy.ones(5, 'f4')})
+    names, index = list(hub), {}
+    for k in range(3):
+        file = f'model-0000{k + 1}-of-00003.safetensors'
+        library.save_file({n: hub[n] for n in names[k::3]}, os.path.join(folder, file), metadata={'format': 'pt'})
+        index.update({n: file for n in names[k::3]})
+    with open(os.path.join(folder, 'model.safetensors.index.json'), 'w', encoding='utf-8') as f:
+        json.dump({'metadata': {}, 'weight_map': index}, f)
+    run(shard, folder, '''
+let m = load("model.safetensors.index.json")
+let changed = dict(m.filter(fn((name, w)) = name != "lm_head.weight").map(fn((name, w)) = (name.replace("q_proj", "attention.q"), w)))
+changed = {...changed, "adapter.0.scale": ones([2], bf16)}
+let nested = {model: {layers: [{w: ones([2])}, {"w.x": ones([3])}]}, "model.layers": [{w: zeros([4])}]}
+for (name, tree) in {same: m, changed: changed, nested: nested} {
+  save(name + ".safetensors", tree)
+  save(name + "/", tree)
+  if name != "changed" { save(name + ".npz", tree) }
+  for at in [name + ".safetensors", name + "/"] { assert(tree_paths(load(at)) == tree_paths(tree) and load(at, like: tree) == tree) }
+}
+assert(load("same.npz") == m)
+''')
+    for file in ('same.safetensors', 'same/data_0.safetensors', 'same.npz'):
+        got = (numpy.load if file.endswith('npz') else library.load_file)(os.path.join(folder, file))
+        assert set(got) == set(hub), set(got) ^ set(hub)
+        assert all(got[n].dtype == hub[n].dtype and (got[n] == hub[n]).all() for n in hub), file
+    want = {n.replace('q_proj', 'attention.q') for n in hub if n != 'lm_head.weight'} | {'adapter.0.scale'}
+    raw = dict(safetensors_of(os.path.join(folder, 'changed.safetensors')))
+    assert set(raw) == want, set(raw) ^ want
+    got = library.load_file(os.path.join(folder, 'nested.safetensors'))
+    assert sorted((n, x.shape) for n, x in got.items()) == [
+        ('model%2Elayers.0.w', (4,)), ('model.layers.0.w', (2,)), ('model.layers.1.w.x', (3,))], got
+    # What an older version wrote: dots of fields were escaped everywhere.
+    tree = {'shard_tree': '{"record":[["a.b",{"array":"a%2Eb"}],["c",{"record":[["d/e",{"array":"c.d%2Fe"}]]}]]}'}
+    library.save_file({'a%2Eb': numpy.arange(2), 'c.d%2Fe': numpy.arange(3)}, os.path.join(folder, 'old.safetensors'), metadata=tree)
+    old = 'let t = load("old.safetensors")\nprint(tree_paths(t), load("old.safetensors", like: t) == t)'
+    assert run(shard, folder, old) == '[a.b, c.d/e] true\n'
+
+
+def safetensors_of(path):
+    import safetensors
+    with open(path, 'rb') as f: return safetensors.deserialize(f.read())
+
+
+def numbers(shard, folder, numpy):
+    """Numbers of the host in an npz; floats in a csv, which come back as floats."""
+    at = lambda name: os.path.join(folder, name)  # noqa: E731
+    columns = {'f32': [1.0, 2.0, -0.0, 0.1, 1e20, 16777217.0, float('inf'), float('-inf')], 'f64': [1.0, 5e-324, 1e300, -3.0, 0.1, 2.0 ** 53],
+               'f16': [1.0, 0.5, 65504.0], 'bf16': [1.0, 3.0, 0.5], 'i32': [1, -2, 3], 'u8': [0, 255], 'bool': [True, False]}
+    text = 'save("t/", {p: [{w: ones([2])}], step: 4, rate: 0.1, on: true, k: key(3)})\n'
+    for name, values in columns.items():
+        shown = ', '.join(repr(v).lower() for v in values)
+        text += f'save("{name}.csv", array([{shown}], {name}))\nprint(load("{name}.csv").dtype)\n'
+    assert run(shard, folder, text).split() == ['f32'] * 4 + ['i32'] * 3
+    subprocess.run([shard, 'convert', 't/', 't.npz'], cwd=folder, check=True)
+    with numpy.load(at('t.npz')) as npz:
+        got = {n: (npz[n].dtype.str, npz[n].shape) for n in npz.files}
+        assert got == {'p.0.w': ('<f4', (2,)), 'step': ('<i8', ()), 'rate': ('<f8', ()), 'on': ('|b1', ()), 'k': ('<u4', (2,))}, got
+        assert (npz['step'], npz['rate'], npz['on'], npz['k'].tolist()) == (4, 0.1, True, [0, 3])
+    for name, values in columns.items():
+        got = [numpy.loadtxt(at(name + '.csv')), numpy.genfromtxt(at(name + '.csv'))]
+        want = numpy.array(values, 'f4' if name == 'f32' else 'f8')
+        for x in got:
+            x = x.astype(want.dtype)
+            assert (x == want).all() and (numpy.signbit(x) == numpy.signbit(want)).all(), (name, x)
+        assert all('.' in line or 'e' in line or 'inf' in line for line in open(at(name + '.csv'))) or name[0] not in 'fb' or name == 'bool'
+
+
 def main():
     import numpy
     import safetensors
@@ -75,6 +147,8 @@ def main():
             for n in plain:
                 for got in (numpy.load(at(n + '.npy')), npz[n]):
                     assert got.dtype == want[n].dtype and (got == want[n]).all(), n
+        surgery(shard, folder, numpy, safetensors.numpy)
+        numbers(shard, folder, numpy)
         # The other way round.
         words = {'f': 'float', 'i': 'int', 'u': 'uint', 'b': 'bfloat'}
         long = {n: n if n == 'bool' else words[n[0]] + ''.join(c for c in n if c.isdigit()) for n in TYPES}

@@ -94,7 +94,7 @@ TEST_CASE("advice: operators") {
   advises("while c { i++ }", "`i++` is written `i += 1`", "while c { i += 1 }");
   advises("x **= 2", "only `+=` `-=` `*=` `/=` assign and compute: write `x = x ** ...`");
   advises("let a = b === c", "`===` is written `==`", "let a = b == c");
-  advises("let a = b ^ c", "`^` is no operator: a power is `x ** y`");
+  advises("let a = b ^ c", "`^` is no operator: a power is `x ** y`, and what differs bit by bit `bit_xor(x, y)`");
   advises("if a = b { f() }", "a condition compares with `==`", "if a == b { f() }");
   advises("f(a, *xs)", "`*` before a value is written `...`", "f(a, ...xs)");
   advises("let f(x) = x + 1", "a function is declared with `fn`", "fn f(x) = x + 1");
@@ -163,7 +163,7 @@ TEST_CASE("advice: statements of other languages") {
           "`in` belongs to `for`; what a list holds is looked up with `len(filter(fn(y) = y == x, xs)) > 0`");
   advises("let t = x is not none", "`is not` is written `!=` here", "let t = x != none");
   advises("fn f(*xs) = 1", "a function takes a fixed number of arguments: take a list, or a record, as one of them");
-  advises("let (a, *rest) = xs", "a pattern has a name for each part; the rest of a list is `xs[1:]`");
+  advises("let (a, *rest) = xs", "what a pattern leaves is taken by `...`: `(first, ...others)`, `{w, ...others}`");
   advises("fn f(x, ...xs) = 1",
           "a function takes a fixed number of arguments: take a list, or a record, as one of them");
   advises("fn f x = x", "parameters stand in parentheses: `fn f(x, y) = ...`, `fn(x) = ...`");

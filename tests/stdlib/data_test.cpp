@@ -176,8 +176,9 @@ TEST_CASE("the sharded files of a model hub, straight to blocks") {
       "arange(8) * 2, b: ones([2], bf16)})");
   const std::string map = R"({"metadata":{"total_size":68},"weight_map":{"layers.0.w":"m-1.safetensors",)";
   d.put("m.safetensors.index.json", map + R"("layers.1.w":"m-2.safetensors","b":"m-2.safetensors"}})");
-  // What Shard writes carries its tree; a hub's files are plain. Names here are escaped fields of that tree.
-  CHECK_THAT(d.fails("load(\"DIR/m.safetensors.index.json\")"), Contains("layers.0.w"));
+  // Names with dots leave as they came, beside trees whose paths are the same.
+  CHECK(d.runs("print(load(\"DIR/m.safetensors.index.json\"))") ==
+        "{\"layers.0.w\": [0 1 2 3 4 5 6 7], \"layers.1.w\": [ 0  2  4  6  8 10 12 14], b: [1. 1.]}\n");
   const auto plain = [](const std::string& header, const std::string& data) {
     std::string length(8, '\0');
     length[0] = static_cast<char>(header.size());
@@ -226,6 +227,15 @@ TEST_CASE("trees are converted between folders and files, and back, to the byte"
   d.runs("save(\"DIR/f.npz\", {\"layers.0.w\": arange(2), \"layers.1.w\": arange(3), head: ones([1])})");
   stdlib::convert(s.in(), d.at("f.npz"), d.at("f/"));
   CHECK(d.runs("print(load(\"DIR/f/\"))") == "{layers: [{w: [0 1]}, {w: [0 1 2]}], head: [1.]}\n");
+  // Numbers are arrays of rank 0 where a format has no others; `like` makes them numbers again.
+  d.runs("save(\"DIR/t/\", {p: [{w: ones([2])}], step: 4, rate: 1e-3, on: true, k: key(7), none: none})");
+  stdlib::convert(s.in(), d.at("t/"), d.at("t.npz"));
+  stdlib::convert(s.in(), d.at("t.npz"), d.at("u/"));
+  const std::string like = "{p: [{w: [1. 1.]}], step: 4, rate: 0.001, on: true, k: [0 7], none: none} true\n";
+  CHECK(d.runs(
+            "let t = load(\"DIR/t/\")\nlet n = load(\"DIR/t.npz\")\nprint(n, typeof(n.step), typeof(n.rate), "
+            "typeof(n.on))\nfor f in [\"DIR/t.npz\", \"DIR/u/\"] { print(load(f, like: t), load(f, like: t) == t) }") ==
+        "{\"p.0.w\": [1. 1.], step: 4, rate: 0.001, on: true, k: [0 7]} i64[] f64[] bool[]\n" + like + like);
 }
 
 TEST_CASE("a log goes on at the step of a run that was resumed") {

@@ -119,13 +119,20 @@ TEST_CASE("the ending of a path decides what save writes") {
   CHECK(there_and_back("a.npy.gz", "arange(2)") == "[0 1]\n");
   const std::string table = "\"" + f.at("t.csv") + "\"";
   CHECK(run("save(" + table + ", {x: array([0.1, 2]), n: [\"a,b\", \"c\"]})\nprint(read_text(" + table +
-            "), read_csv(" + table + "))") == "x,n\n0.1,\"a,b\"\n2,c\n {x: [0.1 2. ], n: [a,b, c]}\n");
+            "), read_csv(" + table + "))") == "x,n\n0.1,\"a,b\"\n2.0,c\n {x: [0.1 2. ], n: [a,b, c]}\n");
   const auto refused = [&](const std::string& name, const std::string& value) {
     return error("save(\"" + f.at(name) + "\", " + value + ")");
   };
   CHECK_THAT(refused("b.npy", "[1]"), Contains("holds one array"));
-  CHECK_THAT(refused("b.npz", "{a: [1]}"), Contains("holds arrays, the field a.0 is int; another ending saves trees"));
-  CHECK_THAT(refused("b.npz", "array(1)"), Contains("a record of arrays"));
+  CHECK_THAT(refused("b.npz", "{a: [\"x\"]}"), Contains("holds arrays and numbers, `a.0` is string"));
+  CHECK_THAT(refused("b.npz", "{a: [ones([1], bf16)]}"), Contains("`a.0`: npy has no type for bf16"));
+  CHECK_THAT(refused("b.npz", "array(1)"), Contains("a record or list of arrays"));
+  CHECK_THAT(refused("b.ckpt", "{\"__metadata__\": array(1)}"), Contains("keeps the name"));
+  for (const char* name : {"z.parquet", "z.JSON", "z.pt.gz", "a.npy.zip"})
+    CHECK_THAT(refused(name, "array(1)"), Contains("no format has the ending"));
+  CHECK_THAT(refused("z.npx", "array(1)"), Contains("did you mean .npz?"));
+  CHECK_THAT(refused("z.safetensor", "array(1)"), Contains("did you mean .safetensors?"));
+  for (const char* name : {"plain", "v0.5", ".hidden", "b.gz", "b.CKPT"}) CHECK(there_and_back(name, "[1]") == "[1]\n");
   CHECK_THAT(refused("c.idx", "array(1)"), Contains("rank 1 to 8"));
   CHECK_THAT(refused("c.idx", "zeros([1], f16)"), Contains("no type for f16"));
   CHECK_THAT(refused("b.csv", "zeros([1, 1, 1])"), Contains("rank 1 or 2"));

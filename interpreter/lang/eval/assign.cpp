@@ -1,5 +1,7 @@
 // Patterns, and assignments to variables, elements and fields. Values never change in place as far as a script can see:
 // what is assigned to is made its holder's own first (copied only where somebody else holds it too), then changed.
+#include <algorithm>
+
 #include "interpreter/lang/eval/forms.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/index.h"
@@ -36,26 +38,49 @@ std::string counted(std::size_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-// The parts of a value that a tuple or list of `n` names takes.
-std::vector<Value> parts_of(Impl& m, const Value& v, std::size_t n, Span span) {
-  if (auto* items = v.items()) {
-    if (items->size() != n)
-      m.fail("pattern", span,
-             "the pattern takes " + counted(n, "value") + " and this " +
-                 (v.is<std::shared_ptr<List>>() ? "list" : "tuple") + " has " + std::to_string(items->size()));
-    return *items;
+// What a tuple or list of `n` names takes: all parts of a value, or with `rest` the others' parts and, at that place,
+// what they leave, in a tuple, list or array as they were.
+struct Taken {
+  std::size_t n;
+  std::optional<std::size_t> rest;
+
+  std::string text() const { return counted(rest ? n - 1 : n, "value") + (rest ? " or more" : ""); }
+  bool fits(std::size_t size) const { return rest ? size + 1 >= n : size == n; }
+};
+
+std::vector<Value> parts_of(Impl& m, const Value& v, const Taken& taken, Span span) {
+  const auto refuse = [&](const std::string& what) {
+    m.fail("pattern", span, "the pattern takes " + taken.text() + what);
+  };
+  const auto* items = v.items();
+  const auto* t = v.get<Tensor>();
+  if (!items && (!t || t->type().shape.empty())) refuse(", and this is " + kind_name(v));
+  const bool list = v.is<std::shared_ptr<List>>();
+  const std::size_t size = items ? items->size() : static_cast<std::size_t>(t->type().shape[0]);
+  if (!taken.fits(size))
+    refuse(items ? std::string(" and this ") + (list ? "list" : "tuple") + " has " + std::to_string(size)
+                 : " and " + kind_name(v) + " has " + std::to_string(size) + " rows");
+  if (items && !taken.rest) return *items;
+  const auto part = [&](std::size_t i) {
+    return items ? (*items)[i] : row(m.in, *t, static_cast<std::int64_t>(i), span);
+  };
+  const std::size_t left = size + 1 - taken.n;  // for the rest
+  std::vector<Value> out;
+  for (std::size_t i = 0; i < taken.n; ++i) {
+    if (i != taken.rest) {
+      out.push_back(part(taken.rest && i > *taken.rest ? i + left - 1 : i));
+    } else if (!items) {
+      IndexItem slice;
+      slice.slice = true, slice.span = span;
+      slice.start = Value(static_cast<std::int64_t>(i)), slice.stop = Value(static_cast<std::int64_t>(i + left));
+      out.emplace_back(index_array(m.in, *t, {slice}, span));
+    } else {
+      const auto from = items->begin() + static_cast<std::ptrdiff_t>(i);
+      std::vector<Value> rest(from, from + static_cast<std::ptrdiff_t>(left));
+      out.push_back(list ? Value::list(std::move(rest)) : Value::tuple(std::move(rest)));
+    }
   }
-  if (auto* t = v.get<Tensor>(); t && !t->type().shape.empty()) {
-    const std::int64_t rows = t->type().shape[0];
-    if (rows != static_cast<std::int64_t>(n))
-      m.fail("pattern", span,
-             "the pattern takes " + counted(n, "value") + " and " + kind_name(v) + " has " + std::to_string(rows) +
-                 " rows");
-    std::vector<Value> out;
-    for (std::int64_t i = 0; i < rows; ++i) out.push_back(row(m.in, *t, i, span));
-    return out;
-  }
-  m.fail("pattern", span, "the pattern takes " + counted(n, "value") + ", and this is " + kind_name(v));
+  return out;
 }
 
 struct Step {  // one `.field` or `[items]` on the way to what is assigned
@@ -133,6 +158,16 @@ class Assignment {
   Span span_;
 };
 
+// The fields of a record that a pattern does not name.
+Value fields_left(const Record& r, const RecordPattern& p) {
+  std::vector<std::pair<std::string, Value>> out;
+  for (const auto& [name, v] : r.fields)
+    if (std::none_of(p.fields.begin(), p.fields.end(),
+                     [&n = name](const auto& f) { return !f.rest && f.name.text == n; }))
+      out.emplace_back(name, v);
+  return Value::record(std::move(out));
+}
+
 }  // namespace
 
 void Impl::bind(const Pattern& p, Value v, bool fresh) {
@@ -144,6 +179,10 @@ void Impl::bind(const Pattern& p, Value v, bool fresh) {
     const Record* fields = v.fields();
     if (!fields) fail("pattern", p.span, "the pattern takes fields of a record, and this is " + kind_name(v));
     for (const FieldPattern& f : r->fields) {
+      if (f.rest) {
+        bind(*f.target, fields_left(*fields, *r), fresh);
+        continue;
+      }
       const Value* found = fields->find(f.name.text);
       if (!found) {
         std::vector<std::string> names;
@@ -155,8 +194,9 @@ void Impl::bind(const Pattern& p, Value v, bool fresh) {
     return;
   }
   auto* t = std::get_if<TuplePattern>(&p.node);
-  const auto& elements = t ? t->elements : std::get<ListPattern>(p.node).elements;
-  std::vector<Value> parts = parts_of(*this, v, elements.size(), p.span);
+  auto* l = std::get_if<ListPattern>(&p.node);
+  const auto& elements = t ? t->elements : l->elements;
+  std::vector<Value> parts = parts_of(*this, v, {elements.size(), t ? t->rest : l->rest}, p.span);
   v = Value();
   for (std::size_t i = 0; i < elements.size(); ++i) bind(*elements[i], std::move(parts[i]), fresh);
 }
@@ -202,7 +242,10 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
   if (tuple || list) {
     const auto& elements = tuple ? tuple->elements : list->elements;
     if (op != AssignOp::Set) fail("form", target.span, "several variables are assigned by `=` only");
-    std::vector<Value> parts = parts_of(*this, v, elements.size(), target.span);
+    std::optional<std::size_t> rest;
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      if (elements[i].spread) rest = i;
+    std::vector<Value> parts = parts_of(*this, v, {elements.size(), rest}, target.span);
     v = Value();
     for (std::size_t i = 0; i < elements.size(); ++i)
       if (!std::holds_alternative<HoleLit>(elements[i].value->node))

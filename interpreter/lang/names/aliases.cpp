@@ -169,9 +169,6 @@ constexpr Known kWays[] = {
     {"digitize", "the bin of each number is `searchsorted(edges, x, side: \"right\")`"},
     {"eigvalsh", "the eigenvalues are the first that eigh gives: `eigh(a)[0]`"},
     {"cbrt", "a cube root is `sign(x) * abs(x) ** (1 / 3)`"},
-    {"ravel_pytree",
-     "the leaves of a tree are `tree_flatten(p)`, in one vector `concat(map(fn(x) = x.reshape([-1]), "
-     "tree_leaves(p)))`"},
     {"rademacher", "signs by chance are `where(bernoulli(k, 0.5, shape), 1.0, -1.0)`"},
     {"shard_array", "arrays are laid out by `shard x as P(@X)`"},
     {"device_put", "arrays are laid out by `shard x as P(@X)`"},

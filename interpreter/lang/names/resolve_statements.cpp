@@ -2,6 +2,7 @@
 #include "interpreter/lang/names/resolver.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace shard::lang {
@@ -135,16 +136,20 @@ void Resolver::assign(const AssignStmt& x) {
   }
   std::set<Variable*> targets;
   auto* call = std::get_if<Call>(&x.value->node);
-  auto add_target = [&](const Expr& e, std::int32_t part) {
+  auto add_target = [&](const Expr& e, std::optional<std::int32_t> part) {
     if (!std::holds_alternative<NameRef>(e.node)) return;
     for (std::size_t i = end; i < uses_.size(); ++i) {
       if (uses_[i].id != e.id) continue;
       targets.insert(uses_[i].variable);
-      if (call) note_places(*call, uses_[i].variable, part, first, end);
+      if (call && part) note_places(*call, uses_[i].variable, *part, first, end);
     }
   };
   const auto add_targets = [&](const std::vector<Element>& elements) {
-    for (std::size_t i = 0; i < elements.size(); ++i) add_target(*elements[i].value, static_cast<std::int32_t>(i));
+    bool counted = true;  // behind a `...` nothing says which result it is
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      counted = counted && !elements[i].spread;
+      add_target(*elements[i].value, counted ? std::optional(static_cast<std::int32_t>(i)) : std::nullopt);
+    }
   };
   if (auto* t = std::get_if<TupleLit>(&x.target->node))
     add_targets(t->elements);

@@ -13,7 +13,7 @@ void add_names(const std::string& root, const Value& v, std::vector<std::string>
   for (std::size_t i = 0; i < all.size(); ++i) {
     Gathered held;
     Pattern::gather(all[i], held);
-    to.insert(to.end(), held.arrays.size(), dotted(root, paths[i]));
+    to.insert(to.end(), held.arrays.size(), below(root, paths[i]));
   }
 }
 
@@ -54,7 +54,7 @@ std::vector<std::string> names_made(const CompiledEntry& e) {
     const int place = e.result.place(i);
     if (place < 0) continue;
     out.resize(std::max(out.size(), static_cast<std::size_t>(place) + 1), "result");
-    out[static_cast<std::size_t>(place)] = dotted("result", paths[i]);
+    out[static_cast<std::size_t>(place)] = below("result", paths[i]);
   }
   return out;
 }

@@ -187,13 +187,18 @@ std::string pattern_text(const grammar::Pattern& p) {
     for (std::size_t i = 0; i < items.size(); ++i) s += (i ? ", " : "") + one(items[i]);
     return s + close;
   };
-  const auto element = [](const grammar::PatternPtr& e) { return pattern_text(*e); };
+  const auto parts = [&](const auto& x, const char* open, const char* close) {
+    return list(x.elements, open, close, [&](const grammar::PatternPtr& e) {
+      return (x.rest && e == x.elements[*x.rest] ? "..." : "") + pattern_text(*e);
+    });
+  };
   return std::visit(Overload{[](const grammar::NamePattern& n) { return n.name; },
-                             [&](const grammar::TuplePattern& t) { return list(t.elements, "(", ")", element); },
-                             [&](const grammar::ListPattern& l) { return list(l.elements, "[", "]", element); },
+                             [&](const grammar::TuplePattern& t) { return parts(t, "(", ")"); },
+                             [&](const grammar::ListPattern& l) { return parts(l, "[", "]"); },
                              [&](const grammar::RecordPattern& r) {
-                               return list(r.fields, "{", "}",
-                                           [](const grammar::FieldPattern& f) { return f.name.text; });
+                               return list(r.fields, "{", "}", [](const grammar::FieldPattern& f) {
+                                 return f.rest ? "..." + pattern_text(*f.target) : f.name.text;
+                               });
                              }},
                     p.node);
 }

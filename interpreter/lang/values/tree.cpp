@@ -1,8 +1,9 @@
 #include "interpreter/lang/values/tree.h"
 
-#include <algorithm>
-#include <cctype>
+#include <map>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 
 namespace shard::lang {
 namespace {
@@ -81,24 +82,38 @@ bool same_at(const Value& a, const Value& b, int depth) {
   return true;
 }
 
-bool is_word(const std::string& name) {
-  const auto part = [](unsigned char c) { return std::isalnum(c) || c == '_' || c >= 0x80; };
-  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
-         std::all_of(name.begin(), name.end(), part);
+// A leaf's path: fields and indices joined by dots, and the same with what could be taken for the end of a field
+// escaped.
+struct LeafPath {
+  std::string plain, escaped;
+};
+
+std::string escaped_field(std::string_view field) {
+  std::string out;
+  for (const char c : field)
+    if (c == '.')
+      out += "%2E";
+    else if (c == '/')
+      out += "%2F";
+    else if (c == '%')
+      out += "%25";
+    else
+      out += c;
+  return out;
 }
 
-void paths(const Value& v, const std::string& so_far, std::vector<std::string>& out, int depth) {
+void paths(const Value& v, const LeafPath& at, std::vector<LeafPath>& out, int depth) {
   if (depth > kMaxNesting) too_deep();
+  const auto below = [&](const std::string& field) {
+    if (depth == 0) return LeafPath{field, escaped_field(field)};
+    return LeafPath{at.plain + "." + field, at.escaped + "." + escaped_field(field)};
+  };
   if (auto* items = v.items()) {
-    for (std::size_t i = 0; i < items->size(); ++i)
-      paths((*items)[i], so_far + "[" + std::to_string(i) + "]", out, depth + 1);
+    for (std::size_t i = 0; i < items->size(); ++i) paths((*items)[i], below(std::to_string(i)), out, depth + 1);
   } else if (auto* r = v.fields()) {
-    for (const auto& [name, x] : r->fields) {
-      const std::string step = is_word(name) ? (so_far.empty() ? "" : ".") + name : "[\"" + name + "\"]";
-      paths(x, so_far + step, out, depth + 1);
-    }
+    for (const auto& [name, x] : r->fields) paths(x, below(name), out, depth + 1);
   } else if (!v.is_none()) {
-    out.push_back(so_far);
+    out.push_back(at);
   }
 }
 
@@ -126,19 +141,31 @@ bool parts(const Value& prefix, const Value& tree, std::vector<Value>& out, int 
 }  // namespace
 
 std::vector<std::string> leaf_paths(const Value& tree) {
+  std::vector<LeafPath> all;
+  paths(tree, {}, all, 0);
+  std::map<std::string_view, int> count;
+  for (const LeafPath& p : all) ++count[p.plain];
   std::vector<std::string> out;
-  paths(tree, "", out, 0);
+  if (count.size() == all.size()) {
+    for (LeafPath& p : all) out.push_back(std::move(p.plain));
+    return out;
+  }
+  std::set<std::string, std::less<>> taken;
+  for (const auto& [path, times] : count)
+    if (times == 1) taken.emplace(path);
+  for (const LeafPath& p : all) {
+    std::string path = p.plain;
+    if (count[p.plain] > 1) {
+      path = p.escaped;
+      for (int n = 2; !taken.insert(path).second; ++n) path = p.escaped + "#" + std::to_string(n);
+    }
+    out.push_back(std::move(path));
+  }
   return out;
 }
 
-std::string dotted(std::string root, const std::string& path) {
-  if (!path.empty() && path[0] != '[') root += '.';
-  for (char c : path)
-    if (c == '[')
-      root += '.';
-    else if (c != ']' && c != '"')
-      root += c;
-  return root;
+std::string below(const std::string& root, const std::string& path) {
+  return path.empty() ? root : root.empty() ? path : root + "." + path;
 }
 
 std::optional<std::vector<Value>> parts_under(const Value& prefix, const Value& tree) {

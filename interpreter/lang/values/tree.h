@@ -14,10 +14,10 @@ namespace shard::lang {
 std::vector<Value> leaves(const Value& tree);
 Value with_leaves(const Value& tree, std::vector<Value> leaves);  // the same structure with new leaves
 bool same_structure(const Value& a, const Value& b);
-// How each leaf is reached, in order: "layers[0].w".
+// The paths of the leaves, in order: fields and indices joined by dots, "layers.0.w", as model hubs name arrays; ""
+// where the tree is a leaf. Two that would be the same, of {"a.b": x, a: {b: y}}, are told apart: "a%2Eb" and "a.b".
 std::vector<std::string> leaf_paths(const Value& tree);
-// Such a path under a name, as files have it: "p" and "layers[0].w" are "p.layers.0.w".
-std::string dotted(std::string root, const std::string& path);
+std::string below(const std::string& root, const std::string& path);  // "p" and "layers.0.w" are "p.layers.0.w"
 // What stands in `tree` where `prefix` has its leaves; nothing where `prefix` is not a prefix of it.
 std::optional<std::vector<Value>> parts_under(const Value& prefix, const Value& tree);
 std::string structure(const Value& tree);  // "{w: *, b: *}" for messages and keys

@@ -18,12 +18,6 @@ std::string brief(const Value* v) {
   return s + (r->fields.size() > kNamesShown ? ", ...}" : "}");
 }
 
-std::string field_step(const std::string& path, const std::string& name) {
-  const Value one = Value::record({{name, Value(true)}});
-  const std::string step = leaf_paths(one)[0];
-  return path.empty() || step[0] == '[' ? path + step : path + "." + step;
-}
-
 class Search {
  public:
   explicit Search(bool prefix) : prefix_(prefix) {}
@@ -40,7 +34,7 @@ class Search {
       const auto& ys = *y->items();
       if (xs->size() != ys.size()) return found(x, y, at);
       for (std::size_t i = 0; i < ys.size(); ++i)
-        if (differs(&(*xs)[i], &ys[i], at + "[" + std::to_string(i) + "]", depth + 1)) return true;
+        if (differs(&(*xs)[i], &ys[i], below(at, std::to_string(i)), depth + 1)) return true;
     } else if (const auto* r = x->fields()) {
       return fields_differ(*r, *y->fields(), x, y, at, depth);
     }
@@ -51,9 +45,9 @@ class Search {
   bool fields_differ(const Record& r, const Record& s, const Value* x, const Value* y, const std::string& at,
                      int depth) {
     for (const auto& f : s.fields)
-      if (!r.find(f.first)) return found(nullptr, &f.second, field_step(at, f.first));
+      if (!r.find(f.first)) return found(nullptr, &f.second, below(at, f.first));
     for (const auto& f : r.fields)
-      if (differs(&f.second, s.find(f.first), field_step(at, f.first), depth + 1)) return true;
+      if (differs(&f.second, s.find(f.first), below(at, f.first), depth + 1)) return true;
     for (std::size_t i = 0; i < r.fields.size(); ++i)
       if (r.fields[i].first != s.fields[i].first) return reordered = found(x, y, at);
     return false;

@@ -49,7 +49,7 @@ class Contents {
 
 struct Format {
   std::string_view name;
-  std::vector<std::string_view> endings;  // what `save` writes so; "" for all that no other row has
+  std::vector<std::string_view> endings;  // what `save` writes so; "": a name without an ending
   std::string_view holds;                 // "one array": for help
   // By the first bytes, or by the path in small letters without ".gz". The first row that says yes reads it.
   bool (*recognises)(std::string_view head, std::string_view path);
@@ -59,7 +59,10 @@ struct Format {
 
 std::span<const Format> formats();
 const Format* format_of(Source& file, const std::string& path);  // null where none says yes
-const Format& format_to_write(const std::string& path);
+// Of a file's name, in small letters and without ".gz": ".npz"; "" where there is none or only a number ("run_0.5").
+std::string ending_of(const std::string& path);
+const Format* format_to_write(const std::string& path);  // by its ending; null where no row has it
+std::vector<std::string> endings_written();
 std::string format_names(std::string_view last_word,
                          bool text);  // "npz, npy and csv"; without text where that is false
 

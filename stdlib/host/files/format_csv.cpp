@@ -2,6 +2,7 @@
 // passed over. The separator is the first of comma, tab, semicolon that the first line holds. A table is read twice:
 // once for its sizes and types, once for its elements; in between nothing of it is kept.
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "grammar/characters.h"
@@ -158,13 +159,22 @@ struct Survey {
   }
 };
 
+// As f32, rounded once; `wide` where it is too large or too small for one.
+float single(std::string_view field, double wide) {
+  field = grammar::trimmed(field);
+  if (field.size() > 1 && field[0] == '+') field.remove_prefix(1);
+  float x = 0;
+  const auto r = std::from_chars(field.data(), field.data() + field.size(), x);
+  return r.ec == std::errc() ? x : static_cast<float>(wide);
+}
+
 void put(const runtime::View& to, std::int64_t at, const std::string& field) {
   double x = 0;
   number(field, x);
   if (to.dtype == DType::I32)
     to.as<std::int32_t>()[at] = static_cast<std::int32_t>(x);
   else
-    to.as<float>()[at] = static_cast<float>(x);
+    to.as<float>()[at] = single(field, x);
 }
 
 // The whole table as one array: i32 where all fields are integers, else f32.
@@ -197,13 +207,16 @@ class Csv : public Contents {
   Survey survey_;
 };
 
+// The shortest text that reads back; a float keeps a point, so that it comes back as one.
 std::string number_text(DType dtype, const char* element) {
   char text[40], *end = text + sizeof text;
   if (dtype == DType::Bool || runtime::is_integer(dtype))
     return std::string(text, std::to_chars(text, end, runtime::element_int(dtype, element)).ptr);
   const double d = runtime::element_double(dtype, element);
-  if (dtype == DType::F64) return std::string(text, std::to_chars(text, end, d).ptr);
-  return std::string(text, std::to_chars(text, end, static_cast<float>(d)).ptr);  // shortest that reads back
+  std::string out(
+      text, (dtype == DType::F64 ? std::to_chars(text, end, d) : std::to_chars(text, end, static_cast<float>(d))).ptr);
+  if (std::isfinite(d) && out.find_first_of(".e") == std::string::npos) out += ".0";
+  return out;
 }
 
 std::string quoted_field(const std::string& s) {

@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "stdlib/host/files/format_safetensors.h"
+
 namespace shard::stdlib {
 namespace {
 
@@ -97,16 +99,16 @@ Npy read_npy_header(Source& file, bool or_text) {
   return out;
 }
 
-std::string npy_header(const runtime::Type& t) {
-  static constexpr const char* kNames[runtime::kDTypes] = {"|b1", "|i1",  "<i2", "<i4", "<i8", "|u1", "<u2",
-                                                           "<u4", "<u8",  "<f2", "",    "<f4", "<f8", "",
-                                                           "<c8", "<c16", "",    "",    ""};
-  const std::string type = kNames[static_cast<int>(t.dtype)];
+std::string npy_header(const runtime::Type& t, std::string_view name) {
+  static constexpr const char* kNames[runtime::kDTypes] = {
+      "|b1", "|i1", "<i2", "<i4", "<i8", "|u1",  "<u2", "<u4", "<u8", "<f2",
+      "",    "<f4", "<f8", "",    "<c8", "<c16", "",    "",    ""};  // keys: their words, "<u4"
+  const std::string type = t.dtype == DType::Key ? "<u4" : kNames[static_cast<int>(t.dtype)];
   if (type.empty())
-    refuse_file("npy has no type for " + std::string(runtime::name(t.dtype)) +
-                ": cast it to f32, or save with another ending");
+    refuse_file((name.empty() ? "" : "`" + std::string(name) + "`: ") + "npy has no type for " +
+                std::string(runtime::name(t.dtype)) + ": cast it to f32, or save with another ending");
   std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (";
-  for (const std::int64_t n : t.shape) header += std::to_string(n) + ",";
+  for (const std::int64_t n : shape_as_stored(t)) header += std::to_string(n) + ",";
   header += "), }";
   while ((10 + header.size() + 1) % 64) header += ' ';
   header += '\n';

@@ -7,6 +7,9 @@
 #include "grammar/stable_sort.h"
 #include "interpreter/lang/values/tree.h"
 #include "stdlib/host/files/format_npy.h"
+#include "stdlib/host/files/format_safetensors.h"
+#include "stdlib/host/files/tree_json.h"
+#include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
@@ -173,24 +176,29 @@ std::uint32_t checksum_of(lang::Interpreter& in, const std::string& head, const 
   return crc;
 }
 
-void write_npz(lang::Interpreter& in, const Value& record, Sink& file) {
-  const lang::Record* r = record.fields();
-  if (!r) refuse_file("an npz file holds a record of arrays, this is " + lang::kind_name(record));
-  std::vector<std::pair<std::string, Value>> fields;  // of a tree by their places: "layers.0.w"
-  for (const auto& [field, v] : r->fields) {
-    const std::vector<std::string> paths = lang::leaf_paths(v);
-    const std::vector<Value> leaves = lang::leaves(v);
-    for (std::size_t i = 0; i < leaves.size(); ++i) fields.emplace_back(lang::dotted(field, paths[i]), leaves[i]);
+// A number is an array of rank 0, in 64 bits as the host has it.
+runtime::ArrayRef npz_member(lang::Interpreter& in, const Value& v) {
+  if (v.is_tensor()) return array_to_write(in, v);
+  using runtime::DType;
+  return array_of(in, v, v.is<bool>() ? DType::Bool : v.is<double>() ? DType::F64 : DType::I64, {}).array();
+}
+
+void write_npz(lang::Interpreter& in, const Value& tree, Sink& file) {
+  if (!tree.items() && !tree.fields())
+    refuse_file("an npz file holds a record or list of arrays, this is " + lang::kind_name(tree));
+  const std::vector<std::string> names = names_in_files(tree);
+  std::vector<Value> leaves = lang::leaves(tree);
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (!leaves[i].is_tensor() && !leaves[i].is_host_number() && !leaves[i].is<bool>())
+      refuse_file("an npz file holds arrays and numbers, `" + names[i] + "` is " + lang::kind_name(leaves[i]) +
+                  ": leave it out, or save with the ending .safetensors");
+    if (names[i].size() > 0xfff0) refuse_file("a name of more than 64 KiB has no place in a zip file");
   }
-  for (const auto& [field, v] : fields)
-    if (!v.is_tensor())
-      refuse_file("an npz file holds arrays, the field " + field + " is " + lang::kind_name(v) +
-                  "; another ending saves trees");
   std::string directory;
   std::uint64_t at = 0;
-  for (const auto& [field, v] : fields) {
-    const runtime::ArrayRef a = array_to_write(in, v);
-    const std::string name = field + ".npy", head = npy_header(a->type);
+  for (std::size_t n = 0; n < leaves.size(); ++n) {
+    const runtime::ArrayRef a = npz_member(in, leaves[n]);
+    const std::string name = names[n] + ".npy", head = npy_header(a->type, names[n]);
     const std::uint64_t size = head.size() + static_cast<std::uint64_t>(runtime::checked_bytes(
                                                  a->type.shape, runtime::size_of(a->type.dtype)));
     if (at + size > 0xf0000000)
@@ -214,7 +222,7 @@ void write_npz(lang::Interpreter& in, const Value& record, Sink& file) {
     write_pieces(in, a, file);
     at += out.size() - head.size() + size;
   }
-  const std::size_t count = fields.size();
+  const std::size_t count = names.size();
   std::string end;
   number(end, 0x06054b50, 4), number(end, 0, 4), number(end, count, 2), number(end, count, 2),
       number(end, directory.size(), 4), number(end, at, 4);
@@ -227,7 +235,7 @@ void write_npz(lang::Interpreter& in, const Value& record, Sink& file) {
 Format npz_format() {
   return {"npz",
           {".npz"},
-          "a record of arrays",
+          "a tree of arrays and numbers",
           [](std::string_view head, std::string_view) {
             return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06");
           },

@@ -131,6 +131,7 @@ std::optional<runtime::Shape> shape_of_json(std::optional<Json> j) {
 }
 
 void SafetensorsHeader::add(const std::string& name, DType dtype, const runtime::Shape& stored_shape) {
+  if (name == "__metadata__") refuse_file("safetensors keeps the name \"__metadata__\" for itself: rename that field");
   if (!names_.insert(name).second) refuse_file("two arrays of the tree would both be called \"" + name + "\"");
   const std::size_t item = dtype == DType::Key ? 4 : runtime::size_of(dtype);
   const auto size = static_cast<std::uint64_t>(runtime::checked_bytes(stored_shape, item));
@@ -237,7 +238,7 @@ Value SafetensorsFile::tree(lang::Interpreter&, std::vector<Value> values) {
 
 Format safetensors_format() {
   return {"safetensors",
-          {".safetensors", ""},
+          {".safetensors", ".ckpt", ""},
           "any tree",
           looks_like_safetensors,
           [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<SafetensorsFile>(file); },

@@ -27,15 +27,28 @@ const Format* format_of(Source& file, const std::string& path) {
   return nullptr;
 }
 
-const Format& format_to_write(const std::string& path) {
-  const std::string name = unpacked_name(path);
-  const Format* any = nullptr;
+std::string ending_of(const std::string& path) {
+  const std::string whole = unpacked_name(path), name = whole.substr(whole.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos || dot == 0 || name.find_first_not_of("0123456789", dot + 1) == std::string::npos)
+    return "";
+  return name.substr(dot);
+}
+
+const Format* format_to_write(const std::string& path) {
+  const std::string ending = ending_of(path);
   for (const Format& f : formats())
-    for (const std::string_view ending : f.endings) {
-      if (ending.empty()) any = &f;
-      if (!ending.empty() && name.ends_with(ending)) return f;
-    }
-  return *any;
+    for (const std::string_view one : f.endings)
+      if (one == ending) return &f;
+  return nullptr;
+}
+
+std::vector<std::string> endings_written() {
+  std::vector<std::string> out;
+  for (const Format& f : formats())
+    for (const std::string_view ending : f.endings)
+      if (!ending.empty()) out.emplace_back(ending);
+  return out;
 }
 
 std::string format_names(std::string_view last_word, bool text) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/values/tree.h"
 #include "stdlib/host/files/source.h"
 
 namespace shard::stdlib {
@@ -27,35 +28,37 @@ std::string float_node(double x) {
 class NodeWriter {
  public:
   using ArrayNode = std::function<std::string(const std::string&, const Value&)>;
-  explicit NodeWriter(const ArrayNode& array) : array_(array) {}
+  NodeWriter(const Value& tree, const ArrayNode& array) : array_(array), names_(names_in_files(tree)) {}
 
-  std::string node(const Value& v, const std::string& path, int depth) const {
+  std::string node(const Value& v, int depth) {
     if (depth > kDeepestTree) refuse_file("the tree nests deeper than " + std::to_string(kDeepestTree) + " levels");
     if (const auto* items = v.items()) {
       std::string s = v.is<std::shared_ptr<lang::List>>() ? "{\"list\":[" : "{\"tuple\":[";
-      for (std::size_t i = 0; i < items->size(); ++i)
-        s += (i ? "," : "") + node((*items)[i], field_below(path, std::to_string(i)), depth + 1);
+      for (std::size_t i = 0; i < items->size(); ++i) s += (i ? "," : "") + node((*items)[i], depth + 1);
       return s + "]}";
     }
     if (const auto* r = v.fields()) {
       std::string s = "{\"record\":[";
       for (std::size_t i = 0; i < r->fields.size(); ++i)
-        s += (i ? ",[" : "[") + lang::json_string(r->fields[i].first) + "," +
-             node(r->fields[i].second, field_below(path, r->fields[i].first), depth + 1) + "]";
+        s +=
+            (i ? ",[" : "[") + lang::json_string(r->fields[i].first) + "," + node(r->fields[i].second, depth + 1) + "]";
       return s + "]}";
     }
     if (v.is_none()) return R"({"none":true})";
+    const std::string& name = names_[next_++];
     if (auto* b = v.get<bool>()) return *b ? R"({"bool":true})" : R"({"bool":false})";
     if (auto* i = v.get<std::int64_t>()) return "{\"int\":" + std::to_string(*i) + "}";
     if (auto* d = v.get<double>()) return float_node(*d);
     if (v.is_string()) return "{\"text\":" + lang::json_string(v.str()) + "}";
-    if (v.is_tensor()) return array_(name_of(path), v);
-    refuse_file(lang::kind_name(v) + " cannot be saved" + (path.empty() ? "" : " (at `" + path + "`)") +
+    if (v.is_tensor()) return array_(name, v);
+    refuse_file(lang::kind_name(v) + " cannot be saved" + (depth == 0 ? "" : " (at `" + name + "`)") +
                 "; arrays, numbers, text and trees of them can");
   }
 
  private:
   const ArrayNode& array_;
+  std::vector<std::string> names_;  // of the leaves
+  std::size_t next_ = 0;
 };
 
 class NodeReader {
@@ -132,26 +135,14 @@ class NodeReader {
 
 }  // namespace
 
-std::string field_below(const std::string& path, std::string_view field) {
-  std::string out = path.empty() ? "" : path + ".";
-  for (const char c : field) {
-    if (c == '.')
-      out += "%2E";
-    else if (c == '/')
-      out += "%2F";
-    else if (c == '%')
-      out += "%25";
-    else
-      out += c;
-  }
-  return out;
+std::vector<std::string> names_in_files(const Value& tree) {
+  if (!tree.items() && !tree.fields()) return {"value"};
+  return lang::leaf_paths(tree);
 }
-
-std::string name_of(const std::string& path) { return path.empty() ? std::string(kWholeTree) : path; }
 
 std::string tree_to_json(const Value& tree,
                          const std::function<std::string(const std::string& name, const Value& array)>& array) {
-  return NodeWriter(array).node(tree, "", 0);
+  return NodeWriter(tree, array).node(tree, 0);
 }
 
 Value tree_from_json(const Json& node, std::string_view where,

@@ -1,21 +1,21 @@
 // Trees as JSON: how files that hold arrays by name say what the tree around them was. A node is
 // {"record": [["w", NODE], ...]}, {"list": [...]}, {"tuple": [...]}, {"array": NAME}, {"int": 3}, {"float": 2.5}
-// ("nan", "inf", "-inf" as text), {"text": "..."}, {"bool": true} or {"none": true}. NAME is the path: fields and
-// indices joined by ".", where ".", "/" and "%" inside a field are %2E, %2F and %25; an array that is the whole tree is
-// called "value".
+// ("nan", "inf", "-inf" as text), {"text": "..."}, {"bool": true} or {"none": true}. NAME is what the file calls the
+// array.
 #pragma once
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "interpreter/lang/values/value.h"
 #include "stdlib/host/files/json.h"
 
 namespace shard::stdlib {
 
-inline constexpr std::string_view kWholeTree = "value";
-std::string field_below(const std::string& path, std::string_view field);  // the path of a field, escaped
-std::string name_of(const std::string& path);                              // of the array at this path
+// What files call the leaves of a tree: their paths, "layers.0.w"; "value" where the tree is one. An older version
+// escaped the dots of fields.
+std::vector<std::string> names_in_files(const lang::Value& tree);
 
 // The node of a tree; `array` is told each array with its name and gives the node that stands for it. What cannot be
 // written is an error that names its place.

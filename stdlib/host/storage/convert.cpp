@@ -60,6 +60,7 @@ Value nested(const Value& flat) {
 }  // namespace
 
 void convert(lang::Interpreter& in, const std::string& from, const std::string& to) {
+  check_ending(in, to, {});
   const Value tree = reading_from(in, from, {}, [&] {
     const auto file = open_tree(in, from, {}, std::nullopt);
     Wanted all = all_of(in, *file->contents);

@@ -14,20 +14,6 @@ using lang::Interpreter;
 using lang::Value;
 using TypeRef = std::shared_ptr<const runtime::Type>;
 
-// The names of a tree's leaves, in their order.
-void collect_names(const Value& v, const std::string& path, bool flat, std::vector<std::string>& out) {
-  const auto below = [&](const std::string& field) {
-    return !flat ? field_below(path, field) : path.empty() ? field : path + "." + field;
-  };
-  if (const auto* items = v.items()) {
-    for (std::size_t i = 0; i < items->size(); ++i) collect_names((*items)[i], below(std::to_string(i)), flat, out);
-  } else if (const auto* r = v.fields()) {
-    for (const auto& [name, x] : r->fields) collect_names(x, below(name), flat, out);
-  } else if (!v.is_none()) {
-    out.push_back(name_of(path));
-  }
-}
-
 std::string type_text(runtime::DType dtype, const runtime::Shape& shape) {
   return runtime::to_string(runtime::Type::of(dtype, shape));
 }
@@ -77,17 +63,15 @@ struct Differences {
 class Fitter {
  public:
   Fitter(Interpreter& in, Contents& file, const Fitting& how, grammar::Span span)
-      : in_(in), flat_(file.flat()), how_(how), span_(span), there_(all_of(in, file)), file_(file) {
-    std::vector<std::string> names;
-    collect_names(there_.tree, "", flat_, names);
+      : in_(in), how_(how), span_(span), there_(all_of(in, file)), file_(file) {
+    const std::vector<std::string> names = names_in_files(there_.tree);
     for (std::size_t i = 0; i < names.size(); ++i) name_leaf(names[i], i);
   }
 
   Wanted fit(const Value& like) {
     Wanted out;
     out.tree = like;
-    std::vector<std::string> names;
-    collect_names(like, "", flat_, names);
+    const std::vector<std::string> names = names_in_files(like);
     const std::vector<Value> leaves = lang::leaves(like);
     std::vector<char> used(there_.leaves.size(), 0);
     for (std::size_t i = 0; i < leaves.size(); ++i) {
@@ -143,6 +127,10 @@ class Fitter {
     }
     const ArrayHeader& header = file_.arrays[there.array];
     const std::string text = type_text(header.dtype, header.shape);
+    if (!place && header.shape.empty() && is_number_like(header.dtype, leaf)) {  // a format without numbers
+      out.as_number = true;
+      return out;
+    }
     if (!place) {
       differ(text, lang::kind_name(leaf));
       return out;
@@ -151,6 +139,11 @@ class Fitter {
     if (text != like && !words_of_keys(header, place->type)) differ(text, like);
     out.at = std::make_shared<const runtime::Placement>(*place);
     return out;
+  }
+
+  static bool is_number_like(runtime::DType file, const Value& like) {
+    if (file == runtime::DType::Bool) return like.is<bool>();
+    return like.is_host_number() && runtime::is_number(file) && !runtime::is_complex(file);
   }
 
   // Keys in a foreign file are their words: the same bytes.
@@ -169,7 +162,6 @@ class Fitter {
   }
 
   Interpreter& in_;
-  bool flat_;
   const Fitting& how_;
   grammar::Span span_;
   Wanted there_;

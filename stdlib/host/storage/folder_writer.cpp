@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "grammar/stable_sort.h"
@@ -115,7 +116,7 @@ std::vector<BlockEntry> entries_of(const Snapshot::Array& a, const std::vector<r
   for (const runtime::DeviceBlock& b : blocks) {
     BlockEntry e{b.origin, Shape(b.terms.shape.begin() + b.pending, b.terms.shape.end()), a.name};
     if (a.array->type.dtype == DType::Key) e.origin.push_back(0), e.shape.push_back(2);
-    if (!one) e.tensor += "/" + std::to_string(b.number);
+    if (!one) e.tensor = a.blocks + std::to_string(b.number);
     out.push_back(std::move(e));
   }
   return out;
@@ -153,6 +154,19 @@ void check_replaceable(const std::string& path) {
       refuse_file("the folder holds '" + name + "', which is no part of a checkpoint; save into another one");
 }
 
+// "w/" for the array "w", with more slashes where another array is called "w/0".
+void name_blocks(std::vector<Snapshot::Array>& arrays) {
+  std::set<std::string> taken;
+  for (const Snapshot::Array& a : arrays) taken.insert(a.name);
+  for (Snapshot::Array& a : arrays) {
+    a.blocks = a.name + "/";
+    for (auto at = taken.lower_bound(a.blocks); at != taken.end() && at->starts_with(a.blocks);
+         at = taken.lower_bound(a.blocks))
+      a.blocks += "/";
+    taken.insert(a.blocks);
+  }
+}
+
 }  // namespace
 
 Snapshot snapshot_of(lang::Interpreter& in, const lang::Value& tree) {
@@ -162,9 +176,10 @@ Snapshot snapshot_of(lang::Interpreter& in, const lang::Value& tree) {
     // Terms of several processes are brought together now; blocks stay where they are.
     const runtime::MeshPart* part = a->type.mesh ? a->type.mesh->part.get() : nullptr;
     if (part && !(a->layout.unreduced & part->apart).empty()) a = runtime::whole(in.context().pool(), a);
-    out.arrays.push_back({name, std::move(a)});
+    out.arrays.push_back({name, "", std::move(a)});
     return "{\"array\":" + lang::json_string(name) + "}";
   });
+  name_blocks(out.arrays);
   return out;
 }
 

@@ -12,7 +12,7 @@ namespace shard::stdlib {
 // A tree as it was: arrays are immutable and shared, so that holding them is all it takes.
 struct Snapshot {
   struct Array {
-    std::string name;
+    std::string name, blocks;  // its blocks are called `blocks` and a number
     runtime::ArrayRef array;
   };
   std::string tree;  // its JSON node

@@ -1,5 +1,6 @@
 // load and save: trees of arrays to files and folders and back. What a file is, its content says, for text its ending;
 // the table of formats knows (files/format.h). A folder is a checkpoint (folder_writer.h).
+#include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/values/format.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
@@ -52,33 +53,40 @@ Value load(Interpreter& in, BoundArgs& a) {
 
 Value save(Interpreter& in, BoundArgs& a) {
   const std::string path = in.text(a[0], a.args[0].span, "the path of a file or folder");
+  check_ending(in, path, a.args[0].span);
   if (!writes_nothing(in, path)) write_tree(in, path, a[1], a.span);
   return {};
 }
 
-// "By its ending: .npz holds a record of arrays, .npy and .idx one array, ..."
+// ".npz holds a tree of arrays and numbers, .npy and .idx one array, ..."
 std::string endings_text() {
-  std::vector<std::pair<std::string_view, std::string>> groups;  // what is held, in which
-  for (const Format& f : formats())
-    for (const std::string_view ending : f.endings) {
-      const bool any = f.endings.back().empty();
-      if (any || ending.empty()) continue;
-      auto it = groups.begin();
-      while (it != groups.end() && it->first != f.holds) ++it;
-      if (it == groups.end())
-        groups.emplace_back(f.holds, ending);
-      else
-        it->second += " and " + std::string(ending);
-    }
-  std::string out = "By its ending: ";
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    out += (i ? ", " : "") + groups[i].second + (i ? " " : " holds ") + std::string(groups[i].first);
-  return out;
+  std::vector<std::pair<std::string_view, std::vector<std::string>>> groups;  // what is held, in which
+  for (const Format& f : formats()) {
+    auto it = groups.begin();
+    while (it != groups.end() && it->first != f.holds) ++it;
+    if (it == groups.end()) it = groups.insert(it, {f.holds, {}});
+    for (const std::string_view ending : f.endings)
+      it->second.push_back(ending.empty() ? "a name without an ending" : std::string(ending));
+  }
+  std::string out;
+  for (const auto& [holds, endings] : groups)
+    out += (out.empty() ? "" : ", ") + lang::joined(endings) + (out.empty() ? " holds " : " ") + std::string(holds);
+  return out + "; .gz packs any of them; a path that ends in / is a checkpoint folder";
 }
 
 }  // namespace
 
+void check_ending(Interpreter& in, const std::string& path, grammar::Span span) {
+  if (is_folder(path) || format_to_write(path)) return;
+  std::vector<std::string> notes;
+  const std::string ending = ending_of(path);
+  if (const auto near = grammar::near_miss(ending, endings_written())) notes.push_back("did you mean " + *near + "?");
+  notes.push_back(endings_text());
+  in.fail("call", span, "cannot write '" + path + "': no format has the ending " + ending, std::move(notes));
+}
+
 void write_tree(Interpreter& in, const std::string& path, const Value& tree, grammar::Span span) {
+  check_ending(in, path, span);
   check_may_write(in, path, span);
   runtime::Processes* processes = in.context().processes().get();
   try {
@@ -90,7 +98,7 @@ void write_tree(Interpreter& in, const std::string& path, const Value& tree, gra
     all_together(processes, "save", [&] {
       const bool keeps = share_of(processes).index == 0;
       const std::unique_ptr<Sink> file = keeps ? open_sink(path, lower(path).ends_with(".gz")) : no_sink();
-      format_to_write(path).writes(in, tree, *file);
+      format_to_write(path)->writes(in, tree, *file);
       file->finish();
     });
   } catch (const runtime::RuntimeError& e) {
@@ -113,9 +121,8 @@ void register_load_save(Interpreter& in) {
              {{"input", "what a file holds is read by `load`, `read_text` or `read_csv`"},
               {"open", "what a file holds is read by `load`, `read_text` or `read_csv`"}}});
   in.define({"save", "save(path, tree)",
-             "Writes arrays, numbers, text and trees of them (safetensors); load gives them back. A path that ends in "
-             "/ is a checkpoint folder, which keeps the blocks of split arrays apart. " +
-                 endings_text() + "; .gz packs any of them.",
+             "Writes arrays, numbers, text and trees of them; load gives them back. By the ending: " + endings_text() +
+                 ", which keeps the blocks of split arrays apart. Another ending is an error.",
              save});
 }
 

@@ -83,12 +83,29 @@ Block as_words(Block keys) {
 
 }  // namespace
 
+namespace {
+
+Value number_of(Contents& file, std::size_t array) {
+  const runtime::DType dtype = file.arrays[array].dtype;
+  alignas(16) char element[16] = {};
+  file.read(array, {{}, runtime::contiguous(dtype, {}, element)});
+  if (dtype == runtime::DType::Bool) return Value(runtime::element_int(dtype, element) != 0);
+  if (runtime::is_integer(dtype)) return Value(runtime::element_int(dtype, element));
+  return Value(runtime::element_double(dtype, element));
+}
+
+}  // namespace
+
 Value mapped(std::shared_ptr<OpenTree> file, Wanted wanted) {
   if (!file->contents->in_parts())
     refuse_file(
         "`map: true` leaves npy, idx, safetensors, folders and raw numbers on the disk, not packed; this is none");
   std::vector<Value> values;
   for (Wanted::Leaf& leaf : wanted.leaves) {
+    if (leaf.as_number) {
+      values.push_back(number_of(*file->contents, leaf.array));
+      continue;
+    }
     if (leaf.at && file->contents->arrays[leaf.array].dtype != leaf.at->type.dtype)
       refuse_file("keys that a foreign file holds as words are not left on the disk: load them without `map: true`");
     values.push_back(leaf.at ? Value(trace::Tensor(mapped_array(file, leaf.array, *leaf.at))) : std::move(leaf.value));
@@ -106,6 +123,10 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
   });
   for (Wanted::Leaf* leaf : order) {
     const runtime::Type& type = leaf->at->type;
+    if (leaf->as_number) {
+      leaf->value = number_of(file, leaf->array);
+      continue;
+    }
     // A program that is checked or foretold needs the type alone, and small numbers.
     if (c.types_only() && (type.mesh || runtime::bytes_of(type.shape, runtime::size_of(type.dtype)) > kSmall)) {
       leaf->value = Value(c.unknown(type));

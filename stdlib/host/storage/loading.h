@@ -16,6 +16,7 @@ struct Wanted {
     lang::Value value;
     std::size_t array = 0;
     std::shared_ptr<const runtime::Placement> at;  // of an array; none: `value` it is
+    bool as_number = false;                        // an array of rank 0 that is wanted as a number of the host
   };
   lang::Value tree;          // its structure
   std::vector<Leaf> leaves;  // in order

@@ -10,4 +10,7 @@ namespace shard::stdlib {
 // grammar::Error with the path.
 void write_tree(lang::Interpreter& in, const std::string& path, const lang::Value& tree, grammar::Span span);
 
+// An error where nothing is written with the ending of this path.
+void check_ending(lang::Interpreter& in, const std::string& path, grammar::Span span);
+
 }  // namespace shard::stdlib

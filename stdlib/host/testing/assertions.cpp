@@ -75,7 +75,7 @@ void compare_trees(Interpreter& in, BoundArgs& a, double rtol, double atol) {
     }
   }
   const std::vector<std::string> paths = lang::leaf_paths(got);
-  const auto where = [&](std::size_t i) { return paths[i].empty() ? std::string() : "`" + paths[i] + "`: "; };
+  const auto where = [&](std::size_t i) { return paths[i].empty() ? std::string() : "at `" + paths[i] + "`: "; };
   const std::vector<Value> xs = lang::leaves(got), ys = lang::leaves(want);
   if (xs.size() != ys.size()) in.fail("assert", a.span, "one of the two values is none, the other is not");
   for (std::size_t i = 0; i < xs.size(); ++i) {

@@ -162,10 +162,11 @@ void register_trees(Interpreter& in) {
         {"items", "`for (name, v) in r` goes over the fields of a record"}}});
   in.define({"tree_map_with_path",
              "tree_map_with_path(f, trees...)",
-             "As tree_map with f(path, leaf, ...), where the path is text such as \"layers[0].w\".",
+             "As tree_map with f(path, leaf, ...), where the path is text such as \"layers.0.w\", as files name it.",
              tree_map_with_path,
              {"named_tree_map"}});
-  in.define({"tree_paths", "tree_paths(tree)", "How each leaf of a tree is reached, in order, as a list of texts.",
+  in.define({"tree_paths", "tree_paths(tree)",
+             "The path of each leaf of a tree, in order, as a list of texts: fields and indices joined by dots.",
              tree_paths});
   in.define({"tree_flatten", "tree_flatten(tree, is_leaf = none)",
              "The leaves of a tree in a list, and its structure: the tree with a number in place of each leaf.",
