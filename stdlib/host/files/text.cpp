@@ -1,7 +1,9 @@
-// Text: whether bytes are UTF-8, and its characters as codes.
+// Text: floats as text, whether bytes are UTF-8, and its characters as codes.
 #include "stdlib/host/files/text.h"
 
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <map>
 
 #include "stdlib/host/host.h"
@@ -11,6 +13,13 @@ namespace shard::stdlib {
 using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
+
+std::string float_text(double x, bool single) {
+  char text[40], *end = text + sizeof text;
+  std::string out(text, (single ? std::to_chars(text, end, static_cast<float>(x)) : std::to_chars(text, end, x)).ptr);
+  if (std::isfinite(x) && out.find_first_of(".ei") == std::string::npos) out += ".0";
+  return out;
+}
 
 bool valid_utf8(const std::string& s) {
   for (std::size_t i = 0; i < s.size();) {

@@ -56,8 +56,8 @@ Value unravel(Interpreter& in, const Raveled& from, const Value& given, grammar:
             {"the tree is " + lang::structure(from.tree)});
   if (from.mixed && type.dtype != from.dtype)
     in.fail("type", span,
-            "the tree takes a vector of " + std::string(runtime::name(from.dtype)) + ", to which its leaves were promoted, this is " +
-                runtime::to_string(type),
+            "the tree takes a vector of " + std::string(runtime::name(from.dtype)) +
+                ", to which its leaves were promoted, this is " + runtime::to_string(type),
             {"cast it: `cast(v, " + std::string(runtime::name(from.dtype)) + ")`"});
   check_whole(in, x, "this", "`unravel(shard v as P())`", span);
   std::vector<Value> leaves;
@@ -119,13 +119,16 @@ Value tree_ravel(Interpreter& in, BoundArgs& a) {
 }  // namespace
 
 void register_ravel(Interpreter& in) {
-  in.define({"tree_ravel",
-             "tree_ravel(tree)",
-             "All numbers of a tree in one vector, leaf after leaf, in the type that all promote to, and the function "
-             "that makes such a vector the tree again: let (v, unravel) = tree_ravel(p). On explicit axes leaves and "
-             "vector are whole.",
-             tree_ravel,
-             {"ravel_pytree", "parameters_to_vector", {"vector_to_parameters", "it is the second part of what tree_ravel gives: let (v, unravel) = tree_ravel(p)"}}});
+  in.define(
+      {"tree_ravel",
+       "tree_ravel(tree)",
+       "All numbers of a tree in one vector, leaf after leaf, in the type that all promote to, and the function "
+       "that makes such a vector the tree again: let (v, unravel) = tree_ravel(p). On explicit axes leaves and "
+       "vector are whole.",
+       tree_ravel,
+       {"ravel_pytree",
+        "parameters_to_vector",
+        {"vector_to_parameters", "it is the second part of what tree_ravel gives: let (v, unravel) = tree_ravel(p)"}}});
 }
 
 }  // namespace shard::stdlib
