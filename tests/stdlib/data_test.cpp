@@ -250,6 +250,8 @@ TEST_CASE("a log goes on at the step of a run that was resumed") {
   d.put("t.csv", d.bytes("t.csv") + "6,2");  // a process died in the middle of a line
   d.runs(logged(6, 8));
   CHECK(d.bytes("t.csv") == "step,x\n0,0\n1,1\n2,2\n3,12\n4,16\n5,20\n6,42\n7,49\n");
+  d.runs("log_scalars(\"DIR/u.csv\", 1, {loss: 2.0, n: 20000000, a: array(1.0), i: array(3), x: 0.1})");
+  CHECK(d.bytes("u.csv") == "step,loss,n,a,i,x\n1,2.0,20000000,1.0,3,0.1\n");  // floats stay floats
   CHECK_THAT(d.fails("log_scalars(\"DIR/t.csv\", 1, {y: 1})"), Contains("has the columns step,x"));
   CHECK(d.bytes("t.csv").ends_with("7,49\n"));
 }

@@ -137,6 +137,8 @@ TEST_CASE("the ending of a path decides what save writes") {
   CHECK_THAT(refused("c.idx", "zeros([1], f16)"), Contains("no type for f16"));
   CHECK_THAT(refused("b.csv", "zeros([1, 1, 1])"), Contains("rank 1 or 2"));
   CHECK_THAT(refused("b.csv", "{a: [1], b: [1, 2]}"), Contains("a and b differ in length"));
+  CHECK_THAT(refused("b.csv", "ones([2], c64)"), Contains("holds real numbers, this is c64[2]"));
+  CHECK_THAT(refused("b.csv", "{k: split(key(0), 2)}"), Contains("save key_data(x)"));
   CHECK_THAT(refused("b.txt", "1"), Contains("holds a string"));
   for (const auto& e : fs::directory_iterator(f.at("."))) CHECK(e.path().string().find(".part") == std::string::npos);
   CHECK_FALSE(fs::exists(f.at("b.csv")));  // nothing is left of what could not be written

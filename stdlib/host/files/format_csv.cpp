@@ -2,11 +2,11 @@
 // passed over. The separator is the first of comma, tab, semicolon that the first line holds. A table is read twice:
 // once for its sizes and types, once for its elements; in between nothing of it is kept.
 #include <charconv>
-#include <cmath>
 #include <limits>
 
 #include "grammar/characters.h"
 #include "stdlib/host/files/format.h"
+#include "stdlib/host/files/text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -207,16 +207,17 @@ class Csv : public Contents {
   Survey survey_;
 };
 
-// The shortest text that reads back; a float keeps a point, so that it comes back as one.
 std::string number_text(DType dtype, const char* element) {
-  char text[40], *end = text + sizeof text;
-  if (dtype == DType::Bool || runtime::is_integer(dtype))
-    return std::string(text, std::to_chars(text, end, runtime::element_int(dtype, element)).ptr);
-  const double d = runtime::element_double(dtype, element);
-  std::string out(
-      text, (dtype == DType::F64 ? std::to_chars(text, end, d) : std::to_chars(text, end, static_cast<float>(d))).ptr);
-  if (std::isfinite(d) && out.find_first_of(".e") == std::string::npos) out += ".0";
-  return out;
+  if (dtype == DType::Bool || runtime::is_integer(dtype)) return std::to_string(runtime::element_int(dtype, element));
+  return float_text(runtime::element_double(dtype, element), dtype != DType::F64);
+}
+
+runtime::ArrayRef real_array(lang::Interpreter& in, const Value& v) {
+  const DType dtype = v.tensor().type().dtype;
+  if (runtime::is_complex(dtype) || dtype == DType::Key)
+    refuse_file("a csv file holds real numbers, this is " + lang::kind_name(v) +
+                (dtype == DType::Key ? ": save key_data(x)" : ": save real(x) and imag(x), or another ending"));
+  return array_to_write(in, v);
 }
 
 std::string quoted_field(const std::string& s) {
@@ -231,7 +232,7 @@ class CsvColumn {
  public:
   CsvColumn(lang::Interpreter& in, const Value& v, const std::string& name) : in_(in), items_(v.items()) {
     if (v.is_tensor() && v.tensor().type().rank() == 1) {
-      array_ = array_to_write(in, v);
+      array_ = real_array(in, v);
       length_ = array_->type.shape[0];
       pieces_.emplace(in.context().pool(), array_, std::size_t{1} << 18);
       return;
@@ -288,7 +289,7 @@ void write_csv(lang::Interpreter& in, const Value& table, Sink& file) {
   if (const lang::Record* r = table.fields()) return write_columns(in, *r, file);
   if (!table.is_tensor() || table.tensor().type().rank() < 1 || table.tensor().type().rank() > 2)
     refuse_file("a csv file holds an array of rank 1 or 2, or a record of columns; this is " + lang::kind_name(table));
-  const runtime::ArrayRef a = array_to_write(in, table);
+  const runtime::ArrayRef a = real_array(in, table);
   const std::int64_t columns = a->type.rank() == 2 ? a->type.shape[1] : 1;
   const std::size_t item = runtime::size_of(a->type.dtype);
   runtime::Pieces pieces(in.context().pool(), a);

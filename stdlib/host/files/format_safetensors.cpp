@@ -32,7 +32,8 @@ void write_safetensors(lang::Interpreter& in, const Value& tree, Sink& file) {
     header.add(name, type.dtype, shape_as_stored(type));
     return "{\"array\":" + lang::json_string(name) + "}";
   });
-  file.write(header.text("\"format\":\"shard\",\"shard_tree\":" + lang::json_string(node)));
+  // "format" says whose tensors they are; the libraries of model hubs refuse a file that says none of theirs.
+  file.write(header.text("\"format\":\"pt\",\"shard_tree\":" + lang::json_string(node)));
   for (const runtime::ArrayRef& a : arrays) write_pieces(in, a, file);
 }
 

@@ -1,7 +1,9 @@
-// The characters of a text as codes.
+// Text: floats as text, and the characters of a text as codes.
 #include "stdlib/host/files/text.h"
 
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <map>
 
 #include "grammar/characters.h"
@@ -12,6 +14,13 @@ namespace shard::stdlib {
 using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
+
+std::string float_text(double x, bool single) {
+  char text[40], *end = text + sizeof text;
+  std::string out(text, (single ? std::to_chars(text, end, static_cast<float>(x)) : std::to_chars(text, end, x)).ptr);
+  if (std::isfinite(x) && out.find_first_of(".ei") == std::string::npos) out += ".0";
+  return out;
+}
 
 namespace {
 

@@ -13,6 +13,7 @@
 #include "runtime/channel/processes.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/sink.h"
+#include "stdlib/host/files/text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -22,7 +23,11 @@ using lang::BoundArgs;
 using lang::Interpreter;
 using lang::Value;
 
-using Scalars = std::vector<std::pair<std::string, double>>;
+struct Figure {
+  double x = 0;
+  bool whole = false;  // an integer
+};
+using Scalars = std::vector<std::pair<std::string, Figure>>;
 
 // Numbers of a record, by name; a record within it is a folder: "train/loss".
 void collect(Interpreter& in, const Value& v, const std::string& name, grammar::Span span, Scalars& out) {
@@ -33,9 +38,11 @@ void collect(Interpreter& in, const Value& v, const std::string& name, grammar::
   if (v.is_tensor() && runtime::numel(v.tensor().type().shape) == 1 && v.tensor().type().dtype != runtime::DType::Key) {
     const runtime::ArrayRef host =
         runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "log_scalars"));
-    out.emplace_back(name, runtime::element_double(*host, 0));
+    const runtime::DType dtype = host->type.dtype;
+    out.emplace_back(
+        name, Figure{runtime::element_double(*host, 0), dtype == runtime::DType::Bool || runtime::is_integer(dtype)});
   } else if (v.is_host_number() && !name.empty()) {
-    out.emplace_back(name, in.number(v, span, "a figure"));
+    out.emplace_back(name, Figure{in.number(v, span, "a figure"), v.is<std::int64_t>()});
   } else {
     in.fail("type", span,
             "log_scalars takes a record of numbers: {loss: 0.5}" +
@@ -79,10 +86,9 @@ void drop_later(Interpreter& in, const std::string& path, std::int64_t step, gra
 
 void to_csv(Interpreter& in, const std::string& path, std::int64_t step, const Scalars& scalars, grammar::Span span) {
   std::string names = "step", line = std::to_string(step);
-  for (const auto& [name, x] : scalars) {
-    char text[40];
+  for (const auto& [name, figure] : scalars) {
     names += "," + name;
-    line += "," + std::string(text, std::to_chars(text, text + sizeof text, static_cast<float>(x)).ptr);
+    line += "," + (figure.whole ? std::to_string(static_cast<std::int64_t>(figure.x)) : float_text(figure.x, true));
   }
   std::string first;
   std::ifstream there(path);
@@ -133,8 +139,8 @@ void to_events(Interpreter& in, const std::string& folder, std::int64_t step, co
   std::string out, summary;
   struct stat info {};
   if (stat(path.c_str(), &info) != 0 || info.st_size == 0) out = record(time + field(3, 2, "brain.Event:2"));
-  for (const auto& [name, x] : scalars)
-    summary += field(1, 2, field(1, 2, name) + field(2, 5, little(static_cast<float>(x))));
+  for (const auto& [name, figure] : scalars)
+    summary += field(1, 2, field(1, 2, name) + field(2, 5, little(static_cast<float>(figure.x))));
   out += record(time + field(2, 0, varint(static_cast<std::uint64_t>(step))) + field(5, 2, summary));
   append_bytes(in, path, out, span);
 }
