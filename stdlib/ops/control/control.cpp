@@ -126,10 +126,6 @@ std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::
   return out;
 }
 
-Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const transform::Front& front) {
-  return x.mapped ? x.var : transform::repeat_front(b, x.var, size, front);
-}
-
 std::vector<Type> result_types(const Graph& g) {
   std::vector<Type> out;
   for (Var r : g.results) out.push_back(g.type(r));
