@@ -90,6 +90,13 @@ runtime::Type Context::type_of(const runtime::DeviceArray& a) const {
   return t;
 }
 
+std::vector<runtime::Type> Context::types_of(std::span<const Tensor> tensors) const {
+  std::vector<runtime::Type> out;
+  out.reserve(tensors.size());
+  for (const Tensor& t : tensors) out.push_back(type_of(t));
+  return out;
+}
+
 // ---- operations
 
 std::vector<Tensor> Context::apply(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs,

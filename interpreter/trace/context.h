@@ -107,6 +107,7 @@ class Context {
   // The type of an array under the current mesh, which says which axes are explicit.
   runtime::Type type_of(const runtime::DeviceArray& a) const;
   runtime::Type type_of(const Tensor& t) const { return t.traced() ? t.type() : type_of(*t.array()); }
+  std::vector<runtime::Type> types_of(std::span<const Tensor> tensors) const;
 
   // ---- surroundings
   const ir::OpTable& table() const { return table_; }
