@@ -274,14 +274,17 @@ void register_activation(OpTable& t) {
       near));
   t.add(composite_row("where", "where(c, x, y)", "x where c is true, else y.", where,
                       "bool[4, 6] 0..2 [4, 6] [4, 6]; bool[4, 1] 0..2 [6] i32[]; i32[4] 0..2 i32[4] []"));
-  t.add(composite_row(
-            "cast", "cast(x, dtype: dtype)", "Another element type; from float to integer the fraction is cut off.",
-            [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-              return {ir::convert(b, in[0], attrs.dtype("dtype"))};
-            },
-            "[4, 6] -3..3 dtype=i32; i32[4] dtype=f32; [4] dtype=bool"))
-      .aliases = {"astype",
+  OpDef cast = composite_row(
+      "cast", "cast(x, dtype: dtype)",
+      "Another element type (of a tree, of each array); from float to integer the fraction is cut off.",
+      [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+        return {ir::convert(b, in[0], attrs.dtype("dtype"))};
+      },
+      "[4, 6] -3..3 dtype=i32; i32[4] dtype=f32; [4] dtype=bool");
+  cast.of_trees = true;
+  cast.aliases = {"astype",
                   {"to", "another element type is `cast(x, f16)` or `f16(x)`, another layout `shard x as P(@X)`"}};
+  t.add(std::move(cast));
 }
 
 }  // namespace shard::stdlib
