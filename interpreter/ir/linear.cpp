@@ -48,8 +48,7 @@ std::optional<FloatKind> float_kind(DType t) {
 // Whether every number of `from` is one of `to`, and their sums are: integers wrap, each kind in its own way.
 bool keeps(DType from, DType to) {
   if (from == to) return true;
-  const auto real = [](DType t) { return runtime::is_complex(t) ? runtime::part_of(t) : t; };
-  const auto a = float_kind(real(from)), b = float_kind(real(to));
+  const auto a = float_kind(from), b = float_kind(to);
   return a && b && a->bits <= b->bits && a->low >= b->low && a->high <= b->high;
 }
 

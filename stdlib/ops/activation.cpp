@@ -278,7 +278,10 @@ void register_activation(OpTable& t) {
       "cast", "cast(x, dtype: dtype)",
       "Another element type (of a tree, of each array); from float to integer the fraction is cut off.",
       [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-        return {ir::convert(b, in[0], attrs.dtype("dtype"))};
+        const DType dtype = attrs.dtype("dtype");
+        if (b.type(in[0]).sharding.unreduced.empty() || !runtime::is_float(dtype))
+          return {ir::convert(b, in[0], dtype)};
+        return {b.emit1(*b.core().convert, {in[0]}, {{"dtype", dtype}, {"weak", false}, {"rounds", true}})};
       },
       "[4, 6] -3..3 dtype=i32; i32[4] dtype=f32; [4] dtype=bool");
   cast.of_trees = true;
