@@ -38,6 +38,22 @@ bool has_layout(const Node& n) {
   return kind && *kind == Structure::Shard && n.attrs.has("layout");
 }
 
+std::vector<const runtime::Mesh*> meshes_of(const Graph& g, const runtime::Mesh* around, const runtime::Mesh* program);
+
+// What a loop or branch gives belongs where its body made it.
+void of_regions(const Node& n, const runtime::Mesh* around, const runtime::Mesh* program,
+                std::vector<const runtime::Mesh*>& of) {
+  std::vector<std::vector<const runtime::Mesh*>> inside;
+  for (const auto& r : n.regions) inside.push_back(meshes_of(*r, around, program));
+  for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
+    if (!e.output || of[at(n.outputs[*e.output])]) continue;
+    for (const ir::RegionPort& p : e.results) {
+      const runtime::Mesh*& mesh = of[at(n.outputs[*e.output])];
+      mesh = freer(mesh, inside[p.region][at(n.regions[p.region]->results[p.index])]);
+    }
+  }
+}
+
 // By value the mesh of the code that it belongs to: what its type says, or the `shard` that made it; else that of what
 // it is made of; what is made of nothing belongs to who uses it first, and what nobody says to the code around
 // (`around`; null for a program's own graph: `program`).
@@ -51,6 +67,7 @@ std::vector<const runtime::Mesh*> meshes_of(const Graph& g, const runtime::Mesh*
     const runtime::Mesh* mesh = nullptr;
     for (Var v : n.inputs) mesh = freer(mesh, of[at(v)]);
     if (has_layout(n)) mesh = crossed(n).first;
+    if (!n.regions.empty() && *ir::structure_of(*n.op) != Structure::Manual) of_regions(n, mesh, program, of);
     for (Var v : n.outputs)
       if (!of[at(v)]) of[at(v)] = mesh;
   }

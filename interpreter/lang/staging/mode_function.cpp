@@ -78,14 +78,14 @@ MeshRef inner_mesh(Interpreter& in, const Mode& r, const runtime::Mesh& outer, g
   return std::make_shared<const runtime::Mesh>(std::move(mesh));
 }
 
-// Every array of a tree with the layout that its type shows, typed by `mesh`.
+// Every array of a tree with the layout that its type says, typed by `mesh`.
 Value carried(Interpreter& in, const Value& tree, const MeshRef& mesh, const MeshRef& from) {
   auto& ctx = in.context();
   return map_leaves(tree, [&](const Value& leaf) -> Value {
     if (!leaf.is_tensor() || leaf.tensor().known()) return leaf;
     const Tensor& t = leaf.tensor();
-    const runtime::Type type = ctx.type_of(t);
-    if (type.sharding.used_axes().empty()) return leaf;
+    const runtime::Type type = t.traced() ? t.type() : ctx.type_of(t);
+    if (type.sharding.used_axes().empty() && ctx.foreign(type).empty()) return leaf;
     return ctx.apply1(*ctx.table().core().shard, {t}, ir::crossing({mesh, type.sharding}, from));
   });
 }

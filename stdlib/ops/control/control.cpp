@@ -23,7 +23,8 @@ std::string mesh_axes(const runtime::MeshRef& mesh, runtime::AxisSet axes) {
 bool same_type(const Type& a, const Type& b) {
   Type x = a, y = b;
   x.weak = y.weak = false;
-  if (!x.mesh || !y.mesh) x.mesh = y.mesh = nullptr;  // whole and never laid out are one type
+  // Whole and never laid out are one type, and so is one that code of two modes sees.
+  if (!x.mesh || !y.mesh || runtime::same_devices(*x.mesh, *y.mesh)) x.mesh = y.mesh = nullptr;
   return x == y;
 }
 
