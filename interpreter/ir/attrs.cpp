@@ -149,6 +149,10 @@ std::string to_string(const AttrValue& value) {
       value);
 }
 
+Attrs crossing(Layout to, runtime::MeshRef from) {
+  return {{"layout", std::move(to)}, {kFrom, Layout{std::move(from), {}}}};
+}
+
 const Why* why_of(const Attrs& attrs) {
   const AttrValue* v = attrs.find("why");
   return v && std::holds_alternative<Note>(*v) ? std::get<Note>(*v).why.get() : nullptr;

@@ -84,6 +84,11 @@ class Attrs {
   std::vector<std::pair<std::string, AttrValue>> items_;
 };
 
+// Of a `shard` at the border between code whose axes have other kinds (`auto fn`, `explicit fn`): the value comes from
+// `from`. Without it both sides are typed by one mesh.
+Attrs crossing(Layout to, runtime::MeshRef from);
+inline constexpr const char* kFrom = "from";
+
 std::size_t hash(const Attrs& attrs);
 std::string to_string(const AttrValue& value);
 std::string to_string(const Attrs& attrs);  // "axes: [-1], keepdims: false"

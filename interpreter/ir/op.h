@@ -218,6 +218,7 @@ struct OpDef {
   BatchFn batch = {};
   Samples samples = {};                 // REQUIRED  but for structural rows
   bool internal = false;                // not callable by name in scripts
+  bool of_trees = false;                // scripts may give a tree as operand 0: it is done to each leaf
   std::vector<Elsewhere> aliases = {};  // what users of NumPy, JAX, PyTorch write for it: for messages
   // Structural rows whose result types the factors cannot give (loops, branches, collectives): kinds, shapes and
   // layouts at once.

@@ -63,22 +63,12 @@ class FrameScope {
   FrameRef old_;
 };
 
-}  // namespace
-
-Context::Context(const ir::OpTable& table, runtime::Pool& pool, int devices)
-    : table_(table), pool_(pool), devices_(devices), plans_(table), scalars_(kScalars), target_(&target("lockstep")) {}
-
-const exec::Target& Context::target(std::string_view name) {
-  auto it = targets_.find(name);
-  if (it == targets_.end()) it = targets_.emplace(name, exec::make_target(name, table_, pool_)).first;
-  return *it->second;
-}
-
-runtime::Type Context::type_of(const runtime::DeviceArray& a) const {
-  if (!a.type.mesh || !mesh_ || a.type.mesh == mesh_ || !runtime::same_devices(*a.type.mesh, *mesh_)) return a.type;
+// As code under `mesh` sees it.
+runtime::Type typed_by(const runtime::DeviceArray& a, const runtime::MeshRef& mesh) {
+  if (!a.type.mesh || !mesh || a.type.mesh == mesh || !runtime::same_devices(*a.type.mesh, *mesh)) return a.type;
   runtime::Type t = a.type;
-  t.mesh = mesh_;
-  runtime::AxisSet typed = mesh_->of_kind(runtime::AxisKind::Explicit);
+  t.mesh = mesh;
+  runtime::AxisSet typed = mesh->of_kind(runtime::AxisKind::Explicit);
   for (std::size_t d = 0; d < t.sharding.dims.size(); ++d) {
     t.sharding.dims[d].axes.clear();
     for (auto axis : a.layout.dims[d].axes)
@@ -90,6 +80,48 @@ runtime::Type Context::type_of(const runtime::DeviceArray& a) const {
   return t;
 }
 
+runtime::AxisSet foreign_to(const runtime::Type& t, const runtime::MeshRef& here) {
+  if (!here || !t.mesh || t.mesh == here || !runtime::same_devices(*t.mesh, *here)) return {};
+  return t.mesh->of_kind(runtime::AxisKind::Explicit) & here->of_kind(runtime::AxisKind::Auto);
+}
+
+// The type of what comes from explicit code, in code that leaves some of its axes to the partitioner.
+runtime::Type over_border(runtime::Type type, const runtime::MeshRef& here) {
+  const runtime::AxisSet hidden = foreign_to(type, here);
+  if (hidden.empty()) return type;
+  for (auto& d : type.sharding.dims) std::erase_if(d.axes, [&](runtime::AxisId a) { return hidden.has(a); });
+  type.sharding.unreduced = type.sharding.unreduced - hidden;
+  type.sharding.reduced = type.sharding.reduced - hidden;
+  type.mesh = type.sharding.used_axes().empty() && type.varying.empty() ? nullptr : here;
+  return type;
+}
+
+}  // namespace
+
+Context::Context(const ir::OpTable& table, runtime::Pool& pool, int devices)
+    : table_(table), pool_(pool), devices_(devices), plans_(table), scalars_(kScalars), target_(&target("lockstep")) {}
+
+const exec::Target& Context::target(std::string_view name) {
+  auto it = targets_.find(name);
+  if (it == targets_.end()) it = targets_.emplace(name, exec::make_target(name, table_, pool_)).first;
+  return *it->second;
+}
+
+runtime::Type Context::type_of(const runtime::DeviceArray& a) const { return typed_by(a, mesh_); }
+
+runtime::AxisSet Context::foreign(const runtime::Type& t) const { return foreign_to(t, mesh_); }
+
+runtime::Type Context::type_of(const Tensor& t) const {
+  return t.traced() ? over_border(t.type(), mesh_) : type_of(*t.array());
+}
+
+std::vector<runtime::Type> Context::types_of(std::span<const Tensor> tensors) const {
+  std::vector<runtime::Type> out;
+  out.reserve(tensors.size());
+  for (const Tensor& t : tensors) out.push_back(type_of(t));
+  return out;
+}
+
 // ---- operations
 
 std::vector<Tensor> Context::apply(const ir::OpDef& op, std::span<const Tensor> operands, ir::Attrs attrs,
@@ -97,7 +129,8 @@ std::vector<Tensor> Context::apply(const ir::OpDef& op, std::span<const Tensor> 
   if (!frame_) return eager(op, operands, std::move(attrs), std::move(regions));
   ir::Vars in;
   in.reserve(operands.size());
-  for (const Tensor& t : operands) in.push_back(lift(t, frame_));
+  const bool border = attrs.has(ir::kFrom);  // goes over it itself
+  for (const Tensor& t : operands) in.push_back(border ? captured(t, frame_) : lift(t, frame_));
   ir::SpanScope scope(frame_->builder, span_);
   std::vector<Tensor> out;
   for (ir::Var v : frame_->builder.emit(op, in, std::move(attrs), std::move(regions))) out.emplace_back(frame_, v);
@@ -302,11 +335,33 @@ ArrayRef Context::concrete(const Tensor& t, std::string_view what) const {
 // ---- tracing
 
 ir::Var Context::lift(const Tensor& t, const FrameRef& frame) {
+  const ir::Var v = captured(t, frame);
+  ir::Builder& b = frame->builder;
+  const runtime::Type type = b.type(v);
+  const runtime::AxisSet hidden = foreign(type);
+  if (hidden.empty()) return v;
+  ir::SpanScope scope(b, span_);
+  ir::Layout to{mesh_, type.sharding};
+  to.sharding.unreduced = to.sharding.unreduced - hidden;
+  to.sharding.reduced = to.sharding.reduced - hidden;
+  return b.emit1(*b.core().shard, {v}, ir::crossing(std::move(to), type.mesh));
+}
+
+// Typed by the code that opened the trace, where that is as manual as the code at hand.
+runtime::Type Context::type_in(const Frame& frame, const Tensor& t) const {
+  const auto manual = [](const runtime::MeshRef& m) { return m->of_kind(runtime::AxisKind::Manual); };
+  const bool alike =
+      frame.mesh && mesh_ && runtime::same_devices(*frame.mesh, *mesh_) && manual(frame.mesh) == manual(mesh_);
+  const runtime::MeshRef& mesh = alike ? frame.mesh : mesh_;
+  return t.traced() ? over_border(t.type(), mesh) : typed_by(*t.array(), mesh);
+}
+
+ir::Var Context::captured(const Tensor& t, const FrameRef& frame) {
   if (t.traced() && t.frame() == frame) return t.var();
   Tensor outer = t;
   if (t.traced()) {
     if (!frame->outer()) escaped(span_, t.type());
-    outer = Tensor(frame->outer(), lift(t, frame->outer()), t.known());
+    outer = Tensor(frame->outer(), captured(t, frame->outer()), t.known());
   }
   for (std::size_t i : frame->lifted) {
     const Tensor& c = frame->captured[i];
@@ -314,7 +369,7 @@ ir::Var Context::lift(const Tensor& t, const FrameRef& frame) {
                        : !c.traced() && c.array() == outer.array())
       return frame->captured_params[i];
   }
-  ir::Var v = frame->builder.param(outer.traced() ? outer.type() : type_of(*outer.array()));
+  ir::Var v = frame->builder.param(type_in(*frame, outer));
   frame->lifted.push_back(frame->captured.size());
   frame->captured.push_back(std::move(outer));
   frame->captured_params.push_back(v);
@@ -324,7 +379,7 @@ ir::Var Context::lift(const Tensor& t, const FrameRef& frame) {
 Traced Context::trace(std::span<const runtime::Type> params,
                       const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
                       std::span<const std::optional<HostNumber>> known, bool types_only) {
-  auto frame = std::make_shared<Frame>(table_, frame_);
+  auto frame = std::make_shared<Frame>(table_, frame_, mesh_);
   frame->types_only = types_only || this->types_only() || (frame_ && frame_->types_only);
   if (frame_) frame->derivatives = frame_->derivatives;
   frame->builder.set_span(span_);

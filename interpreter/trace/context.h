@@ -36,8 +36,10 @@ struct MappedDim {
 // the inner one.
 class Frame {
  public:
-  Frame(const ir::OpTable& table, FrameRef outer) : builder(table), outer_(std::move(outer)) {}
+  Frame(const ir::OpTable& table, FrameRef outer, runtime::MeshRef around)
+      : builder(table), mesh(std::move(around)), outer_(std::move(outer)) {}
   ir::Builder builder;
+  runtime::MeshRef mesh;  // of the code that opened it, which types what comes from outside
   const FrameRef& outer() const { return outer_; }
   std::vector<Tensor> captured;  // parallel to the parameters that follow the declared ones
   std::vector<ir::Var> captured_params;
@@ -101,12 +103,18 @@ class Context {
   Traced trace(std::span<const runtime::Type> params,
                const std::function<std::vector<Tensor>(std::span<const Tensor>)>& body,
                std::span<const std::optional<HostNumber>> known = {}, bool types_only = false);
-  ir::Var lift(const Tensor& t,
-               const FrameRef& frame);  // t as a variable of `frame`: captured where it comes from outside
+  // t as a variable of `frame`: captured where it comes from outside, and brought over the border where code around
+  // this one is explicit and this one is not.
+  ir::Var lift(const Tensor& t, const FrameRef& frame);
+  runtime::Type type_in(const Frame& frame, const Tensor& t) const;  // of a captured value, before any border
 
   // The type of an array under the current mesh, which says which axes are explicit.
   runtime::Type type_of(const runtime::DeviceArray& a) const;
-  runtime::Type type_of(const Tensor& t) const { return t.traced() ? t.type() : type_of(*t.array()); }
+  runtime::Type type_of(const Tensor& t) const;
+  // Axes that a type belongs to explicit code by and that the code at hand leaves to the partitioner: the value comes
+  // from around it, and crosses its border where it is used.
+  runtime::AxisSet foreign(const runtime::Type& t) const;
+  std::vector<runtime::Type> types_of(std::span<const Tensor> tensors) const;
 
   // ---- surroundings
   const ir::OpTable& table() const { return table_; }
@@ -123,6 +131,8 @@ class Context {
   exec::Hooks& hooks() { return hooks_; }  // what effects call when they run
 
  private:
+  ir::Var captured(const Tensor& t, const FrameRef& frame);  // as `lift`, without the border
+
   const ir::OpTable& table_;
   runtime::Pool& pool_;
   int devices_;

@@ -115,23 +115,23 @@ class Batcher {
       longer.insert(longer.begin(), size_);
       attrs.set("shape", std::move(longer));
     }
-    if (attrs.has("out")) attrs.set("out", in_front(attrs.layout("out")));
+    if (attrs.has("out")) attrs.set("out", in_front(attrs.layout("out"), attrs.layout("out").sharding.dims.size()));
     const ir::Structure* structure = ir::structure_of(call.op);
     if (structure && *structure == ir::Structure::Shard)
-      attrs = laid_out(call.attrs);
+      attrs.set("layout", in_front(attrs.layout("layout"), call.in[0].shape.size()));
     else if (structure && *structure != ir::Structure::Collective)
       refuse(call);
     Vars operands;
     auto* text = std::get_if<std::string_view>(&call.op.factors);
     if (std::holds_alternative<std::monostate>(call.op.factors)) {
-      operands = everywhere(call, in);
+      operands = everywhere(in);
     } else if (ir::FactorRule rule = ir::factors_of(call); aligned(rule)) {
       std::size_t rank = rule.results[0].size();
       for (const Mapped& m : in) operands.push_back(m.mapped ? padded(m.var, rank) : m.var);
     } else if (text) {
       operands = by_runs(call, in, fixed_beside_run(*text));
     } else {
-      operands = everywhere(call, in);
+      operands = everywhere(in);
     }
     std::vector<Mapped> out;
     for (Var v :
@@ -147,9 +147,10 @@ class Batcher {
     return ir::reshape(b_, x, std::move(shape));
   }
 
-  Vars everywhere(const OpCall&, std::span<const Mapped> in) {
+  Vars everywhere(std::span<const Mapped> in) {
+    const Front front = front_of(b_, in);
     Vars out;
-    for (const Mapped& m : in) out.push_back(m.mapped ? m.var : repeat_front(b_, m.var, size_, front_));
+    for (const Mapped& m : in) out.push_back(front_mapped(b_, m, size_, front));
     return out;
   }
 
@@ -157,6 +158,7 @@ class Batcher {
     std::size_t run = 0;
     for (std::size_t i = 0; i < in.size(); ++i)
       if (fixed.at(i) >= 0) run = std::max(run, call.in[i].shape.size() - static_cast<std::size_t>(fixed[i]));
+    const Front front = front_of(b_, in);
     Vars out;
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (fixed[i] < 0) {
@@ -164,22 +166,20 @@ class Batcher {
         out.push_back(in[i].var);
         continue;
       }
-      Var x = in[i].mapped ? in[i].var : repeat_front(b_, in[i].var, size_, front_);
+      Var x = front_mapped(b_, in[i], size_, front);
       out.push_back(padded(x, run + static_cast<std::size_t>(fixed[i])));
     }
     return out;
   }
 
-  // The layout attribute with the new dimension: as the operand's is split, and open where the partitioner may choose.
-  ir::Attrs laid_out(const ir::Attrs& attrs) const {
-    ir::Attrs out = attrs;
-    out.set("layout", in_front(attrs.layout("layout")));
-    return out;
-  }
-  ir::Layout in_front(ir::Layout layout) const {
+  // A layout with the new dimension: as it is split, and open where the partitioner may choose. Leading dimensions that
+  // it does not say are open.
+  ir::Layout in_front(ir::Layout layout, std::size_t rank) const {
+    auto& dims = layout.sharding.dims;
+    dims.insert(dims.begin(), rank - dims.size(), runtime::DimSharding{{}, true});
     runtime::DimSharding dim = front_.dim;
     dim.open = layout.mesh && !layout.mesh->of_kind(runtime::AxisKind::Auto).empty();
-    layout.sharding.dims.insert(layout.sharding.dims.begin(), dim);
+    dims.insert(dims.begin(), dim);
     return layout;
   }
 
@@ -203,6 +203,10 @@ Var repeat_front(Builder& b, Var x, std::int64_t size, const Front& front) {
   const Type want = with_front(b.type(x), size, front);
   x = ir::broadcast_to(b, x, want.shape);
   return front.dim.axes.empty() ? x : fit(b, x, want);
+}
+
+Var front_mapped(Builder& b, const Mapped& x, std::int64_t size, const Front& front) {
+  return x.mapped ? x.var : repeat_front(b, x.var, size, front);
 }
 
 Front front_of(const Builder& b, std::span<const Mapped> operands) {

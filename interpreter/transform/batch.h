@@ -28,6 +28,8 @@ Batched batch(const ir::OpTable& table, const ir::Graph& f, const std::vector<bo
 // ---- for `batch` columns ----
 ir::Type with_front(ir::Type t, std::int64_t size, const Front& front = {});  // the type with the new dimension
 ir::Var repeat_front(ir::Builder& b, ir::Var x, std::int64_t size, const Front& front = {});
+ir::Var front_mapped(ir::Builder& b, const ir::Mapped& x, std::int64_t size,
+                     const Front& front);                                    // itself, or repeated
 Front front_of(const ir::Builder& b, std::span<const ir::Mapped> operands);  // of the first mapped one
 
 }  // namespace shard::transform

@@ -20,12 +20,77 @@ Axes without(const Axes& axes, AxisSet gone) {
   return out;
 }
 
+// Of two meshes that differ in the kinds of axes the one of more automatic code: what it meets is laid out with it.
+const runtime::Mesh* freer(const runtime::Mesh* a, const runtime::Mesh* b) {
+  if (!a || !b) return a ? a : b;
+  const auto automatic = [](const runtime::Mesh& m) { return m.of_kind(runtime::AxisKind::Auto).list().size(); };
+  return automatic(*b) > automatic(*a) ? b : a;
+}
+
+// The mesh that a `shard` gives its result, and that of its operand.
+std::pair<const runtime::Mesh*, const runtime::Mesh*> crossed(const Node& n) {
+  const runtime::Mesh* to = n.attrs.layout("layout").mesh.get();
+  return {to, n.attrs.has(ir::kFrom) ? n.attrs.layout(ir::kFrom).mesh.get() : to};
+}
+
+bool has_layout(const Node& n) {
+  const Structure* kind = ir::structure_of(*n.op);
+  return kind && *kind == Structure::Shard && n.attrs.has("layout");
+}
+
+std::vector<const runtime::Mesh*> meshes_of(const Graph& g, const runtime::Mesh* around, const runtime::Mesh* program);
+
+// What a loop or branch gives belongs where its body made it.
+void of_regions(const Node& n, const runtime::Mesh* around, const runtime::Mesh* program,
+                std::vector<const runtime::Mesh*>& of) {
+  std::vector<std::vector<const runtime::Mesh*>> inside;
+  for (const auto& r : n.regions) inside.push_back(meshes_of(*r, around, program));
+  for (const ir::RegionEdge& e : ir::region_edges(n).edges) {
+    if (!e.output || of[at(n.outputs[*e.output])]) continue;
+    for (const ir::RegionPort& p : e.results) {
+      const runtime::Mesh*& mesh = of[at(n.outputs[*e.output])];
+      mesh = freer(mesh, inside[p.region][at(n.regions[p.region]->results[p.index])]);
+    }
+  }
+}
+
+// By value the mesh of the code that it belongs to: what its type says, or the `shard` that made it; else that of what
+// it is made of; what is made of nothing belongs to who uses it first, and what nobody says to the code around
+// (`around`; null for a program's own graph: `program`).
+std::vector<const runtime::Mesh*> meshes_of(const Graph& g, const runtime::Mesh* around, const runtime::Mesh* program) {
+  std::vector<const runtime::Mesh*> of;
+  of.reserve(g.types.size());
+  for (const ir::Type& t : g.types) of.push_back(t.mesh.get());
+  for (Var p : g.params)
+    if (!of[at(p)]) of[at(p)] = around;
+  for (const Node& n : g.nodes) {
+    const runtime::Mesh* mesh = nullptr;
+    for (Var v : n.inputs) mesh = freer(mesh, of[at(v)]);
+    if (has_layout(n)) mesh = crossed(n).first;
+    if (!n.regions.empty() && *ir::structure_of(*n.op) != Structure::Manual) of_regions(n, mesh, program, of);
+    for (Var v : n.outputs)
+      if (!of[at(v)]) of[at(v)] = mesh;
+  }
+  for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n) {
+    const runtime::Mesh* mesh = nullptr;
+    for (Var v : n->outputs) mesh = freer(mesh, of[at(v)]);
+    for (Var v : n->inputs) mesh = freer(mesh, of[at(v)]);
+    if (has_layout(*n)) mesh = crossed(*n).second;
+    for (Var v : n->inputs)
+      if (!of[at(v)]) of[at(v)] = mesh;
+  }
+  for (auto& mesh : of)
+    if (!mesh) mesh = around ? around : program;
+  return of;
+}
+
 class FlowBuilder {
  public:
   FlowBuilder(const runtime::MeshRef& mesh, DataFlow& flow) : mesh_(mesh), flow_(flow) {}
 
-  std::unique_ptr<Scope> scope(const Graph& g, AxisSet blocked) {
+  std::unique_ptr<Scope> scope(const Graph& g, AxisSet blocked, const runtime::Mesh* around) {
     auto s = std::make_unique<Scope>();
+    s->mesh = meshes_of(g, around, mesh_.get());
     s->graph = &g;
     s->blocked = blocked;
     s->of.reserve(g.types.size());
@@ -77,7 +142,11 @@ class FlowBuilder {
   }
 
   Scope& region(Scope& s, std::size_t node, std::size_t r, AxisSet blocked) {
-    s.regions[node].push_back(scope(*s.graph->nodes[node].regions[r], blocked));
+    const Node& n = s.graph->nodes[node];
+    const runtime::Mesh* around = nullptr;
+    for (Var v : n.inputs) around = freer(around, s.mesh[at(v)]);
+    for (Var v : n.outputs) around = freer(around, s.mesh[at(v)]);
+    s.regions[node].push_back(scope(*n.regions[r], blocked, around));
     return *s.regions[node].back();
   }
 
@@ -258,7 +327,7 @@ Sharding typed(const ir::Type& type, AxisSet blocked, bool open) {
 DataFlow build_flow(const Graph& graph, const runtime::MeshRef& mesh, std::span<const Sharding> params) {
   DataFlow flow;
   FlowBuilder builder(mesh, flow);
-  flow.top = builder.scope(graph, {});
+  flow.top = builder.scope(graph, {}, nullptr);
   for (std::size_t i = 0; i < graph.params.size() && i < params.size(); ++i)
     flow.top->of[at(graph.params[i])] = closed(params[i]);
   builder.fill(*flow.top);

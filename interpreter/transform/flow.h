@@ -13,6 +13,8 @@ struct Scope {
   const ir::Graph* graph = nullptr;
   AxisSet blocked;           // axes that per-device code around it has taken
   std::vector<Sharding> of;  // by Var::id; open dimensions may grow
+  // By Var::id: whose kinds of axes hold for it. Code of another mode (`auto fn`, `explicit fn`) has a mesh of its own.
+  std::vector<const runtime::Mesh*> mesh;
   std::vector<std::vector<std::unique_ptr<Scope>>> regions;
 };
 

@@ -328,6 +328,21 @@ AxisSet Partitioner::settle_pending(const Node& n) {
   return {};
 }
 
+namespace {
+
+// What leaves automatic code by no border (a gradient of what it took from around it) may be split over explicit axes
+// that its type does not show. Results are as their types say.
+Sharding as_typed(Sharding layout, const Type& type, AxisSet shown) {
+  for (std::size_t d = 0; d < layout.dims.size(); ++d)
+    std::erase_if(layout.dims[d].axes, [&](AxisId a) {
+      const Axes& typed = type.sharding.dims[d].axes;
+      return shown.has(a) && std::find(typed.begin(), typed.end(), a) == typed.end();
+    });
+  return layout;
+}
+
+}  // namespace
+
 Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
                       const Layouts& layouts) {
   ProgramContext context{table, mesh};
@@ -339,7 +354,7 @@ Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const ru
   Partitioned out;
   Vars results;
   for (Var r : graph.results) {
-    Sharding layout = layouts.of[at(r)];
+    Sharding layout = as_typed(layouts.of[at(r)], graph.type(r), mesh->of_kind(runtime::AxisKind::Explicit));
     results.push_back(top.need(r, layout));
     layout.reduced = graph.type(r).sharding.reduced;
     out.results.push_back(std::move(layout));

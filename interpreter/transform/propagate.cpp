@@ -152,8 +152,9 @@ class Propagation {
     const FlowValue& v = item.values[t];
     Sharding& to = layout(v);
     const ir::Type& type = v.scope->graph->type(v.var);
-    const Mesh& kinds = type.mesh ? *type.mesh : mesh_;
-    if (kinds.axes[axis].kind == runtime::AxisKind::Explicit && !v.scope->blocked.has(axis)) return false;
+    if (v.scope->mesh[static_cast<std::size_t>(v.var.id)]->axes[axis].kind == runtime::AxisKind::Explicit &&
+        !v.scope->blocked.has(axis))
+      return false;
     if (v.scope->blocked.has(axis) || to.split_axes().has(axis) || to.unreduced.has(axis)) return false;
     if (!divides(item.rule, v.dims, axes, f, axis, mesh_)) return false;
     for (std::size_t d = 0; d < v.dims.size(); ++d) {

@@ -204,6 +204,13 @@ void register_rectifiers(OpTable& t) {
          });
 }
 
+// To another float also the terms of a pending sum: the script says itself that each is rounded.
+Vars cast(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  const DType dtype = attrs.dtype("dtype");
+  if (b.type(in[0]).sharding.unreduced.empty() || !runtime::is_float(dtype)) return {ir::convert(b, in[0], dtype)};
+  return {b.emit1(*b.core().convert, {in[0]}, {{"dtype", dtype}, {"weak", false}, {"rounds", true}})};
+}
+
 }  // namespace
 
 void register_activation(OpTable& t) {
@@ -274,14 +281,14 @@ void register_activation(OpTable& t) {
       near));
   t.add(composite_row("where", "where(c, x, y)", "x where c is true, else y.", where,
                       "bool[4, 6] 0..2 [4, 6] [4, 6]; bool[4, 1] 0..2 [6] i32[]; i32[4] 0..2 i32[4] []"));
-  t.add(composite_row(
-            "cast", "cast(x, dtype: dtype)", "Another element type; from float to integer the fraction is cut off.",
-            [](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
-              return {ir::convert(b, in[0], attrs.dtype("dtype"))};
-            },
-            "[4, 6] -3..3 dtype=i32; i32[4] dtype=f32; [4] dtype=bool"))
-      .aliases = {"astype",
-                  {"to", "another element type is `cast(x, f16)` or `f16(x)`, another layout `shard x as P(@X)`"}};
+  OpDef row =
+      composite_row("cast", "cast(x, dtype: dtype)",
+                    "Another element type (of a tree, of each array); from float to integer the fraction is cut off.",
+                    cast, "[4, 6] -3..3 dtype=i32; i32[4] dtype=f32; [4] dtype=bool");
+  row.of_trees = true;
+  row.aliases = {"astype",
+                 {"to", "another element type is `cast(x, f16)` or `f16(x)`, another layout `shard x as P(@X)`"}};
+  t.add(std::move(row));
 }
 
 }  // namespace shard::stdlib

@@ -66,9 +66,28 @@ std::vector<Type> infer_shard(const OpCall& call) {
   return {out};
 }
 
+// At a border between code whose axes have other kinds the cotangent goes back over it. Where types show less on the
+// other side, its layout stays as it is.
+Var cross_back(Builder& b, const NodeView& n, Var ct, const Type& want) {
+  const auto& mesh = n.call.attrs.layout(ir::kFrom).mesh;
+  const AxisSet typed = mesh->of_kind(runtime::AxisKind::Explicit) | mesh->of_kind(runtime::AxisKind::Manual);
+  Layout layout{mesh, want.sharding};
+  const auto& now = b.type(ct).sharding.dims;
+  for (std::size_t d = 0; d < now.size(); ++d) {
+    std::vector<AxisId> shown;
+    for (AxisId a : now[d].axes)
+      if (typed.has(a)) shown.push_back(a);
+    if (shown == want.sharding.dims[d].axes) layout.sharding.dims[d].axes = now[d].axes;
+  }
+  layout.sharding.unreduced = n.call.in[0].sharding.reduced;
+  layout.sharding.reduced = n.call.in[0].sharding.unreduced;
+  return b.emit1(*b.core().shard, {ct}, ir::crossing(std::move(layout), n.call.attrs.layout("layout").mesh));
+}
+
 // On auto axes the cotangent's layout is open; on explicit axes it has the layout that its type says: where x is a
 // pending sum, each device takes the whole of it (`reduced`), and nothing is added up.
 Var shard_back(Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
+  if (n.call.attrs.has(ir::kFrom)) return cross_back(b, n, ct[0], want);
   std::optional<Layout> layout = wanted_layout(b, want, ct);
   if (!layout) return ct[0];
   layout->sharding.unreduced = n.call.in[0].sharding.reduced;
@@ -77,18 +96,6 @@ Var shard_back(Builder& b, const NodeView& n, int, std::span<const Var> ct, cons
   bool same = same_layout(now, want) && now.sharding.unreduced == layout->sharding.unreduced &&
               now.sharding.reduced == layout->sharding.reduced;
   return same ? ct[0] : b.emit1(*b.core().shard, {ct[0]}, {{"layout", *layout}});
-}
-
-std::vector<Mapped> batch_shard(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t) {
-  if (!in[0].mapped) return {{b.emit1(call.op, {in[0].var}, call.attrs), false}};
-  Layout layout = call.attrs.layout("layout");
-  while (layout.sharding.dims.size() < call.in[0].shape.size())
-    layout.sharding.dims.insert(layout.sharding.dims.begin(), runtime::DimSharding{{}, true});
-  layout.sharding.dims.insert(layout.sharding.dims.begin(),
-                              runtime::DimSharding{b.type(in[0].var).sharding.dims[0].axes, true});
-  Attrs attrs = call.attrs;
-  attrs.set("layout", layout);
-  return {{b.emit1(call.op, {in[0].var}, std::move(attrs)), true}};
 }
 
 // ---- follow
@@ -129,7 +136,6 @@ OpDef shard_row() {
   row.dtype = {Operands::AsIs, {}};
   row.derivative = Transposes{{}, false, shard_back};
   row.kernel = ir::Structure::Shard;
-  row.batch = batch_shard;
   row.internal = true;
   row.infer = infer_shard;
   return row;

@@ -382,8 +382,9 @@ void register_select(OpTable& t) {
 
   OpDef stop{.name = "stop_gradient",
              .signature = "stop_gradient(x)",
-             .doc = "The value itself, through which no derivative flows.",
+             .doc = "The value itself (a tree too), through which no derivative flows.",
              .factors = broadcast_factors};
+  stop.of_trees = true;
   stop.derivative = ir::Zero{};
   stop.kernel = Code::Identity;
   stop.of_complex = ir::OnParts{};

@@ -17,7 +17,14 @@ using Impl = Interpreter::Impl;
 
 namespace {
 
-bool is_tree(const Value& v) { return v.items() || v.fields(); }
+// A record, or a list that is no array written as numbers.
+bool is_tree(const Value& v) {
+  if (v.fields()) return true;
+  const auto* items = v.items();
+  const auto number = [](const Value& x) { return x.is_host_number() || x.is<bool>(); };
+  return items && !std::all_of(items->begin(), items->end(),
+                               [&](const Value& x) { return number(x) || (x.items() && !is_tree(x)); });
+}
 
 class RowParameters final : public Parameters {
  public:
@@ -244,8 +251,7 @@ std::optional<ir::Layout> constraint(const ir::Attrs& attrs) {
 }  // namespace
 
 Value Impl::call_row(const ir::OpDef& op, std::vector<CallArg>& args, Span span) {
-  // Collectives map over trees.
-  if (op.comm && !args.empty() && args[0].name.empty() && is_tree(args[0].value))
+  if (op.of_trees && !args.empty() && args[0].name.empty() && is_tree(args[0].value))
     return map_leaves(args[0].value, [&](const Value& leaf) {
       std::vector<CallArg> one = args;
       one[0].value = leaf;

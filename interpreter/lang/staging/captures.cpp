@@ -68,7 +68,7 @@ const trace::HostNumber* JitCaptures::number(std::size_t leaf) const {
 
 // A parameter of its own, also where the same array is captured under two names: they may differ in a later call.
 Tensor JitCaptures::parameter(Tensor outer, std::shared_ptr<const trace::Known> known) {
-  ir::Var v = frame_->builder.param(in_.context().type_of(outer));
+  ir::Var v = frame_->builder.param(in_.context().type_in(*frame_, outer));
   frame_->captured.push_back(std::move(outer));
   frame_->captured_params.push_back(v);
   return Tensor(frame_, v, std::move(known));

@@ -78,15 +78,15 @@ MeshRef inner_mesh(Interpreter& in, const Mode& r, const runtime::Mesh& outer, g
   return std::make_shared<const runtime::Mesh>(std::move(mesh));
 }
 
-// Every array of a tree with the layout that its type shows, typed by `mesh`.
-Value carried(Interpreter& in, const Value& tree, const MeshRef& mesh) {
+// Every array of a tree with the layout that its type says, typed by `mesh`.
+Value carried(Interpreter& in, const Value& tree, const MeshRef& mesh, const MeshRef& from) {
   auto& ctx = in.context();
   return map_leaves(tree, [&](const Value& leaf) -> Value {
     if (!leaf.is_tensor() || leaf.tensor().known()) return leaf;
     const Tensor& t = leaf.tensor();
-    const runtime::Type type = ctx.type_of(t);
-    if (type.sharding.used_axes().empty()) return leaf;
-    return ctx.apply1(*ctx.table().core().shard, {t}, {{"layout", ir::Layout{mesh, type.sharding}}});
+    const runtime::Type type = t.traced() ? t.type() : ctx.type_of(t);
+    if (type.sharding.used_axes().empty() && ctx.foreign(type).empty()) return leaf;
+    return ctx.apply1(*ctx.table().core().shard, {t}, ir::crossing({mesh, type.sharding}, from));
   });
 }
 
@@ -112,13 +112,13 @@ Value ModeFunction::call(Interpreter& in, std::vector<CallArg>& args, grammar::S
     ctx.set_mesh(inner);
     for (std::size_t i = 0; i < args.size(); ++i) {
       bool specified = explicit_inside && i < r.in.size() && !r.in[i].is_none();
-      args[i].value =
-          specified ? shard_tree(in, args[i].value, r.in[i], inner, span) : carried(in, args[i].value, inner);
+      args[i].value = specified ? shard_tree(in, args[i].value, r.in[i], inner, span, outer)
+                                : carried(in, args[i].value, inner, outer);
     }
     result = call_wrapped(in, *this, args, span);
-    if (explicit_inside) result = carried(in, result, outer);
+    if (explicit_inside) result = carried(in, result, outer, inner);
   }
-  return explicit_inside ? result : shard_tree(in, result, r.out, outer, span);
+  return explicit_inside ? result : shard_tree(in, result, r.out, outer, span, inner);
 }
 
 }  // namespace

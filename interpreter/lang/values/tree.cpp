@@ -221,11 +221,4 @@ HollowTree take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken
   return out;
 }
 
-std::vector<runtime::Type> types_of(std::span<const trace::Tensor> tensors) {
-  std::vector<runtime::Type> out;
-  out.reserve(tensors.size());
-  for (const trace::Tensor& t : tensors) out.push_back(t.type());
-  return out;
-}
-
 }  // namespace shard::lang

@@ -58,6 +58,4 @@ enum class Take : std::uint8_t { Arrays, ArraysAndNumbers };  // numbers: of the
 HollowTree take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken,
                        const std::function<trace::Tensor(const Value&)>& as_tensor);
 
-std::vector<runtime::Type> types_of(std::span<const trace::Tensor> tensors);
-
 }  // namespace shard::lang

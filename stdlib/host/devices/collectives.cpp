@@ -3,7 +3,7 @@
 // does, as JAX does.
 #include "interpreter/ir/varying.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/layouts/spec.h"
+#include "interpreter/lang/layouts/spec.h"
 #include "interpreter/lang/staging/manual.h"
 #include "stdlib/host/devices/along.h"
 #include "stdlib/host/host.h"
@@ -304,16 +304,24 @@ Value pbroadcast(Interpreter& in, BoundArgs& a) {
 
 Value axis_size(Interpreter& in, BoundArgs& a) { return along_axes(in, a[0], "axis_size", place(a, 0), false).size; }
 
+// Outside of per-device code nothing differs between devices: along axes that are not manual, to: "varying" is x
+// itself.
 Value pcast(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "pcast", place(a, 1));
   std::string to = in.text(a[2], a.span, "`to:`");
+  if (to != "varying" && to != "reduced" && to != "unreduced")
+    in.fail("argument", a.span, "pcast: `to` is \"varying\", \"reduced\" or \"unreduced\", got \"" + to + "\"");
+  const bool varying = to == "varying";
+  Along where = along_axes(in, a[1], "pcast", place(a, 1), !varying);
   if (where.over_mapped()) over_mapped(in, where, "pcast", Value(), a.span);
+  std::erase_if(where.axes, [&](std::int64_t id) {
+    return where.mesh->axes[static_cast<std::size_t>(id)].kind != runtime::AxisKind::Manual;
+  });
+  if (where.axes.empty()) return a[0];              // types say nothing of mapped dimensions either
   const bool tree = a[0].items() || a[0].fields();  // there, leaves that vary already pass
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
-    if (where.over_mapped()) return x;  // types say nothing of mapped dimensions
-    if (tree && to == "varying") return varying_along(in, x, where);
+    if (tree && varying) return varying_along(in, x, where);
     for (auto id : where.axes)
-      if (to == "varying" && x.type().varying.has(static_cast<AxisId>(id)))
+      if (varying && x.type().varying.has(static_cast<AxisId>(id)))
         in.fail("varying", a.span,
                 "pcast: " + runtime::to_string(x.type()) + " varies along @" +
                     where.mesh->axes[static_cast<std::size_t>(id)].name + " already");
@@ -467,8 +475,8 @@ void register_collectives(Interpreter& in) {
              shard_map});
   in.define({"pcast", "pcast(x, along, to = \"varying\")",
              "x typed as a value that may differ between devices; moves nothing. Of a tree, leaves that differ already "
-             "pass. Its gradient is "
-             "the sum over the devices.",
+             "pass. Its gradient is the sum over the devices. Along axes that are not manual it is x, so that one "
+             "function with a loop serves all modes.",
              pcast});
 }
 

@@ -98,7 +98,7 @@ Value trace(Interpreter& in, BoundArgs& a) {
   const lang::Placeholders given(in, a.rest);
   const CallArrays arrays(given.args());
   const TracedCall t =
-      trace_call(in, types_of(arrays.tensors), lang::Take::ArraysAndNumbers, a.span,
+      trace_call(in, in.context().types_of(arrays.tensors), lang::Take::ArraysAndNumbers, a.span,
                  [&](std::span<const trace::Tensor> now) { return in.call(a[0], arrays.with(now), a.span); });
   in.write(ir::as_function(*t.traced.graph, arrays.tensors.size()) + "\n");
   return Value();

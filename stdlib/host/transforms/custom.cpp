@@ -34,10 +34,11 @@ std::shared_ptr<const Graph> as_kernels(Graph g) {
 
 // The function's value, traced. Nothing differentiates it: that is what the rule is for.
 TracedCall trace_body(Interpreter& in, const Value& f, const CallArrays& args, grammar::Span span) {
-  return trace_call(in, types_of(args.tensors), lang::Take::ArraysAndNumbers, span, [&](std::span<const Tensor> given) {
-    in.context().frame()->derivatives = 0;
-    return in.call(f, args.with(given), span);
-  });
+  return trace_call(in, in.context().types_of(args.tensors), lang::Take::ArraysAndNumbers, span,
+                    [&](std::span<const Tensor> given) {
+                      in.context().frame()->derivatives = 0;
+                      return in.call(f, args.with(given), span);
+                    });
 }
 
 void positional_only(Interpreter& in, const CallArrays& args, const char* who) {
@@ -59,7 +60,7 @@ struct Rule {  // the three functions, traced for one call
 
 // (value, residual) of fwd, checked against the function's own value.
 void trace_forward(Interpreter& in, Rule& rule, const Value& fwd, const CallArrays& args, grammar::Span span) {
-  rule.forward = in.context().trace(types_of(args.tensors), [&](std::span<const Tensor> given) {
+  rule.forward = in.context().trace(in.context().types_of(args.tensors), [&](std::span<const Tensor> given) {
     --in.context().frame()->derivatives;
     Value result = in.call(fwd, args.with(given), span);
     auto* pair = result.items();
@@ -154,7 +155,7 @@ Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value
     from += traced[k]->captured.size();
     operands.insert(operands.end(), traced[k]->captured.begin(), traced[k]->captured.end());
   }
-  const std::vector<Type> types = types_of(operands);
+  const std::vector<Type> types = in.context().types_of(operands);
   auto region = [&](int k) {  // a forward region: takes all operands
     ir::Builder b(table);
     ir::Vars all, mine;
@@ -199,7 +200,7 @@ Value custom_vjp(Interpreter& in, BoundArgs& a) {
 // tangents.
 trace::Traced trace_rule(Interpreter& in, const Value& rule, const CallArrays& args, const TracedCall& body,
                          grammar::Span span) {
-  std::vector<Type> types = types_of(args.tensors);
+  std::vector<Type> types = in.context().types_of(args.tensors);
   const std::size_t n = types.size();
   for (std::size_t k = 0; k < args.floats; ++k) types.push_back(types[k]);
   const Graph& f = *body.traced.graph;
@@ -257,7 +258,7 @@ Value call_with_rule(Interpreter& in, const Value& f, const Value& rule, std::ve
   std::vector<Tensor> operands = args.tensors;
   for (const trace::Traced* t : {&body.traced, &derivative})
     operands.insert(operands.end(), t->captured.begin(), t->captured.end());
-  const std::vector<Type> types = types_of(operands);
+  const std::vector<Type> types = in.context().types_of(operands);
   // A region takes all operands, the rule a tangent for each float argument too; each uses what it captured itself.
   auto region = [&](const trace::Traced& t, std::size_t tangents, std::size_t first) {
     ir::Builder b(ctx.table());

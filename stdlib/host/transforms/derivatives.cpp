@@ -122,7 +122,7 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
   const Chosen chosen(in, wrt, std::move(args), who, span);
   lang::HollowTree aux_tree;
   auto& ctx = in.context();
-  trace::Traced traced = in.trace(types_of(chosen.params), [&](std::span<const Tensor> given) {
+  trace::Traced traced = in.trace(in.context().types_of(chosen.params), [&](std::span<const Tensor> given) {
     will_be_differentiated(in);
     Value result = in.call(f, chosen.with(given), span);
     Value loss = result;
@@ -224,16 +224,17 @@ AllTraced trace_all(Interpreter& in, const Value& f, std::vector<Value> args, co
     sizes.push_back(more.size());
     t.leaves.insert(t.leaves.end(), more.begin(), more.end());
   }
-  t.call = trace_call(in, types_of(t.leaves), lang::Take::ArraysAndNumbers, span, [&](std::span<const Tensor> given) {
-    will_be_differentiated(in);
-    std::vector<Value> values;
-    std::size_t from = 0;
-    for (std::size_t i = 0; i < t.trees.size(); ++i) {
-      values.push_back(with_tensors(t.trees[i], given.subspan(from, sizes[i])));
-      from += sizes[i];
-    }
-    return in.call(f, std::move(values), span);
-  });
+  t.call = trace_call(in, in.context().types_of(t.leaves), lang::Take::ArraysAndNumbers, span,
+                      [&](std::span<const Tensor> given) {
+                        will_be_differentiated(in);
+                        std::vector<Value> values;
+                        std::size_t from = 0;
+                        for (std::size_t i = 0; i < t.trees.size(); ++i) {
+                          values.push_back(with_tensors(t.trees[i], given.subspan(from, sizes[i])));
+                          from += sizes[i];
+                        }
+                        return in.call(f, std::move(values), span);
+                      });
   for (std::size_t i = 0; i < t.call.result.size(); ++i)
     if (t.call.result.place(i) < 0)
       in.fail("type", span, std::string(who) + " needs a function that returns arrays and numbers");
@@ -324,8 +325,8 @@ std::vector<Value> as_arguments(const Value& v) {
 std::vector<Tensor> tangents_for(Interpreter& in, const AllTraced& t, std::vector<Value> tangents, const char* who,
                                  grammar::Span span) {
   for (const Tensor& leaf : t.leaves) check_float(in, leaf, who, span);
-  return matching(in, Value::tuple(std::move(tangents)), Value::tuple(t.trees), types_of(t.leaves), "the tangent",
-                  span);
+  return matching(in, Value::tuple(std::move(tangents)), Value::tuple(t.trees), in.context().types_of(t.leaves),
+                  "the tangent", span);
 }
 
 Value jvp(Interpreter& in, BoundArgs& a) {

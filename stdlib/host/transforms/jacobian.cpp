@@ -57,11 +57,11 @@ ir::Vars derivatives_of(ir::Builder& b, const ir::Graph& g, std::size_t r, std::
 Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<CallArg> args, const char* who,
                   grammar::Span span) {
   const Chosen chosen(in, wrt, std::move(args), who, span);
-  TracedCall t =
-      trace_call(in, types_of(chosen.params), lang::Take::ArraysAndNumbers, span, [&](std::span<const Tensor> given) {
-        will_be_differentiated(in);
-        return in.call(f, chosen.with(given), span);
-      });
+  TracedCall t = trace_call(in, in.context().types_of(chosen.params), lang::Take::ArraysAndNumbers, span,
+                            [&](std::span<const Tensor> given) {
+                              will_be_differentiated(in);
+                              return in.call(f, chosen.with(given), span);
+                            });
   const ir::Graph& g = *t.traced.graph;
   ir::Builder b(in.context().table());
   ir::Vars params, results;

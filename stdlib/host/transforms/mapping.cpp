@@ -86,9 +86,9 @@ Value scan(Interpreter& in, BoundArgs& a) {
   std::vector<Tensor> rows = tensor_leaves(in, xs, a.span, "scan's sequence");
   std::optional<std::int64_t> length;
   if (!a[3].is_none()) length = in.integer(a[3], a.span, "`length:`");
-  std::vector<Type> types = types_of(carry);
+  std::vector<Type> types = in.context().types_of(carry);
   for (const Tensor& x : rows) {
-    Type t = x.type();
+    Type t = ctx.type_of(x);
     if (t.rank() == 0)
       in.fail("shape", a.span,
               "scan walks along the first dimension of its sequence, and " + runtime::to_string(t) + " has none",

@@ -128,7 +128,7 @@ Value remat(Interpreter& outer, BoundArgs& a) {
       "remat", "Its values are computed again for its gradient.", f,
       [f, attrs, said](Interpreter& in, std::vector<CallArg> given, grammar::Span span) {
         const CallArrays args(std::move(given));
-        TracedCall t = trace_call(in, types_of(args.tensors), lang::Take::Arrays, span,
+        TracedCall t = trace_call(in, in.context().types_of(args.tensors), lang::Take::Arrays, span,
                                   [&](std::span<const Tensor> now) { return in.call(f, args.with(now), span); });
         if (!args.tensors.empty()) check_names(in, attrs, *t.traced.graph, said);  // host numbers carry no names
         std::vector<Tensor> operands = args.tensors;

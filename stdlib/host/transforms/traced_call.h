@@ -27,7 +27,6 @@ void will_be_differentiated(lang::Interpreter& in);
 // All leaves of a tree as tensors (host numbers as weak scalars); an error naming `what` for leaves that are neither.
 std::vector<trace::Tensor> tensor_leaves(lang::Interpreter& in, const lang::Value& tree, grammar::Span span,
                                          std::string_view what);
-using lang::types_of;
 lang::Value with_tensors(const lang::Value& tree, std::span<const trace::Tensor> leaves);
 
 }  // namespace shard::stdlib

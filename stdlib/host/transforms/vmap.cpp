@@ -166,7 +166,7 @@ class MappedCall {
                    ")");
     size_ = n;
     x = along_axis(in_, move_axis(in_, x, axis, 0), axis_, span_);
-    Type t = x.type();
+    Type t = in_.context().type_of(x);
     if (params_.empty())
       front_ = {t.sharding.dims[0], t.mesh};
     else if (!(t.sharding.dims[0].axes == front_.dim.axes))

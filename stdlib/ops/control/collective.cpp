@@ -211,6 +211,8 @@ std::vector<Type> infer_cast(const OpCall& call) {
   if (to == "varying") {
     out.varying |= axes;
     out.sharding.reduced = out.sharding.reduced - axes;
+  } else if (to == "same") {  // of what is the same by its making
+    out.varying = out.varying - axes;
   } else if (to == "reduced") {
     if (!(out.varying & axes).empty())
       fail("varying", "pcast of " + runtime::to_string(out) + ": a value that varies cannot become reduced");

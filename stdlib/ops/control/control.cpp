@@ -23,7 +23,8 @@ std::string mesh_axes(const runtime::MeshRef& mesh, runtime::AxisSet axes) {
 bool same_type(const Type& a, const Type& b) {
   Type x = a, y = b;
   x.weak = y.weak = false;
-  if (!x.mesh || !y.mesh) x.mesh = y.mesh = nullptr;  // whole and never laid out are one type
+  // Whole and never laid out are one type, and so is one that code of two modes sees.
+  if (!x.mesh || !y.mesh || runtime::same_devices(*x.mesh, *y.mesh)) x.mesh = y.mesh = nullptr;
   return x == y;
 }
 
@@ -124,10 +125,6 @@ std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::
   std::vector<bool> out;
   for (std::size_t i = begin; i < begin + size; ++i) out.push_back(in[i].mapped);
   return out;
-}
-
-Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const transform::Front& front) {
-  return x.mapped ? x.var : transform::repeat_front(b, x.var, size, front);
 }
 
 std::vector<Type> result_types(const Graph& g) {

@@ -49,8 +49,6 @@ std::span<const Var> part(const Vars& vars, std::size_t begin, std::size_t size)
 void append(Vars& to, std::span<const Var> more);
 Var zeros_or(Builder& b, Var v, const Type& type);  // v, or zeros where it is a symbolic zero
 std::vector<bool> mapped_of(std::span<const Mapped> in, std::size_t begin, std::size_t size);
-// x mapped: itself; else repeated along the new dimension.
-Var mapped_var(Builder& b, const Mapped& x, std::int64_t size, const transform::Front& front);
 
 // ---- calls
 OpDef call_like(std::string_view name, std::string_view signature,

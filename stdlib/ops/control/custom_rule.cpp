@@ -188,7 +188,7 @@ std::vector<Mapped> batch_custom_jvp(Builder& b, const OpCall& call, std::span<c
   transform::Batched rule =
       transform::batch(table, *call.regions[1], rule_in, size, std::vector<bool>(2 * n, true), front);
   Vars operands;
-  for (const Mapped& m : in) operands.push_back(mapped_var(b, m, size, front));
+  for (const Mapped& m : in) operands.push_back(transform::front_mapped(b, m, size, front));
   std::vector<Mapped> results;
   for (Var v : b.emit(call.op, operands, call.attrs, {share(std::move(body.graph)), share(std::move(rule.graph))}))
     results.push_back({v, true});

@@ -24,6 +24,16 @@ hlo::Value close_hlo(const hlo::Use& u) {
   return hlo::reduced(hlo::either(same, hlo::compare(by, most, "LE")), runtime::Reduce::And, all);
 }
 
+// Rows that all devices go through: effects see whole values.
+Var whole_rows(Builder& b, Var x) {
+  const Type& t = b.type(x);
+  if (t.sharding.dims[0].axes.empty()) return x;
+  Layout layout{t.mesh, t.sharding};
+  layout.sharding.dims[0].axes.clear();
+  for (auto& d : layout.sharding.dims) d.open = !t.mesh->of_kind(runtime::AxisKind::Auto).empty();
+  return b.emit1(*b.core().shard, {x}, {{"layout", std::move(layout)}});
+}
+
 std::vector<Mapped> batch_effect(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
   Builder turn = transform::builder_like(b.table(), b.graph());
   turn.set_span(b.span());
@@ -32,7 +42,7 @@ std::vector<Mapped> batch_effect(Builder& b, const OpCall& call, std::span<const
     if (!in[i].mapped) args[i] = turn.param(call.in[i]), consts.push_back(in[i].var);
   std::size_t n = consts.size();
   for (std::size_t i = 0; i < in.size(); ++i)
-    if (in[i].mapped) args[i] = turn.param(call.in[i]), consts.push_back(in[i].var);
+    if (in[i].mapped) args[i] = turn.param(call.in[i]), consts.push_back(whole_rows(b, in[i].var));
   turn.emit(call.op, args, call.attrs);
   b.emit(*b.core().scan, consts, ir::with_wiring({}, ir::ScanWiring{.consts = n, .length = size}),
          {share(turn.finish({}))});

@@ -98,7 +98,7 @@ Mapped permute(Builder& b, const OpCall& call, Var x, std::int64_t size) {
 template <OverFn over>
 std::vector<Mapped> batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
   if (!in[1].mapped) return {{b.emit1(call.op, {in[0].var, in[1].var}, call.attrs), in[0].mapped}};
-  Var x = in[0].mapped ? in[0].var : transform::repeat_front(b, in[0].var, size, transform::front_of(b, in));
+  Var x = transform::front_mapped(b, in[0], size, transform::front_of(b, in));
   return {over(b, call, x, size)};
 }
 

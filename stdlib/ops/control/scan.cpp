@@ -318,7 +318,7 @@ std::vector<Mapped> batch_scan(Builder& b, const OpCall& call, std::span<const M
   for (std::size_t i = 0; i < in.size(); ++i) {
     Var v = in[i].var;
     if (i >= s.consts + s.carry && in[i].mapped) v = swap_front(b, v);
-    if (i >= s.consts && i < s.consts + s.carry && mapped[i]) v = mapped_var(b, in[i], size, front);
+    if (i >= s.consts && i < s.consts + s.carry && mapped[i]) v = transform::front_mapped(b, in[i], size, front);
     operands.push_back(v);
   }
   Vars out = b.emit(call.op, operands, call.attrs, {share(std::move(body.graph))});

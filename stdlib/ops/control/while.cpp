@@ -4,6 +4,7 @@
 // carry.
 #include "grammar/diagnostic.h"
 #include "interpreter/ir/region_edges.h"
+#include "interpreter/ir/varying.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
@@ -118,6 +119,15 @@ ir::Pullback pull_while(Builder& b, const OpCall& call, const Vars&, std::span<c
                        {"use `scan`, or `for` over a known range; `jvp` goes through it"});
 }
 
+// v cast along these axes. To "varying": a type that holds where devices stop at different turns. To "same": what an
+// element holds while it runs on, which is what it holds on every device that runs it as long.
+Var cast_along(Builder& b, Var v, runtime::AxisSet axes, const char* to, const runtime::MeshRef& mesh) {
+  if (axes.empty()) return v;
+  Attrs attrs = ir::to_varying(axes, mesh);
+  attrs.set("to", std::string(to));
+  return b.emit1(*b.core().pcast, {v}, std::move(attrs));
+}
+
 // The condition, which differs from element to element, becomes part of the carry, so that it is computed once a turn.
 std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size,
                                     const Graph& cond, const Graph& body, const std::vector<bool>& cond_mapped,
@@ -126,11 +136,11 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
   Vars cond_consts, body_consts, carry;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (i < w.cond_consts)
-      cond_consts.push_back(cond_mapped[i] ? mapped_var(b, in[i], size, front) : in[i].var);
+      cond_consts.push_back(cond_mapped[i] ? transform::front_mapped(b, in[i], size, front) : in[i].var);
     else if (i < w.first_carry())
       body_consts.push_back(in[i].var);
     else
-      carry.push_back(mapped_var(b, in[i], size, front));
+      carry.push_back(transform::front_mapped(b, in[i], size, front));
   }
   auto condition_of = [&](Builder& to, std::span<const Var> consts, std::span<const Var> values) {
     Vars args(consts.begin(), consts.end());
@@ -139,6 +149,11 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
   };
   Var first = condition_of(b, cond_consts, carry);
   const Type flags = b.type(first);
+  std::vector<runtime::AxisSet> apart;  // by carry: where it comes to differ because elements stop apart
+  for (Var& v : carry) {
+    apart.push_back(flags.varying - b.type(v).varying);
+    v = cast_along(b, v, apart.back(), "varying", flags.mesh);
+  }
 
   Builder any = transform::builder_like(b.table(), cond);
   for (Var v : carry) any.param(b.type(v));
@@ -151,8 +166,13 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
   for (Var v : body_consts) bc.push_back(turn.param(b.type(v)));
   for (Var v : carry) old.push_back(turn.param(b.type(v)));
   Var going = turn.param(flags);
+  const auto running_on = [&](Vars values) {
+    for (std::size_t j = 0; j < values.size(); ++j)
+      values[j] = cast_along(turn, values[j], apart[j], "same", flags.mesh);
+    return values;
+  };
   Vars args = bc;
-  append(args, old);
+  append(args, running_on(old));
   Vars fresh = turn.inline_graph(body, args), next;
   for (std::size_t j = 0; j < old.size(); ++j) {
     const Type kept = turn.type(old[j]);  // a copy: types move when the graph grows
@@ -160,7 +180,7 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
     shape[0] = size;
     next.push_back(fit(turn, ir::select(turn, ir::reshape(turn, going, shape), fresh[j], old[j]), kept));
   }
-  Var still = turn.emit1(*turn.core().logical_and, {going, condition_of(turn, cc, next)});
+  Var still = turn.emit1(*turn.core().logical_and, {going, condition_of(turn, cc, running_on(next))});
   next.push_back(fit(turn, still, flags));
 
   Vars operands = cond_consts;
@@ -190,7 +210,7 @@ std::vector<Mapped> batch_while(Builder& b, const OpCall& call, std::span<const 
       consts.insert(consts.end(), carried.begin(), carried.end());
       return consts;
     };
-    cond = transform::batch(b.table(), w.cond, with_carry(cond_in), size, false);
+    cond = transform::batch(b.table(), w.cond, with_carry(cond_in), size, {false}, front);
     divergent = cond.mapped[0];
     if (divergent && carried != std::vector<bool>(w.carry, true)) carried.assign(w.carry, true), changed = true;
     if (!changed) {
@@ -210,7 +230,7 @@ std::vector<Mapped> batch_while(Builder& b, const OpCall& call, std::span<const 
   Vars operands;
   for (std::size_t i = 0; i < in.size(); ++i) {
     bool mapped = i >= w.first_carry() && carried[i - w.first_carry()];
-    operands.push_back(mapped ? mapped_var(b, in[i], size, front) : in[i].var);
+    operands.push_back(mapped ? transform::front_mapped(b, in[i], size, front) : in[i].var);
   }
   Vars out = b.emit(call.op, operands, call.attrs, {share(std::move(cond.graph)), share(std::move(body.graph))});
   std::vector<Mapped> results;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "interpreter/hlo/writer.h"
+#include "interpreter/transform/batch.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/halo.h"
@@ -119,78 +120,72 @@ BoundKernel bind_update(const KernelCall& c) {
   };
 }
 
-// With starts of its own for each mapped entry: rows are taken one axis after the other.
+// ---- batching. With starts of its own for each mapped entry, rows are read and written one axis after the other.
+
+struct MappedWindow {
+  Builder& b;
+  std::int64_t entries;
+  const Ints& axes;
+  std::span<const Mapped> starts;
+
+  std::int64_t size(Var x, std::size_t i) const {
+    return b.type(x).shape[static_cast<std::size_t>(from_front(axes[i], b.type(x).rank()))];
+  }
+  // The places of a window of k rows along the i-th axis of x: [entries, k].
+  Var places(Var x, std::size_t i, std::int64_t k) const {
+    Expr start{b, starts[i].var};
+    start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(size(x, i) - k)));
+    Var first = starts[i].mapped ? expand(b, start, {entries, 1}) : start.var();
+    Var steps = b.call("iota", {}, {{"shape", Shape{1, k}}, {"axis", std::int64_t{-1}}, {"dtype", start.type().dtype}});
+    return ir::broadcast_to(b, ir::add(b, first, steps), {entries, k});
+  }
+  // Laid out as x, but for an axis of which fewer rows are left than its parts.
+  Attrs along(Var x, std::size_t i, std::int64_t k, const char* name, const char* value) const {
+    Attrs attrs{{"axis", axes[i]}, {"batch", std::int64_t{1}}, {name, std::string(value)}};
+    const Type& t = b.type(x);
+    if (!laid_out(t)) return attrs;
+    Layout out{t.mesh, t.sharding};
+    auto& dim = out.sharding.dims[static_cast<std::size_t>(from_front(axes[i], t.rank()))];
+    if (k % runtime::parts(*t.mesh, dim) != 0) dim.axes.clear();
+    for (auto& d : out.sharding.dims) d.open = !t.mesh->of_kind(runtime::AxisKind::Auto).empty();
+    attrs.set("out", std::move(out));
+    return attrs;
+  }
+  Var read(Var x, std::size_t i, Var at, std::int64_t k) const {
+    return b.call("take_rows", {x, at}, along(x, i, k, "bounds", "clamp"));
+  }
+  Var written(Var x, Var v, std::size_t i = 0) const {
+    const std::int64_t k = size(v, i);
+    const Var at = places(x, i, k), rows = i + 1 == axes.size() ? v : written(read(x, i, at, k), v, i + 1);
+    return b.call("scatter_rows", {x, at, rows}, along(x, i, size(x, i), "op", "set"));
+  }
+};
+
+bool any_mapped(std::span<const Mapped> in) {
+  return std::any_of(in.begin(), in.end(), [](const Mapped& m) { return m.mapped; });
+}
+
 std::vector<Mapped> slice_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
-  bool starts = std::any_of(in.begin() + 1, in.end(), [](auto& m) { return m.mapped; });
-  if (!starts) {
+  if (!any_mapped(in.subspan(1))) {
     Vars operands;
     for (auto& m : in) operands.push_back(m.var);
     return {{b.emit(call.op, operands, call.attrs).at(0), true}};
   }
-  Var x = in[0].var;
-  if (!in[0].mapped) {
-    Shape shape = b.type(x).shape;
-    shape.insert(shape.begin(), size);
-    x = ir::broadcast_to(b, x, shape);
-  }
-  const Ints &axes = call.attrs.ints("axes"), &sizes = call.attrs.ints("sizes");
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    std::int64_t n = call.in[0].shape[static_cast<std::size_t>(from_front(axes[i], call.in[0].rank()))];
-    Expr start{b, in[1 + i].var};
-    start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(n - sizes[i])));
-    Var first = in[1 + i].mapped ? expand(b, start, {size, 1}) : start.var();
-    Var steps =
-        b.call("iota", {}, {{"shape", Shape{1, sizes[i]}}, {"axis", std::int64_t{-1}}, {"dtype", start.type().dtype}});
-    Var index = ir::broadcast_to(b, ir::add(b, first, steps), {size, sizes[i]});
-    x = b.call("take_rows", {x, index},
-               {{"axis", axes[i]}, {"batch", std::int64_t{1}}, {"bounds", std::string("clamp")}});
-  }
+  const Ints& sizes = call.attrs.ints("sizes");
+  const MappedWindow w{b, size, call.attrs.ints("axes"), in.subspan(1)};
+  Var x = transform::front_mapped(b, in[0], size, transform::front_of(b, in));
+  for (std::size_t i = 0; i < sizes.size(); ++i) x = w.read(x, i, w.places(x, i, sizes[i]), sizes[i]);
   return {{x, true}};
 }
 
-// The same for updates: every element of the window is written at its flat position.
 std::vector<Mapped> update_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
-  auto fronted = [&](const Mapped& m) {
-    if (m.mapped) return m.var;
-    Shape shape = b.type(m.var).shape;
-    shape.insert(shape.begin(), size);
-    return ir::broadcast_to(b, m.var, shape);
-  };
-  Var x = fronted(in[0]), v = fronted(in[1]);
-  bool starts = std::any_of(in.begin() + 2, in.end(), [](auto& m) { return m.mapped; });
-  if (!starts) {
-    Vars operands = {x, v};
-    for (auto& m : in.subspan(2)) operands.push_back(m.var);
-    return {{b.emit(call.op, operands, call.attrs).at(0), true}};
-  }
-  const Shape whole = call.in[0].shape, part = call.in[1].shape;
-  const Ints& axes = call.attrs.ints("axes");
-  Shape grid = part;
-  grid.insert(grid.begin(), size);
-  Var flat = ir::broadcast_to(b, scalar_i32(b, 0), grid);
-  auto strides = runtime::row_major(whole);
-  auto rank = static_cast<std::int64_t>(whole.size());
-  for (std::int64_t d = 0; d < rank; ++d) {
-    auto at_d = static_cast<std::size_t>(d);
-    Shape line(grid.size(), 1);
-    line[at_d + 1] = part[at_d];
-    Expr position{b, b.call("iota", {}, {{"shape", line}, {"axis", d - rank}, {"dtype", DType::I32}})};
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      if (axes[i] != d - rank) continue;
-      Expr start{b, ir::convert(b, in[2 + i].var, DType::I32)};
-      start = minimum(maximum(start, start.number(0)), start.number(static_cast<double>(whole[at_d] - part[at_d])));
-      Shape one(grid.size(), 1);
-      one[0] = size;
-      position = position + (in[2 + i].mapped ? Expr{b, expand(b, start, one)} : start);
-    }
-    flat = ir::add(b, flat, position * static_cast<double>(strides[at_d]));
-  }
-  std::int64_t n = runtime::numel(whole), m = runtime::numel(part);
-  Var made = b.call("scatter_rows", {expand(b, x, {size, n}), expand(b, flat, {size, m}), expand(b, v, {size, m})},
-                    {{"axis", std::int64_t{-1}}, {"batch", std::int64_t{1}}, {"op", std::string("set")}});
-  Shape shape = whole;
-  shape.insert(shape.begin(), size);
-  return {{expand(b, made, shape), true}};
+  const transform::Front front = transform::front_of(b, in);
+  Var x = transform::front_mapped(b, in[0], size, front), v = transform::front_mapped(b, in[1], size, front);
+  if (any_mapped(in.subspan(2)))
+    return {{MappedWindow{b, size, call.attrs.ints("axes"), in.subspan(2)}.written(x, v), true}};
+  Vars operands = {x, v};
+  for (auto& m : in.subspan(2)) operands.push_back(m.var);
+  return {{b.emit(call.op, operands, call.attrs).at(0), true}};
 }
 
 // Windows of one element along a split dimension: taken where it is, zero on the other devices.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "interpreter/transform/batch.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/hlo.h"
@@ -256,13 +257,6 @@ Vars scatter_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in
 
 // ---- batching
 
-Var in_front(Builder& b, const Mapped& m, std::int64_t size) {
-  if (m.mapped) return m.var;
-  Shape shape = b.type(m.var).shape;
-  shape.insert(shape.begin(), size);
-  return ir::broadcast_to(b, m.var, shape);
-}
-
 Attrs one_more_batch(const Builder& b, const Attrs& attrs, std::span<const Mapped> in) {
   Attrs made = with_mapped_out(b, attrs, in);
   made.set("batch", integer_or(attrs, "batch", 0) + 1);
@@ -273,19 +267,20 @@ std::vector<Mapped> take_batch(Builder& b, const OpCall& call, std::span<const M
   bool shared = integer_or(call.attrs, "batch", 0) > 0;
   if (!shared && !in[1].mapped)
     return {{b.emit(call.op, {in[0].var, in[1].var}, with_mapped_out(b, call.attrs, in)).at(0), true}};
-  return {
-      {b.emit(call.op, {in_front(b, in[0], size), in_front(b, in[1], size)}, one_more_batch(b, call.attrs, in)).at(0),
-       true}};
+  const transform::Front front = transform::front_of(b, in);
+  Var x = transform::front_mapped(b, in[0], size, front), index = transform::front_mapped(b, in[1], size, front);
+  return {{b.emit(call.op, {x, index}, one_more_batch(b, call.attrs, in)).at(0), true}};
 }
 
 std::vector<Mapped> scatter_batch(Builder& b, const OpCall& call, std::span<const Mapped> in, std::int64_t size) {
-  Vars front;
-  for (auto& m : in) front.push_back(in_front(b, m, size));
+  const transform::Front front = transform::front_of(b, in);
+  Vars all;
+  for (auto& m : in) all.push_back(transform::front_mapped(b, m, size, front));
   if (!in[1].mapped && integer_or(call.attrs, "batch", 0) == 0) {
-    front[1] = in[1].var;
-    return {{b.emit(call.op, front, with_mapped_out(b, call.attrs, in)).at(0), true}};
+    all[1] = in[1].var;
+    return {{b.emit(call.op, all, with_mapped_out(b, call.attrs, in)).at(0), true}};
   }
-  return {{b.emit(call.op, front, one_more_batch(b, call.attrs, in)).at(0), true}};
+  return {{b.emit(call.op, all, one_more_batch(b, call.attrs, in)).at(0), true}};
 }
 
 // ---- derivatives

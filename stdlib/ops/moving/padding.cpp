@@ -42,6 +42,47 @@ void add_side(Builder& b, Var x, std::int64_t axis, std::int64_t width, std::str
   to.insert(to.end(), outwards.begin(), outwards.end());
 }
 
+// The element of an axis of size n that stands at place p of the padded one, counted from the array's first.
+Expr source_of(const Expr& p, std::int64_t n, std::string_view mode) {
+  const auto size = static_cast<double>(n);
+  const double period = mode == "wrap" ? size : mode == "symmetric" ? 2 * size : 2 * size - 2;
+  const Expr q = call("mod", {p, p.number(period)});
+  return select(lt(q, size), q, (mode == "symmetric" ? period - 1 : period) - q);
+}
+
+// Along a dimension that is split over explicit axes pieces would not divide: the elements around it are looked up (a
+// sum over the devices, of as many as there are), and each device adds those that fall into its block.
+Var looked_up(Builder& b, Var x, std::int64_t axis, std::int64_t before, std::int64_t behind, std::string_view mode) {
+  const Type t = b.type(x);
+  const std::size_t d = t.shape.size() - static_cast<std::size_t>(-axis);
+  const std::int64_t n = t.shape[d];
+  Layout split{t.mesh, t.sharding};
+  for (auto& dim : split.sharding.dims) dim.open = !t.mesh->of_kind(runtime::AxisKind::Auto).empty();
+  Layout whole = split;
+  whole.sharding.dims[d].axes.clear();
+  const Attrs along{{"axis", axis}, {"batch", std::int64_t{0}}};
+  Attrs take = along, add = along;
+  take.set("bounds", std::string("clamp"));
+  take.set("out", whole);
+  add.set("op", std::string(runtime::is_number(t.dtype) ? "add" : "set"));
+  add.set("out", split);
+
+  const Expr k = positions_along(b, before + behind, 1, -1);
+  const Expr first = lt(k, static_cast<double>(before));
+  const Expr p = select(first, k - static_cast<double>(before), k + static_cast<double>(n - before));
+  Var rows;
+  if (mode == "edge" || n == 1) {
+    const Var ends = b.call("take_rows", {x, positions_along(b, 2, 1, -1) * static_cast<double>(n - 1)}, take);
+    rows = b.call("take_rows", {ends, select(first, k.number(0), k.number(1))}, take);
+  } else {
+    rows = b.call("take_rows", {x, source_of(p, n, mode)}, take);
+  }
+  Pairs widths(static_cast<std::size_t>(-axis), {0, 0});
+  widths[0] = {before, behind};
+  const Var wide = b.call("pad_with", {x, ir::constant(b, 0, t.dtype, t.weak)}, {{"widths", widths}});
+  return b.call("scatter_rows", {wide, p + static_cast<double>(before), rows}, add);
+}
+
 // The array's own elements around it, one dimension after the other.
 Var repeated(Builder& b, Var x, const Pairs& widths, std::string_view mode) {
   for (std::size_t i = 0; i < widths.size(); ++i) {
@@ -53,10 +94,10 @@ Var repeated(Builder& b, Var x, const Pairs& widths, std::string_view mode) {
       fail("shape", "pad: dimension " + std::to_string(i) + " of " + runtime::to_string(t) +
                         " is empty, so there is nothing to repeat beside it; mode \"constant\" fills it with a number");
     const std::int64_t axis = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(widths.size());
-    if (laid_out(t) && is_split(t, static_cast<int>(i)))
-      fail("layout", "pad with mode \"" + std::string(mode) + "\" along dimension " + std::to_string(i) + " of " +
-                         runtime::to_string(t) + ", which is split over " + axes_text(t, static_cast<int>(i)) +
-                         ": `shard` the array so that this dimension is whole first");
+    if (laid_out(t) && is_split(t, static_cast<int>(i))) {
+      x = looked_up(b, x, axis, before, behind, mode);
+      continue;
+    }
     Vars parts;
     add_side(b, x, axis, before, mode, true, parts);
     parts.push_back(x);

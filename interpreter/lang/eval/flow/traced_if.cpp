@@ -83,7 +83,7 @@ class TracedIf {
     }
     Captures captures;
     const auto where_first = captures.add(yes_.traced.captured), where_second = captures.add(no_.traced.captured);
-    const auto consts = types_of(captures.all);
+    const auto consts = m_.ctx.types_of(captures.all);
     std::vector<std::string> names;
     for (std::size_t k = 0; k < yes_.results.size(); ++k)
       add_names(k == 0 ? "" : vars_.name(k - 1), yes_.results[k], names);

@@ -71,7 +71,7 @@ class TracedLoop {
   }
 
   void trace_body() {
-    types_ = types_of(carry_);
+    types_ = m_.ctx.types_of(carry_);
     body_ = m_.ctx.trace(types_, [&](std::span<const Tensor> params) {
       const Variables::Inside inside(vars_);
       set(params);
@@ -115,11 +115,12 @@ class TracedLoop {
     operands.insert(operands.end(), carry_.begin(), carry_.end());
     try {
       return m_.at(loop_.span, [&] {
-        return m_.ctx.apply(*m_.ctx.table().core().while_loop, operands,
-                            ir::with_wiring({{"names", names}, {"loop", loop_.word}},
-                                            ir::WhileWiring{of_cond.all.size(), of_body.all.size()}),
-                            {rearranged(m_, *condition_.graph, carry_.size(), types_of(of_cond.all), where_cond, {}),
-                             rearranged(m_, *body_.graph, carry_.size(), types_of(of_body.all), where_body, kinds)});
+        return m_.ctx.apply(
+            *m_.ctx.table().core().while_loop, operands,
+            ir::with_wiring({{"names", names}, {"loop", loop_.word}},
+                            ir::WhileWiring{of_cond.all.size(), of_body.all.size()}),
+            {rearranged(m_, *condition_.graph, carry_.size(), m_.ctx.types_of(of_cond.all), where_cond, {}),
+             rearranged(m_, *body_.graph, carry_.size(), m_.ctx.types_of(of_body.all), where_body, kinds)});
       });
     } catch (Error& error) {
       if (m_.fixer && error.diagnostic.code == "carry" && error.diagnostic.fixes.empty()) suggest(error);

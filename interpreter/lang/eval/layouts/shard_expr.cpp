@@ -15,7 +15,7 @@ namespace {
 
 // One array to its layout. In a trace the row is recorded (a constraint on auto axes, a reshard on explicit ones); at
 // top level it places data, also across meshes, by way of the host.
-Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, Span span) {
+Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, const runtime::MeshRef& from, Span span) {
   if (!layout.mesh) return t;  // P() and no mesh: there is nothing to lay out
   check_divides(layout, t.type().shape, span);
   if (!t.traced()) {
@@ -28,12 +28,14 @@ Tensor place(Impl& m, const Tensor& t, const ir::Layout& layout, Span span) {
              {"it is on " + runtime::to_string(*a.type.mesh), "the layout is on " + runtime::to_string(*layout.mesh)});
   }
   m.ctx.set_span(m.recorded_at(span));
-  return m.ctx.apply1(*m.ctx.table().core().shard, {t}, {{"layout", layout}});
+  return m.ctx.apply1(*m.ctx.table().core().shard, {t},
+                      from ? ir::crossing(layout, from) : ir::Attrs{{"layout", layout}});
 }
 
 class Layer {
  public:
-  Layer(Impl& m, runtime::MeshRef mesh, Span span) : m_(m), mesh_(std::move(mesh)), span_(span) {}
+  Layer(Impl& m, runtime::MeshRef mesh, Span span, runtime::MeshRef from)
+      : m_(m), mesh_(std::move(mesh)), span_(span), from_(std::move(from)) {}
 
   Value lay(const Value& v, const Value& specs) {
     if (auto* s = specs.get<std::shared_ptr<const Spec>>()) return everywhere(v, **s);
@@ -88,7 +90,7 @@ class Layer {
       e.diagnostic.notes.push_back("the array is " + kind_name(v));
       throw;
     }
-    return m_.at(span_, [&] { return Value(place(m_, *t, layout, span_)); });
+    return m_.at(span_, [&] { return Value(place(m_, *t, layout, from_, span_)); });
   }
 
   // A type in place of an array: what `?` leaves open, nothing splits.
@@ -115,12 +117,14 @@ class Layer {
   Impl& m_;
   runtime::MeshRef mesh_;
   Span span_;
+  runtime::MeshRef from_;
 };
 
 }  // namespace
 
-Value shard_tree(Interpreter& in, const Value& tree, const Value& specs, const runtime::MeshRef& mesh, Span span) {
-  return Layer(in.impl(), mesh, span).lay(tree, specs);
+Value shard_tree(Interpreter& in, const Value& tree, const Value& specs, const runtime::MeshRef& mesh, Span span,
+                 const runtime::MeshRef& from) {
+  return Layer(in.impl(), mesh, span, from).lay(tree, specs);
 }
 
 namespace {
