@@ -89,7 +89,7 @@ Attempt attempt(const Layout& layout, std::uint32_t source, bool whole) {
     }
   } catch (const x3::expectation_failure<Iterator>&) {
   } catch (const Error& e) {
-    std::optional<Diagnostic> advice = advise_refused(state, e.diagnostic.span);
+    std::optional<Diagnostic> advice = advise_loop(state, e.diagnostic.span);
     out.stopped = e.diagnostic.span.begin;
     out.diagnostics.push_back(advice ? std::move(*advice) : e.diagnostic);
     return out;

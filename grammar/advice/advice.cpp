@@ -29,12 +29,9 @@ std::optional<Diagnostic> advise(State& state) {
   return std::nullopt;
 }
 
-std::optional<Diagnostic> advise_refused(State& state, Span where) {
+std::optional<Diagnostic> advise_loop(State& state, Span where) {
   NearText t(state, where.begin);
-  if (t.at >= t.text.size()) return std::nullopt;
-  for (auto form : {c_style_for, let_mesh})
-    if (Advice d = form(t)) return d;
-  return std::nullopt;
+  return t.at < t.text.size() ? c_style_for(t) : std::nullopt;
 }
 
 void check_digit_after_dot(State& state, const char* begin, const char* end) {

@@ -10,8 +10,8 @@ namespace shard::grammar {
 
 // The diagnostic for a parse that could not go on at state.furthest, where a known form explains it.
 std::optional<Diagnostic> advise(State& state);
-// The same for an error that a rule itself gave: a loop in the manner of C, a variable called `mesh`.
-std::optional<Diagnostic> advise_refused(State& state, Span where);
+// The same for an error that a rule itself gave: only a loop in the manner of C hides behind those.
+std::optional<Diagnostic> advise_loop(State& state, Span where);
 
 // What stands here for a module of another language, such as numpy; empty where the word is no such module.
 std::string_view module_here(std::string_view module);

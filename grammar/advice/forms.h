@@ -43,9 +43,6 @@ Advice in_parentheses(NearText& t);
 
 // arrays, ranges, layouts, meshes: forms_arrays.cpp
 Advice mesh_call(NearText& t);
-Advice let_mesh(NearText& t);
-// `((4, 2), ("data", "model"))`: the sizes and the names of a mesh, as its declaration; empty where it is no such text.
-std::string mesh_of_lists(std::string_view text);
 Advice shard_call(NearText& t);
 Advice ranged_for(NearText& t);
 Advice blanks_in_list(NearText& t);

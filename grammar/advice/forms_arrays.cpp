@@ -8,14 +8,7 @@
 namespace shard::grammar {
 namespace {
 
-// The number behind the last one of a range that has both ends.
-std::string behind(const std::string& last) {
-  const bool digits = !last.empty() && last.size() < 10 && last.find_first_not_of("0123456789") == npos;
-  return digits ? std::to_string(std::stoll(last) + 1) : last + " + 1";
-}
-
-}  // namespace
-
+// `((4, 2), ("data", "model"))`: the sizes and the names of a mesh, as its declaration; empty where it is no such text.
 std::string mesh_of_lists(std::string_view text) {
   std::vector<std::string> sizes, names;
   for (std::size_t i = 0; i < text.size();) {
@@ -34,6 +27,14 @@ std::string mesh_of_lists(std::string_view text) {
     out += (i ? ", @" : "mesh m = (@") + names[i] + ": " + sizes[i];
   return out.empty() ? out : out + ")";
 }
+
+// The number behind the last one of a range that has both ends.
+std::string behind(const std::string& last) {
+  const bool digits = !last.empty() && last.size() < 10 && last.find_first_not_of("0123456789") == npos;
+  return digits ? std::to_string(std::stoll(last) + 1) : last + " + 1";
+}
+
+}  // namespace
 
 Advice mesh_call(NearText& t) {
   const std::string_view before = t.word_before(t.at);

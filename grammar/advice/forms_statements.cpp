@@ -137,8 +137,6 @@ Advice in_let(NearText& t) {
                      : "several values make a tuple: " + quote(text),
                {{"add the parentheses", t.span(from, to), text}});
   }
-  if (t.token == "=" && t.at == first)
-    return say(t.span(t.at, t.at), "`let` declares a variable by its name: `let x = 1`");
   if (t.token == "=" && t.open == npos && !t.expects("="))
     return say(t.span(t.at, t.at + 1), "one `let` declares one value: assign to each variable by itself");
   if (!t.expects("=")) return {};
@@ -156,23 +154,9 @@ Advice in_let(NearText& t) {
   return say(t.span(t.at, t.at + 1), "a `let` has no annotation: a variable takes its type from its value");
 }
 
-// `let mesh = jax.make_mesh((4, 2), ("data", "model"))`
-Advice let_mesh(NearText& t) {
-  if (!starts_with(t, "let") || t.token != "mesh") return {};
-  const std::size_t end = t.back(t.end(t.at, "\n;"));
-  const Span span = t.span(t.statement, end);
-  const std::string text = mesh_of_lists(t.text.substr(t.at, end - t.at));
-  if (text.empty())
-    return say(t.span(t.at, t.at + 4),
-               "`mesh` is a keyword, and declares one with the size of each axis: "
-               "`mesh m = (@data: 4, @model: 2)`");
-  return say(t.span(t.at, t.at + 4), "`mesh` is a keyword, and declares one: " + quote(text),
-             {{"declare it", span, text}});
-}
-
 // `a, b = b, a`
 Advice several_targets(NearText& t) {
-  if (t.token != "," || (t.open != npos && t.text[t.open] != '{')) return {};
+  if (t.token != "," || t.open != npos) return {};
   const std::size_t stop = t.end(t.statement, "\n;{}"), equals = t.end(t.statement, "=\n;{}");
   if (equals >= stop || t.at > equals || t.text.substr(equals, 2) == "==") return {};
   const auto bracketed = [&](std::size_t from, std::size_t to) {

@@ -61,12 +61,11 @@ int explain(const Arguments& a) {
   int status = guarded(in, [&] { in.run(path, std::move(text)); });
   for (const grammar::Diagnostic& d : check.errors) tell(d, in.sources());
   if (!check.errors.empty() && !stopped(status)) status = 1;
-  const std::size_t kFiles = not_written.size() == 6 ? 6 : 5;  // a loop may name many
+  constexpr std::size_t kFiles = 5;  // a loop may name many
   std::size_t named = 0;
   for (auto file = not_written.begin(); file != not_written.end() && named < kFiles; ++file, ++named)
     std::fprintf(stderr, "note: '%s' is not written\n", file->c_str());
-  if (named < not_written.size())
-    std::fprintf(stderr, "note: %zu more files are not written\n", not_written.size() - named);
+  if (named < not_written.size()) std::fprintf(stderr, "note: nor are %zu more\n", not_written.size() - named);
   if (status == 0 && told.empty()) write_out("nothing is compiled: the script calls no jit and no manual function\n");
   flush_out();
   return status;

@@ -1,6 +1,5 @@
 #include "interpreter/ir/varying.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "interpreter/ir/explicit_law.h"
@@ -14,21 +13,12 @@ AxisSet undeclared_axes(const Type& local, const Layout& spec, AxisSet taken) {
   return (local.varying & taken) - spec.sharding.split_axes() - spec.sharding.unreduced;
 }
 
-std::string undeclared_message(const std::string& subject, const Type& local, const Layout& spec, AxisSet undeclared) {
+std::string undeclared_message(const std::string& subject, const Type& local, const Layout& spec, AxisSet undeclared,
+                               const std::string& value) {
   const std::string axes = axes_text(*spec.mesh, undeclared.list());
   return subject + " is " + runtime::to_string(local) + ", which may differ between devices along " + axes +
-         ", but its spec " + runtime::to_string(*spec.mesh, spec.sharding) + " does not name " + axes;
-}
-
-bool passed_along(const Graph& g, AxisSet axes) {
-  return std::any_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) {
-    if (std::any_of(n.regions.begin(), n.regions.end(), [&](const auto& r) { return passed_along(*r, axes); }))
-      return true;
-    if (!n.op->comm || !n.op->comm->pairs) return false;
-    const Ints& over = n.attrs.ints("axes");
-    return std::any_of(over.begin(), over.end(),
-                       [&](std::int64_t a) { return axes.has(static_cast<runtime::AxisId>(a)); });
-  });
+         ", but its spec " + runtime::to_string(*spec.mesh, spec.sharding) + " does not name " + axes +
+         ": sum it with `psum(" + value + ", " + axes + ")`, or name the axis in the spec";
 }
 
 std::vector<const Node*> joined_everywhere(const Graph& g, Var v, AxisSet axes) {

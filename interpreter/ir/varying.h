@@ -11,10 +11,9 @@ namespace shard::ir {
 // Axes among `taken` along which a result of per-device code may differ although its spec neither splits nor sums it
 // there: the spec promises that it is the same.
 runtime::AxisSet undeclared_axes(const Type& local, const Layout& spec, runtime::AxisSet taken);
+// What to say of them; `value` is the text of the result, or x.
 std::string undeclared_message(const std::string& subject, const Type& local, const Layout& spec,
-                               runtime::AxisSet undeclared);
-// Whether something goes from device to device along these axes (`ppermute`), in regions too.
-bool passed_along(const Graph& g, runtime::AxisSet axes);
+                               runtime::AxisSet undeclared, const std::string& value = "x");
 
 // The nodes that brought the pieces of all devices along `axes` together, where a value varies along them for no other
 // reason: it is the same on every device, and its type does not say so. Empty where it may really differ.

@@ -131,19 +131,6 @@ std::optional<Value> sequence_of(Impl& m, const ForStmt& s, Span span) {
   return sequence;
 }
 
-// `for i in 10`
-[[noreturn]] void fail_number(Impl& m, const Expr& sequence) {
-  const std::string text(m.in.sources().text(sequence.span));
-  const bool one = std::holds_alternative<grammar::IntLit>(sequence.node) ||
-                   std::holds_alternative<grammar::NameRef>(sequence.node) ||
-                   std::holds_alternative<grammar::Call>(sequence.node) ||
-                   std::holds_alternative<grammar::Field>(sequence.node);
-  const std::string range = one ? "0.." + text : "0..(" + text + ")";
-  grammar::Error error("type", sequence.span, "`for` goes through a sequence, and this is a number");
-  error.diagnostic.fixes.push_back({"count up to it", sequence.span, range, true});
-  throw error;
-}
-
 }  // namespace
 
 Flow exec_for(Impl& m, const ForStmt& s, Span span) {
@@ -158,12 +145,12 @@ Flow exec_for(Impl& m, const ForStmt& s, Span span) {
     turns.over_rows(*sequence);
   else if (auto* loader = sequence->get<std::shared_ptr<Loader>>())
     turns.over(**loader);
-  else if (sequence->is<std::int64_t>())
-    fail_number(m, *s.sequence);
   else
-    m.fail("type", s.sequence->span,
-           "`for` goes through ranges, lists, tuples, records, strings, arrays and loaders, and this is " +
-               kind_name(*sequence));
+    m.fail(
+        "type", s.sequence->span,
+        "`for` goes through ranges, lists, tuples, records, strings, arrays and loaders, and this is " +
+            kind_name(*sequence),
+        sequence->is<std::int64_t>() ? std::vector<std::string>{"did you mean `0..n`?"} : std::vector<std::string>{});
   return turns.flow;
 }
 

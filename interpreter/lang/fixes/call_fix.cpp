@@ -129,7 +129,6 @@ void Fixes::call(Error& error, const Expr& e, const Value& function, const std::
       all.push_back({"out", spec, e.span});
       return m_.call(function, all, e.span);
     };
-    attempt.reshapes = (*op)->name == "reshape";
     if ((*op)->name == "take") attempt.likely = layout_of_take(m_, args);
     attempt.out_fix = [&](const std::string& spec) {
       const std::uint32_t at = e.span.end - 1;

@@ -22,7 +22,6 @@ struct Attempt {
   std::function<Value(const Value& spec)> with_out = {};  // the same with `out: spec`; empty where it has none
   std::function<grammar::Fix(const std::string& spec)> out_fix = {};  // how that is written
   std::optional<runtime::Sharding> likely = {};                       // what `out:` is to say where that works
-  bool reshapes = false;  // elements keep their order: what splits them into the same runs moves nothing
 };
 
 // Operand `element` of part `part` (-1: the part itself): an array that stands somewhere in the source.
@@ -43,7 +42,6 @@ class Candidates {
   std::string text(const runtime::Sharding& s) const { return runtime::to_string(*mesh_, s); }
   bool possible() const { return mesh_ && !operands_.empty(); }
   const std::vector<Operand>& operands() const { return operands_; }
-  const runtime::Type& type_of_operand(std::size_t i) const { return types_[i]; }
 
   // The layout of the operation's first result where operand i is laid out so; nothing where it is refused.
   std::optional<runtime::Sharding> with(std::size_t i, const runtime::Sharding& layout);

@@ -73,34 +73,11 @@ std::vector<Found> found_among(Candidates& candidates) {
   return found;
 }
 
-// The layout of a reshaped array that leaves every element where it is, as far as there is one: an axis splits the
-// dimension in front of which as many elements stand as in front of the one that it splits now.
-Sharding unmoved(const runtime::Type& from, const runtime::Shape& to, const runtime::Mesh& mesh) {
-  Sharding out = Sharding::replicated(to.size());
-  for (std::size_t d = 0, before = 1; d < from.shape.size(); before *= static_cast<std::size_t>(from.shape[d++])) {
-    const auto& axes = from.sharding.dims[d].axes;
-    if (axes.empty()) continue;
-    std::int64_t blocks = 1;
-    for (runtime::AxisId a : axes) blocks *= mesh.axes[a].size;
-    std::size_t in_front = 1, r = 0;
-    while (r < to.size() && in_front < before) in_front *= static_cast<std::size_t>(to[r++]);
-    while (r + 1 < to.size() && to[r] == 1) ++r;
-    if (r < to.size() && in_front == before && to[r] % blocks == 0) out.dims[r].axes = axes;
-  }
-  return out;
-}
-
 // The result's layout said with `out:`.
 std::optional<Fix> saying_out(Candidates& candidates, const Attempt& attempt, const std::vector<Found>& found) {
   if (!attempt.with_out) return std::nullopt;
   std::vector<Sharding> wanted;
   if (attempt.likely) wanted.push_back(*attempt.likely);
-  if (attempt.reshapes) {
-    const runtime::Type from = candidates.type_of_operand(0);
-    const Value whole{std::make_shared<const Spec>()};
-    if (const auto to = candidates.type_of([&] { return attempt.with_out(whole); }))
-      wanted.push_back(unmoved(from, to->shape, *from.mesh));
-  }
   for (const Found& f : found) wanted.push_back(f.result);
   wanted.push_back({});
   for (Sharding& s : wanted) {

@@ -319,8 +319,6 @@ std::string_view Aliases::way_here(std::string_view name) const {
   return it == known_.end() || it->second.function == name ? std::string_view() : it->second.say;
 }
 
-bool Aliases::is_library(std::string_view name) const { return way_here(name).starts_with("functions have no prefix"); }
-
 std::string_view Aliases::differs(std::string_view function) const {
   const auto it = known_.find(function);
   return it == known_.end() || it->second.function != function ? std::string_view() : it->second.say;

@@ -22,8 +22,6 @@ class Aliases {  // one an engine
   std::string_view name_here(std::string_view name) const;
   // A sentence that says how it is done here, or empty.
   std::string_view way_here(std::string_view name) const;
-  // Whether it is what functions stand behind elsewhere: np, jax.
-  bool is_library(std::string_view name) const;
   // What a call of a function of this name does elsewhere and the one here does not, as a sentence, or empty: methods
   // `append` and `sort` that change their object.
   std::string_view differs(std::string_view function) const;

@@ -53,11 +53,6 @@ void Lint::let(const LetStmt& s, Span span, const std::vector<Variable*>& declar
     facts_[v].no_function = is_no_function(*s.value);
   }
   swapped(s);
-  if (const auto* both = std::get_if<TuplePattern>(&s.pattern->node); both && both->elements.size() == 2) {
-    const auto *first = std::get_if<NamePattern>(&both->elements[0]->node),
-               *second = std::get_if<NamePattern>(&both->elements[1]->node);
-    if (first && second) updates(first->name, second->name, *s.value);
-  }
   if (std::holds_alternative<RecordPattern>(s.pattern->node) && declared.size() != 1) return;
   lets_.push_back({declared, outside, span, s.pattern->span, loops_.empty() ? Span{} : loops_.back()});
 }
@@ -76,32 +71,6 @@ void Lint::swapped(const LetStmt& s) {
   const std::string right = "(" + second->name + ", " + first->name + ")";
   warn("swapped-gradient", s.pattern->span, "`value_and_grad` gives the value first: `" + right + "`", {},
        {{"take the value first", s.pattern->span, right}});
-}
-
-void Lint::assigns(const AssignStmt& s) {
-  const auto* both = std::get_if<TupleLit>(&s.target->node);
-  if (!both || both->elements.size() != 2) return;
-  const auto *first = std::get_if<NameRef>(&both->elements[0].value->node),
-             *second = std::get_if<NameRef>(&both->elements[1].value->node);
-  if (first && second) updates(first->name, second->name, *s.value);
-}
-
-// (p, s) = opt.update(g, s, p)
-void Lint::updates(const std::string& first, const std::string& second, const Expr& value) {
-  const auto* call = std::get_if<Call>(&value.node);
-  const auto* method = call ? std::get_if<Field>(&call->callee->node) : nullptr;
-  if (!method || method->name.text != "update" || call->args.size() != 3) return;
-  const auto is = [&](std::size_t i, const std::string& name) {
-    const auto* argument = std::get_if<NameRef>(&call->args[i].value->node);
-    return argument && !call->args[i].name && argument->name == name;
-  };
-  const auto* gradients = std::get_if<NameRef>(&call->args[0].value->node);
-  if (!gradients || !is(1, second) || !is(2, first)) return;
-  const Span rest{value.span.source, method->name.span.begin, value.span.end};
-  warn("lost-update", method->name.span,
-       "`update` gives what is to be added to `" + first + "`, and `" + first + "` is lost here",
-       {"`step` adds it: step(parameters, gradients, state) -> (parameters, state)"},
-       {{"take the step", rest, "step(" + first + ", " + gradients->name + ", " + second + ")"}});
 }
 
 void Lint::assigned(const Variable* v, const FunctionState* by, Span target, Span statement, bool part) {

@@ -29,7 +29,6 @@ class Lint {
   void read(const Variable* v, const FunctionState* by, grammar::Span span) { facts_[v].reads.push_back({by, span}); }
   void assigned(const Variable* v, const FunctionState* by, grammar::Span target, grammar::Span statement, bool part);
   void block(const std::vector<grammar::StmtPtr>& body);
-  void assigns(const grammar::AssignStmt& s);
   void enter_loop(grammar::Span loop) { loops_.push_back(loop); }
   void leave_loop() { loops_.pop_back(); }
   std::vector<grammar::Span> enter_function() { return std::exchange(loops_, {}); }  // loops around it are not its own
@@ -77,7 +76,6 @@ class Lint {
   void warn(const char* code, grammar::Span span, std::string message, std::vector<std::string> notes = {},
             std::vector<grammar::Fix> fixes = {});
   void swapped(const grammar::LetStmt& s);
-  void updates(const std::string& first, const std::string& second, const grammar::Expr& value);
   void finish_let(const Let& l);
   void finish_parameter(const Variable& v);
 

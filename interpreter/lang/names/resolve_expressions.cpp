@@ -88,7 +88,11 @@ void Resolver::expr(const Expr& e, bool used) {
                           expr(*x.object);
                           items(x);
                         },
-                        [&](const Field& x) { field(x, e.span); },
+                        [&](const Field& x) {
+                          if (x.name.text == "axes") unit_.axes.listed = true;
+                          expr(*x.object);
+                          note_member(x);
+                        },
                         [&](const Pipe& x) {
                           expr(*x.value);
                           expr(*x.target);
@@ -102,17 +106,8 @@ void Resolver::expr(const Expr& e, bool used) {
              e.node);
 }
 
-void Resolver::field(const Field& x, Span span) {
-  if (library(*x.object)) return of_library(x, span);
-  if (x.name.text == "axes") unit_.axes.listed = true;
-  expr(*x.object);
-  note_member(x);
-}
-
 void Resolver::call(const Call& x, Span span) {
-  if (auto* f = std::get_if<Field>(&x.callee->node); f && library(*f->object)) {
-    of_library(*f, x.callee->span);
-  } else if (f) {  // x.f(): the nearest f that is a function, found when it runs
+  if (auto* f = std::get_if<Field>(&x.callee->node)) {  // x.f(): the nearest f that is a function, found when it runs
     expr(*f->object);
     note_member(*f);
     const int m = static_cast<int>(unit_.methods.size());

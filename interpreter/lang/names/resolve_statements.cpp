@@ -73,11 +73,7 @@ void Resolver::statement(const Stmt& s, bool used) {
                         [&](const ReturnStmt& x) {
                           if (x.value) expr(*x.value);
                         },
-                        [&](const AssignStmt& x) {
-                          assign(x);
-                          lint_.assigns(x);
-                        },
-                        [&](const ExprStmt& x) { expr(*x.value, used); }},
+                        [&](const AssignStmt& x) { assign(x); }, [&](const ExprStmt& x) { expr(*x.value, used); }},
              s.node);
   statement_ = outer;
 }
@@ -98,7 +94,7 @@ std::vector<Variable*> Resolver::hidden_outside(const Names& names) {
 
 void Resolver::let(const LetStmt& x, Span span) {
   const std::size_t first = uses_.size();
-  if (!mesh_call(x, span)) expr(*x.value);
+  expr(*x.value);
   Names names;
   pattern_names(*x.pattern, names);
   if (scopes_.function().loops) {

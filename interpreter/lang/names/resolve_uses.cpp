@@ -160,67 +160,6 @@ void Resolver::unknown(const std::string& name, Span span) {
   error("name", span, std::move(message), std::move(notes), std::move(fixes));
 }
 
-bool Resolver::library(const Expr& e) {
-  if (const auto* f = std::get_if<Field>(&e.node)) return library(*f->object);
-  const auto* root = std::get_if<NameRef>(&e.node);
-  return root && host_.aliases().is_library(root->name) && !scopes_.find(root->name).variable &&
-         !scopes_.later(root->name) && host_.builtin(root->name) < 0;
-}
-
-void Resolver::of_library(const Field& f, Span span) {
-  const Expr* root = f.object.get();
-  while (const auto* further = std::get_if<Field>(&root->node)) root = further->object.get();
-  const std::string &library = std::get<NameRef>(root->node).name, &name = f.name.text;
-  std::vector<std::string> notes;
-  std::vector<Fix> fixes;
-  const auto write = [&](const std::string& here, bool safe) {
-    notes.push_back("functions have no prefix: `" + here + "`");
-    fixes.push_back({"write `" + here + "`", span, here, safe});
-  };
-  if (host_.builtin(name) >= 0) {
-    write(name, true);
-  } else if (auto here = host_.aliases().name_here(name); !here.empty()) {
-    write(std::string(here), true);
-  } else if (auto say = host_.aliases().way_here(name); !say.empty()) {
-    notes.emplace_back(say);
-  } else if (auto near = near_miss(name, host_.builtin_names())) {
-    write(*near, false);
-  } else {
-    notes.emplace_back(host_.aliases().way_here(library));
-  }
-  error("name", root->span, "unknown name `" + library + "`", std::move(notes), std::move(fixes));
-}
-
-// `let m = jax.make_mesh((4, 2), ("data", "model"))`
-bool Resolver::mesh_call(const LetStmt& s, Span span) {
-  const auto* call = std::get_if<Call>(&s.value->node);
-  const auto* name = std::get_if<NamePattern>(&s.pattern->node);
-  if (!call || !name || call->args.size() < 2) return false;
-  const auto* field = std::get_if<Field>(&call->callee->node);
-  const auto* plain = std::get_if<NameRef>(&call->callee->node);
-  const std::string& callee = field ? field->name.text : plain ? plain->name : name->name;
-  if ((callee != "make_mesh" && callee != "Mesh") || (field && !library(*field->object)) ||
-      (plain && scopes_.find(callee).variable))
-    return false;
-  const auto parts = [](const Expr& e) -> std::span<const Element> {
-    if (const auto* tuple = std::get_if<TupleLit>(&e.node)) return tuple->elements;
-    if (const auto* list = std::get_if<ListLit>(&e.node)) return list->elements;
-    return {};
-  };
-  const auto sizes = parts(*call->args[0].value), axes = parts(*call->args[1].value);
-  std::string text;
-  for (std::size_t i = 0; i < axes.size() && sizes.size() == axes.size(); ++i) {
-    const auto* size = std::get_if<IntLit>(&sizes[i].value->node);
-    const auto* axis = std::get_if<StringLit>(&axes[i].value->node);
-    if (!size || !axis || axis->pieces.size() != 1) return false;
-    text += (i ? ", @" : "mesh " + name->name + " = (@") + axis->pieces[0].text + ": " + std::to_string(size->value);
-  }
-  if (text.empty()) return false;
-  text += ")";
-  error("name", call->callee->span, "a mesh is declared: `" + text + "`", {}, {{"declare it", span, text, true}});
-  return true;
-}
-
 void Resolver::assign_to(const std::string& name, std::int32_t id, Span span, bool set, bool part) {
   auto found = scopes_.find(name);
   if (!found.variable) found.variable = scopes_.later(name);

@@ -67,9 +67,6 @@ class Resolver {
   void note_member(const grammar::Field& f);
   bool reference(const std::string& name, std::int32_t id, grammar::Span span);
   void unknown(const std::string& name, grammar::Span span);
-  bool library(const grammar::Expr& e);  // numpy, jax.lax: what is called through it has no prefix here
-  void of_library(const grammar::Field& f, grammar::Span span);
-  bool mesh_call(const grammar::LetStmt& s, grammar::Span span);
   void assign_to(const std::string& name, std::int32_t id, grammar::Span span, bool set, bool part);
   void target(const grammar::Expr& e, bool set, bool part = false);
   void targets(const std::vector<grammar::Element>& elements);
@@ -88,7 +85,6 @@ class Resolver {
   void entries(const grammar::SpecLit& spec);
   void items(const grammar::Index& x);
   void arguments(const std::vector<grammar::Arg>& args);
-  void field(const grammar::Field& x, grammar::Span span);
   void call(const grammar::Call& x, grammar::Span span);
   void see_variables(const grammar::Expr& callee);
   void block(const grammar::Expr& e, const grammar::Block& b, bool used);

@@ -76,7 +76,7 @@ class ManualCall {
   void check_varying(const trace::Tensor& t, const ir::Layout& layout, const Written& written, std::size_t position);
 
   void sum_or_name(grammar::Diagnostic& d, const runtime::Type& type, const ir::Layout& layout,
-                   runtime::AxisSet undeclared, const Written& written, std::size_t position, bool passed_along);
+                   runtime::AxisSet undeclared, const Written& written, std::size_t position);
   void say_the_same(grammar::Diagnostic& d, const runtime::Type& type, const ir::Layout& layout,
                     runtime::AxisSet undeclared, const std::vector<const ir::Node*>& joins, std::size_t position);
 

@@ -81,34 +81,19 @@ void ManualCall::check_varying(const Tensor& t, const ir::Layout& layout, const 
       t.traced() ? ir::joined_everywhere(t.frame()->builder.graph(), t.var(), undeclared)
                  : std::vector<const ir::Node*>{};
   if (joins.empty())
-    sum_or_name(d, type, layout, undeclared, written, position,
-                t.traced() && ir::passed_along(t.frame()->builder.graph(), undeclared));
+    sum_or_name(d, type, layout, undeclared, written, position);
   else
     say_the_same(d, type, layout, undeclared, joins, position);
   throw grammar::Error(std::move(d));
 }
 
-// It may differ: it is summed, or its pieces are put together. What was passed from device to device may also be the
-// same everywhere in the end, and then a sum would count it once a device.
+// It may differ: it is summed, or its pieces are put together.
 void ManualCall::sum_or_name(grammar::Diagnostic& d, const Type& type, const ir::Layout& layout, AxisSet undeclared,
-                             const Written& written, std::size_t position, bool passed_along) {
+                             const Written& written, std::size_t position) {
   const std::string value = written.value ? text_at(in_.sources(), written.value->span) : "x";
   const std::string sum = "psum(" + value + ", " + ir::axes_text(*inner_, undeclared.list()) + ")";
   const bool short_enough = sum.size() < 60 && sum.find('\n') == std::string::npos;
-  d.message = ir::undeclared_message(subject("result", position), type, layout, undeclared);
-  if (passed_along) {
-    const std::string axes = ir::axes_text(*inner_, undeclared.list());
-    d.notes = {
-        "where every device has the same in the end, which no type of a `ppermute` says, trust it: `shard_map(f, in: "
-        "..., out: " +
-            runtime::to_string(*layout.mesh, layout.sharding) +
-            ", check: false)` of a plain `fn`, or gather with `all_gather(x, " + axes + ", to: \"same\")`",
-        "where one device has it and the others zeros, `" + (short_enough ? sum : "psum(x, " + axes + ")") +
-            "` gives it to all"};
-    return;
-  }
-  d.message += ": sum it with `" + (short_enough ? sum : "psum(x, " + ir::axes_text(*inner_, undeclared.list()) + ")") +
-               "`, or name the axis in the spec";
+  d.message = ir::undeclared_message(subject("result", position), type, layout, undeclared, short_enough ? value : "x");
   if (written.value) d.fixes.push_back({"sum it over the devices", written.value->span, sum});
   runtime::Sharding named = layout.sharding;
   const auto whole =

@@ -38,11 +38,6 @@ constexpr Warning kWarnings[] = {
      "`value`.",
      "Write `let (loss, grads) = value_and_grad(f)(x)`.",
      "fn f(x) = x * x\nlet (grads, loss) = value_and_grad(f)(3.0)\nprint(grads, loss)\n"},
-    {"lost-update",
-     "Parameters are assigned what `update` of an optimizer gives, which is what is to be added to them.",
-     "By the names, before the script runs: `(p, s) = opt.update(g, s, p)`.", "Write `(p, s) = opt.step(p, g, s)`.",
-     "import optim\nlet p = ones([2])\nlet opt = optim.sgd(0.1)\nlet s = opt.init(p)\n"
-     "let g = ones([2])\n(p, s) = opt.update(g, s, p)\nprint(p)\n"},
     {"unused-result", "A call stands alone as a statement, gives a value, and does nothing beside that.",
      "While the script runs: nothing was printed, written, asserted or assigned by the call. Functions of a host, and "
      "those that ever did such a thing, are left alone.",

@@ -62,21 +62,6 @@ Tensor put(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, std::string_vi
   return ops.put_window(x, value, starts, axes);
 }
 
-// Several index arrays point into dimensions of which an explicit axis splits one.
-void refuse_split(const IndexPlan& plan, const Tensor& x) {
-  const runtime::Type& type = x.type();
-  std::string at, axes;
-  for (const IndexArray& a : plan.arrays) {
-    at += (at.empty() ? "" : ", ") + runtime::to_string(a.index.type());
-    for (runtime::AxisId axis : type.sharding.dims[static_cast<std::size_t>(a.dim)].axes)
-      if (type.mesh && type.mesh->axes[axis].kind == runtime::AxisKind::Explicit)
-        axes += (axes.empty() ? "@" : ", @") + type.mesh->axes[axis].name;
-  }
-  if (!axes.empty())
-    throw runtime::RuntimeError("layout", "writing to " + runtime::to_string(type) + " at [" + at + "]: " + axes +
-                                              " splits a dimension that is indexed; lay the array out anew first");
-}
-
 Tensor scatter(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, std::string_view op, const Tensor& v) {
   Tensor value = ops.reshape(ops.broadcast(v, plan.result), plan.placed);
   if (plan.arrays.size() == 1) {
@@ -85,7 +70,6 @@ Tensor scatter(ArrayOps& ops, const IndexPlan& plan, const Tensor& x, std::strin
     return ops.scatter(x, ops.wrapped(a.index, x.type().shape[static_cast<std::size_t>(a.dim)]), value, a.dim - rank,
                        op);
   }
-  refuse_split(plan, x);
   const Merged m = merge(ops, plan, x, true);
   Tensor out = ops.reshape(ops.scatter(m.x, m.index, value, m.axis - m.x.type().rank(), op), m.moved);
   std::vector<std::int64_t> back(m.perm.size());
@@ -201,15 +185,8 @@ Tensor update_array(Interpreter& in, Tensor& x, const std::vector<IndexItem>& it
   runtime::DType both = own;
   if (op != "set")
     if (const auto kind = runtime::promote(x.type().kind(), v.type().kind())) both = kind->dtype;
-  try {
-    if (both == own) return update(ops, x, items, op, ops.convert(v, own), span);
-    return ops.convert(update(ops, ops.convert(x, both), items, op, ops.convert(v, both), span), own);
-  } catch (const runtime::RuntimeError& e) {
-    std::string message = e.what();  // of the row, which takes `out:` as an assignment does not
-    const std::size_t way = message.find(": say the result's layout with `out:");
-    if (way == std::string::npos) throw;
-    throw runtime::RuntimeError(e.code, message.substr(0, way) + "; lay the array out anew first");
-  }
+  if (both == own) return update(ops, x, items, op, ops.convert(v, own), span);
+  return ops.convert(update(ops, ops.convert(x, both), items, op, ops.convert(v, both), span), own);
 }
 
 }  // namespace shard::lang
