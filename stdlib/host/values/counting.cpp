@@ -74,30 +74,24 @@ DType type_in(Interpreter& in, BoundArgs& a, std::string_view op) {
 }
 
 Value finfo(Interpreter& in, BoundArgs& a) {
-  const DType d = type_in(in, a, "finfo");
-  if (!runtime::is_float(d))
+  DType d = type_in(in, a, "finfo");
+  if (runtime::is_complex(d)) d = runtime::part_of(d);  // as NumPy
+  const auto form = runtime::float_form(d);
+  if (!form)
     in.fail("type", a.args[0].span, "finfo tells of float types, this is " + std::string(runtime::name(d)),
             {"of an integer type: `iinfo(" + std::string(runtime::name(d)) + ")`"});
-  struct Form {
-    int fraction, exponent;
-  };
-  const Form f = d == DType::F64    ? Form{52, 11}
-                 : d == DType::F16  ? Form{10, 5}
-                 : d == DType::BF16 ? Form{7, 8}
-                                    : Form{23, 8};
-  const int bias = (1 << (f.exponent - 1)) - 1;
-  const double eps = std::ldexp(1.0, -f.fraction), largest = std::ldexp(2 - eps, bias),
-               tiny = std::ldexp(1.0, 1 - bias);
+  const double eps = std::ldexp(1.0, -form->fraction), tiny = std::ldexp(1.0, form->low);
+  const std::int64_t bits = runtime::bits_of(d);
   return Value::record({{"dtype", Value(d)},
-                        {"bits", Value(std::int64_t{1} + f.fraction + f.exponent)},
+                        {"bits", Value(bits)},
                         {"eps", Value(eps)},
-                        {"max", Value(largest)},
-                        {"min", Value(-largest)},
+                        {"max", Value(form->largest)},
+                        {"min", Value(-form->largest)},
                         {"tiny", Value(tiny)},
                         {"smallest_normal", Value(tiny)},
-                        {"smallest_subnormal", Value(std::ldexp(1.0, 1 - bias - f.fraction))},
-                        {"nmant", Value(std::int64_t{f.fraction})},
-                        {"nexp", Value(std::int64_t{f.exponent})}});
+                        {"smallest_subnormal", Value(eps * tiny)},
+                        {"nmant", Value(std::int64_t{form->fraction})},
+                        {"nexp", Value(bits - 1 - form->fraction)}});
 }
 
 Value iinfo(Interpreter& in, BoundArgs& a) {
@@ -105,7 +99,7 @@ Value iinfo(Interpreter& in, BoundArgs& a) {
   if (!runtime::is_integer(d))
     in.fail("type", a.args[0].span, "iinfo tells of integer types, this is " + std::string(runtime::name(d)),
             {"of a float type: `finfo(" + std::string(runtime::name(d)) + ")`"});
-  const int bits = 8 * static_cast<int>(runtime::size_of(d));
+  const int bits = runtime::bits_of(d);
   const bool is_signed = runtime::is_signed(d);
   // The largest u64 is no 64-bit integer of the host: a float stands for it.
   Value largest = !is_signed && bits == 64
