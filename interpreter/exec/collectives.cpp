@@ -71,11 +71,11 @@ StridedView Lowering::converted(const StridedView& p, DType to) {
 
 // Every device along `over` (major first) is a term, one that holds what others hold too. Equal terms need not be added
 // one by one where that gives the same bits: maxima and integers; floats where all sizes are powers of two, so that
-// equal subtrees meet.
+// equal subtrees meet. Those of a product are multiplied one by one.
 StridedView Lowering::reduce_devices(const StridedView& p, runtime::Reduce op, const std::vector<AxisId>& over) {
   const bool adds = op == runtime::Reduce::Sum;
-  bool once = !adds || !runtime::is_float(p.dtype);
-  if (!once)
+  bool once = op != runtime::Reduce::Prod && (!adds || !runtime::is_float(p.dtype));
+  if (!once && adds)
     once = std::all_of(over.begin(), over.end(),
                        [&](AxisId a) { return std::has_single_bit(static_cast<std::uint64_t>(mesh_->size_of(a))); });
   std::vector<AxisId> terms;

@@ -215,7 +215,7 @@ StridedView Lowering::combined(const Node& n, const ir::Collective& c, StridedVi
   const AxisSet along = apart(list);
   if (along.empty()) return reduce_devices(p, op, list);
   const AxisSet differs = p.distinct & along;
-  if (!neighbours(list)) {
+  if (!neighbours(list) || (op == runtime::Reduce::Prod && differs != along)) {
     const Mesh wide = widened(along);
     p = brought(n, std::move(p), differs, wide);
     const Mesh* narrow = std::exchange(mesh_, &wide);

@@ -68,6 +68,7 @@ std::string_view combiner(runtime::Reduce op, DType dtype) {
   switch (op) {
     case runtime::Reduce::Max: return "maximum";
     case runtime::Reduce::Min: return "minimum";
+    case runtime::Reduce::Prod: return "multiply";
     default: return "add";
   }
 }

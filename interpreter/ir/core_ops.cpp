@@ -45,6 +45,7 @@ CoreOps find_core_ops(const OpTable& t) {
   c.branch = &t.at("branch");
   c.psum = &t.at("psum");
   c.pmax = &t.at("pmax");
+  c.pprod = &t.at("pprod");
   c.pmin = &t.at("pmin");
   c.all_gather = &t.at("all_gather");
   c.psum_scatter = &t.at("psum_scatter");

@@ -31,7 +31,8 @@ struct CoreOps {
   const OpDef* dynamic_update;  // "dynamic_update_at": attrs axes
   const OpDef* contract;        // attrs spec, out
   const OpDef *constant, *shard, *while_loop, *scan, *branch;
-  const OpDef *psum, *pmax, *pmin, *all_gather, *psum_scatter, *all_to_all, *ppermute, *axis_index, *pcast, *own_slice;
+  const OpDef *psum, *pmax, *pmin, *pprod, *all_gather, *psum_scatter, *all_to_all, *ppermute, *axis_index, *pcast,
+      *own_slice;
   const OpDef* per_device;  // attrs axes, in0.., out0..; regions [local body]
 };
 CoreOps find_core_ops(const OpTable& table);  // throws std::logic_error naming a row that is missing

@@ -251,6 +251,8 @@ void check_kind(const OpCall& call, const FactorRule& rule, const Layout& out, c
   if (asked == Pending::Sum) check_summable(t.dtype, std::string(call.op.name));
   for (const Factor& f : rule.factors) {
     if (f.kind != FactorKind::Reduced) continue;
+    if (f.reduce == FactorReduce::Prod)
+      refuse(use(call) + " gives a product, which cannot be left pending: leave `unreduced` out of `out:`");
     const Pending mine = f.reduce == FactorReduce::Max   ? Pending::Max
                          : f.reduce == FactorReduce::Min ? Pending::Min
                                                          : Pending::Sum;

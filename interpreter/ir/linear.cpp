@@ -29,32 +29,16 @@ std::optional<Said> said(const OpCall& call) {
   return std::nullopt;
 }
 
-// Bits behind the point of a number in [1, 2), and the powers of two that are numbers of full precision.
-struct FloatKind {
-  int bits, low, high;
-};
-std::optional<FloatKind> float_kind(DType t) {
-  switch (t) {
-    case DType::F8E4M3: return FloatKind{3, -6, 8};
-    case DType::F8E5M2: return FloatKind{2, -14, 15};
-    case DType::F16: return FloatKind{10, -14, 15};
-    case DType::BF16: return FloatKind{7, -126, 127};
-    case DType::F32: return FloatKind{23, -126, 127};
-    case DType::F64: return FloatKind{52, -1022, 1023};
-    default: return std::nullopt;
-  }
-}
-
 // Whether every number of `from` is one of `to`, and their sums are: integers wrap, each kind in its own way.
 bool keeps(DType from, DType to) {
   if (from == to) return true;
-  const auto a = float_kind(from), b = float_kind(to);
-  return a && b && a->bits <= b->bits && a->low >= b->low && a->high <= b->high;
+  const auto a = runtime::float_form(from), b = runtime::float_form(to);
+  return a && b && a->fraction <= b->fraction && a->low >= b->low && a->high <= b->high;
 }
 
 bool is_power_of_two(double x, DType t) {
   int exponent = 0;
-  const auto kind = float_kind(t);
+  const auto kind = runtime::float_form(t);
   return kind && std::fabs(std::frexp(x, &exponent)) == 0.5 && exponent - 1 >= kind->low && exponent - 1 <= kind->high;
 }
 

@@ -23,6 +23,7 @@ struct Why {
   grammar::Span where;        // of that
   std::vector<Value> beside;  // what it met there: the other operands
   std::vector<Value> terms;   // where a sum was pending: the operands that met and left it
+  bool product = false;       // of these terms, formed at once
 };
 
 const Why* why_of(const Attrs& attrs);  // null: it was written

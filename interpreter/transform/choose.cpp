@@ -7,7 +7,6 @@ namespace shard::transform {
 namespace {
 
 using ir::FactorKind;
-using ir::FactorReduce;
 
 class Chooser {
  public:
@@ -43,7 +42,7 @@ class Chooser {
     switch (factor.kind) {
       case FactorKind::Pass: return 3;
       case FactorKind::Masked: return masks_ ? 2 : -1;
-      case FactorKind::Reduced: return factor.reduce == FactorReduce::Prod ? -1 : 1;
+      case FactorKind::Reduced: return 1;
       case FactorKind::Halo: return masks_ && (joint_ || !shared(f)) ? 0 : -1;
       case FactorKind::Whole: return -1;
     }

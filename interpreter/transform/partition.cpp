@@ -207,7 +207,7 @@ void Partitioner::operation(const Node& n) {
   };
   Vars outputs = emit_local(n, *rule, axes, inputs, layouts);
   for (std::size_t r = 0; r < n.outputs.size(); ++r) {
-    leave_pending(*rule, r, axes, layouts[r], outputs[r]);
+    leave_pending(*rule, r, axes, layouts[r], outputs[r], met);
     if (!terms && !layouts[r].unreduced.empty()) terms = met();
     layouts[r].unreduced |= carried | kept;
     if (!kept.empty()) layouts[r].pending = wanted(n.outputs[r]).pending;
@@ -253,10 +253,10 @@ Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const Fa
 }
 
 // Factors that are split and not in the result leave a reduction over their axes. Truth values are reduced at once, as
-// integers.
+// integers, and products.
 void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes,
-                                Sharding& layout, Var& local) {
-  AxisSet truth;
+                                Sharding& layout, Var& local, const Terms& terms) {
+  AxisSet truth, product;
   bool any_of = false;
   for (std::size_t f = 0; f < rule.factors.size(); ++f) {
     const ir::Factor& factor = rule.factors[f];
@@ -265,27 +265,38 @@ void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, 
     for (const auto& dim : rule.results[result])
       there |= std::find(dim.begin(), dim.end(), static_cast<int>(f)) != dim.end();
     if (there) continue;
-    bool logical = factor.reduce == FactorReduce::And || factor.reduce == FactorReduce::Or;
+    const FactorReduce how = factor.reduce;
+    const bool logical = how == FactorReduce::And || how == FactorReduce::Or;
     for (AxisId a : axes[f])
-      if (context_.mesh->size_of(a) > 1) (logical ? truth : layout.unreduced).add(a);
-    any_of |= factor.reduce == FactorReduce::Or;
-    if (factor.reduce == FactorReduce::Max) layout.pending = runtime::Pending::Max;
-    if (factor.reduce == FactorReduce::Min) layout.pending = runtime::Pending::Min;
+      if (context_.mesh->size_of(a) > 1)
+        (logical ? truth : how == FactorReduce::Prod ? product : layout.unreduced).add(a);
+    any_of |= how == FactorReduce::Or;
+    if (how == FactorReduce::Max) layout.pending = runtime::Pending::Max;
+    if (how == FactorReduce::Min) layout.pending = runtime::Pending::Min;
   }
-  if (truth.empty()) return;
-  runtime::DType dtype = b_.type(local).dtype;
-  Type number = Type::of(runtime::DType::I32, {});
+  if (truth.empty() && product.empty()) return;
+  Type number = Type::of(truth.empty() ? b_.type(local).dtype : runtime::DType::I32, {});
   number.shape = b_.type(local).shape;
   Sharding from = Sharding::replicated(number.shape.size()), to = from;
-  from.unreduced = truth;
+  from.unreduced = truth | product;
   from.pending = any_of ? runtime::Pending::Max : runtime::Pending::Min;
   Type was = number, is = number;
   was.mesh = is.mesh = context_.mesh;
   was.sharding = from;
   is.sharding = to;
-  b_.set_why(std::make_shared<const ir::Why>(ir::Why{{was, now_->span}, is, now_->op, now_->span, {}, {}}));
-  Var x = ir::convert(b_, local, runtime::DType::I32);
-  local = ir::convert(b_, reshard(b_, x, number, *context_.mesh, from, to), dtype);
+  ir::Why note{{was, now_->span}, is, now_->op, now_->span, {}, {}};
+  if (truth.empty()) note.terms = *terms(), note.product = true;
+  b_.set_why(std::make_shared<const ir::Why>(std::move(note)));
+  if (truth.empty()) {
+    const auto list = product.list();
+    local = b_.emit1(
+        *b_.core().pprod, {local},
+        {{"axes", ir::Ints(list.begin(), list.end())}, {"mesh", ir::Layout{context_.mesh, {}}}, {"written", false}});
+  } else {
+    const runtime::DType dtype = b_.type(local).dtype;
+    Var x = ir::convert(b_, local, runtime::DType::I32);
+    local = ir::convert(b_, reshard(b_, x, number, *context_.mesh, from, to), dtype);
+  }
   b_.set_why(nullptr);
 }
 

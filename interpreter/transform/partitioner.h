@@ -1,5 +1,7 @@
 // The state of partitioning one graph or region. Private to partition.cpp and partition_regions.cpp.
 #pragma once
+#include <functional>
+
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/ir/why.h"
 #include "interpreter/transform/layout.h"
@@ -74,8 +76,9 @@ class Partitioner {
   ir::Var spread_anew(ir::Var v, const Sharding& want);
   ir::Vars emit_local(const ir::Node& n, const ir::FactorRule& rule, const FactorAxes& axes, const ir::Vars& inputs,
                       std::span<const Sharding> layouts);
+  using Terms = std::function<std::shared_ptr<const std::vector<ir::Why::Value>>()>;  // the operands that met
   void leave_pending(const ir::FactorRule& rule, std::size_t result, const FactorAxes& axes, Sharding& layout,
-                     ir::Var& local);
+                     ir::Var& local, const Terms& terms);
   ir::Type local_type(const ir::Type& global, const Sharding& layout, AxisSet varying) const;
   std::vector<ir::Type> result_types(const ir::Node& n, std::span<const ir::Var> inputs,
                                      std::span<const Sharding> layouts) const;

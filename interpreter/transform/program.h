@@ -18,7 +18,7 @@ struct ArrayInfo {           // how an array that goes in or comes out is laid o
 };
 
 struct CommRecord {  // one collective as one call runs it
-  std::string kind;  // "psum", "all_gather", "psum_scatter", "all_to_all", "ppermute", "pmax", "pmin"
+  std::string kind;  // "psum", "all_gather", "psum_scatter", "all_to_all", "ppermute", "pmax", "pmin", "pprod"
   std::vector<std::string> axes;
   std::int64_t bytes = 0;  // the larger of what one device gives and gets, times count
   std::int64_t count = 1;  // more than one inside loops

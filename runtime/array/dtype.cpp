@@ -4,6 +4,7 @@
 #include "runtime/array/dtype.h"
 
 #include <array>
+#include <cmath>
 
 namespace shard::runtime {
 namespace {
@@ -11,6 +12,8 @@ namespace {
 struct Row {
   std::string_view name;
   std::uint8_t size;
+  std::int8_t fraction = 0, exponent = 0;  // bits, of floats
+  bool finite = false;  // no infinities: the largest exponent has numbers, all but the last one, which is nan
 };
 constexpr std::array<Row, kDTypes> kRows{{{"bool", 1},
                                           {"i8", 1},
@@ -21,15 +24,15 @@ constexpr std::array<Row, kDTypes> kRows{{{"bool", 1},
                                           {"u16", 2},
                                           {"u32", 4},
                                           {"u64", 8},
-                                          {"f16", 2},
-                                          {"bf16", 2},
-                                          {"f32", 4},
-                                          {"f64", 8},
+                                          {"f16", 2, 10, 5},
+                                          {"bf16", 2, 7, 8},
+                                          {"f32", 4, 23, 8},
+                                          {"f64", 8, 52, 11},
                                           {"key", 8},
                                           {"c64", 8},
                                           {"c128", 16},
-                                          {"f8_e4m3fn", 1},
-                                          {"f8_e5m2", 1},
+                                          {"f8_e4m3fn", 1, 3, 4, true},
+                                          {"f8_e5m2", 1, 2, 5},
                                           {"i4", 1}}};
 
 constexpr Kind kWeakFloat{DType::F32, true};
@@ -82,8 +85,16 @@ std::optional<DType> dtype_named(std::string_view wanted) {
   return std::nullopt;
 }
 
+std::optional<FloatForm> float_form(DType t) {
+  const Row& row = kRows[static_cast<std::size_t>(t)];
+  if (row.exponent == 0) return std::nullopt;
+  const int bias = (1 << (row.exponent - 1)) - 1, high = row.finite ? bias + 1 : bias;
+  const double eps = std::ldexp(1.0, -row.fraction);
+  return FloatForm{row.fraction, 1 - bias, high, std::ldexp(2 - (row.finite ? 2 * eps : eps), high)};
+}
+
 int bits_of(DType t) { return t == DType::I4 ? 4 : static_cast<int>(size_of(t)) * 8; }
-bool is_float(DType t) { return (t >= DType::F16 && t <= DType::F64) || t == DType::F8E4M3 || t == DType::F8E5M2; }
+bool is_float(DType t) { return kRows[static_cast<std::size_t>(t)].exponent > 0; }
 bool is_narrow(DType t) { return is_float(t) && size_of(t) < 4; }
 bool is_complex(DType t) { return t == DType::C64 || t == DType::C128; }
 bool is_inexact(DType t) { return is_float(t) || is_complex(t); }

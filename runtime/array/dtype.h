@@ -46,6 +46,14 @@ bool is_integer(DType t);      // signed and unsigned, not bool
 bool is_signed(DType t);       // signed integers
 bool is_number(DType t);       // everything but key
 
+// What a float type holds, beside 0 and what is no number.
+struct FloatForm {
+  int fraction;   // bits behind the point
+  int low, high;  // exponents of the smallest and the largest number of full precision
+  double largest;
+};
+std::optional<FloatForm> float_form(DType t);  // nullopt where it is no float
+
 struct Kind {
   DType dtype;
   bool weak;

@@ -2,6 +2,9 @@
 // paired with a tangent by the product without a conjugate, so that of a real loss by x + iy is d/dx - i d/dy.
 #include "stdlib/ops/complex.h"
 
+#include <cmath>
+#include <limits>
+
 #include "stdlib/ops/complex_number.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
@@ -12,22 +15,57 @@ namespace {
 
 Expr held(const Expr& x) { return call("stop_gradient", {x}); }
 Expr angle(const Number& x) { return call("atan2", {x.im, x.re}); }
+// On the real line the imaginary part is 0 even where the other one is none or infinite.
 Number exponential(const Number& x) {
   Expr e = call("exp", {x.re});
-  return {e * call("cos", {x.im}), e * call("sin", {x.im})};
+  Expr open = call("logical_or", {call("isfinite", {e}), call("ne", {x.im, x.im.number(0)})});
+  return {e * call("cos", {x.im}), select(open, e, 1.0) * call("sin", {x.im})};
+}
+
+Expr either(std::string_view test, const Number& x) {
+  return call("logical_or", {call(test, {x.re}), call(test, {x.im})});
+}
+// Infinite parts as 1 or -1, the others as 0.
+Number direction_of(const Number& x) {
+  const auto part = [](const Expr& v) { return select(call("isinf", {v}), call("sign", {v}), 0.0); };
+  return {part(x.re), part(x.im)};
+}
+Number chosen(const Expr& c, const Number& x, const Number& y) {
+  return {select(c, x.re, y.re), select(c, x.im, y.im)};
+}
+
+// Smith's quotient (1962): the divisor's larger part is divided out first, so that squares neither overflow nor vanish.
+Number ratio(const Number& x, const Number& y) {
+  Expr wide = gt(size_of_part(y.re), size_of_part(y.im));
+  Expr large = select(wide, y.re, y.im), small = select(wide, y.im, y.re);
+  Expr first = select(wide, x.re, x.im), second = select(wide, x.im, x.re);
+  Expr r = small / large, whole = large + small * r, crossed = first * r;
+  return {(first + second * r) / whole, select(wide, second - crossed, crossed - second) / whole};
+}
+
+// What a quotient is that comes out as no number: infinite where the divisor is 0 or the number is infinite, 0 where
+// the divisor is infinite (C99, Annex G; JAX). It has no derivative.
+Number quotient_at_the_edge(const Number& x, const Number& y) {
+  Expr over = either("isinf", x), under = either("isinf", y);
+  Expr none = both(stdlib::eq(y.re, 0.0), stdlib::eq(y.im, 0.0)), sign = 1.0 / y.re;
+  const Number a = chosen(over, direction_of(x), x), c = chosen(under, direction_of(y), y);
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  Expr by = select(stdlib::eq(over, under), x.re.number(kNan), select(over, x.re.number(kInf), 0.0));
+  return chosen(none, {x.re * sign, x.im * sign}, {by * (a.re * c.re + a.im * c.im), by * (a.im * c.re - a.re * c.im)});
 }
 
 }  // namespace
 
 Number product(const Number& x, const Number& y) { return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
 
-// The divisor's larger part is divided out first, so that squares neither overflow nor vanish. The quotient does not
-// depend on that number: it has no derivative.
+// Where both parts of the divisor are infinite its direction stands for it in the formula, whose derivative is then
+// finite, and is multiplied by 0.
 Number quotient(const Number& x, const Number& y) {
-  Expr scale = held(maximum(size_of_part(y.re), size_of_part(y.im)));
-  Number small{y.re / scale, y.im / scale};
-  Expr whole = y.re * small.re + y.im * small.im;
-  return {(x.re * small.re + x.im * small.im) / whole, (x.im * small.re - x.re * small.im) / whole};
+  Expr far = both(call("isinf", {y.re}), call("isinf", {y.im}));
+  const Number made = ratio(x, {select(far, 1.0, y.re), select(far, 1.0, y.im)});
+  const Number edge = quotient_at_the_edge({held(x.re), held(x.im)}, {held(y.re), held(y.im)});
+  Expr lost = both(call("isnan", {made.re}), call("isnan", {made.im}));
+  return chosen(call("logical_or", {lost, far}), edge, made);
 }
 
 Expr size(const Number& x) {
@@ -39,27 +77,44 @@ Expr size(const Number& x) {
   return select(unbounded, scale, select(none, 0.0, by * root));
 }
 
-Number logarithm(const Number& x) { return {call("log", {size(x)}), angle(x)}; }
+// Parts so large that the size would overflow are made smaller first, and what comes of it larger again.
+struct InRange {
+  Expr large;
+  Number x;
+  explicit InRange(const Number& given)
+      : large(gt(maximum(size_of_part(given.re), size_of_part(given.im)),
+                 runtime::float_form(given.re.type().dtype)->largest / 4)),
+        x(select(large, 0.25 * given.re, given.re), select(large, 0.25 * given.im, given.im)) {}
+};
 
-Number root(const Number& x) {
+Number logarithm(const Number& x) {
+  const InRange near(x);
+  return {call("log", {size(near.x)}) + select(near.large, x.re.number(std::log(4.0)), 0.0), angle(x)};
+}
+
+Number root(const Number& given) {
+  const InRange near(given);
+  const Number& x = near.x;
   Expr sum = size(x) + size_of_part(x.re), none = stdlib::eq(sum, 0.0);
   Expr large = call("sqrt", {0.5 * select(none, 1.0, sum)}), small = x.im / (2.0 * large);
   Expr right = ge(x.re, 0.0), down = stdlib::lt(x.im, 0.0);
   Expr re = select(right, large, size_of_part(small)), im = select(right, small, select(down, -large, large));
-  return {select(none, 0.0, re), select(none, 0.0, im)};
+  Expr back = select(near.large, large.number(2.0), 1.0), endless = call("isinf", {x.im});
+  return {select(none, 0.0, select(endless, size_of_part(x.im), back * re)),
+          select(none, 0.0, select(endless, x.im, back * im))};
 }
 
 // With t = tanh a and u = tan b: (t + iu) / (1 + i t u), which stays finite for large a.
 Number tangent_hyperbolic(const Number& x) {
   Expr t = call("tanh", {x.re}), u = call("tan", {x.im});
-  return quotient({t, u}, {x.re.number(1.0), t * u});
+  return ratio({t, u}, {x.re.number(1.0), t * u});
 }
 
 Vars mul(Builder& b, std::span<const Var> in, const Attrs&) { return product({b, in[0]}, {b, in[1]}).made(); }
 Vars div(Builder& b, std::span<const Var> in, const Attrs&) { return quotient({b, in[0]}, {b, in[1]}).made(); }
 Vars squared(Builder& b, std::span<const Var> in, const Attrs&) {
   const Number x{b, in[0]};
-  return product(x, x).made();
+  return Number{(x.re - x.im) * (x.re + x.im), 2.0 * (x.re * x.im)}.made();
 }
 
 // exp(y log x); 0 ** y is 0, and x ** 0 is 1.

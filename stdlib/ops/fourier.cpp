@@ -2,6 +2,8 @@
 // the parts on both sides makes the inverse of it (and its transpose), so that it needs no direction.
 #include "runtime/kernels/fourier.h"
 
+#include <cmath>
+
 #include "interpreter/hlo/writer.h"
 #include "interpreter/ir/complex.h"
 #include "stdlib/ops/elementwise.h"
@@ -82,15 +84,33 @@ Var of_length(Builder& b, Var x, std::int64_t axis, std::int64_t n) {
   return b.call("pad_with", {x, ir::constant(b, 0, b.type(x).dtype)}, {{"widths", widths}});
 }
 
-Var along(Builder& b, Var x, std::int64_t axis, std::int64_t n, bool back) {
+// Which way, and what a line of n elements is divided by: n once on the way there and back, or its root each way
+// (NumPy).
+struct Direction {
+  bool back;
+  std::string norm;
+  double divisor(std::int64_t n) const {
+    const auto size = static_cast<double>(n);
+    if (norm == "ortho") return std::sqrt(size);
+    return back == (norm == "backward") ? size : 1;
+  }
+};
+
+Direction direction(const Attrs& attrs, bool back, std::string_view op) {
+  std::string norm = text_or(attrs, "norm", "backward");
+  if (norm != "backward" && norm != "ortho" && norm != "forward")
+    fail("value", std::string(op) + ": norm is \"backward\", \"ortho\" or \"forward\", got \"" + norm + "\"");
+  return {back, std::move(norm)};
+}
+
+Var along(Builder& b, Var x, std::int64_t axis, std::int64_t n, const Direction& to) {
   x = axis_to_end(b, of_length(b, x, axis, n), axis);
   Var re = ir::real_part(b, x), im = ir::imag_part(b, x);
   const OpDef& row = b.table().at("fourier_parts");
-  Vars y = back ? b.emit(row, {im, re}) : b.emit(row, {re, im});
-  if (back) {
-    std::swap(y[0], y[1]);
-    for (Var& v : y) v = Expr{b, v} / static_cast<double>(n);
-  }
+  Vars y = to.back ? b.emit(row, {im, re}) : b.emit(row, {re, im});
+  if (to.back) std::swap(y[0], y[1]);
+  if (const double by = to.divisor(n); by != 1)
+    for (Var& v : y) v = Expr{b, v} / by;
   return axis_from_end(b, ir::complex_of(b, y[0], y[1]), axis);
 }
 
@@ -102,17 +122,54 @@ Var ready(Builder& b, Var x, std::string_view op) {
   return ir::convert(b, x, DType::F32);
 }
 
+// The axis and how many elements of it are taken.
 struct FourierLine {
   std::int64_t axis, n;
-  FourierLine(Builder& b, Var x, const Attrs& attrs, std::string_view op) {
-    axis = from_end(integer_or(attrs, "axis", -1), b.type(x).rank(), op);
-    n = integer_or(attrs, "n", b.type(x).shape[static_cast<std::size_t>(from_front(axis, b.type(x).rank()))]);
-    if (n < 1) fail("shape", std::string(op) + ": a line has at least one element");
-  }
 };
 
-void refuse_complex(Builder& b, Var x, std::string_view op) {
-  if (ir::is_complex(b, x)) fail("type", std::string(op) + " is of real numbers; of complex ones it is `fft`");
+void check_length(const FourierLine& line, std::string_view op) {
+  if (line.n < 1) fail("shape", std::string(op) + ": a line has at least one element");
+}
+
+std::int64_t length_of(const Builder& b, Var x, std::int64_t axis) {
+  return b.type(x).shape[static_cast<std::size_t>(from_front(axis, b.type(x).rank()))];
+}
+
+FourierLine line_of(Builder& b, Var x, const Attrs& attrs, std::string_view op) {
+  const std::int64_t axis = from_end(integer_or(attrs, "axis", -1), b.type(x).rank(), op);
+  const FourierLine line{axis, integer_or(attrs, "n", length_of(b, x, axis))};
+  check_length(line, op);
+  return line;
+}
+
+// Several axes in the order that `axes` says: the last ones (`all`: every one) where it says nothing, as many as `s`
+// has sizes where that is given. `real`: what comes out of the last one is real, and there are 2 * (length - 1) unless
+// said.
+std::vector<FourierLine> lines_of(Builder& b, Var x, const Attrs& attrs, bool all, bool real, std::string_view op) {
+  const std::int64_t rank = b.type(x).rank();
+  const auto sizes = ints_if(attrs, "s");
+  auto given = ints_if(attrs, "axes");
+  if (!given && !sizes && !all && rank < 2)
+    fail("shape", std::string(op) + " is of two dimensions, got " + runtime::to_string(b.type(x)));
+  if (!given) given = last(sizes ? static_cast<std::int64_t>(sizes->size()) : all ? rank : 2);
+  if (given->empty() || (sizes && sizes->size() != given->size()))
+    fail("shape", std::string(op) + ": " +
+                      (given->empty() ? "no axes"
+                                      : "as many sizes `s` as axes, got " + std::to_string(sizes->size()) + " and " +
+                                            std::to_string(given->size())));
+  std::vector<FourierLine> out;
+  for (std::size_t i = 0; i < given->size(); ++i) {
+    const std::int64_t axis = from_end((*given)[i], rank, op), have = length_of(b, x, axis);
+    const bool half = real && i + 1 == given->size();
+    out.push_back({axis, sizes ? (*sizes)[i] : half ? 2 * (have - 1) : have});
+    check_length(out.back(), op);
+  }
+  return out;
+}
+
+void refuse_complex(Builder& b, Var x, std::string_view op, std::string_view of_complex) {
+  if (ir::is_complex(b, x))
+    fail("type", std::string(op) + " is of real numbers; of complex ones it is `" + std::string(of_complex) + "`");
 }
 
 // From the first half of the lines of a real signal: the others are their conjugates.
@@ -134,56 +191,143 @@ Var whole_line(Builder& b, Var x, const FourierLine& line) {
 ir::Compose transform(std::string_view name, bool back) {
   return [name, back](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
     Var x = ready(b, in[0], name);
-    const FourierLine line(b, x, attrs, name);
-    return {along(b, x, line.axis, line.n, back)};
+    const FourierLine line = line_of(b, x, attrs, name);
+    return {along(b, x, line.axis, line.n, direction(attrs, back, name))};
   };
 }
 
-ir::Compose plane(std::string_view name, bool back) {
-  return [name, back](Builder& b, std::span<const Var> in, const Attrs&) -> Vars {
+ir::Compose transforms(std::string_view name, bool all, bool back) {
+  return [name, all, back](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
     Var x = ready(b, in[0], name);
-    const Type t = b.type(x);
-    if (t.rank() < 2) fail("shape", std::string(name) + " is of two dimensions, got " + runtime::to_string(t));
-    for (std::int64_t axis : {-1, -2})
-      x = along(b, x, axis, t.shape[static_cast<std::size_t>(from_front(axis, t.rank()))], back);
+    const Direction to = direction(attrs, back, name);
+    const std::vector<FourierLine> lines = lines_of(b, x, attrs, all, false, name);
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) x = along(b, x, line->axis, line->n, to);
     return {x};
   };
 }
 
+Var first_half(Builder& b, Var x, const FourierLine& line, const Direction& to) {
+  return part_of(b, along(b, x, line.axis, line.n, to), line.axis, 0, line.n / 2 + 1);
+}
+Var real_lines(Builder& b, Var x, const FourierLine& line, const Direction& to) {
+  return ir::real_part(b, along(b, whole_line(b, x, line), line.axis, line.n, to));
+}
+
 Vars of_real(Builder& b, std::span<const Var> in, const Attrs& attrs) {
-  refuse_complex(b, in[0], "rfft");
+  refuse_complex(b, in[0], "rfft", "fft");
   Var x = ready(b, in[0], "rfft");
-  const FourierLine line(b, x, attrs, "rfft");
-  return {part_of(b, along(b, x, line.axis, line.n, false), line.axis, 0, line.n / 2 + 1)};
+  return {first_half(b, x, line_of(b, x, attrs, "rfft"), direction(attrs, false, "rfft"))};
 }
 
 Vars to_real(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Var x = ready(b, in[0], "irfft");
-  FourierLine line(b, x, {{"axis", integer_or(attrs, "axis", -1)}}, "irfft");
+  FourierLine line = line_of(b, x, {{"axis", integer_or(attrs, "axis", -1)}}, "irfft");
   line.n = integer_or(attrs, "n", 2 * (line.n - 1));
-  if (line.n < 1) fail("shape", "irfft: a line has at least one element");
-  return {ir::real_part(b, along(b, whole_line(b, x, line), line.axis, line.n, true))};
+  check_length(line, "irfft");
+  return {real_lines(b, x, line, direction(attrs, true, "irfft"))};
+}
+
+// The last axis as rfft, then the others.
+ir::Compose all_of_real(std::string_view name, std::string_view of_complex, bool all) {
+  return [name, of_complex, all](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    refuse_complex(b, in[0], name, of_complex);
+    Var x = ready(b, in[0], name);
+    const Direction to = direction(attrs, false, name);
+    const std::vector<FourierLine> lines = lines_of(b, x, attrs, all, false, name);
+    x = first_half(b, x, lines.back(), to);
+    for (std::size_t i = lines.size() - 1; i-- > 0;) x = along(b, x, lines[i].axis, lines[i].n, to);
+    return {x};
+  };
+}
+
+ir::Compose all_to_real(std::string_view name, bool all) {
+  return [name, all](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    Var x = ready(b, in[0], name);
+    const Direction to = direction(attrs, true, name);
+    const std::vector<FourierLine> lines = lines_of(b, x, attrs, all, true, name);
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) x = along(b, x, lines[i].axis, lines[i].n, to);
+    return {real_lines(b, x, lines.back(), to)};
+  };
+}
+
+// Frequencies of the elements of a transform whose samples lie d apart: from 0 up, then (unless half of them are
+// enough) the negative ones.
+ir::Compose frequencies(std::string_view name, bool half) {
+  return [name, half](Builder& b, std::span<const Var>, const Attrs& attrs) -> Vars {
+    const std::int64_t n = attrs.integer("n");
+    const DType dtype = dtype_if(attrs, "dtype").value_or(DType::F32);
+    if (n < 1) fail("shape", std::string(name) + ": a line has at least one element");
+    if (!runtime::is_float(dtype))
+      fail("type", std::string(name) + " gives floats, not " + std::string(runtime::name(dtype)));
+    const std::int64_t count = half ? n / 2 + 1 : n;
+    Attrs line{{"shape", Shape{count}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}};
+    Expr i{b, b.call("iota", {}, std::move(line))};
+    if (!half) i = select(ge(i, static_cast<double>((n + 1) / 2)), i - static_cast<double>(n), i);
+    return {cast_to(i, dtype) / (static_cast<double>(n) * number_if(attrs, "d").value_or(1))};
+  };
+}
+
+// Frequency 0 in the middle, or (back) where it was.
+ir::Compose shifted_to_middle(std::string_view name, bool back) {
+  return [name, back](Builder& b, std::span<const Var> in, const Attrs& attrs) -> Vars {
+    Ints axes = axes_from_end(ints_if(attrs, "axes"), b.type(in[0]).rank(), name), shifts;
+    for (const std::int64_t axis : axes) {
+      const std::int64_t n = length_of(b, in[0], axis);
+      shifts.push_back(back ? -(n / 2) : n / 2);
+    }
+    return {axes.empty() ? in[0] : b.call("roll", {in[0]}, {{"shift", shifts}, {"axis", axes}})};
+  };
 }
 
 }  // namespace
 
 void register_fourier(OpTable& t) {
   register_row(t);
-  const ir::Samples lines = "[4, 6]; [8] n=5; [3] n=4; [4, 2] axis=0; c64[4]";
-  t.add(composite_row("fft", "fft(x, n: int? = none, axis: int = -1)",
-                      "The Fourier transform along an axis, of n elements: cut, or zeros behind.",
-                      transform("fft", false), lines));
-  t.add(composite_row("ifft", "ifft(x, n: int? = none, axis: int = -1)", "The inverse of fft.", transform("ifft", true),
-                      lines));
-  t.add(composite_row("rfft", "rfft(x, n: int? = none, axis: int = -1)",
-                      "The first half, n / 2 + 1, of the Fourier transform of real numbers.", of_real,
-                      "[4, 6]; [8] n=5; [4, 2] axis=0"));
-  t.add(composite_row("irfft", "irfft(x, n: int? = none, axis: int = -1)",
-                      "The inverse of rfft: n real numbers, 2 * (length - 1) unless said otherwise.", to_real,
-                      "[4, 6]; [5] n=5; c64[4, 3] axis=0"));
-  t.add(composite_row("fft2", "fft2(x)", "The Fourier transform along the last two dimensions.", plane("fft2", false),
-                      "[4, 6]; c64[2, 3, 4]"));
-  t.add(composite_row("ifft2", "ifft2(x)", "The inverse of fft2.", plane("ifft2", true), "[4, 6]; c64[2, 3, 4]"));
+  const auto add = [&](std::string_view name, std::string_view signature, std::string_view doc, ir::Compose compose,
+                       ir::Samples samples) {
+    t.add(composite_row(name, signature, doc, std::move(compose), samples));
+  };
+  const ir::Samples lines = "[4, 6]; [8] n=5 norm='ortho'; [3] n=4 norm='forward'; [4, 2] axis=0; c64[4]";
+  add("fft", "fft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
+      "The Fourier transform along an axis, of n elements: cut, or zeros behind.", transform("fft", false), lines);
+  add("ifft", "ifft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")", "The inverse of fft.",
+      transform("ifft", true), lines);
+  add("rfft", "rfft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
+      "The first half, n / 2 + 1, of the Fourier transform of real numbers.", of_real,
+      "[4, 6]; [8] n=5 norm='ortho'; [4, 2] axis=0");
+  add("irfft", "irfft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
+      "The inverse of rfft: n real numbers, 2 * (length - 1) unless said otherwise.", to_real,
+      "[4, 6]; [5] n=5 norm='ortho'; c64[4, 3] axis=0");
+  const ir::Samples planes = "[4, 6]; c64[2, 3, 4] axes=[0, 2] norm='ortho'; [4, 2] s=[3, 5]",
+                    real_planes = "[4, 6]; [2, 3, 4] axes=[2, 0] norm='ortho'; [4, 2] s=[3, 5]",
+                    halves = "c64[4, 3]; c64[2, 3, 4] axes=[2, 0] norm='ortho'; [4, 3] s=[3, 5]";
+  add("fft2", "fft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
+      "The Fourier transform along two dimensions, the last ones unless `axes` says otherwise.",
+      transforms("fft2", false, false), planes);
+  add("ifft2", "ifft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of fft2.",
+      transforms("ifft2", false, true), planes);
+  add("rfft2", "rfft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
+      "fft2 of real numbers: the first half along the last axis.", all_of_real("rfft2", "fft2", false), real_planes);
+  add("irfft2", "irfft2(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of rfft2.",
+      all_to_real("irfft2", false), halves);
+  add("fftn", "fftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
+      "The Fourier transform along all dimensions, or some.", transforms("fftn", true, false), planes);
+  add("ifftn", "ifftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of fftn.",
+      transforms("ifftn", true, true), planes);
+  add("rfftn", "rfftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")",
+      "fftn of real numbers: the first half along the last axis.", all_of_real("rfftn", "fftn", true), real_planes);
+  add("irfftn", "irfftn(x, s: ints? = none, axes: ints? = none, norm: str = \"backward\")", "The inverse of rfftn.",
+      all_to_real("irfftn", true), halves);
+  add("fftfreq", "fftfreq(n: int, d: number = 1.0, dtype: dtype? = none)",
+      "The frequencies of the n elements that fft gives, of samples that lie d apart.", frequencies("fftfreq", false),
+      "n=4; n=5 d=0.5");
+  add("rfftfreq", "rfftfreq(n: int, d: number = 1.0, dtype: dtype? = none)",
+      "The frequencies of the n / 2 + 1 elements that rfft gives, of samples that lie d apart.",
+      frequencies("rfftfreq", true), "n=4; n=5 d=0.5");
+  add("fftshift", "fftshift(x, axes: ints? = none)", "Frequency 0 moved to the middle, along axes or all.",
+      shifted_to_middle("fftshift", false), "[4, 6]; [5] ; c64[2, 3] axes=[1]");
+  add("ifftshift", "ifftshift(x, axes: ints? = none)", "The inverse of fftshift.", shifted_to_middle("ifftshift", true),
+      "[4, 6]; [5]; c64[2, 3] axes=[1]");
 }
 
 }  // namespace shard::stdlib

@@ -17,18 +17,18 @@ double neutral(DType t, std::string_view op) {
   if (runtime::is_float(t))
     return largest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
   if (t == DType::Bool) return largest ? 1 : 0;
-  const double bits = 8 * static_cast<double>(runtime::size_of(t));
+  const double bits = runtime::bits_of(t);
   if (!runtime::is_signed(t)) return largest ? std::exp2(bits) - 1 : 0;
   return largest ? std::exp2(bits - 1) - 1 : -std::exp2(bits - 1);
 }
 
 Var neutral_array(Builder& b, DType t, std::string_view op, const Shape& shape) {
   const bool wide = runtime::is_integer(t) && runtime::size_of(t) == 8;
-  Var number =
-      wide && op != "mul"
-          ? ir::constant_int(
-                b, op == "min" ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min(), t)
-          : ir::constant(b, neutral(t, op), t);
+  using Limits = std::numeric_limits<std::int64_t>;
+  const std::int64_t smallest = runtime::is_signed(t) ? Limits::min() : 0,
+                     largest = runtime::is_signed(t) ? Limits::max() : -1;  // of u64, as the bits of an i64
+  Var number = wide && op != "mul" ? ir::constant_int(b, op == "min" ? largest : smallest, t)
+                                   : ir::constant(b, neutral(t, op), t);
   return ir::broadcast_to(b, number, shape);
 }
 

@@ -207,6 +207,15 @@ jit fn step(x, w) {
   let (q, r) = qr(a)
   (solve(a, b), cholesky(s), w, (v * w) @ transpose(v), q @ r, det(a), inv(s))
 }""", {'a': 'rows(k0, [6, 6]) + eye(6)', 'b': 'rows(k1, [6, 2])'}),
+    'segments': (SHARED, """jit fn step(x, ids) {
+  let slope = grad(fn(x) = sum(segment_prod(x, ids, 4) * segment_max(x, ids, 4)))(x)
+  (segment_max(x, ids, 5)[:4], segment_min(x, ids, 4), segment_prod(x, ids, 4), slope, repeat(x, ids, axis: 0, total_repeat_length: 9))
+}""", {'x': 'shard rows(k0, [8, 4]) as P(@data)', 'ids': 'shard array([0, 3, 1, 1, 2, 0, 2, 3]) as P(@data)'}),
+    'quotients': (SHARED, """jit fn step(e) {
+  let (x, y) = (complex(e.reshape([6, 1, 1, 1]), e.reshape([6, 1, 1])), complex(e.reshape([6, 1]), e))
+  let (q, r) = (x / y, [sqrt(y), exp(y), log(y), 1 / y])
+  (real(q), imag(q), r.map(real), r.map(imag), irfft2(rfft2(e.reshape([2, 3])[:, :1], norm: "ortho"), s: [2, 1]))
+}""", {'e': 'array([0.0, -inf, inf, nan, -2.5, 1e30])'}),
 }
 
 
@@ -235,8 +244,8 @@ def steps(shard):
             script = head + function + '\n' + ''.join(f'let {n}_ = {v}\n' for n, v in given.items())
             call = ', '.join(n + '_' for n in given)
             script += f'let out = step({call})\nlet counts = comm(step, {call})\n'
-            script += ('print(' + ' + '.join(f'counts.{c}.count' for c in ('psum', 'pmax', 'pmin', 'all_gather', 'psum_scatter', 'all_to_all',
-                                                                           'ppermute')) + ')\n')
+            script += ('print(' + ' + '.join(f'counts.{c}.count' for c in ('psum', 'pmax', 'pmin', 'pprod', 'all_gather', 'psum_scatter',
+                                                                           'all_to_all', 'ppermute')) + ')\n')
             script += ('save("in.npz", {' + ', '.join(f'{n}: ' + (f'key_data({n}_)' if n in keys else f'{n}_') for n in given) + '})\n'
                        'save("out.npz", {result: out})\n')
             path = os.path.join(folder, name + '.shard')

@@ -11,11 +11,12 @@
 namespace shard::testing {
 
 // What each collective does, by name: the oracle reads no column.
-enum class Comm { None, Sum, Max, Min, Gather, ScatterSum, AllToAll, Permute, Index, Cast, Slice };
+enum class Comm { None, Sum, Max, Min, Prod, Gather, ScatterSum, AllToAll, Permute, Index, Cast, Slice };
 inline Comm comm_of(const ir::OpDef& op) {
   static const std::map<std::string_view, Comm> by_name = {{"psum", Comm::Sum},
                                                            {"pmax", Comm::Max},
                                                            {"pmin", Comm::Min},
+                                                           {"pprod", Comm::Prod},
                                                            {"all_gather", Comm::Gather},
                                                            {"psum_scatter", Comm::ScatterSum},
                                                            {"all_to_all", Comm::AllToAll},
@@ -278,7 +279,10 @@ class Lockstep {
     for (std::size_t k = 1; k < who.size(); ++k)
       for (std::size_t i = 0; i < out.size(); ++i) {
         double a = out.get(i), b = x[who[k]].get(i);
-        out.set(i, how == Comm::Max ? std::max(a, b) : how == Comm::Min ? std::min(a, b) : a + b);
+        out.set(i, how == Comm::Max    ? std::max(a, b)
+                   : how == Comm::Min  ? std::min(a, b)
+                   : how == Comm::Prod ? a * b
+                                       : a + b);
       }
     return out;
   }
@@ -316,7 +320,8 @@ class Lockstep {
       switch (comm_of(*n.op)) {
         case Comm::Sum:
         case Comm::Max:
-        case Comm::Min: out.push_back(reduced(comm_of(*n.op), x, who)); break;
+        case Comm::Min:
+        case Comm::Prod: out.push_back(reduced(comm_of(*n.op), x, who)); break;
         case Comm::Index: {
           Array a(DType::I32, {});
           a.set(0, static_cast<double>(me));

@@ -505,6 +505,59 @@ for text, fn in {'fft(a)': jnp.fft.fft, 'ifft(a)': jnp.fft.ifft, 'rfft(a)': jnp.
     if 'a[0]' in text: continue
     case(f'grad(fn(a) = sum(abs({text}) ** 2) + sum(real({text})[0]))({lines_text})', jax.grad(lambda a: jnp.sum(jnp.abs(fn(a)) ** 2) + jnp.sum(jnp.real(fn(a))[0]))(signal))
 
+plane = {'s: [3, 17]': dict(s=(3, 17)), 'axes: [1, 0]': dict(axes=(1, 0)), 'norm: "ortho"': dict(norm='ortho'), 'norm: "forward"': dict(norm='forward')}
+for text, fn in {**{f'{name}(a, norm: "{norm}")': (lambda a, name=name, norm=norm: getattr(jnp.fft, name)(a, norm=norm)) for name in ('fft', 'ifft', 'rfft') for norm in ('ortho', 'forward')},
+                 **{f'{name}(a, {more})': (lambda a, name=name, given=given: getattr(jnp.fft, name)(a, **given))
+                    for name in ('fft2', 'ifft2', 'rfft2', 'fftn', 'ifftn', 'rfftn') for more, given in plane.items()},
+                 **{f'{back}({there}(a), {more})': (lambda a, back=back, there=there, given=given: getattr(jnp.fft, back)(getattr(jnp.fft, there)(a), **given))
+                    for there, back in (('rfft2', 'irfft2'), ('rfftn', 'irfftn')) for more, given in plane.items() if 'axes' not in more and 'forward' not in more},
+                 'irfft(rfft(a), norm: "ortho")': lambda a: jnp.fft.irfft(jnp.fft.rfft(a), norm='ortho'), 'irfft2(rfft2(a))': lambda a: jnp.fft.irfft2(jnp.fft.rfft2(a)),
+                 'fftn(a.reshape([2, 4, 6]), axes: [0, 2])': lambda a: jnp.fft.fftn(a.reshape(2, 4, 6), axes=(0, 2)), 'irfftn(a.reshape([2, 4, 6]), axes: [2, 0])': lambda a: jnp.fft.irfftn(a.reshape(2, 4, 6), axes=(2, 0)),
+                 'fftshift(fft(a))': lambda a: jnp.fft.fftshift(jnp.fft.fft(a)), 'ifftshift(a, axes: 1)': lambda a: jnp.fft.ifftshift(a, axes=1)}.items():
+    parts(text.replace('(a', '(' + lines_text), fn(signal))
+    case(f'grad(fn(a) = sum(abs({text}) ** 2) + sum(real({text})[0]))({lines_text})', jax.grad(lambda a: jnp.sum(jnp.abs(fn(a)) ** 2) + jnp.sum(jnp.real(fn(a))[0]))(signal))
+for n in (1, 4, 5):
+    case(f'fftfreq({n}, d: 0.1)', jnp.fft.fftfreq(n, 0.1))
+    case(f'rfftfreq({n})', jnp.fft.rfftfreq(n))
+    case(f'fftshift(arange({n}))', jnp.fft.fftshift(jnp.arange(n)))
+    case(f'ifftshift(arange({n}))', jnp.fft.ifftshift(jnp.arange(n)))
+
+# ---- complex numbers at the edge: both parts of both operands 0, infinite, no number, and so large that squares overflow
+edges_text, edges = 'array([0.0, -inf, inf, nan, -2.5, 1e30])', f([0, -inf, inf, nan, -2.5, 1e30])
+at = lambda d, rank: edges.reshape([-1 if k == d else 1 for k in range(rank)])
+at_text = lambda d, rank: f"e.reshape([{', '.join('6' if k == d else '1' for k in range(rank))}])"
+both, both_text = (jax.lax.complex(*jnp.broadcast_arrays(at(k, 4), at(k + 1, 4))) for k in (0, 2)), [f'complex({at_text(k, 4)}, {at_text(k + 1, 4)})' for k in (0, 2)]
+above, below = both
+parts(f'(fn(e) = {both_text[0]} / {both_text[1]})({edges_text})', above / below)
+parts(f'(fn(e) = e.reshape([6, 1, 1]) / complex(e.reshape([6, 1]), e))({edges_text})', at(0, 3) / jax.lax.complex(*jnp.broadcast_arrays(at(1, 3), at(2, 3))))
+parts(f'(fn(e) = complex(e.reshape([6, 1]), e) / e.reshape([6, 1, 1]))({edges_text})', jax.lax.complex(*jnp.broadcast_arrays(at(1, 3), at(2, 3))) / at(0, 3))
+one, one_text = jax.lax.complex(*jnp.broadcast_arrays(at(0, 2), at(1, 2))), 'complex(e.reshape([6, 1]), e)'
+parts(f'(fn(e) = 1 / {one_text})({edges_text})', 1 / one)
+parts(f'(fn(e) = {one_text} / inf)({edges_text})', one / inf)
+parts(f'(fn(e) = {one_text} / 0.0)({edges_text})', one / 0.0)
+case(f'(fn(e) = abs({one_text}))({edges_text})', jnp.abs(one))
+for name in ('exp', 'log'):
+    parts(f'(fn(e) = {name}({one_text}))({edges_text})', getattr(jnp, name)(one))
+huge_text, huge = 'complex(array([3e38, -3e38, 1.0, -1.0]), array([3e38, 1.0, inf, -inf]))', jax.lax.complex(f([3e38, -3e38, 1, -1]), f([3e38, 1, inf, -inf]))
+for name in ('sqrt', 'log'):
+    parts(f'{name}({huge_text})', getattr(jnp, name)(huge))
+for text, fn in {'complex(a, a) / complex(inf, inf)': lambda a: (a + 1j * a) / jnp.complex64(complex(inf, inf)),
+                 'complex(a, 1.0) / complex(inf, 2.0)': lambda a: jax.lax.complex(a, jnp.ones(2)) / jnp.complex64(complex(inf, 2)),
+                 'complex(2.0, a) / complex(a, 1e25)': lambda a: jax.lax.complex(2 * jnp.ones(2), a) / jax.lax.complex(a, 1e25 * jnp.ones(2)),
+                 'exp(complex(a, 0.0))': lambda a: jnp.exp(jax.lax.complex(a, jnp.zeros(2)))}.items():
+    case(f'grad(fn(a) = sum(real({text}) + imag({text})))(array([1.0, -2.0]))', jax.grad(lambda a: jnp.sum(jnp.real(fn(a)) + jnp.imag(fn(a))))(f([1, -2])))
+
+# ---- each element as often as its count says
+for text, fn in {'repeat(a, [2, 0, 3, 1], axis: 1)': lambda a: jnp.repeat(a, jnp.array([2, 0, 3, 1]), axis=1), 'repeat(a, array([1, 2, 0]), axis: 0)': lambda a: jnp.repeat(a, jnp.array([1, 2, 0]), axis=0),
+                 'repeat(a, [2], axis: 1)': lambda a: jnp.repeat(a, jnp.array([2]), axis=1), 'repeat(a, 2, axis: -1)': lambda a: jnp.repeat(a, 2, axis=-1), 'repeat(a, 3)': lambda a: jnp.repeat(a, 3),
+                 **{f'repeat(a, [1, 2, 0], axis: 0, total_repeat_length: {n})': (lambda a, n=n: jnp.repeat(a, jnp.array([1, 2, 0]), axis=0, total_repeat_length=n)) for n in (0, 2, 6)},
+                 'repeat(a, 2, axis: 1, total_repeat_length: 5)': lambda a: jnp.repeat(a, 2, axis=1, total_repeat_length=5)}.items():
+    case(f'(fn(a) = {text})({m_text})', fn(m))
+    gradient(text, fn, (m_text, m))
+case('jit(fn(x, n) = repeat(x, n, total_repeat_length: 6))(arange(3), array([0, 2, 2]))', jnp.repeat(jnp.arange(3), jnp.array([0, 2, 2]), total_repeat_length=6))
+case('vmap(fn(x, n) = repeat(x, n, total_repeat_length: 4))(arange(6).reshape([2, 3]), array([[1, 2, 1], [0, 0, 1]]))',
+     jax.vmap(lambda x, n: jnp.repeat(x, n, total_repeat_length=4))(jnp.arange(6).reshape(2, 3), jnp.array([[1, 2, 1], [0, 0, 1]])))
+
 # ---- complex matrices, in c128 (JAX in x64): decompositions (of eigh and svd what does not depend on the vectors' phases), what is made
 # of them, and gradients by JAX's convention
 jax.config.update('jax_enable_x64', True)

@@ -42,6 +42,13 @@ std::string over(const ir::Why& why) {
   return out;
 }
 
+// What the terms of the devices make.
+std::string joined(const ir::Why& why) {
+  using runtime::Pending;
+  const Pending kind = why.value.type.sharding.pending;
+  return why.product ? "a product" : kind == Pending::Max ? "a maximum" : kind == Pending::Min ? "a minimum" : "a sum";
+}
+
 Value types_of(const std::vector<ir::Why::Value>& values) {
   std::vector<Value> out;
   for (const auto& v : values) out.push_back(Value::string(runtime::to_string(v.type)));
@@ -64,8 +71,8 @@ std::string why_text(const ir::Why& why, const Sources& sources, grammar::Span h
   if (!why.terms.empty()) {
     const std::string code = code_at(sources, why.value.made, kCode);
     return (code.empty() ? "what is made" : "`" + code + "`") + of_line(sources, why.value.made, here) + " of " +
-           listed(why.terms, sources, here) + " is a sum over " + over(why) + "; " + wisher(why, sources, here) +
-           " wants it as " + wanted;
+           listed(why.terms, sources, here) + " is " + joined(why) + " over " + over(why) +
+           (why.product ? "" : "; " + wisher(why, sources, here) + " wants it as " + wanted);
   }
   const std::string value = told(why.value, sources, here);
   if (why.beside.empty()) return value + ": " + wisher(why, sources, here) + " wants it as " + wanted;

@@ -9,6 +9,7 @@
 #include "interpreter/lang/staging/why.h"
 
 #include <map>
+#include <set>
 
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms/call_arrays.h"
@@ -42,7 +43,11 @@ Value totals(Interpreter& in, const std::vector<exec::CommRecord>& records) {
     fields.emplace_back(kind, Value::record({{"count", Value(sums[kind].first)}, {"bytes", Value(sums[kind].second)}}));
   auto out = std::make_shared<lang::Record>(lang::Record{std::move(fields), nullptr});
   auto zeros = std::make_shared<lang::Record>();
-  for (const std::string& kind : in.impl().builtins.reserved())
+  std::set<std::string> kinds;
+  for (const std::string& kind : in.impl().builtins.reserved()) kinds.insert(kind);
+  for (const ir::OpDef& row : in.context().table().rows())  // those that only the partitioner makes
+    if (row.comm && row.comm->communicates()) kinds.emplace(row.name);
+  for (const std::string& kind : kinds)
     zeros->fields.emplace_back(kind,
                                Value::record({{"count", Value(std::int64_t{0})}, {"bytes", Value(std::int64_t{0})}}));
   out->unshown = std::move(zeros);

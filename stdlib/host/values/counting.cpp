@@ -1,5 +1,5 @@
-// Functions whose result has as many elements as the data says, and what a type can hold: unique, bincount, finfo,
-// iinfo. Inside of traced code the count must be said; outside it is found by looking.
+// Functions whose result has as many elements as the data says, and what a type can hold: unique, bincount, repeat,
+// finfo, iinfo. Inside of traced code the count must be said; outside it is found by looking.
 #include <cmath>
 #include <limits>
 
@@ -66,6 +66,54 @@ Value bincount(Interpreter& in, BoundArgs& a) {
   });
 }
 
+// How many elements these counts give; they are known.
+std::int64_t total_of(Interpreter& in, const Value& counts, grammar::Span span) {
+  if (const auto* items = counts.items()) {
+    std::int64_t total = 0;
+    for (const Value& n : *items) total += in.integer(n, span, "a count");
+    return total;
+  }
+  const runtime::ArrayRef all =
+      runtime::to_host(in.context().pool(), in.context().concrete(counts.tensor(), "the counts of `repeat`"));
+  if (!runtime::is_integer(all->type.dtype))
+    in.fail("type", span, "repeat: counts are integers, got " + runtime::to_string(counts.tensor().type()));
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < runtime::numel(all->type.shape); ++i) total += runtime::element_int(*all, i);
+  return total;
+}
+
+// The elements that one count for all is for.
+std::int64_t repeated(Interpreter& in, BoundArgs& a) {
+  const runtime::Shape shape = in.tensor(a[0], a.args[0].span).type().shape;
+  if (a[2].is_none()) return runtime::numel(shape);
+  const std::int64_t axis = in.integer(a[2], a.args[2].span, "`axis` of `repeat`"),
+                     rank = static_cast<std::int64_t>(shape.size());
+  return axis < -rank || axis >= rank ? 1 : shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+}
+
+// The row `repeat` where one host number says how often; else each element has its count.
+Value repeat(Interpreter& in, BoundArgs& a) {
+  const Value& n = a[1];
+  const bool one = !n.items() && !(n.is_tensor() && (n.tensor().type().rank() > 0 || !a[3].is_none()));
+  std::vector<CallArg> args{{"", a[0], a.args[0].span}, {"", n, a.args[1].span}};
+  for (const auto& [name, at] : {std::pair{"axis", 2}, std::pair{"out", 4}})
+    if (!a[at].is_none()) args.push_back({name, a[at], a.args[static_cast<std::size_t>(at)].span});
+  if (one && a[3].is_none()) return call_row(in, "repeat", std::move(args), a.span);
+  Value total = a[3];
+  if (total.is_none() && n.is_tensor() && n.tensor().traced())
+    in.fail("traced", a.args[1].span,
+            "repeat by counts in traced code needs `total_repeat_length:`, since the result's size cannot wait for the "
+            "data",
+            {"say it: `repeat(x, counts, total_repeat_length: 10)`"});
+  if (total.is_none()) {
+    const bool same =
+        n.is_tensor() ? n.tensor().type().shape == runtime::Shape{1} : n.items() && n.items()->size() == 1;
+    total = Value(total_of(in, n, a.span) * (same ? repeated(in, a) : 1));
+  }
+  args.push_back({"total", total, a.args[3].span});
+  return call_row(in, "repeat_each", std::move(args), a.span);
+}
+
 DType type_in(Interpreter& in, BoundArgs& a, std::string_view op) {
   if (auto* d = a[0].get<DType>()) return *d;
   if (a[0].is_tensor()) return a[0].tensor().type().dtype;
@@ -74,30 +122,24 @@ DType type_in(Interpreter& in, BoundArgs& a, std::string_view op) {
 }
 
 Value finfo(Interpreter& in, BoundArgs& a) {
-  const DType d = type_in(in, a, "finfo");
-  if (!runtime::is_float(d))
+  DType d = type_in(in, a, "finfo");
+  if (runtime::is_complex(d)) d = runtime::part_of(d);  // as NumPy
+  const auto form = runtime::float_form(d);
+  if (!form)
     in.fail("type", a.args[0].span, "finfo tells of float types, this is " + std::string(runtime::name(d)),
             {"of an integer type: `iinfo(" + std::string(runtime::name(d)) + ")`"});
-  struct Form {
-    int fraction, exponent;
-  };
-  const Form f = d == DType::F64    ? Form{52, 11}
-                 : d == DType::F16  ? Form{10, 5}
-                 : d == DType::BF16 ? Form{7, 8}
-                                    : Form{23, 8};
-  const int bias = (1 << (f.exponent - 1)) - 1;
-  const double eps = std::ldexp(1.0, -f.fraction), largest = std::ldexp(2 - eps, bias),
-               tiny = std::ldexp(1.0, 1 - bias);
+  const double eps = std::ldexp(1.0, -form->fraction), tiny = std::ldexp(1.0, form->low);
+  const std::int64_t bits = runtime::bits_of(d);
   return Value::record({{"dtype", Value(d)},
-                        {"bits", Value(std::int64_t{1} + f.fraction + f.exponent)},
+                        {"bits", Value(bits)},
                         {"eps", Value(eps)},
-                        {"max", Value(largest)},
-                        {"min", Value(-largest)},
+                        {"max", Value(form->largest)},
+                        {"min", Value(-form->largest)},
                         {"tiny", Value(tiny)},
                         {"smallest_normal", Value(tiny)},
-                        {"smallest_subnormal", Value(std::ldexp(1.0, 1 - bias - f.fraction))},
-                        {"nmant", Value(std::int64_t{f.fraction})},
-                        {"nexp", Value(std::int64_t{f.exponent})}});
+                        {"smallest_subnormal", Value(eps * tiny)},
+                        {"nmant", Value(std::int64_t{form->fraction})},
+                        {"nexp", Value(bits - 1 - form->fraction)}});
 }
 
 Value iinfo(Interpreter& in, BoundArgs& a) {
@@ -105,7 +147,7 @@ Value iinfo(Interpreter& in, BoundArgs& a) {
   if (!runtime::is_integer(d))
     in.fail("type", a.args[0].span, "iinfo tells of integer types, this is " + std::string(runtime::name(d)),
             {"of a float type: `finfo(" + std::string(runtime::name(d)) + ")`"});
-  const int bits = 8 * static_cast<int>(runtime::size_of(d));
+  const int bits = runtime::bits_of(d);
   const bool is_signed = runtime::is_signed(d);
   // The largest u64 is no 64-bit integer of the host: a float stands for it.
   Value largest = !is_signed && bits == 64
@@ -127,6 +169,10 @@ void register_counting(Interpreter& in) {
   in.define({"bincount", "bincount(x, rest...)",
              "How often each number from 0 on occurs (length:, minlength:), or what its weights add up to (weights:).",
              bincount});
+  in.define({"repeat", "repeat(x, n, axis = none, total_repeat_length = none, out = none)",
+             "Each element n times in a row, or (where n is a list or an array) as many times as its count says; "
+             "total_repeat_length cuts the result or fills it up with the last element.",
+             repeat});
   in.define({"finfo", "finfo(dtype)", "What a float type can hold: {dtype, bits, eps, max, min, tiny, ...}.", finfo});
   in.define({"iinfo", "iinfo(dtype)", "What an integer type can hold: {dtype, bits, min, max}.", iinfo});
 }

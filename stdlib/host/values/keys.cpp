@@ -36,9 +36,10 @@ Value split(Interpreter& in, BoundArgs& a) {
   Value n = a[1].is_none() ? Value(std::int64_t{2}) : a[1];
   if (x.type().dtype == runtime::DType::Key && !a.given(2))
     return call_row(in, "split_key", std::vector<lang::CallArg>{{"", Value(x), a.span}, named("n", n)}, a.span);
-  Value parts =
-      call_row(in, "split_parts",
-               std::vector<lang::CallArg>{{"", Value(x), a.span}, named("n", n), named("axis", a[2])}, a.span);
+  const bool places = n.items() || (n.is_tensor() && n.tensor().type().rank() > 0);
+  Value parts = call_row(
+      in, "split_parts",
+      std::vector<lang::CallArg>{{"", Value(x), a.span}, named(places ? "at" : "n", n), named("axis", a[2])}, a.span);
   auto* items = parts.items();
   return items ? Value::list(*items) : Value::list({parts});
 }
@@ -57,7 +58,8 @@ void register_keys(Interpreter& in) {
   in.define({"split",
              "split(x, n = none, axis = 0)",
              "New keys from a key: an array of n. Of any other array a list of n equal parts along a dimension (or, "
-             "for a list n, cut at those places); of a text a list of what stands between a text n, or between blanks.",
+             "for a list n, cut at those places: `[4]` gives two parts); of a text a list of what stands between a "
+             "text n, or between blanks.",
              split,
              {"split_keys"}});
 }

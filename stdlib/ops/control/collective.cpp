@@ -369,6 +369,9 @@ void register_collective(OpTable& table) {
                 infer_reduction));
   table.add(row("pmin", "pmin(x, axes: ints)", "The smallest x along the axes.", {.combine = Reduce::Min}, extreme(),
                 infer_reduction));
+  table.add(row("pprod", "pprod(x, axes: ints)", "The product of x over the devices along the axes.",
+                {.combine = Reduce::Prod}, ir::NotDifferentiable{"it is made behind derivatives, by the partitioner"},
+                infer_reduction));
   table.add(row("all_gather", "all_gather(x, axes: ints, axis: int = 0, tiled: bool = false, to: str = \"varying\")",
                 "The x of all devices along the axes, joined along a dimension (tiled) or stacked as a new one.",
                 {.join = "axis"}, transposes(gather_back), infer_move));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stdlib/ops/elementwise.h"
+#include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -47,26 +48,28 @@ Vars stack(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   return join(b, grown, axis);
 }
 
+// n equal parts, or x[a:b] between each two of the places `at` (NumPy: negative ones count from the end).
 Vars split_parts(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   Var x = in[0];
   std::int64_t rank = rank_of(b, x), axis = from_end(integer_or(attrs, "axis", 0), rank, "split");
   std::int64_t size = b.type(x).shape[static_cast<std::size_t>(from_front(axis, rank))];
-  Ints cut = *ints_if(attrs, "n");
-  if (cut.size() == 1) {
-    std::int64_t n = cut[0];
+  Ints cut;
+  if (attrs.has("n")) {
+    std::int64_t n = attrs.integer("n");
     if (n < 1 || size % n)
       fail("shape", "split: dimension " + std::to_string(from_front(axis, rank)) + " of " +
                         runtime::to_string(b.type(x)) + " has size " + std::to_string(size) +
                         ", which does not divide into " + std::to_string(n) + " equal parts");
-    cut.clear();
     for (std::int64_t i = 1; i < n; ++i) cut.push_back(i * (size / n));
+  } else {
+    cut = *ints_if(attrs, "at");
+    for (auto& at : cut) at = std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
   }
   cut.push_back(size);
   Vars made;
   std::int64_t from = 0;
-  for (auto to : cut) {
-    to = std::clamp(to, from, size);
-    made.push_back(part(b, x, axis, from, to));
+  for (const auto to : cut) {
+    made.push_back(part(b, x, axis, from, std::max(from, to)));
     from = to;
   }
   return made;
@@ -124,6 +127,29 @@ Vars repeat(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   if (__builtin_mul_overflow(merged_shape[d], n, &merged_shape[d])) fail("shape", "repeat: the result is too large");
   x = ir::broadcast_to(b, expand(b, x, one), grown);
   return {b.call("reshape_to", {x}, with_out({{"shape", merged_shape}}, attrs))};
+}
+
+// Element i counts[i] times in a row, `total` elements in all: cut, or the last one again. Place j takes the last
+// element that begins there or before.
+Vars repeat_each(Builder& b, std::span<const Var> in, const Attrs& attrs) {
+  Var x = in[0];
+  if (!attrs.has("axis")) x = expand(b, x, {runtime::numel(b.type(x).shape)});
+  const Shape shape = b.type(x).shape;
+  const std::int64_t rank = rank_of(b, x), axis = from_end(integer_or(attrs, "axis", 0), rank, "repeat"),
+                     n = shape[static_cast<std::size_t>(from_front(axis, rank))], total = attrs.integer("total");
+  const Type counts = b.type(in[1]);
+  if (counts.rank() > 1 || (counts.rank() == 1 && counts.shape[0] != n && counts.shape[0] != 1))
+    fail("shape", "repeat: a count for each of the " + std::to_string(n) + " elements of dimension " +
+                      std::to_string(from_front(axis, rank)) + ", or one for all, got " + runtime::to_string(counts));
+  if (total < 0) fail("shape", "repeat: `total_repeat_length` cannot be negative");
+  if (n == 0 && total > 0) fail("shape", "repeat: there is nothing to repeat in " + runtime::to_string(b.type(x)));
+  if (!attrs.has("out")) refuse_split(b, x, axis, "repeat", "say the result's layout with `out: P(...)`");
+  Expr each{b, ir::broadcast_to(b, require_integer_index(b, in[1], "repeat"), {n})};
+  Expr begins{b, b.call("cumsum", {each})};
+  Expr places = positions_along(b, total, 1, -1, each.type().dtype);
+  Expr at = n == 0 ? places : Expr{b, b.call("search_lines", {begins - each, places}, {{"behind", true}})} - 1.0;
+  Attrs made{{"axis", axis}, {"batch", std::int64_t{0}}, {"bounds", std::string("clamp")}};
+  return {b.call("take_rows", {x, at}, with_out(std::move(made), attrs))};
 }
 
 // The whole array several times along each dimension: a new dimension in front of each repeated one, merged with it.
@@ -191,9 +217,9 @@ void register_arrange(OpTable& t) {
                   {"hstack", "columns are joined by `concat(xs, axis: 1)`"}};
   add("stack", "stack(xs: arrays, axis: int = 0)", "Arrays side by side along a new axis.", stack,
       "[4, 6] [4, 6]; [4] [4] axis=-1");
-  OpDef parts = composite_row("split_parts", "split_parts(x, n: ints, axis: int = 0)",
+  OpDef parts = composite_row("split_parts", "split_parts(x, n: int? = none, at: ints? = none, axis: int = 0)",
                               "Equal parts along an axis, or parts cut at the positions of a list.", split_parts,
-                              "[8, 4] n=[2]; [4, 6] n=[3] axis=1; [6] n=[1, 4]");
+                              "[8, 4] n=2; [4, 6] n=3 axis=1; [6] at=[1, 4]; [6] at=[4]; [6] at=[-2, 9, 2]");
   parts.internal = true;
   t.add(std::move(parts));
   add("flip", "flip(x, axis: ints? = none)", "The elements from last to first, along axes or all.", flip,
@@ -206,6 +232,12 @@ void register_arrange(OpTable& t) {
       diff, "[4, 6]; [4, 6] n=2 axis=0");
   add("repeat", "repeat(x, n: int, axis: int? = none, out: spec? = none)", "Each element n times in a row.", repeat,
       "[4, 6] n=2 axis=1; [2, 4] n=2 axis=0; [4] n=2");
+  OpDef each =
+      composite_row("repeat_each", "repeat_each(x, counts, total: int, axis: int? = none, out: spec? = none)",
+                    "Each element as many times as its count says.", repeat_each,
+                    "[4, 6] i32[6] 0..3 total=9 axis=1; [2, 4] i32[2] 0..3 total=4 axis=0; [4] i32[4] 0..2 total=8");
+  each.internal = true;  // `repeat` finds the total where it can (host/values/counting.cpp)
+  t.add(std::move(each));
   add("tile", "tile(x, reps: ints)", "The whole array several times along each dimension.", tile,
       "[4, 6] reps=[1, 2]; [4] reps=[2, 2]; [2, 4] reps=[3]");
 }

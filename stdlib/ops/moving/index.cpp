@@ -45,7 +45,7 @@ struct IndexRule {
   RuleBuilder r;
   ir::ValueFactors x, index, rows;
   int indexed;
-  IndexRule(const OpCall& call, FactorKind kind, FactorKind positions) {
+  IndexRule(const OpCall& call, FactorKind kind, FactorKind positions, FactorReduce joined = FactorReduce::Sum) {
     const Shape &xs = call.in[0].shape, &is = call.in[1].shape;
     Places p(call.attrs, xs.size(), is.size());
     for (std::size_t d = 0; d < p.batch; ++d)
@@ -58,12 +58,23 @@ struct IndexRule {
     if (call.in[0].dtype == DType::Bool)  // of truth values there is no sum
       r.rule.factors[static_cast<std::size_t>(indexed)].reduce = FactorReduce::Or;
     for (std::size_t d = 0; d < is.size(); ++d)
-      index.push_back(d < p.batch ? x[d] : ir::DimFactors{r.factor(is[d], positions)});
+      index.push_back(d < p.batch ? x[d] : ir::DimFactors{r.factor(is[d], positions, joined)});
     rows.assign(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(p.axis));
     rows.insert(rows.end(), index.begin() + static_cast<std::ptrdiff_t>(p.batch), index.end());
     rows.insert(rows.end(), x.begin() + static_cast<std::ptrdiff_t>(p.axis) + 1, x.end());
   }
 };
+
+// How the terms of devices that have different positions are joined; nothing where they are written over each other.
+std::optional<FactorReduce> joined_by(const OpCall& call) {
+  const std::string op = call.attrs.text("op");
+  if (op == "set" || call.in[0].dtype == DType::Key) return std::nullopt;
+  if (call.in[0].dtype == DType::Bool) return op == "add" || op == "max" ? FactorReduce::Or : FactorReduce::And;
+  return op == "add"   ? FactorReduce::Sum
+         : op == "mul" ? FactorReduce::Prod
+         : op == "max" ? FactorReduce::Max
+                       : FactorReduce::Min;
+}
 
 FactorKind masked_unless_key(const OpCall& call) {
   return call.in[0].dtype == DType::Key ? FactorKind::Whole : FactorKind::Masked;
@@ -243,14 +254,15 @@ Vars scatter_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in
     now[1] = local_index(b, c, now[1], indexed,
                          b.type(now[0]).shape[p.axis]);  // what others have is out of range and left out
   }
-  std::vector<runtime::AxisId> summed;  // positions split: a sum is pending, in which x itself counts once
+  std::vector<runtime::AxisId> summed;  // positions split: a sum or product is to be joined, in which x counts once
   for (std::size_t d = p.batch; d < c.rule.operands[1].size(); ++d)
     for (int f : c.rule.operands[1][d])
       summed.insert(summed.end(), c.axes[static_cast<std::size_t>(f)].begin(),
                     c.axes[static_cast<std::size_t>(f)].end());
-  if (!summed.empty()) {
+  const FactorReduce joined = joined_by(c.call).value_or(FactorReduce::Sum);
+  if (!summed.empty() && (joined == FactorReduce::Sum || joined == FactorReduce::Prod)) {
     Expr x{b, now[0]};
-    now[0] = select(eq(Expr{b, device_position(b, summed)}, 0.0), x, 0.0);
+    now[0] = select(eq(Expr{b, device_position(b, summed)}, 0.0), x, joined == FactorReduce::Prod ? 1.0 : 0.0);
   }
   return b.emit(c.call.op, now, c.attrs);
 }
@@ -380,8 +392,9 @@ ir::KindFn kind_of_first(std::string_view op) {
 OpDef scatter_row(std::string_view name, std::string_view signature, std::string_view doc) {
   OpDef row{.name = name, .signature = signature, .doc = doc};
   row.factors = [](const OpCall& call) {
-    bool adds = call.attrs.text("op") == "add" && call.in[0].dtype != DType::Bool;
-    IndexRule i(call, masked_unless_key(call), adds ? FactorKind::Reduced : FactorKind::Whole);
+    const auto joined = joined_by(call);
+    IndexRule i(call, masked_unless_key(call), joined ? FactorKind::Reduced : FactorKind::Whole,
+                joined.value_or(FactorReduce::Sum));
     Shape rows;
     for (auto& d : i.rows) rows.push_back(i.r.rule.factors[static_cast<std::size_t>(d[0])].size);
     if (call.in.size() > 2 && call.in[2].shape != rows)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes more golden files of this folder: what Flax and optax compute for the layers and optimizers of more_layers.shard and more_optim.shard.
+"""Makes more golden files of this folder: what Flax and optax compute for the layers and optimizers of more_layers.shard, more_optim.shard and complex_optim.shard.
 
-    make_more.py      with jax 0.10.2, flax 0.12.8 and optax 0.2.8; writes more_layers.npz and more_optim.npz here
+    make_more.py      with jax 0.10.2, flax 0.12.8 and optax 0.2.8; writes more_layers.npz, more_optim.npz and complex_optim.npz here
 
 What neither has (rotary pairs side by side, ALiBi, grouped heads, mixtures of experts) is written out here from its paper. Names in a
 file: CASE.THING.
@@ -156,5 +156,28 @@ def optimizers():
     return out
 
 
-for name, arrays in {'more_layers': layers(), 'more_optim': optimizers()}.items():
+def complex_optimizers():  # of complex and of real parameters beside each other, three steps
+    out = {}
+    whole = lambda seed, *shape: numbers(seed, *shape) + 1j * numbers(100 + seed, *shape)
+    put = lambda name, tree: out.update({f'{name}.{k}': v for k, v in tree.items()})
+    p0 = {'a': whole(0, 4, 6), 'b': whole(1, 5), 'c': numbers(2, 3)}
+    grads = [{'a': whole(10 + i, 4, 6), 'b': whole(20 + i, 5), 'c': numbers(30 + i, 3)} for i in range(3)]
+    put('p0', p0)
+    for i, g in enumerate(grads):
+        put(f'g{i}', g)
+    for name, opt in {
+            'sgd': optax.sgd(.1, momentum=.9, nesterov=True), 'adam': optax.adam(.1), 'nadam': optax.nadam(.1), 'adamw': optax.adamw(.1, weight_decay=.02),
+            'lamb': optax.lamb(.1, weight_decay=.01), 'lion': optax.lion(.01), 'adagrad': optax.adagrad(.1), 'rmsprop': optax.rmsprop(.01),
+            'rmsprop_momentum': optax.rmsprop(.01, momentum=.9), 'adafactor': optax.adafactor(.1), 'adafactor_factored': optax.adafactor(.1, min_dim_size_to_factor=2),
+            'muon': contrib.muon(.1), 'clipped': optax.chain(optax.clip_by_global_norm(.5), optax.sgd(.1)),
+            'chained': optax.chain(optax.clip_by_global_norm(1.), optax.ema(.9), optax.trace(.9), optax.add_decayed_weights(.1), optax.scale(-.1))}.items():
+        p, s = p0, opt.init(p0)
+        for i, g in enumerate(grads):
+            u, s = opt.update(g, s, p)
+            p = optax.apply_updates(p, u)
+        put(name, p)
+    return out
+
+
+for name, arrays in {'more_layers': layers(), 'more_optim': optimizers(), 'complex_optim': complex_optimizers()}.items():
     np.savez_compressed(os.path.join(HERE, f'{name}.npz'), **{k: np.asarray(v) for k, v in arrays.items()})
