@@ -1,12 +1,15 @@
 #include "interpreter/repl/repl.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "grammar/parse.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/repl/completion.h"
 #include "interpreter/repl/shown.h"
 #include "interpreter/repl/signals.h"
+#include "interpreter/repl/terminal.h"
+#include "stdlib/stdlib.h"
 
 namespace shard::repl {
 namespace {
@@ -16,8 +19,9 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\n") + 1 - first);
 }
 
-// `?name` and `name?`: what help is asked for, or nothing.
+// `?name`, `name?` and `help some words`: what help is asked for, or nothing.
 std::optional<std::string> question(const std::string& entry) {
+  if (entry.starts_with("help ") && std::isalpha(static_cast<unsigned char>(entry[5]))) return entry.substr(5);
   if (entry.size() > 1 && entry.front() == '?') return trimmed(entry.substr(1));
   if (entry.size() > 1 && entry.back() == '?' && entry.find_first_of(" (\"") == std::string::npos)
     return entry.substr(0, entry.size() - 1);
@@ -56,7 +60,8 @@ int Loop::go() {
         !in().global(entry.substr(0, 4)))
       break;
     if (entry == "help" && !in().global(entry)) {
-      help("");
+      write_out(fitted(stdlib::help_subjects()) + ":help tells of this session, :quit leaves it.\n");
+      flush_out();
       continue;
     }
     if (const auto topic = question(entry)) {
