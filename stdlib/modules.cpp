@@ -1,4 +1,5 @@
-// The texts that the program holds: modules that `import` finds by name (stdlib/*.shard), and the examples of `help`.
+// The texts that the program holds: modules that `import` finds by name (stdlib/*.shard), and the examples and lessons
+// of `help`.
 #include <zlib.h>
 
 #include <stdexcept>
@@ -9,7 +10,9 @@
 namespace shard::stdlib {
 namespace {
 
-constexpr std::string_view kExamples = "examples";
+constexpr std::string_view kExamples = "examples", kLessons = "lessons";
+
+bool is_module(std::string_view name) { return name != kExamples && name != kLessons; }
 
 const PackedText* find(std::string_view name) {
   for (const PackedText& t : packed_texts())
@@ -32,19 +35,21 @@ std::string unpacked(const PackedText& text) {
 std::vector<std::string> public_modules() {
   std::string all;
   for (const PackedText& t : packed_texts())
-    if (t.name != kExamples) all += unpacked(t);
+    if (is_module(t.name)) all += unpacked(t);
   std::vector<std::string> out;
   for (const PackedText& t : packed_texts())
-    if (t.name != kExamples && all.find("\nimport " + std::string(t.name) + "\n") == std::string::npos)
+    if (is_module(t.name) && all.find("\nimport " + std::string(t.name) + "\n") == std::string::npos)
       out.emplace_back(t.name);
   return out;
 }
 
 std::optional<std::string> embedded_module(const std::string& name) {
-  const PackedText* text = name == kExamples ? nullptr : find(name);
+  const PackedText* text = is_module(name) ? find(name) : nullptr;
   return text ? std::optional(unpacked(*text)) : std::nullopt;
 }
 
 std::string examples_text() { return unpacked(*find(kExamples)); }
+
+std::string lessons_text() { return unpacked(*find(kLessons)); }
 
 }  // namespace shard::stdlib

@@ -60,27 +60,19 @@ int help(const Arguments& a) {
     return 0;
   }
   if (topic.empty()) {
-    std::fputs(
-        "error: help of what? `shard help matmul` tells of one function, `shard help average over devices` finds what "
-        "speaks of it, `shard help --all` tells of all builtins\n",
-        stderr);
-    return 2;
+    write_out(fitted(stdlib::help_subjects()));
+    flush_out();
+    return 0;
   }
   int status = 0;
   const int stopped = guarded(in, [&] {
     const bool command = find_command(topic) != nullptr;
-    std::string text = stdlib::help_named(in, topic);
-    if (text.empty() && !command) text = stdlib::help_about(in, topic);
-    write_out(fitted(text));
-    if (command)
-      write_out((text.empty() ? "" : "\n") + ("`" + topic + "` is a command of the program") +
-                (text.empty() ? "" : " too") + ": `shard " + topic + " --help` tells of it.\n");
+    const std::string text = stdlib::help_on(in, topic);
+    if (command) write_out("`" + topic + "` is a command of the program: `shard " + topic + " --help` tells of it.\n");
+    write_out((command && !text.empty() ? "\n" : "") + fitted(text));
     if (!text.empty() || command) return;
     std::fprintf(stderr, "error: nothing is called '%s' or speaks of it\n", topic.c_str());
-    std::vector<std::string> names = stdlib::builtin_functions(in);
-    for (std::string_view word : grammar::all_keywords()) names.emplace_back(word);
-    if (const auto near = grammar::near_miss(topic, names))
-      std::fprintf(stderr, "note: did you mean `shard help %s`?\n", near->c_str());
+    for (const std::string& hint : stdlib::help_hints(in, topic)) std::fprintf(stderr, "note: %s\n", hint.c_str());
     status = 1;
   });
   return stopped ? stopped : status;
@@ -91,8 +83,11 @@ int help(const Arguments& a) {
 Command help_command() {
   return {
       "help",
-      "What a function or a word does: shard help matmul; what speaks of some words: shard help average over devices",
-      {{"name", "A builtin, a word of the language, a module (nn), module.name, or some words", Option::Words},
+      "What a function, a word or a subject is: shard help matmul, shard help tensor parallel; alone it lists subjects",
+      {{"name",
+        "A builtin, a word of the language, a module (nn), module.name, a name of another library (torch.cat), or some "
+        "words",
+        Option::Words},
        {"--all", "The reference page of all builtins, as Markdown"},
        {"--words", "The words of the language by kind, for editors"},
        {"--commands", "The commands and their options between tabs, for man page and completions"}},

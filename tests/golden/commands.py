@@ -152,6 +152,23 @@ def the_repl_shows_types_with_layouts_first():
 
 
 @case
+def the_repl_leaves_numbers_out_once_where_a_row_ends():
+    p = shard('repl', text='zeros([30, 30, 30])\nones([30, 30])\n')
+    row = '  [0. 0. 0. ... 0. 0. 0.]'
+    whole = '[1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1. 1.\n  1. 1. 1. 1. 1. 1.]'
+    check(p.stdout == f'f32[30,30,30]\n[[{row.strip()}\n{row}\n{row}\n ... 43 lines more: print shows them\n{row}\n{row}\n{row}]]\n'
+          f'f32[30,30]\n[{whole}\n {whole}\n ... 54 lines more: print shows them\n {whole}]\n', 'elided once', p)
+
+
+@case
+def the_repl_finds_subjects():
+    p = shard('repl', text='help tensor parallel\nhelp\nhelp fdsp\nlet help = 3\nhelp\n')
+    check('in scripts/tensor_parallel.shard:' in p.stdout and 'subjects, each with a lesson' in p.stdout and ':quit' in p.stdout and 'did you mean `shard help fsdp`' in p.stdout and p.stdout.endswith('\n3\n'), 'help', p)
+    p = shard('help')
+    check(p.returncode == 0 and 'tensor parallel' in p.stdout and 'torch.cat' in p.stdout, 'alone', p)
+
+
+@case
 def the_repl_numbers_lines_and_takes_those_that_go_on():
     p = shard('repl', text='let x = arange(3.0)\nlet y = x\n  .sum()\ny |> sqrt\nif y > 100 { "a" }\nelse { "b" }\n1 + nothing\n')
     check(p.stdout == 'f32[]  1.7320508\n"b"\n' and 'repl:7:5: error' in p.stderr and p.returncode == 1, 'lines', p)

@@ -99,6 +99,9 @@ def everything_has_its_page():
     check(len(codes) > 40 and all('The error says' in pages[f'errors/{c}.html'].words for c in codes), 'errors')
     lessons = [os.path.relpath(os.path.join(folder, n), f'{ROOT}/scripts') for folder, _, names in os.walk(f'{ROOT}/scripts') for n in names if n.endswith('.shard')]
     check(len(lessons) > 40 and all(f'lessons/{n[:-6]}.html' in pages for n in lessons), 'lessons')
+    commands = re.findall(r'^command\t(\S+)\t', subprocess.run([SHARD, 'help', '--commands'], capture_output=True, text=True).stdout, re.M)
+    check(len(commands) > 12 and all(f'commands/{c}.html' in pages for c in commands) and '--devices' in pages['commands/run.html'].words, 'commands')
+    check(all(f'{p}.html' in pages for p in ('before_you_rent', 'coming_from_jax', 'from_shard_to_jax', 'embedding', 'clusters', 'foresight')), 'planning, JAX, embedding, clusters')
     check(len([p for p in pages if re.match(r'tutorial/\d\d_', p)]) == 10, 'tutorial')
 
 

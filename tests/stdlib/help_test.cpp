@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "grammar/parse.h"
+#include "stdlib/host/help/help_lessons.h"
 #include "tests/stdlib/script.h"
 
 using namespace shard;
@@ -93,6 +94,108 @@ TEST_CASE("help knows words, names in modules and what speaks of something") {
   CHECK(test::run("help(\"average over devices\")").starts_with("pmean\n"));
   CHECK(test::run("help(\"read a file\")").find("load\n") != std::string::npos);
   CHECK(test::error("help(\"zyxwv\")").find("nothing is called \"zyxwv\"") != std::string::npos);
+}
+
+TEST_CASE("help leads from a subject to a lesson and the functions that it uses") {
+  struct Case {
+    const char *asked, *lesson, *function;
+  };
+  const Case cases[] = {
+      {"fsdp", "scripts/fully_sharded.shard", "value_and_grad"},
+      {"data parallel", "scripts/data_parallel.shard", "value_and_grad"},
+      {"tensor parallel", "scripts/tensor_parallel.shard", "relu"},
+      {"sequence parallel", "scripts/by_hand/tensor_parallel.shard", "psum_scatter"},
+      {"pipeline", "scripts/by_hand/pipeline.shard", "ppermute"},
+      {"mixed precision", "scripts/training/mixed_precision.shard", "nn.cross_entropy"},
+      {"gradient clipping", "scripts/training/transformer_text.shard", "optim.clip_by_global_norm"},
+      {"accumulation", "scripts/training/accumulation.shard", "scan"},
+      {"flash attention", "scripts/by_hand/attention.shard", "einsum"},
+      {"mixture of experts", "scripts/training/experts.shard", "value_and_grad"},
+      {"load data", "scripts/train_digits.shard", "load"},
+      {"dataloader", "scripts/training/input_pipeline.shard", "loader"},
+      {"progress bar", "scripts/session/pictures.shard", "progress"},
+      {"checkpoint", "scripts/training/resume.shard", "train.checkpoints"},
+      {"resume", "scripts/training/resume.shard", "train.loop"},
+      {"Data-Parallel", "scripts/data_parallel.shard", "tree_map"},  // however it is written
+      {"all_reduce", "scripts/by_hand/collectives.shard", "psum"},
+      {"all reduce", "scripts/by_hand/collectives.shard", "psum"},
+      {"train on several machines", "scripts/clusters.md", ""},
+      {"several machines", "scripts/clusters.md", ""},
+      {"gpu", "README.md", ""},
+      {"slurm", "scripts/clusters.md", ""},
+      {"c++", "interpreter/embed/README.md", ""},
+  };
+  for (const Case& c : cases) {
+    INFO(c.asked);
+    const std::string text = test::run("help(\"" + std::string(c.asked) + "\")");
+    CHECK(text.find("in " + std::string(c.lesson) + ":\n") != std::string::npos);
+    CHECK(std::filesystem::exists(c.lesson));
+    const std::size_t uses = text.find("  uses: ");
+    if (*c.function) CHECK(text.substr(uses, text.find('\n', uses) - uses).find(c.function) != std::string::npos);
+  }
+}
+
+TEST_CASE("what lessons are said to use can be asked for") {
+  test::Script s;
+  CHECK(stdlib::recipes().size() > 60);
+  for (const stdlib::Recipe& r : stdlib::recipes()) {
+    INFO(r.where << ": " << r.subjects[0]);
+    CHECK(std::filesystem::exists(r.where));
+    CHECK(!r.title.empty());
+    CHECK(!r.code.empty());
+    for (const std::string& function : stdlib::functions_used(s.in(), r.code))
+      CHECK(!stdlib::help_named(s.in(), function).empty());
+    for (const std::string& subject : r.subjects)
+      CHECK(stdlib::help_on(s.in(), subject).find(r.where) != std::string::npos);
+  }
+}
+
+TEST_CASE("help takes the names of other libraries with their prefixes") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"jax.lax.psum", "psum(x, along"},
+      {"torch.cat", "concat(xs: arrays"},
+      {"F.cross_entropy", "fn cross_entropy(logits"},
+      {"jnp.einsum", "einsum(spec"},
+      {"np.concatenate", "concat(xs: arrays"},
+      {"optax.adam", "fn adam(lr"},
+      {"torch.nn.Linear", "`nn.linear`"},
+      {"jax.sharding.Mesh", "Devices in a grid"},
+      {"tf.function", "jit(f"},
+      {"jax.checkpoint", "remat(f"},
+      {"gradient checkpointing", "remat(f"},
+      {"seed", "key("},
+      {"tensorboard", "fn tensorboard(folder)"},
+      {"print in jit", "print(xs"},
+      {"fp8", "cast("},
+      {"lora", "fn lora("},
+  };
+  for (const auto& [asked, told] : cases) {
+    INFO(asked);
+    CHECK(test::run("help(\"" + std::string(asked) + "\")").find(told) != std::string::npos);
+  }
+}
+
+TEST_CASE("help alone lists subjects, a misspelt one is put right") {
+  const std::string all = test::run("help()");
+  for (const char* subject : {"fully sharded", "tensor parallel", "several machines", "gpu", "dataloader"}) {
+    INFO(subject);
+    CHECK(all.find(subject) != std::string::npos);
+  }
+  CHECK(test::error("help(\"fdsp\")").find("did you mean `shard help fsdp`?") != std::string::npos);
+  CHECK(test::error("help(\"tensor paralel\")").find("did you mean `shard help tensor parallel`?") !=
+        std::string::npos);
+  CHECK(test::error("help(\"zyxwv\")").find("`shard help` lists subjects") != std::string::npos);
+}
+
+TEST_CASE("help of chips is a table of their records, help of optim a loop that runs") {
+  const std::string chips = test::run("help(\"chips\")");
+  CHECK(chips.find("h100      84.93      989    494.5       67       3352   450       50    55         8") !=
+        std::string::npos);
+  CHECK(chips.find("TFLOP/s") != std::string::npos);
+  CHECK(chips.find("tile_rows") == std::string::npos);
+  const std::string optim = test::run("help(\"optim\")");
+  for (const char* part : {"opt.init(p)", "opt.update(g, s, p)", "opt.step(p, g, s)", "clip_by_global_norm(limit)"})
+    CHECK(optim.find(part) != std::string::npos);
 }
 
 TEST_CASE("the page of builtins is up to date") {

@@ -141,7 +141,9 @@ TEST_CASE("curves are drawn in braille") {
   CHECK(widest(text) <= 14);
   CHECK_THAT(run_at(40, "plot([2, 2, 2])"), Contains("⠉") || Contains("⣀") || Contains("⠒") || Contains("⠤"));
   const std::string two = run("plot({a: [0, 1, 2], b: array([2.0, 1.0, 0.0])})");
-  CHECK_THAT(two, Contains("──  * a  + b\n") && Contains("2 ┤+"));
+  CHECK_THAT(two, Contains("\n   * a  + b\n") && !Contains("──  * a"));  // each sign has its name
+  CHECK_THAT(run("plot({loss: [2, 1]})"), Contains("\n     ── loss\n"));
+  CHECK_THAT(two, Contains("2 ┤+"));
   CHECK(widest(two) <= 80);
   CHECK_THAT(run_at(80, "plot({a: [0, 1], b: [1, 0]})", true), Contains("\x1b[38;5;209m"));
   CHECK_THAT(error("plot([nan])"), Contains("no finite number"));

@@ -1,19 +1,23 @@
 #include "interpreter/cli/repl/repl.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "grammar/characters.h"
 #include "grammar/parse.h"
 #include "interpreter/cli/repl/completion.h"
 #include "interpreter/cli/repl/shown.h"
 #include "interpreter/cli/signals.h"
+#include "interpreter/cli/terminal.h"
 #include "interpreter/lang/eval/impl.h"
+#include "stdlib/stdlib.h"
 
 namespace shard::cli {
 namespace {
 
-// `?name` and `name?`: what help is asked for, or nothing.
+// `?name`, `name?` and `help some words`: what help is asked for, or nothing.
 std::optional<std::string> question(const std::string& entry) {
+  if (entry.starts_with("help ") && std::isalpha(static_cast<unsigned char>(entry[5]))) return entry.substr(5);
   if (entry.size() > 1 && entry.front() == '?') return std::string(grammar::trimmed(entry.substr(1)));
   if (entry.size() > 1 && entry.back() == '?' && entry.find_first_of(" (\"") == std::string::npos)
     return entry.substr(0, entry.size() - 1);
@@ -52,7 +56,8 @@ int Loop::go() {
         !in().global(entry.substr(0, 4)))
       break;
     if (entry == "help" && !in().global(entry)) {
-      help("");
+      write_out(fitted(stdlib::help_subjects()) + ":help tells of this session, :quit leaves it.\n");
+      flush_out();
       continue;
     }
     if (const auto topic = question(entry)) {

@@ -75,9 +75,12 @@ bool Loop::help(const std::string& topic) {
         in().enter("help(" + topic + ")", first_line_);
         return;
       }
-      text = stdlib::help_named(in(), topic);
-      if (text.empty()) text = stdlib::help_about(in(), topic);
-      write_out(text.empty() ? "nothing is called " + topic + " or speaks of it\n" : fitted(text));
+      text = stdlib::help_on(in(), topic);
+      if (text.empty()) {
+        text = "nothing is called " + topic + " or speaks of it\n";
+        for (const std::string& hint : stdlib::help_hints(in(), topic)) text += hint + "\n";
+      }
+      write_out(fitted(text));
     });
     return true;
   }

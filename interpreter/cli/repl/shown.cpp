@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "interpreter/cli/repl/ink.h"
 #include "interpreter/cli/terminal.h"
@@ -17,7 +20,7 @@ namespace {
 
 using lang::Value;
 
-constexpr int kLines = 8;  // of an array's numbers; print shows all
+constexpr std::size_t kLines = 8;  // of an array's numbers; print shows all
 
 bool holds_arrays(const Value& v) {
   const std::vector<Value> all = lang::leaves(v);
@@ -30,15 +33,31 @@ std::string array_type(lang::Interpreter& in, const trace::Tensor& t) {
   return in.repr(lang::type_of(exec::array_info(*t.array())));
 }
 
-// The first and the last lines of a long text.
+// The first and the last rows of a long text: what is left out ends where a row ends, and takes along the rows that
+// stand for others ("...") and the empty lines beside them, so that numbers are elided once.
 std::string abridged(const std::string& text) {
-  const auto lines = std::count(text.begin(), text.end(), '\n') + 1;
-  if (lines <= kLines) return text;
-  std::size_t head = 0, tail = text.size();
-  for (int i = 0; i < kLines / 2; ++i) head = text.find('\n', head) + 1;
-  for (int i = 0; i < kLines / 2 - 1; ++i) tail = text.rfind('\n', tail - 1);
-  return text.substr(0, head) + " ... " + std::to_string(lines - kLines + 1) + " lines more: print shows them" +
-         text.substr(tail);
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  if (lines.size() <= kLines) return text;
+  const auto between = [&](std::size_t i) {  // a line without numbers
+    return lines[i].find_first_not_of(" .") == std::string::npos;
+  };
+  const auto ends_row = [&](std::size_t i) { return between(i) || lines[i].ends_with(']'); };
+  std::size_t head = 0, tail = lines.size() - (kLines / 2 - 1);
+  while (head < kLines / 2 && !between(head)) ++head;
+  for (std::size_t i = lines.size(); i-- > tail;)
+    if (between(i)) tail = i + 1;
+  std::size_t row = head;  // rows of several lines stay whole where they fit
+  while (row > 0 && !ends_row(row - 1)) --row;
+  if (row > 0) head = row;
+  for (row = tail; row < lines.size() && !ends_row(row - 1);) ++row;
+  if (row < lines.size()) tail = row;
+  std::string out;
+  for (std::size_t i = 0; i < head; ++i) out += lines[i] + "\n";
+  out += " ... " + std::to_string(tail - head) + " lines more: print shows them";
+  for (std::size_t i = tail; i < lines.size(); ++i) out += "\n" + lines[i];
+  return out;
 }
 
 }  // namespace

@@ -324,18 +324,24 @@ std::string_view Aliases::differs(std::string_view function) const {
   return it == known_.end() || it->second.function != function ? std::string_view() : it->second.say;
 }
 
-bool names_elsewhere(std::string_view doc, std::string_view name) {
+std::vector<std::string> names_of_elsewhere(std::string_view doc) {
   constexpr std::string_view kHead = "Elsewhere: ";
   std::size_t at = doc.starts_with(kHead) ? 0 : doc.find("\n" + std::string(kHead));
-  if (at == std::string_view::npos) return false;
+  if (at == std::string_view::npos) return {};
   doc.remove_prefix(doc.find(':', at) + 2);
   doc = doc.substr(0, doc.find_first_of(".\n"));
+  std::vector<std::string> out;
   for (;;) {
     const std::size_t comma = doc.find(", ");
-    if (doc.substr(0, comma) == name) return true;
-    if (comma == std::string_view::npos) return false;
+    out.emplace_back(doc.substr(0, comma));
+    if (comma == std::string_view::npos) return out;
     doc.remove_prefix(comma + 2);
   }
+}
+
+bool names_elsewhere(std::string_view doc, std::string_view name) {
+  const std::vector<std::string> names = names_of_elsewhere(doc);
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::span<const std::pair<std::string_view, std::string_view>> parameter_aliases() { return kParameters; }

@@ -36,6 +36,8 @@ class Aliases {  // one an engine
   std::map<std::string_view, Entry> known_;
 };
 
+// The names in the line "Elsewhere: Dense, Linear." of the comment of a function.
+std::vector<std::string> names_of_elsewhere(std::string_view doc);
 // Whether the comment of a function has the line "Elsewhere: Dense, Linear." with this name.
 bool names_elsewhere(std::string_view doc, std::string_view name);
 // The parameter that is meant by one of another library, or misspelt: dim -> axis, batch_size -> batch, axes -> axis.

@@ -9,6 +9,7 @@
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/wrapped.h"
+#include "stdlib/host/help/help_chips.h"
 #include "stdlib/host/help/help_facts.h"
 #include "stdlib/host/host.h"
 #include "stdlib/stdlib.h"
@@ -125,7 +126,7 @@ std::string help_of(Interpreter& in, const Value& v) {
     return out;
   }
   if (const lang::Record* module = v.fields())  // such as nn: what in it has a comment, a line each
-    if (std::string all = functions_of(*module); !all.empty()) return all;
+    if (std::string all = functions_of(*module) + chips_table(*module); !all.empty()) return all;
   if (const auto* wrapped = v.get<std::shared_ptr<const lang::Wrapped>>()) {
     if ((*wrapped)->kind == lang::Wrapped::Kind::Transform)
       return entry(lang::repr(v, in.context().pool()), (*wrapped)->doc());
@@ -141,20 +142,16 @@ namespace {
 
 Value help(Interpreter& in, BoundArgs& a) {
   if (!a.given(0)) {
-    in.write(
-        "help(f) tells what a function does: help(matmul), help(nn.linear); help(\"mesh\") of a word, and\n"
-        "help(\"average over devices\") finds what speaks of it.\n");
+    in.write(help_subjects());
     return {};
   }
   if (!a[0].is_string()) {
     in.write(help_of(in, a[0]));
     return {};
   }
-  std::string text = help_named(in, a[0].str());
-  if (text.empty()) text = help_about(in, a[0].str());
+  const std::string text = help_on(in, a[0].str());
   if (text.empty())
-    in.fail("name", a.span, "nothing is called \"" + a[0].str() + "\" or speaks of it",
-            {"other words may find it: help(\"average over devices\")"});
+    in.fail("name", a.span, "nothing is called \"" + a[0].str() + "\" or speaks of it", help_hints(in, a[0].str()));
   in.write(text);
   return {};
 }
@@ -175,11 +172,13 @@ std::vector<Example> examples() {
     if (line.starts_with("=== "))
       group = line.substr(4);
     else if (line.starts_with("== "))
-      out.push_back({line.substr(3), group, {}, {}, {}, {}, {}});
+      out.push_back({line.substr(3), group, {}, {}, {}, {}, {}, {}});
     else if (out.empty())
       continue;
     else if (line.starts_with("what: "))
       out.back().what = line.substr(6);
+    else if (line.starts_with("subjects: "))
+      out.back().subjects = line.substr(10);
     else if (line.starts_with("shapes: "))
       out.back().shapes = line.substr(8);
     else if (line.starts_with("gradient: "))

@@ -85,7 +85,7 @@ std::string legend(const std::vector<Curve>& curves, bool color, std::size_t ind
     const std::string sign = color ? painted(i, "──") : curves.size() == 1 ? "──" : std::string(1, Canvas::mark(i));
     out += "  " + sign + " " + curves[i].name;
   }
-  return out.empty() ? "" : std::string(indent - 2, ' ') + "──" + out + "\n";
+  return out.empty() ? "" : std::string(indent - 2, ' ') + out + "\n";
 }
 
 std::string plot_text(const std::vector<Curve>& curves, const Frame& f, const lang::Screen& screen) {
