@@ -1,5 +1,7 @@
 // Who did not come to the start of a job, and what can be known of it here: how the command ended that was to start
 // him, and what it said.
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <map>
 
@@ -25,14 +27,23 @@ std::string last_lines(const std::string& text) {
 std::string how(const Child& c, bool there) {
   const std::string what = there ? "the command that starts it " : "it ";
   if (c.asked) return what + "had not ended";
-  return what + (*c.status > 128 && *c.status < 255 ? "was ended by a signal: " + std::string(strsignal(*c.status - 128))
-                                                    : "ended with status " + std::to_string(*c.status));
+  return what + (*c.status > 128 && *c.status < 255
+                     ? "was ended by a signal: " + std::string(strsignal(*c.status - 128))
+                     : "ended with status " + std::to_string(*c.status));
+}
+
+std::string quoted_if_needed(const std::string& path) {
+  const bool plain = std::all_of(path.begin(), path.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("/._-+", c) != nullptr;
+  });
+  return plain ? path : shell_quoted(path);
 }
 
 std::string command_to_try(const LaunchJob& job, int rank, const std::string& folder) {
-  const std::string program = shell_quoted(program_path(job));
+  const std::string program = quoted_if_needed(program_path(job));
   const bool own = job.program == "/proc/self/exe";
-  const std::string there = "cd " + shell_quoted(folder) + " && " + (own ? program + " --version" : "ls " + program);
+  const std::string there =
+      "cd " + quoted_if_needed(folder) + " && " + (own ? program + " --version" : "ls " + program);
   std::string out;
   std::vector<std::string> words = remote_command(job, rank, shell_quoted(there));
   for (const std::string& w : words) out += (out.empty() ? "" : " ") + w;
@@ -49,8 +60,9 @@ void tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::
   for (std::size_t i = 0; i < children.size(); ++i)
     if (late ? !arrival.came[i] : !children[i].asked) who.push_back(static_cast<int>(i));
   if (who.empty()) return;
-  std::fprintf(stderr, interrupted ? "error: the launcher was asked to end before process %s had come to the start\n"
-                                   : "error: process %s did not come to the start\n",
+  std::fprintf(stderr,
+               interrupted ? "error: the launcher was asked to end before process %s had come to the start\n"
+                           : "error: process %s did not come to the start\n",
                numbers(who).c_str());
   const bool elsewhere = !job.hosts.empty();
   std::map<std::string, std::string> alike;  // what is said of them
@@ -71,7 +83,8 @@ void tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::
                "the same there as here\n",
                command_to_try(job, who[0], working_folder()).c_str(),
                job.program == "/proc/self/exe" ? "a version" : "a name");
-  if (late) std::fprintf(stderr, "note: processes connect to %s; --interface and --port choose another place\n", at.c_str());
+  if (late)
+    std::fprintf(stderr, "note: processes connect to %s; --interface and --port choose another place\n", at.c_str());
 }
 
 }  // namespace shard::repl

@@ -26,10 +26,10 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using Failed = boost::system::error_code;
 
-constexpr auto kProving = std::chrono::seconds(5);         // how long one may take
-constexpr auto kPause = std::chrono::milliseconds(20);     // where no connection can be taken
-constexpr std::size_t kStanding = 256;                     // who have not proved anything yet
-constexpr std::size_t kNamed = 64;                         // addresses of strangers
+constexpr auto kProving = std::chrono::seconds(5);      // how long one may take
+constexpr auto kPause = std::chrono::milliseconds(20);  // where no connection can be taken
+constexpr std::size_t kStanding = 256;                  // who have not proved anything yet
+constexpr std::size_t kNamed = 64;                      // addresses of strangers
 
 }  // namespace
 
@@ -157,9 +157,9 @@ Door::Door(const std::string& address, Ports ports, int size, std::string token)
     acceptor.close(ignored);
   }
   const std::string first = std::to_string(ports.first), last = std::to_string(ports.last);
-  const std::string which =
-      ports.last > ports.first ? "no port of " + first + " to " + last + " at " + address + " can be had: "
-                               : "port " + first + " at " + address + " cannot be had: ";
+  const std::string which = ports.last > ports.first
+                                ? "no port of " + first + " to " + last + " at " + address + " can be had: "
+                                : "port " + first + " at " + address + " cannot be had: ";
   throw RuntimeError("process", which + failed.message());
 }
 
