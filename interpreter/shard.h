@@ -90,7 +90,7 @@ class SHARD_API Error : public std::exception {
   std::vector<Diagnostic> diagnostics;  // at least one
 };
 
-// What a value is; other: ranges, axes, specs, meshes, types, ...
+// What a value is; other: ranges, axes, specs, meshes, types, arrays that are being traced (Engine::define), ...
 enum class Kind : std::uint8_t { none, boolean, integer, number, text, list, tuple, record, array, function, other };
 
 template <class T>
@@ -238,6 +238,12 @@ class SHARD_API Engine {
   void set(std::string_view name, Value value);  // a global
   // A C++ function that scripts call by `name`. Signature: "(x, times = 1, rest...)", defaults are literals. Whatever
   // it throws becomes an error at the call.
+  //
+  // Inside of jit, grad and vmap it is called when the script's function is traced, once for each set of types and not
+  // in every call, and what it returns is a part of the compiled function. An array that is traced has the kind
+  // `other`, type(), shape() and show() ("f32[4]"), may be returned and given to call(), which records what that does;
+  // bytes(), elements(), as_number() and as_integer() throw std::invalid_argument, since no values are there. It must
+  // not be kept. What needs values, or shall happen each time, is called with what the compiled function returns.
   void define(std::string name, std::string signature, std::function<Value(std::vector<Value>)> function,
               Replace replace = Replace::no);
   // From any thread, or a signal handler: the running script stops with the Error "interrupt"; where none runs, the

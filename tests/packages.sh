@@ -23,7 +23,8 @@ dpkg-deb -c "$deb" >"$work/in_deb"
 tar -tzf "$tgz" >"$work/in_tgz"
 for path in bin/shard lib/libshard.so.0 include/shard.h include/shard_c.h share/man/man1/shard.1.gz share/bash-completion/completions/shard \
   share/zsh/vendor-completions/_shard share/fish/vendor_completions.d/shard.fish share/shard/modules/nn.shard share/doc/shard/copyright \
-  share/doc/shard/CHANGELOG.md share/doc/shard/examples/quickstart.shard; do
+  share/doc/shard/CHANGELOG.md share/doc/shard/scripts/quickstart.shard share/doc/shard/scripts/data/digits.csv.gz \
+  share/doc/shard/scripts/tutorial/01_numbers.md; do
   grep -q " \./usr/$path" "$work/in_deb" || { say "the package lacks $path"; exit 1; }
   grep -q "/$path" "$work/in_tgz" || { say "the archive lacks $path"; exit 1; }
 done
@@ -59,8 +60,8 @@ files >"$work/before"
 dpkg --root="$work/root" --force-depends --force-not-root --no-triggers -i "$deb" >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; exit 1; }
 in_root() { chroot "$work/root" /usr/bin/shard "$@"; }
 in_root --version
-[ "$(in_root /usr/share/doc/shard/examples/quickstart.shard | tail -1)" = ok ] || { say "the quickstart does not run"; exit 1; }
-in_root check /usr/share/doc/shard/examples/data_parallel.shard
+[ "$(in_root /usr/share/doc/shard/scripts/quickstart.shard | tail -1)" = ok ] || { say "the quickstart does not run"; exit 1; }
+in_root check /usr/share/doc/shard/scripts/data_parallel.shard
 say "the quickstart runs"
 dpkg --root="$work/root" --force-not-root --no-triggers -P shard >"$work/dpkg.log" 2>&1 || { cat "$work/dpkg.log"; exit 1; }
 files >"$work/after"
@@ -69,5 +70,5 @@ say "removed without a trace"
 
 # The archive runs wherever it is unpacked, with this machine's libraries.
 tar -xzf "$tgz" -C "$work"
-[ "$("$work"/shard-*/bin/shard "$work"/shard-*/share/doc/shard/examples/quickstart.shard | tail -1)" = ok ] || { say "the archive does not run"; exit 1; }
+[ "$("$work"/shard-*/bin/shard "$work"/shard-*/share/doc/shard/scripts/quickstart.shard | tail -1)" = ok ] || { say "the archive does not run"; exit 1; }
 say "the archive runs"

@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 set(doc ${CMAKE_INSTALL_DATADIR}/doc/shard)
 install(FILES README.md CHANGELOG.md grammar/language.md stdlib/reference.md DESTINATION ${doc})
-install(DIRECTORY scripts/ DESTINATION ${doc}/examples FILES_MATCHING PATTERN "*.shard")
+install(DIRECTORY scripts DESTINATION ${doc})   # with the tutorial and the data; named from here, as README.md names them: scripts/data/...
 file(GLOB modules CONFIGURE_DEPENDS stdlib/*.shard)
 install(FILES ${modules} DESTINATION ${CMAKE_INSTALL_DATADIR}/shard/modules)   # to be read; the program holds them
 install(DIRECTORY grammar/editors DESTINATION ${CMAKE_INSTALL_DATADIR}/shard)

@@ -24,6 +24,7 @@ namespace shard::cli {
 namespace {
 
 volatile std::sig_atomic_t asked_to_end = 0;
+constexpr auto kLeaving = std::chrono::seconds(5);
 
 int misused(const std::string& why) {
   std::fprintf(stderr, "error: %s\n", why.c_str());
@@ -136,7 +137,10 @@ std::optional<std::string> read_transport(const Arguments& a, LaunchJob& job) {
     if (job.address.empty()) return "this machine has no interface '" + name + "'";
   } else if (!job.hosts.empty()) {
     job.address = address_towards(job.hosts[0]);
-    if (job.address.empty()) return "there is no way to the host '" + job.hosts[0] + "'";
+    if (job.address.empty())
+      return "there is no way from here to the host '" + job.hosts[0] +
+             "': it is no name that this machine knows. If only the command of --ssh knows it, say by what the hosts "
+             "reach this machine: --interface eth0, or an address";
   }
   return std::nullopt;
 }
@@ -172,6 +176,20 @@ std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
   return out;
 }
 
+// Over Unix sockets, where the processes have ended well: a program of the user's own may never have joined.
+bool all_joined(const LaunchJob& job, int board_fd) {
+  const auto board = job.count > 1 ? runtime::Board::of(board_fd, job.count, 0) : nullptr;
+  std::vector<int> absent;
+  for (int i = 0; board && i < job.count; ++i)
+    if ((*board)[i].joined == 0) absent.push_back(i);
+  if (absent.empty()) return true;
+  std::fprintf(stderr,
+               "error: process %s ended and never joined the job: each ran as if it were alone\n"
+               "note: a program joins by an engine with `Options::processes` (shard.h)\n",
+               numbers(absent).c_str());
+  return false;
+}
+
 // Starts the job and attends to it; over TCP its processes come together meanwhile, in a thread.
 int run_job(const LaunchJob& job) {
   // Ctrl-C in a loop that reads is for what runs there, which gets it from the terminal too.
@@ -179,10 +197,19 @@ int run_job(const LaunchJob& job) {
     std::signal(
         signal, signal == SIGINT && job.reads ? [](int) {} : [](int which) { asked_to_end = which; });
   const auto stop = [] { return static_cast<int>(asked_to_end); };
-  std::atomic<bool> broken = false, over = false;
+  std::atomic<bool> over = false, apart = false;
+  std::vector<int> left;  // who is still there in the end
+  Arrival arrival(job.count);
   Meeting at;
   if (job.hosts.empty()) at.board = runtime::Board::make(job.count);
-  if (!job.tcp) return attend(start_all(job, at), job.prefix, stop, broken);
+  const auto close_board = [&](int status) {
+    if (at.board >= 0) close(at.board);
+    return status;
+  };
+  if (!job.tcp) {
+    const int status = attend(start_all(job, at), job, "", stop, arrival);
+    return close_board(status == 0 && !all_joined(job, at.board) ? 1 : status);
+  }
   at.token = runtime::new_token();
   runtime::Coordinator coordinator(job.address, job.port, job.count, at.token);
   const bool six = job.address.find(':') != std::string::npos;
@@ -195,19 +222,33 @@ int run_job(const LaunchJob& job) {
     const auto stranger = [](const std::string& from) {
       std::fprintf(stderr, "warning: somebody at %s who does not belong to this job was refused\n", from.c_str());
     };
+    const auto came = [&](int rank) { arrival.came[static_cast<std::size_t>(rank)] = true; };
     try {
-      const auto links = coordinator.bring_together(std::chrono::steady_clock::now() + job.start_timeout,
-                                                    {missing, stranger, [&] { return over || asked_to_end != 0; }});
-      runtime::hand_boards_round(links, [&] { return over.load(); });
+      const auto links =
+          coordinator.bring_together(std::chrono::steady_clock::now() + job.start_timeout,
+                                     {missing, stranger, [&] { return over || asked_to_end != 0; }, came});
+      left = runtime::hand_boards_round(links, [&] { return over.load(); });
     } catch (const runtime::RuntimeError& e) {
-      std::fprintf(stderr, "error: %s\n", e.what());
-      broken = true;
+      if (arrival.all()) std::fprintf(stderr, "error: %s\n", e.what());
+      arrival.broken = true;
     }
+    apart = true;
   });
-  const int status = attend(std::move(children), job.prefix, stop, broken);
+  int status = attend(std::move(children), job, at.coordinator, stop, arrival);
+  // The commands have ended; what they started elsewhere has to have, too.
+  const auto until = std::chrono::steady_clock::now() + kLeaving;
+  while (status == 0 && !apart && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   over = true;
   meeting.join();
-  return status;
+  if (status == 0 && !left.empty()) {
+    std::fprintf(stderr,
+                 "error: process %s still runs, and the command that started it has ended\n"
+                 "note: `--ssh` takes a command that ends when what it runs there does, as ssh\n",
+                 numbers(left).c_str());
+    status = 1;
+  }
+  return close_board(status);
 }
 
 int launch(const Arguments& a) {

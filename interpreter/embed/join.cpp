@@ -177,8 +177,10 @@ Joined join(const Group& group) {
   if (group.linked) return out;
   std::string_view board_text = variable("SHARD_BOARD");
   if (const int fd = next_number(board_text); fd >= 0) {
-    out.processes->set_board(runtime::Board::of(fd, out.processes->count(), out.processes->index()));
+    auto board = runtime::Board::of(fd, out.processes->count(), out.processes->index());
     close(fd);
+    if (board) board->own().joined = 1;
+    out.processes->set_board(std::move(board));
   }
   out.processes->set_record(std::string(variable("SHARD_RECORD")));
   take_processors(variable("SHARD_SHARE"));

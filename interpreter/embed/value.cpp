@@ -39,11 +39,22 @@ const runtime::ArrayRef& array_in(const Value& v) {
   return inside.is_tensor() && !inside.tensor().traced() ? inside.tensor().array() : none;
 }
 
+bool is_traced(const Value& v) { return unwrap(v).is_tensor() && unwrap(v).tensor().traced(); }
+
+[[noreturn]] void refuse_traced(const Value& v) {
+  throw std::invalid_argument("this " + lang::kind_name(unwrap(v)) +
+                              " has no values: the function around it is being traced (jit, grad, vmap), once, with "
+                              "types in place of arrays. Call the host outside of it, with what it returns");
+}
+
 const runtime::ArrayRef& array_of(const Value& v) {
+  if (is_traced(v)) refuse_traced(v);
   const runtime::ArrayRef& a = array_in(v);
   if (!a) throw std::invalid_argument("this value is no array: it is " + lang::kind_name(unwrap(v)));
   return a;
 }
+
+const runtime::Type& array_type(const Value& v) { return is_traced(v) ? unwrap(v).tensor().type() : array_of(v)->type; }
 
 const runtime::ArrayRef& on_host(const Value& v) {
   const runtime::ArrayRef& a = array_of(v);
@@ -167,6 +178,7 @@ std::optional<double> Value::as_number() const {
   if (auto* i = impl_->value.get<std::int64_t>()) return static_cast<double>(*i);
   if (auto* d = impl_->value.get<double>()) return *d;
   if (auto* b = impl_->value.get<bool>()) return *b ? 1.0 : 0.0;
+  if (is_traced(*this)) refuse_traced(*this);
   if (const auto& a = array_in(*this); a && runtime::numel(a->type.shape) == 1 && runtime::is_number(a->type.dtype))
     return runtime::element_double(*on_host(*this), 0);
   return std::nullopt;
@@ -174,6 +186,7 @@ std::optional<double> Value::as_number() const {
 
 std::optional<std::int64_t> Value::as_integer() const {
   if (auto* i = impl_->value.get<std::int64_t>()) return *i;
+  if (is_traced(*this)) refuse_traced(*this);
   const auto& a = array_in(*this);
   if (!a || runtime::numel(a->type.shape) != 1 || !runtime::is_integer(a->type.dtype)) return std::nullopt;
   const std::int64_t n = runtime::element_int(*on_host(*this), 0);
@@ -206,8 +219,8 @@ std::vector<std::pair<std::string, Value>> Value::fields() const {
   return out;
 }
 
-shard::Type Value::type() const { return static_cast<shard::Type>(array_of(*this)->type.dtype); }
-std::vector<std::int64_t> Value::shape() const { return array_of(*this)->type.shape; }
+shard::Type Value::type() const { return static_cast<shard::Type>(array_type(*this).dtype); }
+std::vector<std::int64_t> Value::shape() const { return array_type(*this).shape; }
 
 std::string Value::layout() const {
   const auto& a = array_in(*this);

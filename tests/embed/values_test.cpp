@@ -146,3 +146,28 @@ TEST_CASE("kinds and fields of values", "[values]") {
   CHECK(fields[2].second.is_none());
   CHECK(engine.run("[1]").fields().empty());
 }
+
+TEST_CASE("a function of the host inside of jit is called once, with a type", "[values]") {
+  Engine engine;
+  std::vector<std::string> shown;
+  engine.define("seen", "(x)", [&](std::vector<Value> a) {
+    shown.push_back(a[0].show());
+    CHECK(a[0].kind() == Kind::other);
+    CHECK(a[0].type() == Type::f32);
+    CHECK(a[0].shape() == std::vector<std::int64_t>{4});
+    return engine.call("sum", {a[0]});
+  });
+  engine.define("asks", "(x)", [](std::vector<Value> a) { return Value::number(*a[0].as_number()); });
+  engine.define("reads", "(x)", [](std::vector<Value> a) { return Value::number(a[0].elements<float>()[0]); });
+  CHECK(engine.run("jit fn f(x) = seen(x) * 2\nf(ones([4]))\nf(ones([4]) * 2)").as_number() == 16);  // 2 * (4 * 2)
+  CHECK(shown == std::vector<std::string>{"f32[4]"});
+  for (const char* text : {"jit(fn(x) = asks(sum(x)))(ones([4]))", "grad(fn(x) = reads(x))(ones([4]))"}) {
+    try {
+      engine.run(text);
+      FAIL("no error");
+    } catch (const shard::Error& e) {
+      CHECK(e.diagnostics[0].code == "host");
+      CHECK(e.diagnostics[0].message.find("Call the host outside of it, with what it returns") != std::string::npos);
+    }
+  }
+}

@@ -11,6 +11,10 @@ cmake --install "$build" --prefix "$work/first" >/dev/null
 mv "$work/first" "$work/installed"   # it may be moved
 test -f "$work/installed/include/shard.h" && test -f "$work/installed/include/shard_c.h"
 test -f "$work/installed/share/licenses/shard/LICENSE"
+# The lessons find their data where they were installed, and the tutorial is there.
+test -f "$work/installed/share/doc/shard/scripts/tutorial/01_numbers.md"
+(cd "$work/installed/share/doc/shard" && "$work/installed/bin/shard" run scripts/layouts/rules.shard && "$work/installed/bin/shard" run scripts/ports/gpt.shard) >/dev/null
+(mkdir "$work/empty" && cd "$work/empty" && "$work/installed/bin/shard" run ../installed/share/doc/shard/scripts/session/pictures.shard && test -f pictures/layout.svg) >/dev/null
 library=$(dirname "$(find "$work/installed" -name libshard.so)")
 test -f "$library/libshard.a"
 cmake -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS="$flags" \
@@ -34,7 +38,12 @@ if command -v pkg-config >/dev/null; then
 else
   echo "no pkg-config: it is not tried"
 fi
-if command -v python3 >/dev/null; then python3 "$here/calls.py" "$library/libshard.so"; else echo "no Python: it is not tried"; fi
+if command -v python3 >/dev/null; then
+  python3 "$here/calls.py" "$library/libshard.so"
+  python3 "$here/pages.py" "$work/installed" "$here/../../interpreter/embed/README.md"
+else
+  echo "no Python: it is not tried"
+fi
 if command -v rustc >/dev/null; then
   rustc --edition 2021 -o "$work/calls" "$here/calls.rs" -L "$library" -l shard
   "$work/calls"

@@ -251,6 +251,20 @@ def tests_run_in_order_and_go_on_after_a_failure():
 
 
 @case
+def a_wrong_name_fails_its_test_alone():
+    path = script('let a = 1\ntest "first" { assert(a == 1) }\ntest "unknown" { print(nowhere) }\ntest "undeclared" { fn f() { b = 2 }\n f() }\n'
+                  'test "builtin" { sum = 3 }\ntest "last" { assert(a == 1) }\n')
+    for jobs in ('1', '2'):
+        p = shard('test', '--jobs', jobs, path)
+        check(p.returncode == 1 and '2 passed, 3 failed, 0 skipped' in p.stdout and 'not run' not in p.stdout, 'counts', p)
+        for told in ('unknown name `nowhere`', '`b` is assigned but not declared', '`sum` is a builtin and cannot be assigned'):
+            check(p.stdout.count(told) == 1, told, p)
+    p = shard('test', script('test "first" { assert(true) }\nprint(nowhere)\n'))
+    check(p.returncode == 1 and '0 passed, 1 failed' in p.stdout and 'not run' in p.stdout, 'outside of tests', p)
+    check(shard('run', path).returncode == 1, 'a run wants all names')
+
+
+@case
 def the_repl_reads_entries_from_a_pipe():
     p = shard('repl', text='let a = 2\na + 1\nfn f(x) {\n  x * 10\n}\nf(a)\n"text"\n[1, "b"]\n')
     check(p.returncode == 0 and p.stdout == '3\n20\n"text"\n[1, "b"]\n', 'values', p)

@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -37,6 +38,8 @@ struct Child {
   std::FILE* log = nullptr;  // all that it says, as it comes
   int in = -1;               // of one on another host: its end means that it has to leave
   std::string line, said;    // of out: begun; of err: all
+  std::string last;          // of both: the end
+  bool asked = false;        // to end, by the launcher
   std::optional<int> status;
 };
 
@@ -47,11 +50,30 @@ struct Meeting {
   int board = -1;  // where processes of this machine stand (runtime/channel/board.h)
 };
 
+// Who has come to the job; a member of each is written while the launcher attends to the processes.
+struct Arrival {
+  explicit Arrival(int count) : came(static_cast<std::size_t>(count)) {}
+  std::vector<std::atomic<bool>> came;
+  std::atomic<bool> broken = false;  // they do not come together
+  bool all() const {
+    return std::all_of(came.begin(), came.end(), [](const auto& c) { return c.load(); });
+  }
+};
+
 std::string numbers(const std::vector<int>& list);  // "1, 3"
 std::string shell_quoted(const std::string& text);
 std::vector<Child> start_all(const LaunchJob& job, const Meeting& at);
-// Until all have ended; gives the first bad status. `stop`: a signal that the launcher got, or 0; `broken`: they do not
-// come together.
-int attend(std::vector<Child> children, bool prefix, const std::function<int()>& stop, const std::atomic<bool>& broken);
+// The command that a process elsewhere is started by, its last word the one that runs there.
+std::vector<std::string> remote_command(const LaunchJob& job, int rank, const std::string& there);
+std::string program_path(const LaunchJob& job);
+std::string working_folder();
+// Until all have ended; gives the first bad status, and says who did not come. `stop`: a signal that the launcher got,
+// or 0; `at`: where they find it.
+int attend(std::vector<Child> children, const LaunchJob& job, const std::string& at, const std::function<int()>& stop,
+           const Arrival& arrival);
+// Of children that have all ended: who did not come to the start, how he ended and what he said last
+// (launch_absent.cpp).
+void tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::string& at, const Arrival& arrival,
+                 bool interrupted);
 
 }  // namespace shard::cli

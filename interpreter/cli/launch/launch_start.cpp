@@ -83,13 +83,11 @@ std::string own_path(const char* link) {
 
 // The same folder and program there as here.
 std::vector<std::string> remote_words(const LaunchJob& job, const Meeting& at, int rank) {
-  std::string command = "cd " + shell_quoted(own_path("/proc/self/cwd")) + " && exec env";
+  std::string command = "cd " + shell_quoted(working_folder()) + " && exec env";
   for (const auto& [name, value] : variables_of(job, at, rank, {}, "/dev/stdin")) command += " " + name + "=" + value;
-  command += " " + shell_quoted(job.program == "/proc/self/exe" ? own_path("/proc/self/exe") : job.program);
+  command += " " + shell_quoted(program_path(job));
   for (std::size_t i = 1; i < job.words.size(); ++i) command += " " + shell_quoted(job.words[i]);
-  std::vector<std::string> out = parts_of(job.ssh, ' ');  // --ssh "ssh -p 2222"
-  out.insert(out.end(), {job.hosts[static_cast<std::size_t>(rank)], command});
-  return out;
+  return remote_command(job, rank, command);
 }
 
 struct Ends {  // of the pipes, on the child's side; -1: none
@@ -138,6 +136,18 @@ std::string shell_quoted(const std::string& text) {
   return out + "'";
 }
 
+std::string working_folder() { return own_path("/proc/self/cwd"); }
+
+std::string program_path(const LaunchJob& job) {
+  return job.program == "/proc/self/exe" ? own_path("/proc/self/exe") : job.program;
+}
+
+std::vector<std::string> remote_command(const LaunchJob& job, int rank, const std::string& there) {
+  std::vector<std::string> out = parts_of(job.ssh, ' ');  // --ssh "ssh -p 2222"
+  out.insert(out.end(), {job.hosts[static_cast<std::size_t>(rank)], there});
+  return out;
+}
+
 std::vector<Child> start_all(const LaunchJob& job, const Meeting& at) {
   const std::vector<std::vector<int>> links =
       job.tcp ? std::vector<std::vector<int>>(static_cast<std::size_t>(job.count)) : make_links(job.count);
@@ -145,7 +155,7 @@ std::vector<Child> start_all(const LaunchJob& job, const Meeting& at) {
   std::vector<Child> children(static_cast<std::size_t>(job.count));
   for (std::size_t i = 0; i < children.size(); ++i) {
     int out[2] = {-1, -1}, err[2], token[2] = {-1, -1};
-    const bool heard = job.prefix || !job.log_dir.empty();
+    const bool heard = job.prefix || !job.log_dir.empty() || !job.hosts.empty();
     if (!job.log_dir.empty()) {
       const std::string path = log_path(job, static_cast<int>(i), ".log");
       children[i].log = std::fopen(path.c_str(), "ae");
@@ -155,6 +165,8 @@ std::vector<Child> start_all(const LaunchJob& job, const Meeting& at) {
     if ((heard && pipe2(out, O_CLOEXEC) != 0) || pipe2(err, O_CLOEXEC) != 0 ||
         (job.tcp && pipe2(token, O_CLOEXEC) != 0))
       launch_failed("cannot start processes");
+    // Before there is a process, which may end at once: the pipe has room for it, and somebody who could read.
+    if (job.tcp && write(token[1], at.token.data(), at.token.size()) < 0) launch_failed("cannot hand on the token");
     children[i].pid = fork();
     if (children[i].pid < 0) launch_failed("cannot start processes");
     if (children[i].pid == 0) become(job, at, static_cast<int>(i), links[i], {out[1], err[1], token[0]}, launcher);
@@ -163,7 +175,6 @@ std::vector<Child> start_all(const LaunchJob& job, const Meeting& at) {
     children[i].out = out[0], children[i].err = err[0];
     if (!job.tcp) continue;
     close(token[0]);
-    if (write(token[1], at.token.data(), at.token.size()) < 0) launch_failed("cannot hand on the token");
     if (job.hosts.empty())
       close(token[1]);
     else

@@ -130,6 +130,18 @@ void look_in_library(Impl& m, std::vector<Diagnostic>& errors) {
   }
 }
 
+// Where tests are run, a wrong name in one of them fails that one alone.
+void leave_to_tests(Impl& m, const Module& tree, std::vector<Diagnostic>& errors) {
+  for (const StmtPtr& s : tree.body) {
+    const auto* test = std::get_if<TestStmt>(&s->node);
+    if (!test) continue;
+    const auto here = [&](const Diagnostic& d) { return d.span.begin >= s->span.begin && d.span.end <= s->span.end; };
+    for (const Diagnostic& d : errors)
+      if (here(d)) m.modules.wrong_tests[test].push_back(d);
+    std::erase_if(errors, here);
+  }
+}
+
 // The tables of a tree that runs in `env`. Errors of names are thrown, and nothing is declared then; a check is told of
 // them and goes on.
 std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module>& tree, ModuleEnv& env) {
@@ -143,6 +155,7 @@ std::shared_ptr<const Unit> resolved(Impl& m, const std::shared_ptr<const Module
     look_in_library(m, found.errors), m.watch.see(unit->axes);
   std::vector<Diagnostic> denied = m.warnings.add(std::move(found.warnings), sources);
   found.errors.insert(found.errors.end(), denied.begin(), denied.end());
+  if (!m.checker && m.in.options().test && m.modules.loading.empty()) leave_to_tests(m, *tree, found.errors);
   if (m.checker) {
     m.checker->found(std::move(found.errors));
   } else if (!found.errors.empty()) {

@@ -14,7 +14,8 @@ struct Modules {
   std::unordered_map<std::string, Value> loaded;  // finished ones, by path or name
   std::vector<std::string> loading;               // open imports, outermost first
   std::vector<std::shared_ptr<ModuleEnv>> all;    // their cells are emptied at the end
-  std::vector<std::weak_ptr<Cell>> cyclic;        // cells of blocks that may hold a function that holds them
+  std::unordered_map<const grammar::TestStmt*, std::vector<grammar::Diagnostic>> wrong_tests;  // names in them
+  std::vector<std::weak_ptr<Cell>> cyclic;   // cells of blocks that may hold a function that holds them
   std::shared_ptr<ModuleEnv> main, lasting;  // lasting: the scope of what a REPL or a host runs one after the other
 
   Modules() = default;

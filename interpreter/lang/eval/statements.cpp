@@ -23,6 +23,8 @@ runtime::MeshRef used_mesh(Impl& m, const Expr& e) {
 void exec_test(Impl& m, const TestStmt& s, Span span) {
   if (!m.in.options().test || !m.modules.loading.empty()) return;  // an imported file's tests are its own
   m.in.options().test(s, span, [&] {
+    if (const auto wrong = m.modules.wrong_tests.find(&s); wrong != m.modules.wrong_tests.end())
+      throw Errors(wrong->second);
     Surroundings::Restore kept(m.surroundings);
     Value unused;
     m.eval_flow(*s.body, unused);

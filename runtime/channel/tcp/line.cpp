@@ -1,5 +1,7 @@
 #include "runtime/channel/tcp/line.h"
 
+#include <sys/socket.h>
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -44,6 +46,15 @@ Line::Line(std::unique_ptr<Socket> socket) : socket_(std::move(socket)) {
 Line::Line(Line&&) noexcept = default;
 Line::~Line() = default;
 
+Line Line::of(int fd) {
+  auto out = std::make_unique<Socket>();
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size);
+  out->socket.assign(own.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), fd);
+  return Line(std::move(out));
+}
+
 std::optional<Line> Line::to(const std::string& host, int port, Deadline deadline, std::string& why) {
   auto out = std::make_unique<Socket>();
   Failed failed;
@@ -60,14 +71,12 @@ std::optional<Line> Line::to(const std::string& host, int port, Deadline deadlin
 }
 
 bool Line::read(void* data, std::size_t bytes, Deadline deadline) {
-  const Failed failed = within(
+  return !within(
       socket_->io, deadline,
       [&](auto end) {
         asio::async_read(socket_->socket, asio::buffer(data, bytes), [end](const Failed& f, std::size_t) { end(f); });
       },
       [&] { socket_->socket.close(); });
-  heard_ = heard_ || !failed;
-  return !failed;
 }
 
 bool Line::write(const void* data, std::size_t bytes, Deadline deadline) {
@@ -105,49 +114,5 @@ std::string Line::there() const {
 }
 
 int Line::release() { return socket_->socket.release(); }
-
-struct Listener::Acceptor {
-  asio::io_context io{1};
-  tcp::acceptor acceptor{io};
-};
-
-Listener::Listener(const std::string& address, int port, int last) : acceptor_(std::make_unique<Acceptor>()) {
-  Failed failed;
-  const auto where = asio::ip::make_address(address, failed);
-  if (failed) throw RuntimeError("process", "'" + address + "' is no address of this machine");
-  auto& acceptor = acceptor_->acceptor;
-  for (int at = port; at <= std::max(port, last); ++at) {
-    const tcp::endpoint end(where, static_cast<unsigned short>(at));
-    acceptor.open(end.protocol(), failed);
-    if (!failed) acceptor.set_option(tcp::acceptor::reuse_address(true), failed);
-    if (!failed) acceptor.bind(end, failed);
-    if (!failed) acceptor.listen(128, failed);
-    if (!failed) break;
-    Failed ignored;
-    acceptor.close(ignored);
-  }
-  if (failed && last > port)
-    throw RuntimeError("process", "no port of " + std::to_string(port) + " to " + std::to_string(last) + " at " +
-                                      address + " can be had: " + failed.message());
-  if (failed)
-    throw RuntimeError("process",
-                       "port " + std::to_string(port) + " at " + address + " cannot be had: " + failed.message());
-  port_ = acceptor.local_endpoint().port();
-}
-
-Listener::~Listener() = default;
-
-std::optional<Line> Listener::accept(Deadline deadline) {
-  auto out = std::make_unique<Line::Socket>();
-  tcp::socket socket(acceptor_->io);
-  const Failed failed = within(
-      acceptor_->io, deadline,
-      [&](auto end) { acceptor_->acceptor.async_accept(socket, [end](const Failed& f) { end(f); }); },
-      [&] { acceptor_->acceptor.cancel(); });
-  if (failed) return std::nullopt;
-  const auto protocol = socket.local_endpoint().protocol();
-  out->socket.assign(protocol, socket.release());  // into a context of its own: a thread may go on with it
-  return Line(std::move(out));
-}
 
 }  // namespace shard::runtime

@@ -14,6 +14,7 @@ class Line {
  public:
   Line(Line&&) noexcept;
   ~Line();
+  static Line of(int fd);  // a connection that there is
   // Where it cannot be reached: nothing, and why.
   static std::optional<Line> to(const std::string& host, int port, Deadline deadline, std::string& why);
 
@@ -21,32 +22,14 @@ class Line {
   bool write(const void* data, std::size_t bytes, Deadline deadline);
   // Both sides prove that they know the token.
   bool prove(const std::string& token, Side side, Deadline deadline);
-  bool heard() const { return heard_; }  // anything at all
-  std::string here() const;              // addresses without port
+  std::string here() const;  // addresses without port
   std::string there() const;
   int release();  // the descriptor, which the caller owns then
 
  private:
-  friend class Listener;
   struct Socket;
   explicit Line(std::unique_ptr<Socket> socket);
   std::unique_ptr<Socket> socket_;
-  bool heard_ = false;
-};
-
-class Listener {
- public:
-  // Port 0: any; `last` above `port`: the first that is free. Throws RuntimeError("process"): the port is taken, or no
-  // such address is here.
-  Listener(const std::string& address, int port, int last);
-  ~Listener();
-  int port() const { return port_; }
-  std::optional<Line> accept(Deadline deadline);  // nothing: nobody came
-
- private:
-  struct Acceptor;
-  std::unique_ptr<Acceptor> acceptor_;
-  int port_ = 0;
 };
 
 }  // namespace shard::runtime

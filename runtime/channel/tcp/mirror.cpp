@@ -32,8 +32,9 @@ constexpr std::size_t kHeld = 1 << 16;  // bytes that one who does not read keep
 // A connection that neither side waits for.
 class Link {
  public:
-  explicit Link(int fd) : fd_(fd) {}
+  Link(int fd, int process) : fd_(fd), process_(process) {}
   int fd() const { return fd_; }
+  int process() const { return process_; }  // on the other side; of no meaning where that is the launcher
   void end() {
     if (fd_ >= 0) close(fd_);
     fd_ = -1;
@@ -63,7 +64,7 @@ class Link {
   }
 
  private:
-  int fd_;
+  int fd_, process_;
   std::string in_, out_;
 };
 
@@ -73,7 +74,7 @@ std::chrono::milliseconds mirror_period(int count) { return std::chrono::millise
 
 void mirror_board(int fd, std::unique_ptr<Board> rows, int count, int index) {
   std::thread([fd, count, index, board = std::move(rows)] {
-    Link link(fd);
+    Link link(fd, -1);
     std::optional<Said> last;
     for (bool there = true; there;) {
       const Board::Row& own = (*board)[index];
@@ -91,8 +92,9 @@ void mirror_board(int fd, std::unique_ptr<Board> rows, int count, int index) {
   }).detach();
 }
 
-void hand_boards_round(std::vector<int> fds, const std::function<bool()>& stop) {
-  std::vector<Link> links(fds.begin(), fds.end());
+std::vector<int> hand_boards_round(std::vector<int> fds, const std::function<bool()>& stop) {
+  std::vector<Link> links;
+  for (std::size_t i = 0; i < fds.size(); ++i) links.emplace_back(fds[i], static_cast<int>(i));
   while (!links.empty() && !stop()) {
     std::vector<pollfd> waited;
     for (const Link& link : links) waited.push_back({link.fd(), POLLIN, 0});
@@ -107,7 +109,9 @@ void hand_boards_round(std::vector<int> fds, const std::function<bool()>& stop) 
     }
     std::erase_if(links, [](const Link& link) { return link.fd() < 0; });
   }
-  for (Link& link : links) link.end();
+  std::vector<int> left;
+  for (Link& link : links) left.push_back(link.process()), link.end();
+  return left;
 }
 
 }  // namespace shard::runtime

@@ -15,7 +15,8 @@ namespace shard::runtime {
 std::chrono::milliseconds mirror_period(int count);
 // A process's side, in a thread of its own until the link, to the launcher, ends. Takes the link.
 void mirror_board(int link, std::unique_ptr<Board> board, int count, int index);
-// The launcher's side: what comes from one goes to all others, until nobody is left or `stop` says so. Takes the links.
-void hand_boards_round(std::vector<int> links, const std::function<bool()>& stop);
+// The launcher's side: what comes from one goes to all others, until nobody is left or `stop` says so. Takes the links;
+// gives the processes that are left.
+std::vector<int> hand_boards_round(std::vector<int> links, const std::function<bool()>& stop);
 
 }  // namespace shard::runtime

@@ -2,40 +2,33 @@
 // belongs to the job, says its number and where it can be reached, and gets the list of all; then every two connect.
 #pragma once
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/channel/channel.h"
+#include "runtime/channel/tcp/door.h"
 
 namespace shard::runtime {
-
-struct Ports {
-  int first = 0, last = 0;  // first 0: any
-};
-
-class Listener;
 
 // The launcher's side.
 class Coordinator {
  public:
   // Throws RuntimeError("process") where the port cannot be had.
   Coordinator(const std::string& address, Ports ports, int count, std::string token);
-  ~Coordinator();
-  int port() const;
+  int port() const { return door_.port(); }
   struct Watch {
     std::function<void(const std::vector<int>& missing)> waiting;  // told every 10 s
     std::function<void(const std::string& address)> stranger;      // who could not prove that he belongs here
     std::function<bool()> stop;                                    // no longer wanted
+    std::function<void(int rank)> came;
   };
   // Returns once all have come and know each other's addresses: the connection to each, which stays open (mirror.h).
   // Throws RuntimeError("process") with those who have not come by the deadline.
   std::vector<int> bring_together(Deadline deadline, const Watch& watch);
 
  private:
-  std::unique_ptr<Listener> listener_;
+  Door door_;
   int count_;
-  std::string token_;
 };
 
 // A process's side. Throws RuntimeError("process").

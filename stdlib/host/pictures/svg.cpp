@@ -1,5 +1,7 @@
 #include "stdlib/host/pictures/svg.h"
 
+#include <sys/stat.h>
+
 #include <array>
 #include <cstdio>
 
@@ -88,6 +90,9 @@ std::string svg_path(lang::Interpreter& in, const lang::BoundArg& save, std::str
 
 void save_svg(lang::Interpreter& in, const std::string& path, const std::string& document, grammar::Span span) {
   check_may_write(in, path, span);
+  if (const std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0)
+    mkdir(path.substr(0, slash).c_str(),
+          0777);  // as checkpoints and logs make theirs; whether it is there, opening says
   try {
     const std::unique_ptr<Sink> file = open_sink(path, false);
     file->write(document);
