@@ -27,6 +27,16 @@ std::string wisher(const ir::Why& why, const Sources& sources, grammar::Span her
   return "`" + (code.empty() ? std::string(why.by->name) : code) + "`" + of_line(sources, why.where, here);
 }
 
+// What is pending that this collective finishes.
+std::string pending_of(const ir::OpDef& op) {
+  switch (op.comm && op.comm->combine ? *op.comm->combine : runtime::Reduce::Sum) {
+    case runtime::Reduce::Max: return "maximum";
+    case runtime::Reduce::Min: return "minimum";
+    case runtime::Reduce::Prod: return "product";
+    default: return "sum";
+  }
+}
+
 std::string listed(const std::vector<ir::Why::Value>& values, const Sources& sources, grammar::Span here) {
   std::string out;
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -59,13 +69,13 @@ std::string code_at(const Sources& sources, grammar::Span span, std::size_t widt
   return more ? text + "..." : text;
 }
 
-std::string why_text(const ir::Why& why, const Sources& sources, grammar::Span here) {
+std::string why_text(const ir::Why& why, const ir::OpDef& op, const Sources& sources, grammar::Span here) {
   const std::string wanted = runtime::to_string(why.wanted);
   if (!why.terms.empty()) {
     const std::string code = code_at(sources, why.value.made, kCode);
     return (code.empty() ? "what is made" : "`" + code + "`") + of_line(sources, why.value.made, here) + " of " +
-           listed(why.terms, sources, here) + " is a sum over " + over(why) + "; " + wisher(why, sources, here) +
-           " wants it as " + wanted;
+           listed(why.terms, sources, here) + " is a " + pending_of(op) + " over " + over(why) + "; " +
+           wisher(why, sources, here) + " wants it as " + wanted;
   }
   const std::string value = told(why.value, sources, here);
   if (why.beside.empty()) return value + ": " + wisher(why, sources, here) + " wants it as " + wanted;
