@@ -7,6 +7,7 @@
 #include "interpreter/cli/checker.h"
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/fix.h"
+#include "interpreter/cli/scripts.h"
 #include "interpreter/lang/report/report.h"
 
 namespace shard::cli {
@@ -102,7 +103,8 @@ int check(const Arguments& a) {
     std::fputs("error: --fix writes into files, and standard input is none\n", stderr);
     return 2;
   }
-  for (const std::string& path : a.words) {
+  const std::vector<std::string> paths = scripts_of(a.words);
+  for (const std::string& path : paths) {
     std::string text;
     if (!read_script(path, text) || (a.has("--fix") && !fix(a.settings, a.has("--names"), path, text)))
       status = 1;
@@ -118,7 +120,7 @@ int check(const Arguments& a) {
     const std::string lets = types_json(checker.lets, checker.sources);
     print(types ? "{\"errors\": " + told + ", \"types\": " + lets + "}\n" : told);
   } else {
-    if (types) print(types_text(checker.lets, checker.sources, a.words.size() > 1));
+    if (types) print(types_text(checker.lets, checker.sources, paths.size() > 1));
     for (const Diagnostic& d : checker.found) tell(d, checker.sources);
   }
   for (const Diagnostic& d : checker.notes) {
@@ -138,7 +140,7 @@ int check(const Arguments& a) {
 Command check_command() {
   return {"check",
           "Look for errors and warnings without running: syntax, names, types, shapes and layouts",
-          {{"files", "Scripts", Option::Words, true},
+          {{"paths", "Scripts, folders of them, or - for standard input", Option::Words, true},
            {"--json", "Errors and warnings as a JSON array on standard output"},
            {"--fix", "First write the fixes that are certainly what was meant into the files"},
            {"--names", "Syntax and names only"},

@@ -50,7 +50,7 @@ void Checker::check(const std::string& path, const std::string& text) {
       if (options.compiled) options.compiled(call);
       if (check_) check_->lay_out(call);
     };
-  machine = make_machine(settings_, std::move(inside));
+  machine = make_machine(with_head(settings_, text), std::move(inside));
   if (names_only_)
     names(machine->interpreter(), path, text);
   else

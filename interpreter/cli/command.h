@@ -43,6 +43,8 @@ struct Command {
   std::vector<Option> options;
   bool settings = false;                   // takes setting_options() too
   int (*run)(const Arguments&) = nullptr;  // gives the exit status
+  // Whether its word is one script, whose head says how many devices there are; of several each one's does.
+  bool takes_script() const { return settings && !options.empty() && options[0].kind == Option::Word; }
 };
 
 // The whole number that an option's value is; nothing where it is none, or not from `least` to `most`.

@@ -17,7 +17,8 @@ std::span<const Command> commands() {
 
 std::span<const Option> setting_options() {
   static const Option kAll[] = {
-      {"--devices", "How many devices are simulated", Option::Value},
+      {"--devices", "How many devices are simulated, whatever `# devices: N` at the head of the script says",
+       Option::Value},
       {"--exact", "Add the terms of all devices in one order, the same for any number of processes"},
       {"--debug-nans", "Stop at the first line that makes a nan or an infinity, in compiled code too; slow"},
       {"--allow", "A warning that is not told; `shard help warnings` lists them", Option::Values},

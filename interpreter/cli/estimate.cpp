@@ -29,7 +29,7 @@ std::string collectives_json(const Foretold& f, const Chip& chip, const grammar:
            ", \"bytes\": " + std::to_string(r.bytes) +
            ", \"seconds\": " + number(cost_model::collective_seconds(chip, *f.call.mesh, r)) + ", \"why\": " +
            lang::json_string(r.written ? "written"
-                             : r.why   ? lang::why_text(*r.why, sources, r.span)
+                             : r.why   ? lang::why_text(*r.why, *r.op, sources, r.span)
                                        : "inserted") +
            "}";
   }

@@ -58,13 +58,7 @@ class Formatting {
 
 int fmt(const Arguments& a) {
   Formatting all(a.has("--check"), a.has("--diff"));
-  for (const std::string& path : a.words) {
-    std::error_code unknown;
-    if (path != "-" && std::filesystem::is_directory(path, unknown))
-      for (const std::string& file : scripts_in(path)) all.file(file);
-    else
-      all.file(path);
-  }
+  for (const std::string& path : scripts_of(a.words)) all.file(path);
   return all.status();
 }
 

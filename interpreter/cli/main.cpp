@@ -61,7 +61,7 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
       ->check(CLI::IsMember({"always", "never"}));
   if (!c.settings) return;
   app->add_option("--devices", out.settings.devices, what_of("--devices"))
-      ->check(CLI::Range(1, 65536))
+      ->check(CLI::Range(1, shard::cli::kMostDevices))
       ->capture_default_str()
       ->each([&out](const std::string&) { out.settings.devices_given = true; });
   app->add_flag("--exact", out.settings.exact, what_of("--exact"));
@@ -181,7 +181,11 @@ int run_program(int argc, char** argv) {
   given.settings.engine = given.value("--engine");
   if (!split_sets(sets, given.settings)) return 2;
   for (const auto& [app_of, command] : made)
-    if (*app_of) return command->run(given);
+    if (*app_of) {
+      if (command->takes_script() && !given.words.empty())
+        given.settings = shard::cli::with_head(std::move(given.settings), shard::cli::script_text(given.words[0]));
+      return command->run(given);
+    }
   return 2;
 }
 

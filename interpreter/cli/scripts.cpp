@@ -22,4 +22,18 @@ std::vector<std::string> scripts_in(const std::string& folder) {
   return out;
 }
 
+std::vector<std::string> scripts_of(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    std::error_code unknown;
+    if (!fs::is_directory(word, unknown)) {
+      out.push_back(word);
+      continue;
+    }
+    const std::vector<std::string> found = scripts_in(word);
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
 }  // namespace shard::cli

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <new>
 
+#include "interpreter/cli/command.h"
 #include "interpreter/cli/signals.h"
 #include "interpreter/cli/terminal.h"
 #include "interpreter/lang/report/report.h"
@@ -24,6 +25,18 @@ std::string telling_as;  // which process this is, where several tell
 
 constexpr std::uintmax_t kLargestScript = 64u << 20;
 
+// Read once, for those who look at its head and those who run it.
+const std::string& standard_input() {
+  static const std::string kText = [] {
+    std::string text;
+    char buffer[1 << 16];
+    for (std::size_t n; text.size() <= kLargestScript && (n = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;)
+      text.append(buffer, n);
+    return text;
+  }();
+  return kText;
+}
+
 }  // namespace
 
 bool read_script(const std::string& path, std::string& text) {
@@ -33,12 +46,8 @@ bool read_script(const std::string& path, std::string& text) {
     return false;
   };
   if (path == "-") {
-    char buffer[1 << 16];
-    for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, stdin)) > 0;) {
-      text.append(buffer, n);
-      if (text.size() > kLargestScript) return refuse("it is larger than 64 MiB");
-    }
-    return true;
+    text = standard_input();
+    return text.size() <= kLargestScript || refuse("it is larger than 64 MiB");
   }
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) {
@@ -53,6 +62,31 @@ bool read_script(const std::string& path, std::string& text) {
   if (!in) return refuse(std::strerror(errno));
   text.assign(std::istreambuf_iterator<char>(in), {});
   return true;
+}
+
+Settings with_head(Settings settings, std::string_view text) {
+  constexpr std::string_view kDevices = "devices:", kBlanks = " \t\r";
+  const auto trimmed = [&](std::string_view s) {
+    s.remove_prefix(std::min(s.find_first_not_of(kBlanks), s.size()));
+    return s.substr(0, s.find_last_not_of(kBlanks) + 1);
+  };
+  while (!settings.devices_given && !text.empty()) {
+    std::string_view line = trimmed(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    if (!line.empty() && line[0] != '#') break;
+    line = trimmed(line.substr(std::min(line.find_first_not_of('#'), line.size())));
+    if (!line.starts_with(kDevices)) continue;
+    if (const auto n = number_of(trimmed(line.substr(kDevices.size())), 1, kMostDevices)) settings.devices = *n;
+  }
+  return settings;
+}
+
+std::string script_text(const std::string& path) {
+  struct stat info {};
+  const bool file = stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), R_OK) == 0;
+  std::string text;
+  if (path == "-" || (file && static_cast<std::uintmax_t>(info.st_size) <= kLargestScript)) read_script(path, text);
+  return text;
 }
 
 std::string unknown_warning(const std::string& code) {

@@ -15,6 +15,8 @@
 
 namespace shard::cli {
 
+inline constexpr int kMostDevices = 65536;
+
 struct Settings {
   int devices = 8;
   bool devices_given = false;  // by `--devices`: otherwise a plug-in's are as many as it has
@@ -30,9 +32,13 @@ struct Settings {
 
 // The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.
 bool read_script(const std::string& path, std::string& text);
+std::string script_text(const std::string& path);  // the same without a word: empty where it cannot be read
 // The others that run the same script, where a launcher started several; null: this one is alone. (join.cpp)
 std::shared_ptr<runtime::Processes> joined_processes(const Settings& settings);
 void tell_as(const std::string& who);  // goes before every error of this process
+// The settings with what the head of a script asks for, where the command line does not: `# devices: 512`, on a line of
+// its own before the first statement.
+Settings with_head(Settings settings, std::string_view text);
 std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Options options = {},
                                              std::function<void(const std::string&)> entering = nullptr);
 // What is wrong with a word behind `--allow`: empty where it is the code of a warning.

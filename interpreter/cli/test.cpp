@@ -19,7 +19,7 @@ bool find_scripts(const std::vector<std::string>& paths, std::vector<TestScript>
   for (const std::string& path : paths.empty() ? std::vector<std::string>{"."} : paths) {
     std::error_code unknown;
     const bool folder = fs::is_directory(path, unknown);
-    for (const std::string& file : folder ? scripts_in(path) : std::vector<std::string>{path}) {
+    for (const std::string& file : scripts_of({path})) {
       TestScript script;
       if (!read_tests(file, script)) {
         all = false;

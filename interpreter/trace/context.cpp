@@ -256,6 +256,12 @@ Tensor Context::unknown(runtime::Type type) {
   return Tensor(exec::without_elements(std::move(type), nullptr));
 }
 
+Tensor Context::unknown(const runtime::Placement& at) {
+  runtime::Type type = at.type;
+  type.sharding = at.layout;
+  return unknown(std::move(type));
+}
+
 // ---- scalars and concrete values
 
 Tensor Context::make_scalar(const HostNumber& value, bool weak) {

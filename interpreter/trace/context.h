@@ -17,6 +17,7 @@
 #include "interpreter/trace/eager.h"
 #include "interpreter/trace/tensor.h"
 #include "runtime/array/buffer.h"
+#include "runtime/mesh/device_blocks.h"
 
 namespace shard::runtime {
 class Processes;
@@ -94,6 +95,7 @@ class Context {
   std::int64_t operations() const { return operations_; }  // that gave such arrays, so far
   // An array of this type without elements. One that is a weak number stands for a host number of a run.
   Tensor unknown(runtime::Type type);
+  Tensor unknown(const runtime::Placement& at);  // laid out so, over automatic axes too
 
   // ---- tracing
   bool tracing() const { return frame_ != nullptr; }

@@ -9,7 +9,12 @@
 
 namespace shard::runtime {
 
-using Shape = std::vector<std::int64_t>;    // every size >= 0
+using Shape = std::vector<std::int64_t>;  // every size >= 0
+
+// Sizes that only data say are multiples of this where nothing is run: no real array has them, and every mesh divides
+// them.
+inline constexpr std::int64_t kUnknownSize = (std::int64_t{1} << 22) * 315;
+inline bool is_unknown_size(std::int64_t n) { return n >= kUnknownSize; }
 using Strides = std::vector<std::int64_t>;  // in elements, row-major unless said otherwise
 inline constexpr int kMaxRank = 16;
 inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 38;  // 256 GiB: no array of a script is larger

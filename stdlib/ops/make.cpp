@@ -183,6 +183,8 @@ Vars arange(Builder& b, std::span<const Var>, const Attrs& attrs) {
   bool whole = is_whole_number(attrs, "start") && is_whole_number(attrs, "stop") && is_whole_number(attrs, "step");
   if (step == 0) fail("value", "arange: the step cannot be 0");
   double count = std::ceil((stop - start) / step);
+  for (const double bound : {start, stop, step})  // while checking: as many as only a run knows
+    if (bound != 0 && std::fmod(bound, static_cast<double>(runtime::kUnknownSize)) == 0) count = std::fabs(bound);
   if (!(count < 1e15)) fail("shape", "arange: too many elements");
   DType dtype = dtype_if(attrs, "dtype").value_or(whole ? DType::I32 : DType::F32);
   Shape shape = {std::max<std::int64_t>(0, static_cast<std::int64_t>(count))};

@@ -70,6 +70,22 @@ def missing_files_and_folders_are_told():
 
 
 @case
+def the_head_of_a_script_says_how_many_devices():
+    text = '# A few words.\n# devices: 16\nmesh m = (@x: 16)\njit fn f(x) = sum(x)\nprint(len(devices()), f(shard ones([16]) as P(@x)))\n'
+    path = script(text)
+    for words in (['run', path], ['check', path], ['explain', path], ['estimate', path, '--chip', 'h100'], ['test', path], [path]):
+        p = shard(*words)
+        check(p.returncode == 0 or words[0] == 'test', ' '.join(words), p)   # it has no tests
+        check('the mesh needs' not in p.stderr, ' '.join(words), p)
+    p = shard('run', '-', text=text)
+    check(p.stdout == '16 16.0\n', 'standard input', p)
+    p = shard('run', path, '--devices', '4')
+    check(p.returncode == 1 and 'needs 16 devices, and there are 4' in p.stderr, 'the command line comes first', p)
+    p = shard('run', script('let x = 1\n# devices: 16\nprint(len(devices()))\n'))
+    check(p.stdout == '8\n', 'behind a statement it is a comment', p)
+
+
+@case
 def engines_that_are_not_there_are_told():
     path = script('print(1)\n')
     for engine, words in (('xlo', 'did you mean `xla`'), ('cuda', '`shard engines` lists them'), ('xla:/no/such.so', "no plug-in '/no/such.so'"),

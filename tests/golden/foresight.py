@@ -670,4 +670,50 @@ def plans_choose_the_axes_of_logical_names():
     check(p.returncode == 2 and 'the script has none' in p.stderr, 'no rules', p)
 
 
+@case
+def assertions_on_values_are_left_out():
+    """Whatever the form: what needs an element is not there; a shape that is wrong is."""
+    text = """mesh m = (@x: 2)
+jit fn f(x) = x * 2.0
+let y = f(shard ones([4]) as P(@x))
+assert_close([y, y], array([[2.0, 2.0, 2.0, 2.0], [2.0, 2.0, 2.0, 2.0]]))
+assert_close({a: y}, {a: ones([4])})
+assert(all(y == 1.0) and not any(y > 9.0))
+assert(float(y[0]) == 1.0, "first {y[0]}")
+assert([float(sum(y)), 1.0] == [3.0, 1.0])
+assert(y[0] > 3.0 or y[1] > 3.0)
+assert_error(fn() = float(y[0]), "words")
+save("no_such_folder/a.npz", y)
+assert(exists("no_such_folder/a.npz") and not exists("no_such_folder/b.npz"))
+"""
+    p = shard('estimate', script(text), '--chip', 'h100')
+    check(p.returncode == 0 and 'f at ' in p.stdout, 'left out', p)
+    p = shard('estimate', script(text + 'assert_close(y, ones([5]))\n'), '--chip', 'h100')
+    check(p.returncode == 1 and 'shapes differ' in p.stderr, 'shapes are known', p)
+
+
+@case
+def loads_like_keep_their_layout():
+    """Parameters of a checkpoint that is not there: split columns and rows, a psum over @model in the loss of each step."""
+    text = """import train
+import optim
+mesh m = (@data: 2, @model: 4)
+let opt = optim.adam(0.01)
+let p = {a: shard normal(key(0), [16, 32]) as P(_, @model), b: shard normal(key(1), [32, 4]) as P(@model, _)}
+let x = shard normal(key(2), [64, 16]) as P(@data)
+jit fn step((p, s), (x,)) {
+  let (l, g) = value_and_grad(fn(p) = mean((tanh(x @ p.a) @ p.b - 1.0) ** 2))(p)
+  let (p, s) = opt.step(p, g, s)
+  ((p, s), {loss: l})
+}
+let out = train.loop(step, (p, opt.init(p)), loader((x,), batch: 16, spec: P(@data)), checkpoints: train.checkpoints("no_such_folder", every: 10))
+"""
+    path = script(text)
+    p = shard('explain', path)
+    check(p.returncode == 0 and 'step(({a: f32[16,32@model], b: f32[32@model,4]}' in p.stdout and re.search(r'psum +@model', p.stdout), 'explain', p)
+    p = shard('estimate', path, '--chip', 'h100', '--json')
+    of = {(c['kind'], tuple(c['axes'])) for c in json.loads(p.stdout)['calls'][0]['collectives']}
+    check(('psum', ('model',)) in of, 'estimate', p)
+
+
 if __name__ == '__main__': sys.exit(cli.main())

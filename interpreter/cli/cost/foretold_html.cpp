@@ -96,7 +96,7 @@ std::string collectives(const Foretold& f, const grammar::SourceMap& sources) {
                 (one == seconds.end() ? "" : time_text(one->second)) + "<td class=r>" +
                 std::to_string(source_line(sources, r.span)) + "<td class=why>" +
                 (r.written ? "written"
-                 : r.why   ? "inserted: " + escaped(lang::why_text(*r.why, sources, r.span))
+                 : r.why   ? "inserted: " + escaped(lang::why_text(*r.why, *r.op, sources, r.span))
                            : "inserted") +
                 "\n",
             r.count};

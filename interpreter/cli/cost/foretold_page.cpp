@@ -100,7 +100,7 @@ std::string waits_because(const Foretold& f, const cost_model::Chip& chip, const
     const exec::CommRecord* r = longest_at(f.call, chip, l.at, sources);
     if (!r || !r->why || l.cost.exposed < 0.005 * f.of.time.seconds || shown++ == kShown) continue;
     out += wrapped("line " + std::to_string(source_line(sources, l.at)) + ": " + words_of(*r) + ": " +
-                   lang::why_text(*r->why, sources, r->span));
+                   lang::why_text(*r->why, *r->op, sources, r->span));
   }
   return out.empty() ? out : "\n  waits because\n" + out;
 }

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <map>
 
-#include "interpreter/repl/command.h"
-#include "interpreter/repl/launch.h"
+#include "interpreter/cli/command.h"
+#include "interpreter/cli/launch/launch.h"
 
-namespace shard::repl {
+namespace shard::cli {
 namespace {
 
 // Its last lines, indented.
@@ -87,4 +87,4 @@ void tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::
     std::fprintf(stderr, "note: processes connect to %s; --interface and --port choose another place\n", at.c_str());
 }
 
-}  // namespace shard::repl
+}  // namespace shard::cli

@@ -76,7 +76,7 @@ int run_tests(TestScript script, const Settings& settings, const TestFilter& fil
     told(std::move(r));
     if (stopped_with) throw grammar::Error("interrupt", {}, "interrupted");
   };
-  const auto machine = make_machine(settings, std::move(options));
+  const auto machine = make_machine(with_head(settings, script.text), std::move(options));
   engine = machine.get();
   const Stopwatch watch;
   const int status = guarded(

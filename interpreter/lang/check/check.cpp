@@ -56,8 +56,11 @@ Flow Check::statement(const Stmt& s, Value* out) {
   } catch (const runtime::RuntimeError& e) { failed(Error(e.code, m_.ctx.span(), e.what())); }
   forget(s);
   if (auto* f = std::get_if<ForStmt>(&s.node)) {  // its sequence: the body is looked at once
+    const std::unique_ptr<LoopWatch> watch = loop(f);
     forget(*f->pattern);
+    watch->blur();
     body(*f->body);
+    watch->blur();
   } else if (auto* w = std::get_if<WhileStmt>(&s.node)) {
     body(*w->body);
   }

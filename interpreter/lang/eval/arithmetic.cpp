@@ -2,10 +2,13 @@
 // (Tensor::known) stays known as long as it meets host numbers only, so that sizes and conditions computed from it can
 // still be read. What numbers from outside of a compiled function alone give is computed on the host at each call: the
 // same digits as without `jit`.
+#include <algorithm>
+
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/operators.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/host_math.h"
+#include "interpreter/lang/values/tree.h"
 
 namespace shard::lang {
 
@@ -139,6 +142,14 @@ Value repeated_text(Impl& m, const Value& l, const Value& r, Span span) {
   return *m.at(span, [&] { return host_binary(BinaryOp::Mul, l.is_string() ? l : r, times); });
 }
 
+// Texts and layouts that only a run has, alone or in a tree.
+bool known_later(const Value& v) {
+  const auto deferred = [](const Value& x) { return x.is<std::shared_ptr<const DeferredString>>(); };
+  if (!v.items() && !v.fields()) return deferred(v);
+  const std::vector<Value> all = leaves(v);
+  return std::any_of(all.begin(), all.end(), deferred);
+}
+
 }  // namespace
 
 Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
@@ -160,9 +171,8 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
       default: break;
     }
   }
-  const auto later = [](const Value& v) { return v.is<std::shared_ptr<const DeferredString>>(); };
-  if ((op == BinaryOp::Eq || op == BinaryOp::Ne) && (later(l) || later(r)))
-    fail(checker && !ctx.tracing() ? "unknown" : "trace", span,
+  if ((op == BinaryOp::Eq || op == BinaryOp::Ne) && (known_later(l) || known_later(r)))
+    fail(ctx.types_only() && !ctx.tracing() ? "unknown" : "trace", span,
          "what this compares is known only when the program runs",
          {"strings with traced parts and layouts that the partitioner chooses can be printed, not compared, while "
           "tracing"});

@@ -177,7 +177,7 @@ bool Interpreter::truth(const Value& v, Span span) {
 const std::string& Interpreter::text(const Value& v, Span span, std::string_view what) {
   if (v.is_string()) return v.str();
   if (v.is<std::shared_ptr<const DeferredString>>())
-    fail(impl_->checker && !context_.tracing() ? "unknown" : "trace", span,
+    fail(context_.types_only() && !context_.tracing() ? "unknown" : "trace", span,
          std::string(what) + " is a string with parts that only a run has",
          {"strings that print, assert and error show may hold such parts"});
   fail("type", span, std::string(what) + " must be a string, and this is " + kind_name(v));

@@ -2,6 +2,7 @@
 // Shared by the rooms that evaluate (eval, index, layouts, staging) and by those above them; hosts use interpreter.h.
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct Interpreter::Impl {
   Calls calls;
   Warnings warnings;
   Watch watch;
+  std::set<std::string> not_written;       // paths, where nothing is run
   Checker* checker = nullptr;              // set while a script is checked in place of being run
   std::unique_ptr<Fixer> fixer;            // null: errors go without fixes
   WithModifiers with_modifiers = nullptr;  // of staging

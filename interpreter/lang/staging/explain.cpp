@@ -119,7 +119,7 @@ std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, c
         known ? SourceLine{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : SourceLine{0, 0};
     add(places[at],
         {r.kind, axes_of(r), r.written, crosses(r, call.mesh), r.count, r.bytes, prices ? prices->seconds[i] : 0.0,
-         r.why ? std::vector{why_text(*r.why, sources, r.span)} : std::vector<std::string>{}},
+         r.why ? std::vector{why_text(*r.why, *r.op, sources, r.span)} : std::vector<std::string>{}},
         true);
   }
   const auto times_of = [](const Entry& e) { return e.count == 1 ? std::string() : counted(e.count) + " times"; };

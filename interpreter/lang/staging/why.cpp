@@ -28,6 +28,16 @@ std::string wisher(const ir::Why& why, const Sources& sources, grammar::Span her
   return "`" + (code.empty() ? std::string(why.by->name) : code) + "`" + of_line(sources, why.where, here);
 }
 
+// What is pending that this collective finishes.
+std::string pending_of(const ir::OpDef& op) {
+  switch (op.comm && op.comm->combine ? *op.comm->combine : runtime::Reduce::Sum) {
+    case runtime::Reduce::Max: return "maximum";
+    case runtime::Reduce::Min: return "minimum";
+    case runtime::Reduce::Prod: return "product";
+    default: return "sum";
+  }
+}
+
 std::string listed(const std::vector<ir::Why::Value>& values, const Sources& sources, grammar::Span here) {
   std::string out;
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -40,13 +50,6 @@ std::string over(const ir::Why& why) {
   const auto axes = (why.value.type.sharding.unreduced - why.wanted.sharding.unreduced).list();
   for (std::size_t i = 0; i < axes.size(); ++i) out += (i ? ", @" : "@") + why.value.type.mesh->axes[axes[i]].name;
   return out;
-}
-
-// What the terms of the devices make.
-std::string joined(const ir::Why& why) {
-  using runtime::Pending;
-  const Pending kind = why.value.type.sharding.pending;
-  return why.product ? "a product" : kind == Pending::Max ? "a maximum" : kind == Pending::Min ? "a minimum" : "a sum";
 }
 
 Value types_of(const std::vector<ir::Why::Value>& values) {
@@ -66,12 +69,12 @@ std::string code_at(const Sources& sources, grammar::Span span, std::size_t widt
   return more ? text + "..." : text;
 }
 
-std::string why_text(const ir::Why& why, const Sources& sources, grammar::Span here) {
+std::string why_text(const ir::Why& why, const ir::OpDef& op, const Sources& sources, grammar::Span here) {
   const std::string wanted = runtime::to_string(why.wanted);
   if (!why.terms.empty()) {
     const std::string code = code_at(sources, why.value.made, kCode);
     return (code.empty() ? "what is made" : "`" + code + "`") + of_line(sources, why.value.made, here) + " of " +
-           listed(why.terms, sources, here) + " is " + joined(why) + " over " + over(why) +
+           listed(why.terms, sources, here) + " is a " + pending_of(op) + " over " + over(why) +
            (why.product ? "" : "; " + wisher(why, sources, here) + " wants it as " + wanted);
   }
   const std::string value = told(why.value, sources, here);

@@ -54,6 +54,7 @@ struct Native {
   std::vector<ir::Elsewhere> aliases = {};  // what others call it (names/aliases.h)
   // A call of it does something beside giving its value; so does whatever gives none, without this.
   bool acts = false;
+  bool asserts = false;         // a call is left out where what it is asked about is known only in a run
   bool reserved = false;        // no script declares a name like it
   bool sees_variables = false;  // a call without arguments gets a record of all variables that are known there
   mutable std::shared_ptr<const NativeSignature> parsed = {};  // filled at the first call

@@ -13,8 +13,7 @@ inline bool is_nothing(const Value& v) { return v.is_tensor() && !v.tensor().val
   throw grammar::Error("unknown", span, "this value is known only in a run");
 }
 
-// Sizes that only data say are multiples of this: no real array has them, and every mesh divides them.
-inline constexpr std::int64_t kUnknownSize = (std::int64_t{1} << 22) * 315;
-inline bool is_unknown_size(std::int64_t n) { return n >= kUnknownSize; }
+using runtime::is_unknown_size;
+using runtime::kUnknownSize;
 
 }  // namespace shard::lang

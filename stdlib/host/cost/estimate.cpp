@@ -159,7 +159,10 @@ Planned planned(Interpreter& in, BoundArgs& a, const Chip& chip, const runtime::
   } catch (const grammar::Error& e) {
     if (e.diagnostic.code == "interrupt") throw;
     return as(2, 0, 0, e.diagnostic.message);
-  } catch (const runtime::RuntimeError& e) { return as(2, 0, 0, e.what()); }
+  } catch (const runtime::RuntimeError& e) {
+    if (e.code == "unknown") throw;
+    return as(2, 0, 0, e.what());
+  }
 }
 
 Value plan(Interpreter& in, BoundArgs& a) {
@@ -231,7 +234,9 @@ lang::CompiledCall call_apart(Interpreter& in, const Value& f, const BoundArgs& 
   std::optional<trace::TargetScope> scope;
   if (in.context().target().passes().partition)
     scope.emplace(in.context(), in.context().target(simulated ? "abstract" : "apart"));
-  return lang::compiled_call(in, f, a.rest, a.span);
+  lang::CompiledCall call = lang::compiled_call(in, f, a.rest, a.span);
+  call.plan->comm();  // where it is not laid out, what is asked of it is known only in a run
+  return call;
 }
 
 void register_estimate(Interpreter& in) {

@@ -3,7 +3,7 @@
 // does, as JAX does.
 #include "interpreter/ir/varying.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/layouts/spec.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/staging/manual.h"
 #include "stdlib/host/devices/along.h"
 #include "stdlib/host/host.h"

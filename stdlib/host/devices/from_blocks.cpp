@@ -37,6 +37,7 @@ Value from_blocks(Interpreter& in, BoundArgs& a) {
   if (layout.mesh) place.distinct = place.layout.split_axes() | place.layout.unreduced;
   const runtime::Shape local = place.local();
   std::vector<ArrayRef> blocks;
+  bool types_only = false;
   for (const runtime::DeviceBlock& where : runtime::device_blocks(place)) {
     std::vector<Value> ranges;
     for (std::size_t d = 0; d < local.size(); ++d)
@@ -44,11 +45,8 @@ Value from_blocks(Interpreter& in, BoundArgs& a) {
     const Value v = in.call(a[0], std::vector<Value>{Value::tuple(std::move(ranges))}, a.span);
     const trace::Tensor t = v.is_tensor() ? v.tensor() : array_of(in, v, std::nullopt, a.span);
     ArrayRef block = c.concrete(t, "from_blocks");
-    if (block->type.shape == local && !block->has_elements()) {  // types only
-      const runtime::Type known = runtime::Type::of(block->type.dtype, shape);
-      return Value(c.apply1(*c.table().core().shard, {c.unknown(known)}, {{"layout", layout}}));
-    }
-    block = runtime::to_host(c.pool(), block);
+    types_only = types_only || !block->has_elements();
+    if (!types_only) block = runtime::to_host(c.pool(), block);
     if (block->type.shape != local)
       in.fail("shape", a.args[0].span,
               "the block has the shape " + runtime::to_string(block->type.shape) + ", " + runtime::to_string(local) +
@@ -60,6 +58,7 @@ Value from_blocks(Interpreter& in, BoundArgs& a) {
     blocks.push_back(std::move(block));
   }
   type.dtype = blocks.at(0)->type.dtype;
+  if (types_only) return Value(c.unknown(runtime::placement_of(type)));
   auto block = blocks.begin();
   return Value(trace::Tensor(runtime::new_placed(
       c.pool(), runtime::placement_of(type),

@@ -56,7 +56,8 @@ Value sharding_of(Interpreter& in, const Value& v, grammar::Span span) {
   if (auto* t = v.get<std::shared_ptr<const Type>>()) return make_spec((*t)->mesh, (*t)->sharding);
   if (!v.is_tensor()) in.fail("type", span, "sharding takes an array, this is " + lang::kind_name(v));
   const trace::Tensor& t = v.tensor();
-  if (!t.traced() && t.array()->has_elements()) return spec_of(*t.array());
+  const bool laid_out = !t.traced() && (t.array()->has_elements() || in.context().target().passes().partition);
+  if (laid_out) return spec_of(*t.array());
   const Type& type = t.type();
   if (!t.traced() && !type.mesh) return spec_of(*t.array());
   // Where no axis is automatic, the type says all; else the partitioner decides, and a run can tell.

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "grammar/characters.h"
+#include "interpreter/lang/eval/impl.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/text.h"
@@ -18,7 +19,10 @@ Value exists(Interpreter& in, BoundArgs& a) {
   const std::string path = in.text(a[0], a.args[0].span, "the path of a file");
   if (in.options().may_read && !in.options().may_read(path)) return Value(false);
   struct stat info {};
-  return Value(stat(path.c_str(), &info) == 0);
+  const bool there = stat(path.c_str(), &info) == 0;
+  if (!there && in.context().types_only() && (in.impl().checker || not_written(in, path)))  // a run may write it
+    return Value(in.context().unknown(runtime::Type::of(runtime::DType::Bool, {})));
+  return Value(there);
 }
 
 // Beside the script that asks; where it is no file (typed, or standard input), in the folder of the program.

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "grammar/diagnostic.h"
+#include "interpreter/lang/eval/impl.h"
 
 namespace shard::stdlib {
 
@@ -51,10 +52,30 @@ void check_may_write(lang::Interpreter& in, const std::string& path, grammar::Sp
     in.fail("io", span, "writing '" + path + "' is not allowed here");
 }
 
+namespace {
+
+std::string bare(std::string path) {  // without slashes at its end
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+}  // namespace
+
 bool writes_nothing(lang::Interpreter& in, const std::string& path) {
   if (!in.context().types_only()) return false;
   if (in.options().not_written) in.options().not_written(path);
+  in.impl().not_written.insert(bare(path));
   return true;
+}
+
+bool not_written(lang::Interpreter& in, const std::string& path) {
+  const std::string asked = bare(path);
+  const auto within = [](const std::string& inner, const std::string& outer) {
+    return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '/');
+  };
+  const auto& all = in.impl().not_written;
+  return std::any_of(all.begin(), all.end(),
+                     [&](const std::string& p) { return within(asked, p) || within(p, asked); });
 }
 
 lang::Value reading_from(lang::Interpreter& in, const std::string& path, grammar::Span span,

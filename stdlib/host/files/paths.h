@@ -14,6 +14,8 @@ void check_may_read(lang::Interpreter& in, const std::string& path,
 void check_may_write(lang::Interpreter& in, const std::string& path, grammar::Span span);  // the same
 // Whether a program that is checked or explained writes nothing here; whoever wants to know is told the path.
 bool writes_nothing(lang::Interpreter& in, const std::string& path);
+// Whether the path, what holds it or what it holds was to be written so far.
+bool not_written(lang::Interpreter& in, const std::string& path);
 // Does what reads a file, or several of a folder; what is wrong is told with the path.
 lang::Value reading_from(lang::Interpreter& in, const std::string& path, grammar::Span span,
                          const std::function<lang::Value()>& read);

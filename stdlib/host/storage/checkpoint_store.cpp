@@ -11,7 +11,9 @@
 #include <cstring>
 #include <future>
 
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/native.h"
+#include "interpreter/lang/values/unknown.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/source.h"
 #include "stdlib/host/host.h"
@@ -82,7 +84,7 @@ class CheckpointStore {
   bool save(Interpreter& in, std::int64_t step, const Value& tree, grammar::Span span) {
     if (step % every_ != 0) return false;
     const std::string path = folder_of_step(kept_.folder, step);
-    if (writes_nothing(in, path)) return true;
+    if (writes_nothing(in, path)) return not_written_ = true;
     wait(in, span, true);
     check_may_write(in, path, span);
     runtime::Processes* processes = in.context().processes().get();
@@ -130,6 +132,7 @@ class CheckpointStore {
   void end(Interpreter& in) { wait(in, saved_at_, false); }  // an error is told where it was saved
 
   Value latest(Interpreter& in, grammar::Span span) {
+    if (in.context().types_only() && (in.impl().checker || not_written_)) lang::only_in_a_run(span);
     Value found;
     newest_good(in, span, [&](std::int64_t step, const std::string& path, const MayRead& may_read) {
       check_folder(path, may_read);
@@ -139,7 +142,10 @@ class CheckpointStore {
   }
 
   Value restore(Interpreter& in, const Value& like, grammar::Span span) {
-    if (in.context().types_only()) return like.is_none() ? Value() : types_like(in, like);
+    if (in.context().types_only()) {
+      if (like.is_none()) lang::only_in_a_run(span);
+      return types_like(in, like);
+    }
     Value found;
     const std::vector<std::string> bad =
         newest_good(in, span, [&](std::int64_t, const std::string& path, const MayRead& may_read) {
@@ -182,7 +188,7 @@ class CheckpointStore {
 
   Retention kept_;
   std::int64_t every_, step_ = 0;
-  bool cleaned_ = false, found_ = false;
+  bool cleaned_ = false, found_ = false, not_written_ = false;  // the last: a save that nothing has run
   grammar::Span saved_at_;
   std::unique_ptr<SharedFolder> under_way_;
   std::future<void> writing_;

@@ -129,7 +129,7 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
     }
     // A program that is checked or foretold needs the type alone, and small numbers.
     if (c.types_only() && (type.mesh || runtime::bytes_of(type.shape, runtime::size_of(type.dtype)) > kSmall)) {
-      leaf->value = Value(c.unknown(type));
+      leaf->value = Value(c.unknown(*leaf->at));
       continue;
     }
     const bool words = file.arrays[leaf->array].dtype != leaf->at->type.dtype;  // of keys

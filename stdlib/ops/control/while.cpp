@@ -155,12 +155,16 @@ std::vector<Mapped> batch_divergent(Builder& b, const OpCall& call, std::span<co
     v = cast_along(b, v, apart.back(), "varying", flags.mesh);
   }
 
+  // What is made of the condition stands where it does.
+  const grammar::Span at = cond.nodes.empty() ? b.span() : cond.nodes.back().span;
   Builder any = transform::builder_like(b.table(), cond);
+  any.set_span(at);
   for (Var v : carry) any.param(b.type(v));
   Var running = ir::reduce_sum(any, ir::convert(any, any.param(flags), DType::I32), {-1});
   Var some = any.emit1(*any.core().lt, {ir::constant_int(any, 0), running});
 
   Builder turn = transform::builder_like(b.table(), body);
+  turn.set_span(at);
   Vars cc, bc, old;
   for (Var v : cond_consts) cc.push_back(turn.param(b.type(v)));
   for (Var v : body_consts) bc.push_back(turn.param(b.type(v)));

@@ -13,6 +13,7 @@ class ArrayOps {
   Interpreter& in() { return in_; }
   bool tracing() const { return ctx_.tracing(); }
   T scalar(std::int64_t i) { return ctx_.scalar(i); }
+  T some(std::int64_t n) { return ctx_.unknown(runtime::Type::of(runtime::DType::I32, {n})); }  // while checking
   T slice(const T& x, ir::Ints start, ir::Ints limit, ir::Ints step);
   T rev(const T& x, ir::Ints axes);
   T take(const T& x, const T& index, std::int64_t axis, bool folded = false);                 // clamped

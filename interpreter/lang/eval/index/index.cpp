@@ -30,7 +30,8 @@ Tensor read_basic(ArrayOps& ops, const IndexPlan& plan, Tensor x) {
     const auto at = static_cast<std::size_t>(d);
     if (i.kind == DimIndex::Slice) {
       kept.push_back(i.count);
-      if (i.whole()) continue;
+      if (i.unknown) x = ops.take(x, ops.some(i.count), d - rank);  // any positions: while checking
+      if (i.unknown || i.whole()) continue;
       const bool window = i.step == 1 && i.count > 0 && !tracing;
       if (window) {
         axes.push_back(d - rank);

@@ -4,6 +4,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/items.h"
 #include "interpreter/lang/values/parts.h"
+#include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
 
@@ -65,6 +66,7 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
     if (!item.slice) return (*list)[list_position(m, *object, item.value, e.span)];
     std::vector<Value> out;
     const Picked p = picked_by(m.in, item, static_cast<std::int64_t>(list->size()), item.span);
+    if (p.unknown) only_in_a_run(item.span);
     for (std::int64_t i = 0; i < p.count; ++i) out.push_back((*list)[static_cast<std::size_t>(p.start + i * p.step)]);
     return object->is<std::shared_ptr<List>>() ? Value::list(std::move(out)) : Value::tuple(std::move(out));
   }
@@ -79,6 +81,7 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
       return Value::string(text[static_cast<std::size_t>(position(m, size, item.value, e.span, "string"))]);
     std::string out;
     const Picked p = picked_by(m.in, item, size, item.span);
+    if (p.unknown) only_in_a_run(item.span);
     for (std::int64_t i = 0; i < p.count; ++i) out += text[static_cast<std::size_t>(p.start + i * p.step)];
     return Value::string(std::move(out));
   }
@@ -88,6 +91,7 @@ Value eval_index(Impl& m, const Expr& e, const Index& x) {
     if (!item.slice) return entry_of(dims[static_cast<std::size_t>(position(m, size, item.value, e.span, "spec"))]);
     auto out = std::make_shared<Spec>();
     const Picked p = picked_by(m.in, item, size, item.span);
+    if (p.unknown) only_in_a_run(item.span);
     for (std::int64_t i = 0; i < p.count; ++i)
       out->dims.push_back(dims[static_cast<std::size_t>(p.start + i * p.step)]);
     return Value(std::shared_ptr<const Spec>(std::move(out)));

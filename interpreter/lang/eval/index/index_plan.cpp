@@ -137,7 +137,7 @@ class Planner {
       array(index, *e.array);
     } else if (e.item->slice) {
       const Picked p = picked_by(in_, *e.item, n, span_of(e));
-      index.start = p.start, index.step = p.step, index.count = p.count;
+      index.start = p.start, index.step = p.step, index.count = p.count, index.unknown = p.unknown;
       plan_.basic.push_back(p.count);
       parts_.push_back({k, {p.count}});
     } else {

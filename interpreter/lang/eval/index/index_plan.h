@@ -12,7 +12,8 @@ namespace shard::lang {
 struct DimIndex {
   enum Kind { Slice, Integer, Array } kind = Slice;
   std::int64_t start = 0, step = 1, count = 0, size = 0;
-  bool whole() const { return kind == Slice && start == 0 && step == 1 && count == size; }
+  bool unknown = false;  // a slice whose `count` only a run has (Picked)
+  bool whole() const { return kind == Slice && !unknown && start == 0 && step == 1 && count == size; }
 };
 
 struct IndexArray {

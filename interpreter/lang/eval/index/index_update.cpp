@@ -94,6 +94,7 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
     ops.broadcast(v, plan.result);  // only looks whether it would fit
     return x;
   }
+  if (std::any_of(plan.dims.begin(), plan.dims.end(), [](const DimIndex& i) { return i.unknown; })) return x;
   bool basic = plan.arrays.empty(), whole = true, strided = false;
   for (const DimIndex& i : plan.dims) {
     whole = whole && (i.kind == DimIndex::Array || i.whole());
@@ -138,7 +139,8 @@ Tensor update(ArrayOps& ops, const Tensor& x, const std::vector<IndexItem>& item
 bool put_in_place(const Tensor& x, const IndexPlan& plan, const Tensor& v) {
   const runtime::ArrayRef &a = x.array(), &b = v.array();
   if (a.use_count() != 1 || !runtime::writable(a->buffer) || !b->buffer || a->type.dtype != b->type.dtype ||
-      plan.has_new || !plan.arrays.empty())
+      plan.has_new || !plan.arrays.empty() ||
+      std::any_of(plan.dims.begin(), plan.dims.end(), [](const DimIndex& i) { return i.unknown; }))
     return false;
   if (!a->distinct.empty() || !b->distinct.empty()) return false;
   auto joint = runtime::broadcast(b->type.shape, plan.result);

@@ -1,8 +1,9 @@
 #include "interpreter/lang/eval/index/items.h"
 
-#include "interpreter/lang/eval/impl.h"
-
 #include <algorithm>
+
+#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
 
@@ -71,6 +72,14 @@ Picked picked_by(Interpreter& in, const IndexItem& slice, std::int64_t size, Spa
   auto given = [](const std::optional<Value>& v) { return v && !v->is_none(); };
   auto number = [&](const std::optional<Value>& v) { return in.integer(*v, span, "a bound of a slice"); };
   Picked out;
+  if (Checker* checker = in.impl().checker)
+    for (const auto* v : {&slice.start, &slice.stop, &slice.step}) {
+      const std::int64_t n = given(*v) ? number(*v) : 0;
+      if (!is_unknown_size(n) && !is_unknown_size(-(n + 1))) continue;
+      out.unknown = true;
+      out.count = checker->fresh_size();
+      return out;
+    }
   if (given(slice.step)) out.step = number(slice.step);
   if (out.step == 0) in.fail("value", span, "the step of a slice is 0");
   const bool forward = out.step > 0;

@@ -21,6 +21,7 @@ std::size_t list_position(Interpreter::Impl& m, const Value& list, const Value& 
 // What a slice picks of a sequence or dimension of `size`, as Python's: start, start + step, ... `count` times.
 struct Picked {
   std::int64_t start = 0, step = 1, count = 0;
+  bool unknown = false;  // while checking: a bound is known only in a run, and `count` stands for any size
 };
 Picked picked_by(Interpreter& in, const IndexItem& slice, std::int64_t size, grammar::Span span);
 
