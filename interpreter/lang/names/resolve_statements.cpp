@@ -146,6 +146,7 @@ void Resolver::let(const LetStmt& x, Span span) {
 }
 
 void Resolver::assign(const AssignStmt& x) {
+  lint_.assignment(x);
   const std::size_t first = uses_.size();
   if (x.op == AssignOp::Set) collect_moves(*x.value);
   expr(*x.value);
