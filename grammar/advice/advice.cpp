@@ -31,7 +31,9 @@ std::optional<Diagnostic> advise(State& state) {
 
 std::optional<Diagnostic> advise_loop(State& state, Span where) {
   NearText t(state, where.begin);
-  return t.at < t.text.size() ? c_style_for(t) : std::nullopt;
+  if (t.at >= t.text.size()) return std::nullopt;
+  Advice loop = c_style_for(t);
+  return loop ? loop : mesh_call(t);
 }
 
 void check_digit_after_dot(State& state, const char* begin, const char* end) {

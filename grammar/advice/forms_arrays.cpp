@@ -1,32 +1,42 @@
 // Arrays, ranges, layouts and meshes as other languages write them: `[1 2; 3 4]`, `sin.(x)`, `1:10`, `shard(x, P(@i))`,
 // `mesh((4, 2), ("data", "model"))`.
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "grammar/advice/advice.h"
 #include "grammar/advice/forms.h"
+#include "grammar/parse.h"
+#include "grammar/tokens.h"
 
 namespace shard::grammar {
-namespace {
+namespace {}  // namespace
 
-// `((4, 2), ("data", "model"))`: the sizes and the names of a mesh, as its declaration; empty where it is no such text.
-std::string mesh_of_lists(std::string_view text) {
+// Only the numbers before the names are sizes, and of these the last: `Mesh(devices()[:8].reshape(4, 2), ("a", "b"))`.
+std::string mesh_line(std::string_view call, std::string_view name) {
+  const std::string_view text = call.substr(0, call.find("axis_types"));
+  const bool typed = call.substr(text.size()).find("Explicit") != npos;
   std::vector<std::string> sizes, names;
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t from = i++;
-    if (text[from] >= '0' && text[from] <= '9') {
-      while (i < text.size() && text[i] >= '0' && text[i] <= '9') ++i;
-      sizes.emplace_back(text.substr(from, i - from));
+    if (is_word_part(text[from])) {
+      while (i < text.size() && is_word_part(text[i])) ++i;
+      if (text[from] >= '0' && text[from] <= '9' && names.empty()) sizes.emplace_back(text.substr(from, i - from));
     } else if (text[from] == '"') {
       while (i < text.size() && text[i] != '"') ++i;
       names.emplace_back(text.substr(from + 1, i - from - 1));
       i = std::min(i + 1, text.size());
     }
   }
+  if (names.size() == 1 && sizes.empty()) sizes.emplace_back("_");  // all the devices there are
+  if (names.empty() || sizes.size() < names.size()) return {};
+  sizes.erase(sizes.begin(), sizes.end() - static_cast<std::ptrdiff_t>(names.size()));
   std::string out;
-  for (std::size_t i = 0; i < sizes.size() && sizes.size() == names.size(); ++i)
-    out += (i ? ", @" : "mesh m = (@") + names[i] + ": " + sizes[i];
-  return out.empty() ? out : out + ")";
+  for (std::size_t i = 0; i < names.size(); ++i) out += (i ? ", @" : "(@") + names[i] + ": " + sizes[i];
+  return "mesh " + std::string(is_keyword(name) ? "m" : name) + " = " + out + (typed ? ") explicit" : ")");
 }
+
+namespace {
 
 // The number behind the last one of a range that has both ends.
 std::string behind(const std::string& last) {
@@ -38,14 +48,23 @@ std::string behind(const std::string& last) {
 
 Advice mesh_call(NearText& t) {
   const std::string_view before = t.word_before(t.at);
-  if (before != "mesh" || t.begin_of(before) != t.statement || t.token != "(") return {};
-  const std::size_t end = t.end(t.at, "\n;");
-  const std::string text = mesh_of_lists(t.text.substr(t.at, end - t.at));
-  if (text.empty())
-    return say(t.span(t.at, t.at + 1), "a mesh has a name: `mesh m = (@X: 8)`",
-               {{"name it", t.span(t.at, t.at), "m = "}});
-  return say(t.span(t.statement, t.statement + before.size()), "a mesh is declared: " + quote(text),
-             {{"declare it", t.span(t.statement, t.back(end)), text}});
+  const std::size_t end = t.end(t.statement, "\n;"), equals = t.end(t.statement, "=\n;");
+  const bool called = before == "mesh" && t.begin_of(before) == t.statement && t.token == "(";
+  // `mesh = jax.make_mesh(...)`, and the same behind a `let`
+  const std::string_view value =
+      equals < end ? trimmed(t.text.substr(equals + 1, end - equals - 1)) : std::string_view();
+  const std::string_view callee = value.substr(0, value.find('('));
+  const bool made = callee.size() < value.size() && (callee == "Mesh" || callee == "make_mesh" ||
+                                                     callee.ends_with(".Mesh") || callee.ends_with(".make_mesh"));
+  if (!called && !made) return {};
+  const std::string text = mesh_line(called ? t.text.substr(t.at, end - t.at) : value,
+                                     called ? std::string_view("m") : t.word_before(equals));
+  const Span word = t.span(t.statement, called ? t.statement + before.size() : t.back(end));
+  if (!text.empty())
+    return say(word, "a mesh is declared: " + quote(text), {{"declare it", t.span(t.statement, t.back(end)), text}});
+  if (made) return say(word, "a mesh is declared: `mesh m = (@X: 8)`");
+  return say(t.span(t.at, t.at + 1), "a mesh has a name: `mesh m = (@X: 8)`",
+             {{"name it", t.span(t.at, t.at), "m = "}});
 }
 
 Advice shard_call(NearText& t) {

@@ -126,7 +126,9 @@ Advice in_let(NearText& t) {
   if (!starts_with(t, "let")) return {};
   const std::size_t first = t.skip(t.statement + 3);
   const Span word = t.span(t.statement, t.statement + 3);
-  if (t.token == "," && t.open == npos) {
+  if (t.token == "=" && t.at == first)
+    return say(t.span(t.at, t.at + 1), "the name of the variable is missing: `let x = ...`");
+  if (t.token == "," && t.between_statements()) {
     const bool names = t.expects("=");
     const std::size_t equals = t.end(first, "=\n;");
     const std::size_t from = names ? first : t.skip(equals + 1), to = t.back(names ? equals : t.end(t.at, "\n;"));
@@ -137,7 +139,7 @@ Advice in_let(NearText& t) {
                      : "several values make a tuple: " + quote(text),
                {{"add the parentheses", t.span(from, to), text}});
   }
-  if (t.token == "=" && t.open == npos && !t.expects("="))
+  if (t.token == "=" && t.between_statements() && !t.expects("="))
     return say(t.span(t.at, t.at + 1), "one `let` declares one value: assign to each variable by itself");
   if (!t.expects("=")) return {};
   if (t.word_before(t.at) == "mut")
@@ -156,7 +158,7 @@ Advice in_let(NearText& t) {
 
 // `a, b = b, a`
 Advice several_targets(NearText& t) {
-  if (t.token != "," || t.open != npos) return {};
+  if (t.token != "," || !t.between_statements()) return {};
   const std::size_t stop = t.end(t.statement, "\n;{}"), equals = t.end(t.statement, "=\n;{}");
   if (equals >= stop || t.at > equals || t.text.substr(equals, 2) == "==") return {};
   const auto bracketed = [&](std::size_t from, std::size_t to) {

@@ -227,7 +227,8 @@ Advice unknown_sign(NearText& t) {
   }
   if (t.token == "^") {
     const Span span = t.span(t.at, t.at + 1);
-    return perhaps(say(span, "`^` is no operator: a power is `x ** y`", {{"write `**`", span, "**"}}));
+    return perhaps(say(span, "`^` is no operator: a power is `x ** y`, and the exclusive or of bits `bit_xor(x, y)`",
+                       {{"write `**`", span, "**"}}));
   }
   if (t.text.substr(t.at, 2) == "//" || t.text.substr(t.at, 2) == "/*")
     return say(

@@ -78,6 +78,13 @@ NearText::NearText(State& s, std::size_t where)
   statement = skip(statement);
 }
 
+bool NearText::between_statements() const {
+  if (open == npos || text[open] != '{') return open == npos;
+  const std::size_t before = back(open);  // `= {a, b`: a record, whose fields begin on its line
+  const bool value = before == 0 || std::string_view("=(,:[").find(text[before - 1]) != npos;
+  return !value || text.substr(open, statement - open).find('\n') != npos;
+}
+
 Span NearText::span(std::size_t begin, std::size_t end) const {
   const auto size = static_cast<std::size_t>(state.layout.text.size() - 1);
   return {state.source, static_cast<std::uint32_t>(std::min(begin, size)),

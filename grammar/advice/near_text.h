@@ -23,6 +23,7 @@ class NearText {
       const;  // where the word stands in [from, to), outside brackets and strings; else `to`
   std::size_t skip(std::size_t from) const;  // over blanks
   std::size_t back(std::size_t from) const;  // to the end of what stands before `from`, blanks left out
+  bool between_statements() const;           // what is open at `at` is a block, or nothing
   std::string_view word_before(
       std::size_t from) const;  // the word that ends before `from`, blanks left out; may be empty
   std::size_t begin_of(std::string_view part) const { return static_cast<std::size_t>(part.data() - text.data()); }

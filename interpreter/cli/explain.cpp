@@ -65,7 +65,8 @@ int explain(const Arguments& a) {
   std::size_t named = 0;
   for (auto file = not_written.begin(); file != not_written.end() && named < kFiles; ++file, ++named)
     std::fprintf(stderr, "note: '%s' is not written\n", file->c_str());
-  if (named < not_written.size()) std::fprintf(stderr, "note: nor are %zu more\n", not_written.size() - named);
+  if (const std::size_t more = not_written.size() - named; more > 0)
+    std::fprintf(stderr, "note: nor %s %zu more\n", more == 1 ? "is" : "are", more);
   if (status == 0 && told.empty()) write_out("nothing is compiled: the script calls no jit and no manual function\n");
   flush_out();
   return status;

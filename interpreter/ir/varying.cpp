@@ -46,6 +46,24 @@ std::vector<const Node*> joined_everywhere(const Graph& g, Var v, AxisSet axes) 
   return joins;
 }
 
+bool gathered_by_hand(const Graph& g, Var v, AxisSet axes, std::int64_t devices) {
+  const std::int64_t whole = runtime::numel(g.type(v).shape);
+  const auto passed = [&](auto&& self, const Graph& in) -> bool {
+    for (const Node& n : in.nodes) {
+      const Collective* c = n.op->comm ? &*n.op->comm : nullptr;
+      if (c && c->pairs)
+        for (std::int64_t a : n.attrs.ints("axes"))
+          if (axes.has(static_cast<runtime::AxisId>(a)) &&
+              runtime::numel(in.type(n.inputs[0]).shape) * devices == whole)
+            return true;
+      for (const auto& r : n.regions)
+        if (self(self, *r)) return true;
+    }
+    return false;
+  };
+  return passed(passed, g);
+}
+
 Attrs to_varying(AxisSet axes, runtime::MeshRef mesh) {
   Ints ids;
   for (runtime::AxisId a : axes.list()) ids.push_back(a);

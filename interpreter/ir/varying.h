@@ -19,6 +19,10 @@ std::string undeclared_message(const std::string& subject, const Type& local, co
 // reason: it is the same on every device, and its type does not say so. Empty where it may really differ.
 std::vector<const Node*> joined_everywhere(const Graph& g, Var v, runtime::AxisSet axes);
 
+// Whether the value holds n times the elements of something that devices passed round along these n: as many as all
+// have.
+bool gathered_by_hand(const Graph& g, Var v, runtime::AxisSet axes, std::int64_t devices);
+
 // Attributes of the cast that types a value as varying along further axes.
 Attrs to_varying(runtime::AxisSet axes, runtime::MeshRef mesh);
 

@@ -4,6 +4,7 @@
 
 #include "grammar/layout.h"
 #include "grammar/parse.h"
+#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lsp/features.h"
 #include "interpreter/lsp/names.h"
 #include "runtime/array/dtype.h"
@@ -49,8 +50,7 @@ std::string locations(Session& s, const std::vector<Location>& all) {
 
 bool is_name(const std::string& name) {
   return !name.empty() && grammar::is_word_start(name[0]) &&
-         std::all_of(name.begin(), name.end(), grammar::is_word_part) && !grammar::is_keyword(name) &&
-         !runtime::dtype_named(name);
+         std::all_of(name.begin(), name.end(), grammar::is_word_part) && !runtime::dtype_named(name);
 }
 
 // The axis `@name` at the place that is asked about: where the text's meshes have it.
@@ -186,6 +186,8 @@ std::string prepare_rename(Session& s, const Params& p) {
 std::string rename(Session& s, const Params& p) {
   const Document& d = s.document(p);
   const std::string name = need_text(p, {"newName"});
+  if (grammar::is_keyword(name) || s.interpreter().impl().builtins.reserved().contains(name))
+    throw Refused{kInvalidParams, "`" + name + "` is a keyword and cannot be redefined"};
   if (!is_name(name)) throw Refused{kInvalidParams, "`" + name + "` is no name for a variable"};
   const Asked a = asked(s, d, p);
   if (!a.declared) throw Refused{kRequestFailed, "no variable of a script stands here"};

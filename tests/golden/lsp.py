@@ -279,10 +279,12 @@ def names_are_followed_and_renamed():
         check(applied(s.text, edits).startswith('fn f(speed, n) = speed * n\nlet n = 3\nprint(f(speed: 2, n: n)'), applied(s.text, edits))
         edits = s.about('rename', 'a, b} =', newName='first')['changes'][s.uri]
         check('let {a: first, b} = {a: 1, b: n}\nprint(first, b)' in applied(s.text, edits), applied(s.text, edits))
-        for wrong in ('let', '1x', 'f32', '', 'a b'):
+        for wrong in ('let', 'psum', 'P', 'mesh', 'true', '1x', 'f32', '', 'a b', 'a-b', '@n', 'print'):
             check('error' in s.request('textDocument/rename', {'textDocument': {'uri': s.uri}, 'position': s.at('n = 3'), 'newName': wrong}), wrong)
         refused = s.request('textDocument/rename', {'textDocument': {'uri': s.uri}, 'position': s.at('rate'), 'newName': 'n'})
         check('another meaning' in refused['error']['message'], str(refused))
+        refused = s.request('textDocument/rename', {'textDocument': {'uri': s.uri}, 'position': s.at('rate'), 'newName': 'while'})
+        check('`while` is a keyword' in refused['error']['message'], str(refused))
         check(s.about('prepareRename', 'print') is None and s.about('prepareRename', 'n = 3')['start'] == s.at('n = 3'), 'what can be renamed')
 
 

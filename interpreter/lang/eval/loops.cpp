@@ -131,6 +131,17 @@ std::optional<Value> sequence_of(Impl& m, const ForStmt& s, Span span) {
   return sequence;
 }
 
+[[noreturn]] void no_sequence(Impl& m, const ForStmt& s, const Value& given) {
+  Error e("type", s.sequence->span,
+          "`for` goes through ranges, lists, tuples, records, strings, arrays and loaders, and this is " +
+              kind_name(given));
+  if (given.is<std::int64_t>()) {
+    const std::string n(m.in.sources().text(s.sequence->span));
+    e.diagnostic.fixes.push_back({"go through the numbers before it", s.sequence->span, "0.." + n});
+  }
+  throw e;
+}
+
 }  // namespace
 
 Flow exec_for(Impl& m, const ForStmt& s, Span span) {
@@ -146,11 +157,7 @@ Flow exec_for(Impl& m, const ForStmt& s, Span span) {
   else if (auto* loader = sequence->get<std::shared_ptr<Loader>>())
     turns.over(**loader);
   else
-    m.fail(
-        "type", s.sequence->span,
-        "`for` goes through ranges, lists, tuples, records, strings, arrays and loaders, and this is " +
-            kind_name(*sequence),
-        sequence->is<std::int64_t>() ? std::vector<std::string>{"did you mean `0..n`?"} : std::vector<std::string>{});
+    no_sequence(m, s, *sequence);
   return turns.flow;
 }
 

@@ -130,6 +130,7 @@ void Fixes::call(Error& error, const Expr& e, const Value& function, const std::
       return m_.call(function, all, e.span);
     };
     if ((*op)->name == "take") attempt.likely = layout_of_take(m_, args);
+    attempt.in_place = (*op)->name == "reshape";
     attempt.out_fix = [&](const std::string& spec) {
       const std::uint32_t at = e.span.end - 1;
       const std::size_t before = text.find_last_not_of(" \n,", text.size() - 2);

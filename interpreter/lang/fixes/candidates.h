@@ -22,6 +22,7 @@ struct Attempt {
   std::function<Value(const Value& spec)> with_out = {};  // the same with `out: spec`; empty where it has none
   std::function<grammar::Fix(const std::string& spec)> out_fix = {};  // how that is written
   std::optional<runtime::Sharding> likely = {};                       // what `out:` is to say where that works
+  bool in_place = false;  // of one operand whose elements keep their order, `out:` may say where they lie already
 };
 
 // Operand `element` of part `part` (-1: the part itself): an array that stands somewhere in the source.
@@ -42,6 +43,8 @@ class Candidates {
   std::string text(const runtime::Sharding& s) const { return runtime::to_string(*mesh_, s); }
   bool possible() const { return mesh_ && !operands_.empty(); }
   const std::vector<Operand>& operands() const { return operands_; }
+  const runtime::Type& type(std::size_t i) const { return types_[i]; }
+  const runtime::Mesh& mesh() const { return *mesh_; }
 
   // The layout of the operation's first result where operand i is laid out so; nothing where it is refused.
   std::optional<runtime::Sharding> with(std::size_t i, const runtime::Sharding& layout);

@@ -1,5 +1,7 @@
 #include "interpreter/lang/fixes/fix.h"
 
+#include "grammar/stable_sort.h"
+
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/items.h"
 #include "interpreter/lang/eval/index/masks.h"
@@ -38,6 +40,19 @@ void Fixes::binary(Error& error, const Expr& e, const Value& left, const Value& 
   suggest(m_, error, {{left, b.left.get()}, {right, b.right.get()}}, attempt, e.span);
 }
 
+// An assignment keeps the array's layout and takes no `out:`: what has to be laid out anew is said in its own words.
+static void say_of_assignment(Impl& m, Diagnostic& d, const Expr& target, const Value& before,
+                              const std::vector<Part>& parts) {
+  if (d.message.find("`out: P(...)`") == std::string::npos) return;
+  std::string places;
+  for (std::size_t i = 2; i < parts.size(); ++i)
+    places += (i > 2 ? ", " : " at ") + runtime::to_string(m.ctx.type_of(parts[i].value.tensor()));
+  d.message = "writing to `" + text_at(m.in.sources(), target.span) + "`, " +
+              runtime::to_string(m.ctx.type_of(before.tensor())) + "," + places +
+              ": what is written may lie on other devices than its place; `shard` the array, or the positions, first";
+  d.notes.clear();
+}
+
 void Fixes::assign(Error& error, const AssignStmt& s, const Value& value) {
   if (s.op != AssignOp::Set && std::holds_alternative<NameRef>(s.target->node))
     if (const Value* before = m_.peek(*s.target)) explain_none(m_, error, *s.target, *before);
@@ -62,6 +77,7 @@ void Fixes::assign(Error& error, const AssignStmt& s, const Value& value) {
     Tensor x = v[0].tensor();
     return Value(update_array(in_, x, again, scatter_of(s.op), m_.in.tensor(v[1], s.value->span), s.value->span));
   }};
+  if (element) say_of_assignment(m_, error.diagnostic, target, before, parts);
   suggest(m_, error, parts, attempt, s.value->span);
   if (!error.diagnostic.fixes.empty()) return;
   parts[0].expr = &target;  // the variable itself is laid out anew, before the statement
@@ -75,6 +91,19 @@ void Fixes::assign(Error& error, const AssignStmt& s, const Value& value) {
         {"lay the array out anew", front, name + " = shard " + name + " as " + candidates.text(layout) + "; "});
     return;
   }
+  if (!candidates.with_all_whole()) return;
+  const Span whole{front.source, front.begin, s.value->span.end};
+  std::string text = text_at(in_.sources(), whole);
+  std::vector<Span> others;
+  for (std::size_t i = 0; i < candidates.operands().size(); ++i)
+    if (const Operand& o = candidates.operands()[i]; o.part > 0 && !candidates.type(i).sharding.used_axes().empty())
+      others.push_back(o.span);
+  stable_sort(others, [](Span a, Span b) { return a.begin > b.begin; });
+  for (Span o : others) {
+    const Fix one = shard_fix(in_.sources(), "", o, "P()");
+    text.replace(o.begin - whole.begin, o.end - o.begin, one.replacement);
+  }
+  error.diagnostic.fixes.push_back({"lay all of them out anew", whole, name + " = shard " + name + " as P(); " + text});
 }
 
 void Fixes::index(Error& error, const Expr& e, const Value& object, const std::vector<IndexItem>& items) {

@@ -73,10 +73,38 @@ std::vector<Found> found_among(Candidates& candidates) {
   return found;
 }
 
+// Where the blocks of the operand lie already, of a result of this shape with the elements in the same order: the split
+// dimension begins after as many elements in both.
+std::optional<Sharding> where_they_lie(const runtime::Type& from, const runtime::Shape& to, const runtime::Mesh& mesh) {
+  if (runtime::numel(from.shape) != runtime::numel(to)) return std::nullopt;
+  Sharding out = Sharding::replicated(to.size());
+  for (std::size_t d = 0; d < from.sharding.dims.size(); ++d) {
+    const auto& dim = from.sharding.dims[d];
+    if (dim.axes.empty()) continue;
+    const auto before = [](const runtime::Shape& s, std::size_t n) {
+      return runtime::numel(runtime::Shape(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(n)));
+    };
+    std::size_t e = 0;
+    while (e < to.size() && (before(to, e) != before(from.shape, d) || to[e] == 1)) ++e;
+    if (e == to.size() || to[e] % runtime::parts(mesh, dim)) return std::nullopt;
+    out.dims[e] = dim;
+  }
+  return out;
+}
+
 // The result's layout said with `out:`.
 std::optional<Fix> saying_out(Candidates& candidates, const Attempt& attempt, const std::vector<Found>& found) {
   if (!attempt.with_out) return std::nullopt;
   std::vector<Sharding> wanted;
+  if (attempt.in_place && candidates.operands().size() == 1) {
+    const auto whole = candidates.type_of([&] { return attempt.with_out(Value(std::make_shared<const Spec>())); });
+    const auto free = whole ? where_they_lie(candidates.type(0), whole->shape, candidates.mesh()) : std::nullopt;
+    if (free && candidates.with_out(*free)) {
+      Fix fix = attempt.out_fix(candidates.text(*free));
+      fix.advice += ", which sends nothing";
+      return fix;
+    }
+  }
   if (attempt.likely) wanted.push_back(*attempt.likely);
   for (const Found& f : found) wanted.push_back(f.result);
   wanted.push_back({});

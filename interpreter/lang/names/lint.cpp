@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "grammar/parse.h"
+
 namespace shard::lang {
 
 using namespace grammar;
@@ -53,6 +55,9 @@ void Lint::let(const LetStmt& s, Span span, const std::vector<Variable*>& declar
     facts_[v].no_function = is_no_function(*s.value);
   }
   swapped(s);
+  if (const auto* parts = std::get_if<TuplePattern>(&s.pattern->node); parts && !parts->elements.empty())
+    if (const auto* first = std::get_if<NamePattern>(&parts->elements[0]->node))
+      updates(first->name, *s.value, s.pattern->span);
   if (std::holds_alternative<RecordPattern>(s.pattern->node) && declared.size() != 1) return;
   lets_.push_back({declared, outside, span, s.pattern->span, loops_.empty() ? Span{} : loops_.back()});
 }
@@ -71,6 +76,30 @@ void Lint::swapped(const LetStmt& s) {
   const std::string right = "(" + second->name + ", " + first->name + ")";
   warn("swapped-gradient", s.pattern->span, "`value_and_grad` gives the value first: `" + right + "`", {},
        {{"take the value first", s.pattern->span, right}});
+}
+
+void Lint::assignment(const AssignStmt& s) {
+  const auto* parts = std::get_if<TupleLit>(&s.target->node);
+  if (!parts || parts->elements.empty()) return;
+  if (const auto* first = std::get_if<NameRef>(&parts->elements[0].value->node))
+    updates(first->name, *s.value, s.target->span);
+}
+
+// `(p, s) = opt.update(g, s, p)`: the first is what is to be added to p.
+void Lint::updates(const std::string& first, const Expr& value, Span targets) {
+  const auto* call = std::get_if<Call>(&value.node);
+  const auto* method = call ? std::get_if<Field>(&call->callee->node) : nullptr;
+  if (!method || method->name.text != "update" || call->args.size() != 3) return;
+  const auto name = [&](std::size_t i) {
+    const auto* n = std::get_if<NameRef>(&call->args[i].value->node);
+    return n && !call->args[i].name ? n->name : std::string();
+  };
+  if (name(2) != first) return;
+  const std::string step = print(*method->object) + ".step(" + first + ", " + print(*call->args[0].value) + ", " +
+                           print(*call->args[1].value) + ")";
+  warn("updates-as-parameters", targets,
+       "`update` gives what is to be added to `" + first + "`, and `step` the sum: `" + step + "`", {},
+       {{"make the step", value.span, step}});
 }
 
 void Lint::assigned(const Variable* v, const FunctionState* by, Span target, Span statement, bool part) {

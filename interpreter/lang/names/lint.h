@@ -28,6 +28,7 @@ class Lint {
   void function(const Variable* v, grammar::Span name) { functions_.emplace_back(v, name); }
   void read(const Variable* v, const FunctionState* by, grammar::Span span) { facts_[v].reads.push_back({by, span}); }
   void assigned(const Variable* v, const FunctionState* by, grammar::Span target, grammar::Span statement, bool part);
+  void assignment(const grammar::AssignStmt& s);
   void block(const std::vector<grammar::StmtPtr>& body);
   void enter_loop(grammar::Span loop) { loops_.push_back(loop); }
   void leave_loop() { loops_.pop_back(); }
@@ -76,6 +77,7 @@ class Lint {
   void warn(const char* code, grammar::Span span, std::string message, std::vector<std::string> notes = {},
             std::vector<grammar::Fix> fixes = {});
   void swapped(const grammar::LetStmt& s);
+  void updates(const std::string& first, const grammar::Expr& value, grammar::Span targets);
   void finish_let(const Let& l);
   void finish_parameter(const Variable& v);
 

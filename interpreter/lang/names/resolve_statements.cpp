@@ -5,6 +5,9 @@
 #include <optional>
 #include <set>
 
+#include "grammar/advice/advice.h"
+#include "grammar/parse.h"
+
 namespace shard::lang {
 
 using namespace grammar;
@@ -73,7 +76,10 @@ void Resolver::statement(const Stmt& s, bool used) {
                         [&](const ReturnStmt& x) {
                           if (x.value) expr(*x.value);
                         },
-                        [&](const AssignStmt& x) { assign(x); }, [&](const ExprStmt& x) { expr(*x.value, used); }},
+                        [&](const AssignStmt& x) { assign(x); },
+                        [&](const ExprStmt& x) {
+                          if (!made_mesh(*x.value, s.span, "m")) expr(*x.value, used);
+                        }},
              s.node);
   statement_ = outer;
 }
@@ -92,9 +98,29 @@ std::vector<Variable*> Resolver::hidden_outside(const Names& names) {
   return out;
 }
 
+// `let m = jax.make_mesh((2, 4), ("data", "model"))`, `Mesh(...)`: a mesh is no call here. Whether it was one.
+bool Resolver::made_mesh(const Expr& value, Span span, const std::string& name) {
+  const auto* call = std::get_if<Call>(&value.node);
+  if (!call) return false;
+  const auto* field = std::get_if<Field>(&call->callee->node);
+  const Expr* root = call->callee.get();
+  while (const auto* f = std::get_if<Field>(&root->node)) root = f->object.get();
+  const auto* first = std::get_if<NameRef>(&root->node);
+  const std::string& called = field ? field->name.text : first ? first->name : name;
+  if (!first || (called != "make_mesh" && called != "Mesh")) return false;
+  if (scopes_.find(first->name).variable || scopes_.later(first->name)) return false;
+  const std::string line = mesh_line(print(value), name);
+  std::vector<Fix> fixes;
+  if (!line.empty()) fixes.push_back({"declare it", span, line});
+  error("name", value.span, "a mesh is declared: `" + (line.empty() ? "mesh m = (@X: 8)" : line) + "`", {},
+        std::move(fixes));
+  return true;
+}
+
 void Resolver::let(const LetStmt& x, Span span) {
+  const auto* one = std::get_if<NamePattern>(&x.pattern->node);
   const std::size_t first = uses_.size();
-  expr(*x.value);
+  if (!made_mesh(*x.value, span, one ? one->name : "m")) expr(*x.value);
   Names names;
   pattern_names(*x.pattern, names);
   if (scopes_.function().loops) {
@@ -121,6 +147,7 @@ void Resolver::let(const LetStmt& x, Span span) {
 }
 
 void Resolver::assign(const AssignStmt& x) {
+  lint_.assignment(x);
   const std::size_t first = uses_.size();
   if (x.op == AssignOp::Set) collect_moves(*x.value);
   expr(*x.value);

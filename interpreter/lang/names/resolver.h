@@ -76,6 +76,7 @@ class Resolver {
   template <class F>
   void loop(grammar::Span span, F body);
   void let(const grammar::LetStmt& x, grammar::Span span);
+  bool made_mesh(const grammar::Expr& value, grammar::Span span, const std::string& name);
   std::vector<Variable*> hidden_outside(const Names& names);
   void assign(const grammar::AssignStmt& x);
   void collect_moves(const grammar::Expr& e);

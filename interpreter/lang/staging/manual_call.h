@@ -77,6 +77,8 @@ class ManualCall {
 
   void sum_or_name(grammar::Diagnostic& d, const runtime::Type& type, const ir::Layout& layout,
                    runtime::AxisSet undeclared, const Written& written, std::size_t position);
+  void trust_or_gather(grammar::Diagnostic& d, const runtime::Type& type, const ir::Layout& layout,
+                       runtime::AxisSet undeclared, std::size_t position);
   void say_the_same(grammar::Diagnostic& d, const runtime::Type& type, const ir::Layout& layout,
                     runtime::AxisSet undeclared, const std::vector<const ir::Node*>& joins, std::size_t position);
 

@@ -80,7 +80,11 @@ void ManualCall::check_varying(const Tensor& t, const ir::Layout& layout, const 
   const std::vector<const ir::Node*> joins =
       t.traced() ? ir::joined_everywhere(t.frame()->builder.graph(), t.var(), undeclared)
                  : std::vector<const ir::Node*>{};
-  if (joins.empty())
+  std::int64_t devices = 1;
+  for (runtime::AxisId a : undeclared.list()) devices *= inner_->size_of(a);
+  if (joins.empty() && t.traced() && ir::gathered_by_hand(t.frame()->builder.graph(), t.var(), undeclared, devices))
+    trust_or_gather(d, type, layout, undeclared, position);
+  else if (joins.empty())
     sum_or_name(d, type, layout, undeclared, written, position);
   else
     say_the_same(d, type, layout, undeclared, joins, position);
@@ -102,6 +106,20 @@ void ManualCall::sum_or_name(grammar::Diagnostic& d, const Type& type, const ir:
     whole->axes = undeclared.list();
     d.fixes.push_back({"or put the pieces together", written.spec->span, runtime::to_string(*inner_, named)});
   }
+}
+
+// Pieces were passed round, and this has the size of all of them: a sum would count them once a device.
+void ManualCall::trust_or_gather(grammar::Diagnostic& d, const Type& type, const ir::Layout& layout, AxisSet undeclared,
+                                 std::size_t position) {
+  const std::string axes = ir::axes_text(*inner_, undeclared.list());
+  const std::string spec = runtime::to_string(*layout.mesh, layout.sharding);
+  d.message = subject("result", position) + " is " + runtime::to_string(type) +
+              ": it has the size of all pieces along " + axes +
+              ", but nothing says that every device has the same, as " + "the spec " + spec + " promises";
+  d.notes.push_back("`all_gather(x, " + axes +
+                    ", to: \"same\")` gives all pieces to every device, and its type says so");
+  d.notes.push_back("`shard_map(f, in: ..., out: " + spec +
+                    ", check: false)` of a plain `fn` trusts you that they are the same");
 }
 
 // Every device has gathered all pieces: only the type does not know that they are the same (a sum would count them once

@@ -38,6 +38,12 @@ constexpr Warning kWarnings[] = {
      "`value`.",
      "Write `let (loss, grads) = value_and_grad(f)(x)`.",
      "fn f(x) = x * x\nlet (grads, loss) = value_and_grad(f)(3.0)\nprint(grads, loss)\n"},
+    {"updates-as-parameters",
+     "What an optimizer's `update` gives is assigned to the parameters: it is what `step` adds to them, so nothing is "
+     "trained.",
+     "By the names, before the script runs: `(p, s) = opt.update(g, s, p)`.", "Write `(p, s) = opt.step(p, g, s)`.",
+     "import optim\nlet opt = optim.sgd(0.1)\nlet p = ones([2])\nlet s = opt.init(p)\n(p, s) = opt.update(p, s, "
+     "p)\nprint(p, s)\n"},
     {"unused-result", "A call stands alone as a statement, gives a value, and does nothing beside that.",
      "While the script runs: nothing was printed, written, asserted or assigned by the call. Functions of a host, and "
      "those that ever did such a thing, are left alone.",

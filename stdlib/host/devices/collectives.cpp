@@ -1,6 +1,7 @@
 // Collectives as per-device code calls them. Each maps over trees, finds the axes in the current mesh (where manual
 // code has made them manual), and applies the row; a value that does not vary along the axes is first cast to one that
 // does, as JAX does.
+#include "interpreter/ir/explicit_law.h"
 #include "interpreter/ir/varying.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/spec.h"
@@ -304,6 +305,20 @@ Value pbroadcast(Interpreter& in, BoundArgs& a) {
 
 Value axis_size(Interpreter& in, BoundArgs& a) { return along_axes(in, a[0], "axis_size", place(a, 0), false).size; }
 
+// What is cast to vary does not yet: of several axes the others are named alone.
+void varies_nowhere(const runtime::Type& x, const Along& where, const BoundArgs& a) {
+  std::vector<AxisId> already, others;
+  for (auto id : where.axes)
+    (x.varying.has(static_cast<AxisId>(id)) ? already : others).push_back(static_cast<AxisId>(id));
+  if (already.empty()) return;
+  grammar::Error e("varying", a.span,
+                   "pcast: " + runtime::to_string(x) + " varies along " + ir::axes_text(*where.mesh, already) +
+                       " already" + (others.empty() ? ": leave the `pcast` out" : ""));
+  if (!others.empty())
+    e.diagnostic.fixes.push_back({"name the others alone", place(a, 1), ir::axes_text(*where.mesh, others)});
+  throw e;
+}
+
 // Outside of per-device code nothing differs between devices: along axes that are not manual, to: "varying" is x
 // itself.
 Value pcast(Interpreter& in, BoundArgs& a) {
@@ -320,11 +335,7 @@ Value pcast(Interpreter& in, BoundArgs& a) {
   const bool tree = a[0].items() || a[0].fields();  // there, leaves that vary already pass
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     if (tree && varying) return varying_along(in, x, where);
-    for (auto id : where.axes)
-      if (varying && x.type().varying.has(static_cast<AxisId>(id)))
-        in.fail("varying", a.span,
-                "pcast: " + runtime::to_string(x.type()) + " varies along @" +
-                    where.mesh->axes[static_cast<std::size_t>(id)].name + " already");
+    if (varying) varies_nowhere(x.type(), where, a);
     return in.context().apply1(*in.context().table().core().pcast, {x},
                                {{"axes", where.axes}, {"to", to}, {"mesh", ir::Layout{where.mesh, {}}}});
   });

@@ -14,7 +14,9 @@ using lang::Value;
 double number_in(const Record& record, std::string_view field) {
   const Value* v = record.find(std::string(field));
   if (!v) return -1;
-  return v->is<std::int64_t>() ? static_cast<double>(*v->get<std::int64_t>()) : v->is<double>() ? *v->get<double>() : -1;
+  return v->is<std::int64_t>() ? static_cast<double>(*v->get<std::int64_t>())
+         : v->is<double>()     ? *v->get<double>()
+                               : -1;
 }
 
 std::string in_units(double x, double unit) {
