@@ -2,7 +2,7 @@
 //   pack OUT.cpp FILE... --lessons ROOT PAGE...
 // A text is named after its file, without the ending. The text "lessons" is what pages and scripts below ROOT say of
 // themselves: the lines behind `# subjects: fsdp, zero` (in Markdown `<!-- subjects: ... -->` and the next box), which
-// `shard help fsdp` shows (host/values/help_lessons.cpp reads it).
+// `shard help fsdp` shows (stdlib/host/help/help_lessons.cpp reads it).
 #include <zlib.h>
 
 #include <cstdio>

@@ -25,6 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PRINTS = 'engine xla has no `print`'
 REFUSED = {
     'tests/golden/manual/print_inside.shard': PRINTS,
+    'tests/golden/explicit/vmap_prints.shard': PRINTS,
     'tests/golden/manual/varying_predicate_regions.shard': 'engine xla has no communication under a condition that differs along @X',
     'tests/golden/explicit/reduced_linear_algebra.shard': 'engine xla has no `svd`',
     'tests/golden/auto/complex_matrices.shard': 'engine xla has no `svd`',

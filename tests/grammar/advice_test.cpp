@@ -94,7 +94,7 @@ TEST_CASE("advice: operators") {
   advises("while c { i++ }", "`i++` is written `i += 1`", "while c { i += 1 }");
   advises("x **= 2", "only `+=` `-=` `*=` `/=` assign and compute: write `x = x ** ...`");
   advises("let a = b === c", "`===` is written `==`", "let a = b == c");
-  advises("let a = b ^ c", "`^` is no operator: a power is `x ** y`, and what differs bit by bit `bit_xor(x, y)`");
+  advises("let a = b ^ c", "`^` is no operator: a power is `x ** y`, and the exclusive or of bits `bit_xor(x, y)`");
   advises("if a = b { f() }", "a condition compares with `==`", "if a == b { f() }");
   advises("f(a, *xs)", "`*` before a value is written `...`", "f(a, ...xs)");
   advises("let f(x) = x + 1", "a function is declared with `fn`", "fn f(x) = x + 1");

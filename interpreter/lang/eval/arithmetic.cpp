@@ -9,6 +9,7 @@
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/host_math.h"
 #include "interpreter/lang/values/tree.h"
+#include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {
 
@@ -142,12 +143,16 @@ Value repeated_text(Impl& m, const Value& l, const Value& r, Span span) {
   return *m.at(span, [&] { return host_binary(BinaryOp::Mul, l.is_string() ? l : r, times); });
 }
 
-// Texts and layouts that only a run has, alone or in a tree.
-bool known_later(const Value& v) {
-  const auto deferred = [](const Value& x) { return x.is<std::shared_ptr<const DeferredString>>(); };
-  if (!v.items() && !v.fields()) return deferred(v);
-  const std::vector<Value> all = leaves(v);
-  return std::any_of(all.begin(), all.end(), deferred);
+// Texts, layouts and, where nothing is run, sizes that only a run has, alone or in a tree.
+bool known_later(Impl& m, const Value& v, Span span) {
+  const bool types_only = m.ctx.types_only();
+  const auto later = [&](const Value& x) {
+    const auto* n = x.get<std::int64_t>();
+    return x.is<std::shared_ptr<const DeferredString>>() || (types_only && n && is_unknown_size(*n));
+  };
+  if ((!v.items() && !v.fields()) || !(types_only || m.ctx.tracing())) return later(v);
+  const std::vector<Value> all = m.at(span, [&] { return leaves(v); });
+  return std::any_of(all.begin(), all.end(), later);
 }
 
 }  // namespace
@@ -171,7 +176,7 @@ Value Impl::binary(BinaryOp op, const Value& l, const Value& r, Span span) {
       default: break;
     }
   }
-  if ((op == BinaryOp::Eq || op == BinaryOp::Ne) && (known_later(l) || known_later(r)))
+  if ((op == BinaryOp::Eq || op == BinaryOp::Ne) && (known_later(*this, l, span) || known_later(*this, r, span)))
     fail(ctx.types_only() && !ctx.tracing() ? "unknown" : "trace", span,
          "what this compares is known only when the program runs",
          {"strings with traced parts and layouts that the partitioner chooses can be printed, not compared, while "

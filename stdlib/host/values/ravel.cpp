@@ -33,7 +33,7 @@ Tensor in_type(Interpreter& in, const Tensor& x, DType dtype) {
 
 void check_whole(Interpreter& in, const Tensor& x, const std::string& who, const std::string& fix, grammar::Span span) {
   if (x.type().sharding.split_axes().empty()) return;
-  in.fail("sharding", span,
+  in.fail("layout", span,
           "on explicit axes the vector of a tree is whole, and " + who + " is " + runtime::to_string(x.type()),
           {"lay it out whole first: " + fix});
 }
