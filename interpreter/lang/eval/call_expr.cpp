@@ -174,6 +174,7 @@ class CallSite {
     } catch (const runtime::RuntimeError& error) {
       if (error.code != "unknown") throw;
     }
+    ++m_.watch.effects;  // that of a run
     return {};
   }
 
@@ -279,7 +280,8 @@ class CallSite {
         spread(m_, m_.eval(*a.value), a.value->span, true, args_);
         continue;
       }
-      const bool asserted = native && args_.empty() && !m_.checker && !std::holds_alternative<NameRef>(a.value->node);
+      const bool asserted =
+          native && args_.empty() && (!m_.checker || left_out()) && !std::holds_alternative<NameRef>(a.value->node);
       Value v = asserted ? asserted_.eval(m_, *a.value) : take(*a.value, movable);
       args_.push_back({a.name ? a.name->text : std::string(), std::move(v), a.value->span});
       if (a.name) args_.back().name_span = a.name->span;
