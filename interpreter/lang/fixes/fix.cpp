@@ -15,6 +15,7 @@ namespace shard::lang {
 using namespace grammar;
 using runtime::Sharding;
 using trace::Tensor;
+using Impl = Interpreter::Impl;
 
 void install_fixes(Interpreter& in) { in.impl().fixer = std::make_unique<Fixes>(in); }
 
