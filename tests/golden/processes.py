@@ -208,20 +208,20 @@ def elsewhere(shard, folder):
         code, out, err = run([shard, 'launch', '-n', '2', *words, 'a.shard'], folder)
         assert code == 2 and why in err and not out, (words, code, err)
     code, _, err = run([shard, 'launch', '-n', '2', '--hosts', 'localhost', '--ssh', folder + '/never', '--start-timeout', '1s', 'a.shard'], folder)
-    assert code == 1 and 'process 0, 1 did not come to the start' in err, (code, err)
+    assert code == 1 and 'processes 0, 1 did not come to the start' in err, (code, err)
     absent(shard, folder)
 
 
 WAYS = {   # in place of ssh; what is said of whom
-    'true': (1, ('process 0, 1 did not', 'process 0 on n1, process 1 on n2: the command that starts it ended with status 0, and has printed nothing')),
-    'false': (1, ('process 0, 1 did not', 'ended with status 1, and has printed nothing')),
-    'nosuchcommand': (127, ("cannot start 'nosuchcommand'", 'process 0, 1 did not')),
+    'true': (1, ('processes 0, 1 did not', 'process 0 on n1, process 1 on n2: the command that starts it ended with status 0, and has printed nothing')),
+    'false': (1, ('processes 0, 1 did not', 'ended with status 1, and has printed nothing')),
+    'nosuchcommand': (127, ("cannot start 'nosuchcommand'", 'processes 0, 1 did not')),
     'echo "from $1"; exit 3': (3, ('  process 0 on n1: the command that starts it ended with status 3, and has printed\n    | from n1\n',
                                    '  process 1 on n2: the command that starts it ended with status 3, and has printed\n    | from n2\n')),
     '[ $1 = n2 ] && exit 0; shift; exec sh -c "$*"': (1, ('process 1 did not come', '  process 1 on n2: ', 'note: `')),
-    'exec <&-; sleep 5': (1, ('process 0, 1 did not', 'had not ended, and has printed nothing', 'note: processes connect to 127.0.0.1:')),
-    'sleep 5': (1, ('process 0, 1 did not', 'had not ended')),
-    'shift; exec sh -c "$(echo "$*" | sed "s/shard. .run./nowhere\' run/")"': (127, ('process 0, 1 did not', 'nowhere')),
+    'exec <&-; sleep 5': (1, ('processes 0, 1 did not', 'had not ended, and has printed nothing', 'note: processes connect to 127.0.0.1:')),
+    'sleep 5': (1, ('processes 0, 1 did not', 'had not ended')),
+    'shift; exec sh -c "$(echo "$*" | sed "s/shard. .run./nowhere\' run/")"': (127, ('processes 0, 1 did not', 'nowhere')),
     'shift; (exec sh -c "$*" 0<&3 & ) 3<&0; sleep 1': (1, ('still runs, and the command that started it has ended',)),
 }
 
@@ -241,7 +241,7 @@ def absent(shard, folder):
         assert code == status and all(t in err for t in told), (way, code, out, err)
     code, _, err = run([shard, 'launch', '-n', '2', '--hosts', 'nowhere.invalid', 'a.shard'], folder)
     assert code == 2 and "no way from here to the host 'nowhere.invalid'" in err and '--interface' in err, (code, err)
-    for transport, told in (('unix', 'process 0, 1 ended and never joined the job'), ('tcp', 'process 0, 1 did not come to the start')):
+    for transport, told in (('unix', 'process 0, 1 ended and never joined the job'), ('tcp', 'processes 0, 1 did not come to the start')):
         code, _, err = run([shard, 'launch', '-n', '2', '--transport', transport, '/bin/true'], folder)
         assert code == 1 and told in err, (code, err)
     p = subprocess.Popen([*start, '--ssh', f'{folder}/way6', 'a.shard'], cwd=folder, stderr=subprocess.PIPE, text=True)
@@ -249,7 +249,7 @@ def absent(shard, folder):
     time.sleep(0.5)
     p.send_signal(signal.SIGINT)
     _, err = p.communicate(timeout=300)
-    assert p.returncode == 130 and 'asked to end before process 0, 1 had come' in err, (p.returncode, err)
+    assert p.returncode == 130 and 'asked to end before processes 0, 1 had come' in err, (p.returncode, err)
 
 
 AGAIN = HEAD + """let first = not exists("second")

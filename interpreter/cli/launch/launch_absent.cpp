@@ -61,9 +61,9 @@ void tell_absent(std::vector<Child>& children, const LaunchJob& job, const std::
     if (late ? !arrival.came[i] : !children[i].asked) who.push_back(static_cast<int>(i));
   if (who.empty()) return;
   std::fprintf(stderr,
-               interrupted ? "error: the launcher was asked to end before process %s had come to the start\n"
-                           : "error: process %s did not come to the start\n",
-               numbers(who).c_str());
+               interrupted ? "error: the launcher was asked to end before process%s %s had come to the start\n"
+                           : "error: process%s %s did not come to the start\n",
+               who.size() > 1 ? "es" : "", numbers(who).c_str());
   const bool elsewhere = !job.hosts.empty();
   std::map<std::string, std::string> alike;  // what is said of them
   for (const int i : who) {
