@@ -6,6 +6,7 @@
 #include "interpreter/lang/eval/index/items.h"
 #include "interpreter/lang/eval/index/masks.h"
 #include "interpreter/lang/eval/operators.h"
+#include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/fixes/plain_fix.h"
 #include "interpreter/lang/fixes/suggest.h"
 #include "interpreter/lang/report/written.h"
