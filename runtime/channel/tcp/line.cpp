@@ -88,19 +88,14 @@ bool Line::write(const void* data, std::size_t bytes, Deadline deadline) {
       [&] { socket_->socket.close(); });
 }
 
-bool Line::prove(const std::string& token, Side side, Deadline deadline) {
+bool Line::prove(const std::string& token, Deadline deadline) {
   const Nonce mine = new_nonce();
   Nonce theirs;
   if (!write(mine.data(), mine.size(), deadline) || !read(theirs.data(), theirs.size(), deadline)) return false;
-  const Nonce &asks = side == Side::Asks ? mine : theirs, &answers = side == Side::Asks ? theirs : mine;
-  const Side other = side == Side::Asks ? Side::Answers : Side::Asks;
-  const Proof said = proof_of(token, side, asks, answers);
+  const Proof said = proof_of(token, Side::Asks, mine, theirs);
   Proof heard;
-  // Who asks proves first: a stranger learns nothing.
-  if (side == Side::Asks && !write(said.data(), said.size(), deadline)) return false;
-  if (!read(heard.data(), heard.size(), deadline)) return false;
-  if (!same_proof(heard, proof_of(token, other, asks, answers))) return false;
-  return side == Side::Asks || write(said.data(), said.size(), deadline);
+  return write(said.data(), said.size(), deadline) && read(heard.data(), heard.size(), deadline) &&
+         same_proof(heard, proof_of(token, Side::Answers, mine, theirs));
 }
 
 std::string Line::here() const {

@@ -20,8 +20,8 @@ class Line {
 
   bool read(void* data, std::size_t bytes, Deadline deadline);
   bool write(const void* data, std::size_t bytes, Deadline deadline);
-  // Both sides prove that they know the token.
-  bool prove(const std::string& token, Side side, Deadline deadline);
+  // As the side that asks (a door answers): both prove that they know the token.
+  bool prove(const std::string& token, Deadline deadline);
   std::string here() const;  // addresses without port
   std::string there() const;
   int release();  // the descriptor, which the caller owns then

@@ -29,7 +29,7 @@ std::string process(int rank) { return "process " + std::to_string(rank); }
 std::optional<Line> let_in(const std::string& host, int port, const Joining& job, std::string& why) {
   for (int i = 1;; ++i) {
     auto line = Line::to(host, port, job.deadline, why);
-    if (!line || line->prove(job.token, Side::Asks, job.deadline)) return line;
+    if (!line || line->prove(job.token, job.deadline)) return line;
     why.clear();
     if (i == kTries || Clock::now() + kNextTry > job.deadline) return std::nullopt;
     std::this_thread::sleep_for(kNextTry);
