@@ -1,12 +1,9 @@
 #include "interpreter/lang/fixes/fix.h"
 
-#include "grammar/stable_sort.h"
-
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/items.h"
 #include "interpreter/lang/eval/index/masks.h"
 #include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/fixes/plain_fix.h"
 #include "interpreter/lang/fixes/suggest.h"
 #include "interpreter/lang/report/written.h"
@@ -95,17 +92,13 @@ void Fixes::assign(Error& error, const AssignStmt& s, const Value& value) {
   }
   if (!candidates.with_all_whole()) return;
   const Span whole{front.source, front.begin, s.value->span.end};
-  std::string text = text_at(in_.sources(), whole);
   std::vector<Span> others;
   for (std::size_t i = 0; i < candidates.operands().size(); ++i)
     if (const Operand& o = candidates.operands()[i]; o.part > 0 && !candidates.type(i).sharding.used_axes().empty())
       others.push_back(o.span);
-  stable_sort(others, [](Span a, Span b) { return a.begin > b.begin; });
-  for (Span o : others) {
-    const Fix one = shard_fix(in_.sources(), "", o, "P()");
-    text.replace(o.begin - whole.begin, o.end - o.begin, one.replacement);
-  }
-  error.diagnostic.fixes.push_back({"lay all of them out anew", whole, name + " = shard " + name + " as P(); " + text});
+  error.diagnostic.fixes.push_back(
+      {"lay all of them out anew", whole,
+       name + " = shard " + name + " as P(); " + whole_text(m_, std::move(others), whole)});
 }
 
 void Fixes::index(Error& error, const Expr& e, const Value& object, const std::vector<IndexItem>& items) {

@@ -52,6 +52,14 @@ std::optional<Sharding> layout_of_lookup(Impl& m, const Value& table, const Valu
   return out;
 }
 
+std::string whole_text(Impl& m, std::vector<Span> operands, Span whole) {
+  stable_sort(operands, [](Span a, Span b) { return a.begin > b.begin; });
+  std::string text = text_at(m.in.sources(), whole);
+  for (const Span o : operands)
+    text.replace(o.begin - whole.begin, o.end - o.begin, shard_fix(m.in.sources(), "", o, "P()").replacement);
+  return text;
+}
+
 namespace {
 
 struct Found {
@@ -118,12 +126,9 @@ std::optional<Fix> saying_out(Candidates& candidates, const Attempt& attempt, co
 
 // All operands whole, in one piece of text.
 Fix all_whole(Impl& m, const Candidates& candidates, Span whole) {
-  std::vector<Fix> each;
-  for (const Operand& o : candidates.operands()) each.push_back(shard_fix(m.in.sources(), "", o.span, "P()"));
-  stable_sort(each, [](const Fix& a, const Fix& b) { return a.span.begin > b.span.begin; });
-  std::string text = text_at(m.in.sources(), whole);
-  for (const Fix& f : each) text.replace(f.span.begin - whole.begin, f.span.end - f.span.begin, f.replacement);
-  return {"lay the operands out anew", whole, text};
+  std::vector<Span> operands;
+  for (const Operand& o : candidates.operands()) operands.push_back(o.span);
+  return {"lay the operands out anew", whole, whole_text(m, std::move(operands), whole)};
 }
 
 }  // namespace

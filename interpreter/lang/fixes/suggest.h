@@ -16,4 +16,7 @@ std::optional<runtime::Sharding> layout_of_lookup(Interpreter::Impl& m, const Va
 void suggest(Interpreter::Impl& m, grammar::Error& e, const std::vector<Part>& parts, const Attempt& attempt,
              grammar::Span whole);
 
+// The text at `whole` with these operands, which stand in it, laid out whole.
+std::string whole_text(Interpreter::Impl& m, std::vector<grammar::Span> operands, grammar::Span whole);
+
 }  // namespace shard::lang
