@@ -147,8 +147,7 @@ Value repeated_text(Impl& m, const Value& l, const Value& r, Span span) {
 bool known_later(Impl& m, const Value& v, Span span) {
   const bool types_only = m.ctx.types_only();
   const auto later = [&](const Value& x) {
-    const auto* n = x.get<std::int64_t>();
-    return x.is<std::shared_ptr<const DeferredString>>() || (types_only && n && is_unknown_size(*n));
+    return x.is<std::shared_ptr<const DeferredString>>() || (types_only && is_size_of_data(x));
   };
   if ((!v.items() && !v.fields()) || !(types_only || m.ctx.tracing())) return later(v);
   const std::vector<Value> all = m.at(span, [&] { return leaves(v); });

@@ -41,16 +41,11 @@ std::string shown(Impl& m, const Value& v) {
   return std::string(grammar::whole_characters(s, most)) + " ...";
 }
 
-bool of_data(const Value& v) {  // a size that only data say
-  const auto* n = v.get<std::int64_t>();
-  return n && is_unknown_size(*n);
-}
-
 }  // namespace
 
 Value AssertedOperands::compare(Impl& m, const Expr& e, const Binary& b) {
   Value left = m.eval(*b.left), right = m.eval(*b.right);
-  if (m.ctx.types_only() && (of_data(left) || of_data(right))) only_in_a_run(e.span);
+  if (m.ctx.types_only() && (is_size_of_data(left) || is_size_of_data(right))) only_in_a_run(e.span);
   try {
     Value out = m.binary(b.op, left, right, e.span);
     kept_ = {std::move(left), std::move(right), b.op};

@@ -15,5 +15,9 @@ inline bool is_nothing(const Value& v) { return v.is_tensor() && !v.tensor().val
 
 using runtime::is_unknown_size;
 using runtime::kUnknownSize;
+inline bool is_size_of_data(const Value& v) {
+  const auto* n = v.get<std::int64_t>();
+  return n && runtime::is_unknown_size(*n);
+}
 
 }  // namespace shard::lang
