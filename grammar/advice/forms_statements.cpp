@@ -112,7 +112,7 @@ Advice decorator(NearText& t) {
 }
 
 // `a, *rest` as `(a, ...rest)`
-std::string in_parentheses(std::string_view names) {
+static std::string parenthesised(std::string_view names) {
   std::string out = "(";
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool first = out.find_last_not_of(" (") == std::string::npos || out[out.find_last_not_of(' ')] == ',';
@@ -133,7 +133,7 @@ Advice in_let(NearText& t) {
     const std::size_t equals = t.end(first, "=\n;");
     const std::size_t from = names ? first : t.skip(equals + 1), to = t.back(names ? equals : t.end(t.at, "\n;"));
     if (to <= from) return {};
-    const std::string text = in_parentheses(t.text.substr(from, to - from));
+    const std::string text = parenthesised(t.text.substr(from, to - from));
     return say(t.span(t.at, t.at + 1),
                names ? "several names stand in parentheses: " + quote("let " + text + " = ...")
                      : "several values make a tuple: " + quote(text),
@@ -164,7 +164,7 @@ Advice several_targets(NearText& t) {
   const auto bracketed = [&](std::size_t from, std::size_t to) {
     const std::string part(trimmed(t.text.substr(from, to - from)));
     const bool several = t.end(from, ",\n;") < to;
-    return several ? in_parentheses(part) : part;
+    return several ? parenthesised(part) : part;
   };
   const std::size_t to = t.back(stop);
   const std::string text = bracketed(t.statement, equals) + " = " + bracketed(equals + 1, to);
@@ -197,7 +197,7 @@ Advice in_for(NearText& t) {
   }
   if (t.token == "," && t.expects("in")) {
     const std::size_t from = t.skip(t.statement + 3), to = t.back(t.word("in", t.at, t.text.size()));
-    const std::string names = in_parentheses(t.text.substr(from, to - from));
+    const std::string names = parenthesised(t.text.substr(from, to - from));
     return say(t.span(t.at, t.at + 1), "several names stand in parentheses: " + quote("for " + names + " in ..."),
                {{"add the parentheses", t.span(from, to), names}});
   }
