@@ -130,8 +130,8 @@ void AnnotationCheck::groups_of_type(const TypeLit& t, Span where, const runtime
                     (unreduced.empty() || have.sharding.pending == pending) &&
                     (reduced.empty() || (have.sharding.reduced & shown) == reduced);
   if (same) return;
-  const std::string over = unreduced.empty() ? "it must not be a pending sum"
-                                             : "it must be pending over " + ir::axes_text(mesh, unreduced.list());
+  const std::string over = unreduced.empty() ? "it must not be an unreduced sum"
+                                             : "it must be unreduced over " + ir::axes_text(mesh, unreduced.list());
   const bool only_reduced = (have.sharding.unreduced & shown) == unreduced;
   misplaced(
       what() + " must be " + std::string(m_.in.sources().text(where)) + ", and it is " + runtime::to_string(have),

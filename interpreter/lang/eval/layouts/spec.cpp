@@ -181,7 +181,7 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
   pending(spec.reduced, "reduced", out.sharding.reduced);
   if (!spec.kind.empty() && spec.unreduced.empty())
     m.fail("spec", span,
-           "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is pending, and no axis is `unreduced`");
+           "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is unreduced, and no axis is `unreduced`");
   if (spec.kind == "max")
     out.sharding.pending = runtime::Pending::Max;
   else if (spec.kind == "min")
