@@ -216,7 +216,7 @@ std::string record(const Chip& chip, int devices, double error) {
                     std::to_string(std::thread::hardware_concurrency()) + " processors" +
                     (known ? ", load " + rounded(load[0]) : "") + ", " + std::to_string(devices) +
                     " simulated devices" + (chip.simulated > 1 ? " in " + rounded(chip.simulated) + " processes" : "") +
-                    ", which share all of it. Its own\n# small programs are foretold with " +
+                    ", which share all of it. Its own\n# small programs are predicted with " +
                     cost_model::percent_text(error, 1) + " of error.\n{\n  name: \"this machine\",\n  flops: {";
   for (const auto& [type, rate] : chip.flops)
     out += (out.ends_with("{") ? "" : ", ") + std::string(runtime::name(type)) + ": " + rounded(rate);
@@ -277,7 +277,7 @@ int calibrate(const Arguments& a) {
     chip.flops.emplace_back(i == 1 ? runtime::DType::F64 : runtime::DType::BF16,
                             chip.flops[0].second * types[0].seconds / types[i].seconds);
   const double error = error_of(chip, samples);
-  std::string text = "   measured   foretold   program\n";
+  std::string text = "   measured  predicted   program\n";
   for (const Sample& s : samples) {
     const auto right = [&](const std::string& t) { return std::string(t.size() < 11 ? 11 - t.size() : 0, ' ') + t; };
     text += right(time_text(s.seconds)) + right(time_text(foretold(chip, s))) + "   " + s.name + "\n";

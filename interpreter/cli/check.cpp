@@ -100,7 +100,7 @@ int check(const Arguments& a) {
   Checker checker(a.settings, a.has("--names"));
   int status = 0;
   if (a.has("--fix") && std::count(a.words.begin(), a.words.end(), "-")) {
-    std::fputs("error: --fix writes into files, and standard input is none\n", stderr);
+    std::fputs("error: --fix writes into files, and standard input is not a file\n", stderr);
     return 2;
   }
   const std::vector<std::string> paths = scripts_of(a.words);
@@ -144,7 +144,7 @@ Command check_command() {
            {"--json", "Errors and warnings as a JSON array on standard output"},
            {"--fix", "First write the fixes that are certainly what was meant into the files"},
            {"--names", "Syntax and names only"},
-           {"--types", "Print the type of each `let` beside its line"}},
+           {"--types", "Print the type of each `let` next to its line"}},
           true,
           check};
 }

@@ -123,16 +123,17 @@ int compile_programs(const Arguments& a) {
 }  // namespace
 
 Command compile_command() {
-  return {"compile",
-          "Compile a script's compiled calls for a machine that need not be here; their memory beside Shard's estimate",
-          {{"file", "The script (- reads it from standard input)", Option::Word, true},
-           {"--for", "h100x8 (h200, a100), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the script",
-            Option::Value, true},
-           {"--function", "Only the compiled function of this name", Option::Value},
-           {"--engine", "The plug-in, xla:PLUGIN.so; else the first found that is for such a machine", Option::Value},
-           {"--json", "One JSON object on standard output"}},
-          true,
-          compile_programs};
+  return {
+      "compile",
+      "Compile a script's compiled calls for a machine that need not be present; their memory next to Shard's estimate",
+      {{"file", "The script (- reads it from standard input)", Option::Word, true},
+       {"--for", "h100x8 (h200, a100), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the script",
+        Option::Value, true},
+       {"--function", "Only the compiled function of this name", Option::Value},
+       {"--engine", "The plug-in, xla:PLUGIN.so; else the first found that is for such a machine", Option::Value},
+       {"--json", "One JSON object on standard output"}},
+      true,
+      compile_programs};
 }
 
 }  // namespace shard::cli

@@ -96,7 +96,7 @@ class OptionsText {
     std::vector<std::string> names;
     for (const auto& k : known) names.push_back(k.first);
     const auto near = grammar::near_miss(key, names);
-    refuse("there is none called `" + key + "`" + (near ? ", did you mean `" + *near + "`?" : ""));
+    refuse("no option is called `" + key + "`" + (near ? ", did you mean `" + *near + "`?" : ""));
   }
   const char* at_;
 };

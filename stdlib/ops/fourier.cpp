@@ -289,7 +289,7 @@ void register_fourier(OpTable& t) {
   };
   const ir::Samples lines = "[4, 6]; [8] n=5 norm='ortho'; [3] n=4 norm='forward'; [4, 2] axis=0; c64[4]";
   add("fft", "fft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
-      "The Fourier transform along an axis, of n elements: cut, or zeros behind.", transform("fft", false), lines);
+      "The Fourier transform along an axis, of n elements: cut, or padded with zeros.", transform("fft", false), lines);
   add("ifft", "ifft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")", "The inverse of fft.",
       transform("ifft", true), lines);
   add("rfft", "rfft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",

@@ -30,7 +30,7 @@ FactorRule search_factors(const OpCall& call) {
 void register_lines(OpTable& t) {
   OpDef row{.name = "search_lines",
             .signature = "search_lines(a, v, behind: bool = false)",
-            .doc = "Where v would be put into sorted lines, before equals or behind them.",
+            .doc = "Where v would be put into sorted lines, before equals or after them.",
             .factors = search_factors};
   row.dtype = {Operands::Promote, always(DType::I32)};
   row.derivative = ir::Zero{};

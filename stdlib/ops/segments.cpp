@@ -130,11 +130,11 @@ void register_segments(OpTable& t) {
     t.add(composite_row(name, signature, doc, segments(name, std::move(op)), samples));
   };
   add("segment_max", "segment_max(x, segments, n: int, out: spec? = none)",
-      "The largest of the rows of x that belong to each of n segments; -inf where there are none.", "max");
+      "The largest of the rows of x that belong to each of n segments; -inf for an empty segment.", "max");
   add("segment_min", "segment_min(x, segments, n: int, out: spec? = none)",
-      "The smallest of the rows of x that belong to each of n segments; inf where there are none.", "min");
+      "The smallest of the rows of x that belong to each of n segments; inf for an empty segment.", "min");
   add("segment_prod", "segment_prod(x, segments, n: int, out: spec? = none)",
-      "The products of the rows of x that belong to each of n segments; 1 where there are none.", "mul");
+      "The products of the rows of x that belong to each of n segments; 1 for an empty segment.", "mul");
   OpDef bins = composite_row("count_bins", "count_bins(x, length: int, weights: array? = none)",
                              "How often each number from 0 up to `length` occurs; with weights, what they add up to.",
                              bincount, "i32[8] 0..6 length=6; i32[8] -1..8 [8] length=4 has_weights=true");

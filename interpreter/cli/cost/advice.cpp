@@ -159,7 +159,7 @@ std::optional<std::vector<Advice>> advice(const std::string& path, const std::st
 
 std::string advice_text(const std::vector<Advice>& given, const Foretold& base) {
   if (given.empty()) return "\n  advice: no other mesh and no layout of a line that was tried is better by 3 %\n";
-  std::string out = "\n  advice, foretold like the rest\n";
+  std::string out = "\n  advice, predicted like the rest\n";
   for (const Advice& a : given) {
     std::string line =
         "    " + a.words + ": " + time_text(a.seconds) + " instead of " + time_text(base.of.time.seconds);

@@ -135,7 +135,7 @@ std::optional<std::string> constraints_text(const std::string& path, const std::
         trials.add(i, *r.why);
   }
   if (!foretell_all(path, trials.attempts, chip)) return std::nullopt;
-  std::string out = records.empty() ? "" : "\n  constraints, foretold like the rest\n";
+  std::string out = records.empty() ? "" : "\n  constraints, predicted like the rest\n";
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Attempt* best = nullptr;
     std::size_t tried = 0, at = 0;

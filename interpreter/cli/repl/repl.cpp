@@ -56,7 +56,7 @@ int Loop::go() {
         !in().global(entry.substr(0, 4)))
       break;
     if (entry == "help" && !in().global(entry)) {
-      write_out(fitted(stdlib::help_subjects()) + ":help tells of this session, :quit leaves it.\n");
+      write_out(fitted(stdlib::help_subjects()) + ":help explains this session, :quit leaves it.\n");
       flush_out();
       continue;
     }
@@ -214,7 +214,7 @@ Command repl_command() {
             lang::Interpreter& in = machine->interpreter();
             return Loop(in, "Shard " SHARD_VERSION ", " + std::to_string(in.context().devices()) + " devices" +
                                 (many > 1 ? " of " + std::to_string(many) + " processes" : "") +
-                                ". :help tells more, :quit or Ctrl-D leaves.\n")
+                                ". :help shows more, :quit or Ctrl-D leaves.\n")
                 .go();
           }};
 }

@@ -93,7 +93,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
       in.fail("shape", a.span,
               "scan walks along the first dimension of its sequence, and " + runtime::to_string(t) + " has none",
               xs.is_host_number()
-                  ? std::vector<std::string>{"a number of steps is told by `length:`: scan(f, init, length: n)"}
+                  ? std::vector<std::string>{"give the number of steps with `length:`: scan(f, init, length: n)"}
                   : std::vector<std::string>{});
     if (length && *length != t.shape[0])
       in.fail("shape", a.span,

@@ -219,7 +219,7 @@ std::vector<Type> infer_cast(const OpCall& call) {
     out.sharding.reduced |= axes;
   } else if (to == "unreduced") {
     if (!out.varying.contains(axes))
-      fail("varying", "pcast of " + runtime::to_string(out) + ": only a value that varies can become a pending sum");
+      fail("varying", "pcast of " + runtime::to_string(out) + ": only a value that varies can become an unreduced sum");
     out.varying = out.varying - axes;
     out.sharding.unreduced |= axes;
   } else {
@@ -370,7 +370,7 @@ void register_collective(OpTable& table) {
   table.add(row("pmin", "pmin(x, axes: ints)", "The smallest x along the axes.", {.combine = Reduce::Min}, extreme(),
                 infer_reduction));
   table.add(row("pprod", "pprod(x, axes: ints)", "The product of x over the devices along the axes.",
-                {.combine = Reduce::Prod}, ir::NotDifferentiable{"it is made behind derivatives, by the partitioner"},
+                {.combine = Reduce::Prod}, ir::NotDifferentiable{"the partitioner makes it, after derivatives"},
                 infer_reduction));
   table.add(row("all_gather", "all_gather(x, axes: ints, axis: int = 0, tiled: bool = false, to: str = \"varying\")",
                 "The x of all devices along the axes, joined along a dimension (tiled) or stacked as a new one.",
@@ -382,7 +382,7 @@ void register_collective(OpTable& table) {
                 "Piece i of the x of every device.", {.split = "split", .join = "concat"}, transposes(exchange_back),
                 infer_move));
   table.add(row("ppermute", "ppermute(x, axes: ints, pairs: pairs)",
-                "The x of the source device, zeros where there is none.", {.pairs = true}, transposes(permute_back),
+                "The x of the source device, zeros without a source.", {.pairs = true}, transposes(permute_back),
                 infer_permute));
   table.add(row("axis_index", "axis_index(axes: ints)", "Where this device is along the axes.", {.place = true},
                 ir::Zero{}, infer_index));

@@ -92,7 +92,7 @@ Var repeated(Builder& b, Var x, const Pairs& widths, std::string_view mode) {
     const Type& t = b.type(x);
     if (t.shape[i] == 0)
       fail("shape", "pad: dimension " + std::to_string(i) + " of " + runtime::to_string(t) +
-                        " is empty, so there is nothing to repeat beside it; mode \"constant\" fills it with a number");
+                        " is empty, so there is nothing to repeat; mode \"constant\" fills it with a number");
     const std::int64_t axis = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(widths.size());
     if (laid_out(t) && is_split(t, static_cast<int>(i))) {
       x = looked_up(b, x, axis, before, behind, mode);
@@ -137,7 +137,7 @@ Vars pad(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 void register_padding(OpTable& t) {
   t.add(composite_row(
       "pad", "pad(x, widths: pairs, mode: str = \"constant\", value: number = 0)",
-      "A value before and behind the elements of each dimension: [(before, behind), ...]; or elements of the array "
+      "A value before and after the elements of each dimension: [(before, after), ...]; or elements of the array "
       "again: mode \"edge\" (the last one), \"reflect\" (mirrored, without the edge), \"symmetric\" (with it), "
       "\"wrap\".",
       pad,

@@ -270,7 +270,7 @@ Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
 void register_pad_with(OpTable& t) {
   OpDef row{.name = "pad_with",
             .signature = "pad_with(x, value, widths: pairs, interior: ints? = none)",
-            .doc = "A value before, behind and (interior) between the elements of the last dimensions."};
+            .doc = "A value before, after and (interior) between the elements of the last dimensions."};
   row.factors = [](const OpCall& call) {
     const Shape& from = call.in[0].shape;
     const Pairs& widths = call.attrs.pairs("widths");
