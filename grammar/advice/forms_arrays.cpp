@@ -7,7 +7,7 @@
 #include "grammar/advice/advice.h"
 #include "grammar/advice/forms.h"
 #include "grammar/parse.h"
-#include "grammar/tokens.h"
+#include "grammar/terminals.h"
 
 namespace shard::grammar {
 namespace {}  // namespace
