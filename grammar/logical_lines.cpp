@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "grammar/operators.h"
+#include "grammar/operator_table.h"
 #include "grammar/scan.h"
 
 namespace shard::grammar {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "grammar/operators.h"
+#include "grammar/operator_table.h"
 #include "grammar/overloaded.h"
 #include "grammar/parse.h"
 

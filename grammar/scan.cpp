@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "grammar/operators.h"
+#include "grammar/operator_table.h"
 #include "grammar/source.h"
 
 namespace shard::grammar {
 namespace {
 
-constexpr std::size_t kFarthest = 200;  // brackets that a closing one may leave open, in a text whose brackets do not fit
+constexpr std::size_t kFarthest =
+    200;  // brackets that a closing one may leave open, in a text whose brackets do not fit
 
 char closing(char open) { return open == '(' ? ')' : open == '[' ? ']' : '}'; }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "grammar/operators.h"
+#include "grammar/operator_table.h"
 #include "grammar/state.h"
 
 namespace shard::grammar {

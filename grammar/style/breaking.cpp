@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "grammar/operators.h"
+#include "grammar/operator_table.h"
 #include "grammar/style/style.h"
 #include "grammar/style/style_pieces.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "grammar/operators.h"
+#include "grammar/operator_table.h"
 #include "grammar/parse.h"
 
 namespace shard::grammar::style {

@@ -1,6 +1,6 @@
 // The table, with the keywords beside it (declared in parse.h), and the climb from flat chains to trees (two stacks;
 // see "shunting yard").
-#include "grammar/operators.h"
+#include "grammar/operator_table.h"
 
 #include <algorithm>
 #include <array>
