@@ -5,7 +5,7 @@
 
 #include "grammar/stable_sort.h"
 #include "interpreter/cli/cost/attempts.h"
-#include "interpreter/lang/staging/why.h"
+#include "interpreter/lang/staging/explain.h"
 
 namespace shard::cli {
 namespace {

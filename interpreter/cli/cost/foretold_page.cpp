@@ -7,7 +7,7 @@
 #include "interpreter/cli/cost/foretold.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/staging/why.h"
+#include "interpreter/lang/staging/explain.h"
 
 namespace shard::cli {
 namespace {

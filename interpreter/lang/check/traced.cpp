@@ -1,9 +1,6 @@
-#include "interpreter/lang/check/traced.h"
-
 #include <algorithm>
 
-#include "interpreter/lang/check/type_text.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/check/check.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/transform/pipeline.h"
 #include "interpreter/transform/prepare.h"
@@ -28,9 +25,9 @@ const trace::Frame* outermost(const Value& v) {
 // The layouts of one compiled call.
 class CallLayouts {
  public:
-  CallLayouts(Interpreter::Impl& m, const CompiledCall& call) : m_(m), call_(call) {
+  CallLayouts(const trace::Context& ctx, const CompiledCall& call) : ctx_(ctx), call_(call) {
     for (const exec::ArrayInfo& a : call.given) given_.push_back(a.layout);
-    used_.emplace(transform::whole_graph(m.ctx.table(), *call.graph), call.mesh, given_);
+    used_.emplace(transform::whole_graph(ctx.table(), *call.graph), call.mesh, given_);
   }
 
   std::optional<exec::ArrayInfo> operator()(const Tensor& t) {
@@ -59,11 +56,11 @@ class CallLayouts {
 
   // While a function is being written much in it is used by nothing yet: laid out as if it were.
   const transform::ValueLayouts& all() {
-    if (!all_) all_.emplace(transform::inline_calls(m_.ctx.table(), *call_.graph), call_.mesh, given_);
+    if (!all_) all_.emplace(transform::inline_calls(ctx_.table(), *call_.graph), call_.mesh, given_);
     return *all_;
   }
 
-  Interpreter::Impl& m_;
+  const trace::Context& ctx_;
   const CompiledCall& call_;
   std::vector<Sharding> given_;
   std::optional<transform::ValueLayouts> used_, all_;
@@ -73,15 +70,15 @@ class CallLayouts {
 
 bool is_traced(const Value& v) { return outermost(v) != nullptr; }
 
-void TracedValues::lay_out(Interpreter::Impl& m, const CompiledCall& call, const Told& told) {
+void TracedValues::lay_out(const trace::Context& ctx, const CompiledCall& call, const Told& told) {
   const auto first = std::stable_partition(values_.begin(), values_.end(), [&](const TracedLet& k) {
     return outermost(k.value)->done.get() != call.recorded;
   });
   if (first == values_.end()) return;
   std::optional<CallLayouts> layouts;
-  if (call.mesh) layouts.emplace(m, call);
+  if (call.mesh) layouts.emplace(ctx, call);
   const LayoutOf of = [&](const Tensor& t) { return layouts ? (*layouts)(t) : std::nullopt; };
-  for (auto it = first; it != values_.end(); ++it) told(it->let, type_text(m, it->value, of));
+  for (auto it = first; it != values_.end(); ++it) told(it->let, type_text(ctx, it->value, of));
   values_.erase(first, values_.end());
 }
 

@@ -3,8 +3,6 @@
 #include <cmath>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/modules.h"
 
 namespace shard::stdlib {
 namespace {
@@ -15,9 +13,7 @@ using lang::Value;
 
 // "a100-80" is the field a100_80 of the module.
 Value named_chip(Interpreter& in, const std::string& name, grammar::Span span) {
-  grammar::ImportStmt import;
-  import.module = "chips";
-  const Value module = lang::import_module(in.impl(), import, span);
+  const Value module = in.load_module("chips", span);
   std::string all;
   std::vector<std::string> names;
   for (const auto& [field, value] : module.fields()->fields) {

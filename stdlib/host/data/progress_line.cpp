@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "grammar/characters.h"
-#include "interpreter/lang/report/source_line.h"
+#include "interpreter/lang/report/report.h"
 
 namespace shard::stdlib {
 namespace {

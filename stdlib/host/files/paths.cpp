@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/lang/eval/impl.h"
 
 namespace shard::stdlib {
 
@@ -64,7 +63,7 @@ std::string bare(std::string path) {  // without slashes at its end
 bool writes_nothing(lang::Interpreter& in, const std::string& path) {
   if (!in.context().types_only()) return false;
   if (in.options().not_written) in.options().not_written(path);
-  in.impl().not_written.insert(bare(path));
+  in.not_written().insert(bare(path));
   return true;
 }
 
@@ -73,7 +72,7 @@ bool not_written(lang::Interpreter& in, const std::string& path) {
   const auto within = [](const std::string& inner, const std::string& outer) {
     return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '/');
   };
-  const auto& all = in.impl().not_written;
+  const auto& all = in.not_written();
   return std::any_of(all.begin(), all.end(),
                      [&](const std::string& p) { return within(asked, p) || within(p, asked); });
 }

@@ -1,6 +1,6 @@
 // load and save: trees of arrays to files and folders and back. What a file is, its content says, for text its ending;
 // the table of formats knows (files/format.h). A folder is a checkpoint (folder_writer.h).
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/format.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"

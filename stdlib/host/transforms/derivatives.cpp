@@ -2,7 +2,7 @@
 // the derivative, and that graph is run like any other.
 #include <numeric>
 
-#include "interpreter/lang/values/tree_difference.h"
+#include "interpreter/lang/values/tree.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/differentiate.h"
 #include "interpreter/transform/regions.h"

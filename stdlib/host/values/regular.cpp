@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "interpreter/lang/values/parts.h"
+#include "interpreter/lang/values/tree.h"
 
 namespace shard::stdlib {
 namespace {
