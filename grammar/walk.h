@@ -37,6 +37,13 @@ void each_child(const Expr& e, const F& f) {
              e.node);
 }
 
+// The elements of a list or a tuple as it is written; null where it is neither.
+inline const std::vector<Element>* elements_of(const Expr& e) {
+  if (auto* l = std::get_if<ListLit>(&e.node)) return &l->elements;
+  auto* t = std::get_if<TupleLit>(&e.node);
+  return t ? &t->elements : nullptr;
+}
+
 // f(const Pattern&, const NamePattern&) of every name that the pattern binds.
 template <class F>
 void each_name(const Pattern& p, const F& f) {

@@ -9,7 +9,7 @@
 
 namespace shard::lang {
 
-// ---- variables of functions that are compiled, whose layouts are known when the whole function is (traced.cpp): until
+// ---- variables of functions that are compiled, whose layouts are known when the whole function is: until
 // then their values are kept. For an editor, which shows `h: f32[64@data,4@model]` inside of a jit function too.
 
 // The type of any value as `shard check --types` prints it; `layout`: what is known of a traced array beside its type,

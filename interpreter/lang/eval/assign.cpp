@@ -2,6 +2,7 @@
 // what is assigned to is made its holder's own first (copied only where somebody else holds it too), then changed.
 #include <algorithm>
 
+#include "grammar/walk.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/eval/operators.h"
@@ -219,10 +220,8 @@ void Impl::assign(const Expr& target, AssignOp op, Value v) {
     at = binary(operator_of(op), at, v, target.span);
     return;
   }
-  auto* tuple = std::get_if<TupleLit>(&target.node);
-  auto* list = std::get_if<ListLit>(&target.node);
-  if (tuple || list) {
-    const auto& elements = tuple ? tuple->elements : list->elements;
+  if (const auto* several = elements_of(target)) {
+    const std::vector<Element>& elements = *several;
     if (op != AssignOp::Set) fail("form", target.span, "several variables are assigned by `=` only");
     std::optional<std::size_t> rest;
     for (std::size_t i = 0; i < elements.size(); ++i)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "grammar/stable_sort.h"
+#include "grammar/walk.h"
 #include "interpreter/lang/fixes/fix.h"
 #include "interpreter/lang/fixes/suggest.h"
 #include "interpreter/lang/report/written.h"
@@ -30,7 +31,7 @@ void fix_division(Interpreter& in, Error& error, const std::vector<const Expr*>&
   for (const Expr* e : written) {
     if (!e || !(d.span.begin <= e->span.begin && e->span.end <= d.span.end)) continue;
     std::vector<const Expr*> parts{e};
-    if (const auto* elements = elements_of(e))
+    if (const auto* elements = elements_of(*e))
       for (const Element& x : *elements) parts.push_back(x.value.get());
     for (const Expr* part : parts) {
       const auto* b = std::get_if<Binary>(&part->node);

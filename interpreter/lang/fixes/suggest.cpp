@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "grammar/stable_sort.h"
+#include "grammar/walk.h"
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/eval/hooks.h"
 #include "interpreter/lang/fixes/conversion.h"
@@ -26,7 +27,7 @@ std::vector<Operand> operands_of(const std::vector<Part>& parts) {
     const Value& v = parts[i].value;
     if (is_array(v) && parts[i].expr) out.push_back({i, -1, parts[i].expr->span, v.tensor()});
     const auto* items = v.items();
-    const auto* written = elements_of(parts[i].expr);
+    const auto* written = parts[i].expr ? elements_of(*parts[i].expr) : nullptr;
     if (!items || !written || items->size() != written->size()) continue;
     for (std::size_t k = 0; k < items->size(); ++k)
       if (is_array((*items)[k]) && !(*written)[k].spread)

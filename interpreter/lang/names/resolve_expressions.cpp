@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "grammar/kept.h"
+
 namespace shard::lang {
 
 using namespace grammar;
@@ -211,11 +213,9 @@ void Resolver::function(const Function& f, Variable* self) {
   state.parent = &scopes_.function();
   state.self = self;
   scopes_.enter(state, false);
-  Variable* outer_self = being_declared_;
-  if (self) being_declared_ = self;
-  auto outer_loops = lint_.enter_function();
-  auto outer_sizes = std::move(sizes_);
-  sizes_.clear();
+  const Kept declared(being_declared_, self ? self : being_declared_);
+  const Kept loops(lint_.loops, {});  // those around it are not its own
+  const Kept sizes(sizes_, {});
   bool simple = !f.result;
   for (auto& p : f.params) {
     if (p.default_value) expr(*p.default_value);
@@ -231,9 +231,6 @@ void Resolver::function(const Function& f, Variable* self) {
   scopes_.leave();
   if (f.result) type_annotation(*f.result);
   scopes_.leave();
-  being_declared_ = outer_self;
-  lint_.leave_function(std::move(outer_loops));
-  sizes_ = std::move(outer_sizes);
   unit_.functions[index].simple = simple;
   functions_.push_back({index, &state});
 }

@@ -24,9 +24,9 @@ template <class F>
 void Resolver::loop(Span span, F body) {
   scopes_.enter(scopes_.function(), true);
   ++scopes_.function().loops;
-  lint_.enter_loop(span);
+  lint_.loops.push_back(span);
   body();
-  lint_.leave_loop();
+  lint_.loops.pop_back();
   --scopes_.function().loops;
   scopes_.leave();
 }
@@ -174,10 +174,8 @@ void Resolver::assign(const AssignStmt& x) {
       add_target(*elements[i].value, counted ? std::optional(static_cast<std::int32_t>(i)) : std::nullopt);
     }
   };
-  if (auto* t = std::get_if<TupleLit>(&x.target->node))
-    add_targets(t->elements);
-  else if (auto* l = std::get_if<ListLit>(&x.target->node))
-    add_targets(l->elements);
+  if (const auto* elements = elements_of(*x.target))
+    add_targets(*elements);
   else
     add_target(*x.target, kWholeResult);
   for (Variable* v : targets) {

@@ -79,8 +79,7 @@ bool Resolver::reference(const std::string& name, std::int32_t id, Span span) {
     note(NameUse::Read, span, found.variable);
     return true;
   }
-  if (scopes_.same_function_later(name)) {
-    const Variable* v = scopes_.same_function_later(name);
+  if (const Variable* v = scopes_.later(name, true)) {
     const bool itself = v->span.known() && v->span.source == span.source && v->span.begin < span.begin;
     error("name", span, "`" + name + "` is used before its declaration",
           {itself ? "this is the value that it is declared with: it has none before" : "it is declared further down"});

@@ -158,10 +158,9 @@ Value with_modifiers(Interpreter& in, std::shared_ptr<Closure> closure) {
         out = make_manual(closure, std::move(axes), m.all_axes, m.span);
         break;
       case ModifierKind::Auto:
-        out = make_mode_function(std::move(out), runtime::AxisKind::Auto, std::move(axes), m.all_axes);
-        break;
       case ModifierKind::Explicit:
-        out = make_mode_function(std::move(out), runtime::AxisKind::Explicit, std::move(axes), m.all_axes);
+        const AxisKind kind = m.kind == ModifierKind::Auto ? AxisKind::Auto : AxisKind::Explicit;
+        out = make_mode_function(std::move(out), kind, std::move(axes), m.all_axes);
         break;
     }
   }

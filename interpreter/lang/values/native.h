@@ -24,10 +24,6 @@ struct CallArg {
   std::optional<std::int32_t> becomes = std::nullopt;
   grammar::Span name_span = {};  // of the name, where it has one
 };                               // name "" where positional
-struct CallArgs {
-  std::vector<CallArg> items;
-  grammar::Span span;  // of the whole call
-};
 
 // Arguments bound to the parameters of a native's signature, in order. Left-out ones have `given` false and their
 // default (or none). A trailing `xs...` takes further positional arguments and all named ones that no parameter has.

@@ -97,15 +97,7 @@ struct LeafPath {
 
 std::string escaped_field(std::string_view field) {
   std::string out;
-  for (const char c : field)
-    if (c == '.')
-      out += "%2E";
-    else if (c == '/')
-      out += "%2F";
-    else if (c == '%')
-      out += "%25";
-    else
-      out += c;
+  for (const char c : field) out += c == '.' ? "%2E" : c == '/' ? "%2F" : c == '%' ? "%25" : std::string(1, c);
   return out;
 }
 

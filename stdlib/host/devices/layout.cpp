@@ -1,5 +1,5 @@
 // Where values lie: typeof, sharding, shards, device_get, and the devices there are. One process in this version.
-#include "interpreter/lang/staging/placeholders.h"
+#include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/values/format.h"
 #include "runtime/channel/processes.h"
 #include "stdlib/host/host.h"

@@ -6,7 +6,6 @@
 #include "interpreter/lang/staging/explain.h"
 #include "interpreter/lang/staging/exported.h"
 #include "interpreter/lang/staging/jit.h"
-#include "interpreter/lang/staging/placeholders.h"
 
 #include <map>
 #include <set>

@@ -3,7 +3,7 @@
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/lang/fixes/conversion.h"
 #include "interpreter/lang/report/written.h"
-#include "interpreter/lang/staging/placeholders.h"
+#include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/values/tree.h"
 #include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"

@@ -118,10 +118,8 @@ void Checking::forget(const Pattern& p) {
 void Checking::forget_target(const Expr& target) {
   if (std::holds_alternative<NameRef>(target.node))
     if (Value* v = m_.place_of(m_.slot(target.id))) *v = nothing();
-  if (auto* t = std::get_if<TupleLit>(&target.node))
-    for (const auto& e : t->elements) forget_target(*e.value);
-  if (auto* l = std::get_if<ListLit>(&target.node))
-    for (const auto& e : l->elements) forget_target(*e.value);
+  if (const auto* elements = elements_of(target))
+    for (const Element& e : *elements) forget_target(*e.value);
   if (auto* i = std::get_if<Index>(&target.node)) forget_target(*i->object);
   if (auto* f = std::get_if<Field>(&target.node)) forget_target(*f->object);
 }

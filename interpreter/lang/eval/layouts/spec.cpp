@@ -1,5 +1,6 @@
 #include "interpreter/lang/eval/layouts/spec.h"
 
+#include "grammar/walk.h"
 #include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/format.h"
@@ -43,21 +44,18 @@ using grammar::Expr;
 
 // The axis of this name in an expression that gives a spec, or a tree of specs.
 std::optional<Span> axis_in(const Expr& e, const std::string& axis) {
-  const auto of = [&](const auto& parts) {
-    for (const auto& x : parts)
-      if (auto found = axis_in(*x.value, axis)) return found;
-    return std::optional<Span>();
-  };
   if (auto* a = std::get_if<grammar::AxisLit>(&e.node)) {
     for (const grammar::Word& w : a->names)
       if (w.text == axis) return a->grouped ? w.span : e.span;
     return std::nullopt;
   }
-  if (auto* s = std::get_if<grammar::SpecLit>(&e.node)) return of(s->args);
-  if (auto* t = std::get_if<grammar::TupleLit>(&e.node)) return of(t->elements);
-  if (auto* l = std::get_if<grammar::ListLit>(&e.node)) return of(l->elements);
-  if (auto* r = std::get_if<grammar::RecordLit>(&e.node)) return of(r->entries);
-  return std::nullopt;
+  std::optional<Span> found;
+  if (std::holds_alternative<grammar::SpecLit>(e.node) || std::holds_alternative<grammar::RecordLit>(e.node) ||
+      grammar::elements_of(e))
+    grammar::each_child(e, [&](const Expr& x) {
+      if (!found) found = axis_in(x, axis);
+    });
+  return found;
 }
 
 }  // namespace
