@@ -5,16 +5,15 @@
 #include <limits>
 
 #include "runtime/kernels/draws_parts.h"
-#include "runtime/kernels/vector/math_f32.h"
-#include "runtime/kernels/vector/special.h"
+#include "runtime/kernels/vector/functions.h"
 
 namespace shard::runtime {
 namespace {
 
 using namespace drawing;
 
-float erf_inverse(float x) { return draws::erf_inv(x); }
-double erf_inverse(double x) { return draws::erf_inv(x); }
+float erf_inverse(float x) { return draws::codes::ErfInv(x); }
+double erf_inverse(double x) { return draws::codes::erf_inv_by<float>(x); }
 
 template <class T>
 T normal(const Key& key) {
@@ -69,7 +68,7 @@ double derivative_by_series(double a, double x) {
     sum += term;
     if (std::fabs(d_term) <= 1e-17 * std::fabs(d_sum)) break;
   }
-  return -(d_sum + sum * (std::log(x) - draws::digamma(a + 1))) * x / a;
+  return -(d_sum + sum * (std::log(x) - draws::codes::digamma_by<float>(a + 1))) * x / a;
 }
 
 // By the continued fraction of its complement.
@@ -94,7 +93,7 @@ double derivative_by_fraction(double a, double x) {
       for (double* v : {&p2, &q2, &p1, &q1, &d_p2, &d_q2, &d_p1, &d_q1}) *v *= 1e-15;
     if (change <= 1e-16) break;
   }
-  return (slope + value * (std::log(x) - draws::digamma(a))) * x;
+  return (slope + value * (std::log(x) - draws::codes::digamma_by<float>(a))) * x;
 }
 
 double gamma_slope(double a, double x) {

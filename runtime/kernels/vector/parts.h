@@ -1,5 +1,7 @@
 // What the files of this folder have of each other: declared once for each instruction set.
 #pragma once
+#include <type_traits>
+
 #include "runtime/kernels/vector/table.h"
 
 #define SHARD_LOOP [[gnu::always_inline]] static inline
@@ -68,3 +70,16 @@ SHARD_LOOP void each(const void* a, const void* b, void* out, std::int64_t n, F 
     each<T, R>(                                                                               \
         a, b, out, n, [](T x, T y) __attribute__((always_inline))->R { return expression; }); \
   }
+// A case of a switch over codes in a template over T: the loop of the code's function (functions.h), where T is one of
+// the types that the code takes.
+#define SHARD_LOOP_OF(code, operands, gives, cost, takes, hlo)                                      \
+  case Code::code:                                                                                  \
+    if constexpr (((takes)&kTypes<T>) != 0 && operands < 3 && Gives::gives != Gives::Named &&       \
+                  !own_loop<T>(Code::code)) {                                                       \
+      using R [[maybe_unused]] = std::conditional_t<Gives::gives == Gives::Truth, std::uint8_t, T>; \
+      return SHARD_LOOP_OF_##operands(code);                                                        \
+    }                                                                                               \
+    break;
+#define SHARD_LOOP_OF_1(code) SHARD_UNARY(T, R, static_cast<R>(code(x)))
+#define SHARD_LOOP_OF_2(code) SHARD_BINARY(T, R, static_cast<R>(code(x, y)))
+#define SHARD_LOOP_OF_3(code) nullptr
