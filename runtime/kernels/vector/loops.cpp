@@ -80,8 +80,6 @@ static Loop number(Code code) {
 }  // namespace codes
 namespace {
 
-using codes::number;
-
 template <class T>
 void select(const void* condition, const void* a, const void* b, void* out, std::int64_t n) {
   const std::uint8_t* c = static_cast<const std::uint8_t*>(condition);
@@ -117,22 +115,16 @@ Loop loop_of(Code code) {
 
 }  // namespace
 
-Loop loop_f64(Code code) { return number<double>(code); }
+Loop loop_f64(Code code) { return codes::number<double>(code); }
 
 Loop loop_integer(Code code, DType type) {
-  switch (type) {
-    case DType::I8: return number<std::int8_t>(code);
-    case DType::I16: return number<std::int16_t>(code);
-    case DType::I32: return number<std::int32_t>(code);
-    case DType::I64: return number<std::int64_t>(code);
-    case DType::U8: return number<std::uint8_t>(code);
-    case DType::U16: return number<std::uint16_t>(code);
-    case DType::U32: return number<std::uint32_t>(code);
-    case DType::U64: return number<std::uint64_t>(code);
-    case DType::Key:
-      return code == Code::Identity || code == Code::Eq || code == Code::Ne ? number<std::uint64_t>(code) : nullptr;
-    default: return nullptr;
-  }
+  if (type == DType::Key)
+    return code == Code::Identity || code == Code::Eq || code == Code::Ne ? codes::number<std::uint64_t>(code)
+                                                                          : nullptr;
+  return in_register(type, [&](auto x) -> Loop {
+    if constexpr (codes::Integer<decltype(x)>) return codes::number<decltype(x)>(code);
+    return nullptr;
+  });
 }
 
 Loop loop_bool(Code code) {
@@ -165,14 +157,7 @@ Loop loop_bool(Code code) {
 }
 
 Loop loop_select(DType type) {
-  switch (type) {
-    case DType::F8E4M3:
-    case DType::F8E5M2:
-    case DType::F16:
-    case DType::BF16: return select<std::uint32_t>;  // held as f32
-    default: break;
-  }
-  switch (size_of(type)) {
+  switch (is_narrow(type) ? sizeof(float) : size_of(type)) {
     case 1: return select<std::uint8_t>;
     case 2: return select<std::uint16_t>;
     case 4: return select<std::uint32_t>;

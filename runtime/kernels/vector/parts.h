@@ -57,6 +57,30 @@ SHARD_LOOP void each(const void* a, const void* b, void* out, std::int64_t n, F 
   for (std::int64_t i = 0; i < n; ++i) o[i] = f(x[i], y[i]);
 }
 
+// f of a value of the type that holds an element in registers; nothing for keys and complex numbers.
+template <class F>
+SHARD_LOOP auto in_register(DType type, F f) -> decltype(f(float{})) {
+  switch (type) {
+    case DType::Bool:
+    case DType::U8: return f(std::uint8_t{});
+    case DType::U16: return f(std::uint16_t{});
+    case DType::U32: return f(std::uint32_t{});
+    case DType::U64: return f(std::uint64_t{});
+    case DType::I4:
+    case DType::I8: return f(std::int8_t{});
+    case DType::I16: return f(std::int16_t{});
+    case DType::I32: return f(std::int32_t{});
+    case DType::I64: return f(std::int64_t{});
+    case DType::F8E4M3:
+    case DType::F8E5M2:
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32: return f(float{});
+    case DType::F64: return f(double{});
+    default: return {};
+  }
+}
+
 }  // namespace shard::runtime::SHARD_ISA
 
 // One Loop from an expression of x (and y), elements of type T, result type R.

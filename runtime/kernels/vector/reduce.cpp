@@ -103,26 +103,10 @@ Pair number(Reduce op) {
 }
 
 Pair find(Reduce op, DType type) {
-  switch (type) {
-    case DType::Bool:  // bytes 0 and 1
-      return op == Reduce::And || op == Reduce::Min || op == Reduce::Prod ? both<And, std::uint8_t>()
-                                                                          : both<Or, std::uint8_t>();
-    case DType::I8: return number<std::int8_t>(op);
-    case DType::I16: return number<std::int16_t>(op);
-    case DType::I32: return number<std::int32_t>(op);
-    case DType::I64: return number<std::int64_t>(op);
-    case DType::U8: return number<std::uint8_t>(op);
-    case DType::U16: return number<std::uint16_t>(op);
-    case DType::U32: return number<std::uint32_t>(op);
-    case DType::U64: return number<std::uint64_t>(op);
-    case DType::F8E4M3:
-    case DType::F8E5M2:
-    case DType::F16:
-    case DType::BF16:
-    case DType::F32: return number<float>(op);
-    case DType::F64: return number<double>(op);
-    default: return {nullptr, nullptr};
-  }
+  const bool all = op == Reduce::And || op == Reduce::Min || op == Reduce::Prod;
+  if (type == DType::Bool) return all ? both<And, std::uint8_t>() : both<Or, std::uint8_t>();  // bytes 0 and 1
+  if (type == DType::I4) return {nullptr, nullptr};
+  return in_register(type, [&](auto x) { return number<decltype(x)>(op); });
 }
 
 }  // namespace
