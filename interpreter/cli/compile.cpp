@@ -38,6 +38,17 @@ Compiled compiled_by(const std::shared_ptr<const pjrt::Plugin>& plugin, const pj
   } catch (const runtime::RuntimeError& e) { return {{}, e.what()}; }
 }
 
+// The chips that a plug-in for CUDA compiles for.
+std::vector<pjrt::Gpu> gpus() {
+  std::vector<pjrt::Gpu> out;
+  const auto machine = make_machine({});
+  for (const cost_model::Chip& c : stdlib::all_chips(machine->interpreter()))
+    if (!c.described.empty())
+      out.push_back({c.name, c.described, c.capability, c.units, c.lanes, c.shared, c.clock, c.bandwidth, c.memory,
+                     c.last_cache});
+  return out;
+}
+
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(width, text.size()), ' ');
   return text;
@@ -77,7 +88,7 @@ int compile_programs(const Arguments& a) {
   pjrt::Machine machine;
   std::shared_ptr<const pjrt::Plugin> plugin;
   try {
-    machine = pjrt::machine_named(word);
+    machine = pjrt::machine_named(word, gpus());
     plugin = pjrt::plugin_for(machine, engine.starts_with("xla:") ? engine.substr(4) : engine);
   } catch (const runtime::RuntimeError& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
@@ -126,7 +137,7 @@ Command compile_command() {
   return {"compile",
           "Compile a script's compiled calls for a machine that need not be here; their memory beside Shard's estimate",
           {{"file", "The script (- reads it from standard input)", Option::Word, true},
-           {"--for", "h100x8 (h200, a100), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the script",
+           {"--for", "h100x8 (h200, a100, b200), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the script",
             Option::Value, true},
            {"--function", "Only the compiled function of this name", Option::Value},
            {"--engine", "The plug-in, xla:PLUGIN.so; else the first found that is for such a machine", Option::Value},

@@ -49,6 +49,13 @@ struct Chip {
   double copying = 0;  // bytes a second of what lies otherwise than an instruction wants it; 0: it costs nothing
   double call = 0;     // seconds before the first instruction and behind the last
 
+  // Of a GPU that programs are compiled for without it (runtime/pjrt/topology.h).
+  std::string described;             // as its driver names it; empty: of no such GPU
+  double capability = 0;             // of CUDA: 9.0
+  double lanes = 0;                  // f32 additions a cycle of a unit
+  double shared = 0;                 // bytes of memory that the threads of a unit share
+  double clock = 0, last_cache = 0;  // cycles a second; bytes
+
   double flops_of(runtime::DType t) const;  // the nearest type that the chip has a figure for
 };
 
