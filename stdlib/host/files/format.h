@@ -55,6 +55,7 @@ struct Format {
   bool (*recognises)(std::string_view head, std::string_view path);
   std::unique_ptr<Contents> (*reads)(Source& file);  // the source outlives it
   void (*writes)(lang::Interpreter& in, const lang::Value& tree, Sink& file);
+  bool in_parts = false;  // of a file that is not packed, Contents::in_parts
 };
 
 std::span<const Format> formats();
@@ -63,8 +64,8 @@ const Format* format_of(Source& file, const std::string& path);  // null where n
 std::string ending_of(const std::string& path);
 const Format* format_to_write(const std::string& path);  // by its ending; null where no row has it
 std::vector<std::string> endings_written();
-std::string format_names(std::string_view last_word,
-                         bool text);  // "npz, npy and csv"; without text where that is false
+// "npz, npy and csv": of all, or of those that are asked for.
+std::string format_names(std::string_view last_word, bool (*of)(const Format&) = nullptr);
 
 // ---- the rows
 Format npy_format();

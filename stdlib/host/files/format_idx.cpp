@@ -92,7 +92,8 @@ Format idx_format() {
           "one array",
           looks_like_idx,
           [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Idx>(file); },
-          write_idx};
+          write_idx,
+          true};
 }
 
 }  // namespace shard::stdlib

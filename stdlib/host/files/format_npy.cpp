@@ -145,7 +145,8 @@ Format npy_format() {
             const runtime::ArrayRef a = only_array(in, v, "an npy");
             file.write(npy_header(a->type));
             write_pieces(in, a, file);
-          }};
+          },
+          true};
 }
 
 }  // namespace shard::stdlib

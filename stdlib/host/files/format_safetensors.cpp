@@ -243,7 +243,8 @@ Format safetensors_format() {
           "any tree",
           looks_like_safetensors,
           [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<SafetensorsFile>(file); },
-          write_safetensors};
+          write_safetensors,
+          true};
 }
 
 }  // namespace shard::stdlib

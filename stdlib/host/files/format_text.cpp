@@ -20,7 +20,8 @@ class Text : public Contents {
   Value tree(lang::Interpreter&, std::vector<Value>) override {
     std::string text = file_.rest(0);
     if (grammar::not_utf8(text) != std::string_view::npos)
-      refuse_file("it is no text in UTF-8, nor any of " + format_names("and", false));
+      refuse_file("it is no text in UTF-8, nor any of " +
+                  format_names("and", [](const Format& f) { return f.name != "text"; }));
     return Value::string(std::move(text));
   }
 

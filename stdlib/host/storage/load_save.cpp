@@ -109,14 +109,15 @@ void write_tree(Interpreter& in, const std::string& path, const Value& tree, gra
 void register_load_save(Interpreter& in) {
   in.define({"load",
              "load(path, as = none, like = none, strict = true, rename = none, dtype = none, map = false)",
-             "The content of a file: " + format_names("or", true) +
+             "The content of a file: " + format_names("or") +
                  ", gzipped or not, or of a checkpoint folder. csv gives one array of rank 2. as: specs for the tree, "
                  "or for some fields of it, on the current mesh. like: a tree of arrays or types; arrays come in their "
                  "layout, and all that does not fit is told. Each device reads the bytes of its blocks. "
                  "strict: false leaves out what is left over and keeps what `like` has for what is missing; rename: "
                  "a function of a name in the file, none where it is to be left out. dtype: the file holds numbers of "
-                 "this type and nothing else. map: true leaves arrays in the file (npy, idx, safetensors, folders, raw "
-                 "numbers) until they are looked at; indexing reads the rows that it names.",
+                 "this type and nothing else. map: true leaves arrays in the file (" +
+                 format_names("and", [](const Format& f) { return f.in_parts; }) +
+                 ", folders, raw numbers) until they are looked at; indexing reads the rows that it names.",
              load,
              {{"input", "what a file holds is read by `load`, `read_text` or `read_csv`"},
               {"open", "what a file holds is read by `load`, `read_text` or `read_csv`"}}});

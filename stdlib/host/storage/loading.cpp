@@ -98,8 +98,8 @@ Value number_of(Contents& file, std::size_t array) {
 
 Value mapped(std::shared_ptr<OpenTree> file, Wanted wanted) {
   if (!file->contents->in_parts())
-    refuse_file(
-        "`map: true` leaves npy, idx, safetensors, folders and raw numbers on the disk, not packed; this is none");
+    refuse_file("`map: true` leaves " + format_names("and", [](const Format& f) { return f.in_parts; }) +
+                ", folders and raw numbers on the disk, not packed; this is none");
   std::vector<Value> values;
   for (Wanted::Leaf& leaf : wanted.leaves) {
     if (leaf.as_number) {

@@ -53,7 +53,7 @@ std::shared_ptr<OpenTree> open_tree(lang::Interpreter& in, const std::string& pa
   } else {
     out->source = open_source(path);
     const Format* format = format_of(*out->source, path);
-    if (!format) refuse_file("its content is none of " + format_names("and", true));
+    if (!format) refuse_file("its content is none of " + format_names("and"));
     out->contents = format->reads(*out->source);
     for (const std::string& what : out->contents->left_out) in.warn("warned", span, path + ": " + what);
   }
