@@ -10,7 +10,6 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <new>
 
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/signals.h"
@@ -131,23 +130,17 @@ std::unique_ptr<embed::Machine> make_machine(const Settings& settings, lang::Opt
 }
 
 int guarded(lang::Interpreter& in, const std::function<void()>& body, const Teller& teller) {
-  const auto plain = [&](const char* code, const std::string& message, std::vector<std::string> notes = {}) {
-    teller({code, in.context().span(), message, std::move(notes), {}, {}}, in.sources());
-    return 1;
-  };
   const Listening listening(in.context().pool().stop());
   try {
     body();
     flush_out();
     return 0;
-  } catch (const grammar::Error& e) {
-    for (const grammar::Diagnostic& d : e.all()) teller(d, in.sources());
-    return e.diagnostic.code != "interrupt" ? 1 : terminated() ? 143 : 130;
-  } catch (const runtime::RuntimeError& e) { return plain(e.code.c_str(), e.what()); } catch (const std::bad_alloc&) {
-    return plain("memory", "there is not enough memory for this");
-  } catch (const std::exception& e) {
-    return plain("internal", std::string("a fault in Shard itself: ") + e.what(),
-                 {"this is not an error of the script: please report it with the script"});
+  } catch (const std::exception&) {
+    std::vector<grammar::Diagnostic> found = embed::caught(in);
+    if (found[0].code == "internal")
+      found[0].notes.emplace_back("this is not an error of the script: please report it with the script");
+    for (const grammar::Diagnostic& d : found) teller(d, in.sources());
+    return found[0].code != "interrupt" ? 1 : terminated() ? 143 : 130;
   }
 }
 

@@ -18,6 +18,9 @@ struct Runs {
   std::function<void(const std::string& where)> entering = nullptr;  // before a plug-in runs: "train.shard:12"
 };
 
+// The exception that is being handled, as what a program tells of it.
+std::vector<grammar::Diagnostic> caught(lang::Interpreter& in);
+
 class Machine {
  public:
   explicit Machine(lang::Options options, const Runs& runs = {});
