@@ -11,7 +11,6 @@
 
 namespace shard::cost_model {
 
-inline std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
 inline double bytes_of(const ir::Type& t) { return static_cast<double>(transform::bytes_of(t)); }
 inline bool is(const ir::Node& n, ir::Structure s) {
   const ir::Structure* own = ir::structure_of(*n.op);

@@ -16,8 +16,6 @@ using ir::Graph;
 using ir::Node;
 using ir::Var;
 
-std::size_t index_of(Var v) { return static_cast<std::size_t>(v.id); }
-
 std::int64_t on_device(const exec::ArrayInfo& a) {
   return runtime::bytes_of(a.mesh ? runtime::local_shape(*a.mesh, a.type.shape, a.layout) : a.type.shape,
                            runtime::size_of(a.type.dtype));
@@ -66,36 +64,35 @@ class Reasons {
       : g_(g), forward_(g.types.size(), 0), kept_(g.types.size(), 0) {
     // What reaches a result that is not a new state: the forward part, as gradients and updates reach the state alone.
     for (std::size_t r = 0; r < places.size(); ++r)
-      if (places[r] < 0) forward_[index_of(g.results[r])] = 1;
+      if (places[r] < 0) forward_[at(g.results[r])] = 1;
     for (std::size_t i = g.nodes.size(); i-- > 0;)
       if (forward(g.nodes[i]))
-        for (Var v : g.nodes[i].inputs) forward_[index_of(v)] = 1;
+        for (Var v : g.nodes[i].inputs) forward_[at(v)] = 1;
     std::vector<char> made(forward_);  // ... and what is made beside it: a loop's rows for the backward one
     for (const Node& n : g.nodes)
-      for (Var v : n.outputs) made[index_of(v)] = forward(n);
+      for (Var v : n.outputs) made[at(v)] = forward(n);
     for (const Node& n : g.nodes)
-      for (Var v : n.inputs)
-        kept_[index_of(v)] |= made[index_of(v)] && !forward(n) && ir::host_copy(n) != ir::HostCopy::Out;
+      for (Var v : n.inputs) kept_[at(v)] |= made[at(v)] && !forward(n) && ir::host_copy(n) != ir::HostCopy::Out;
     made_.swap(made);
   }
   Why of_argument(std::size_t i, bool becomes) const {
-    return !becomes ? Why::Arguments : forward_[index_of(g_.params[i])] ? Why::Parameters : Why::Optimizer;
+    return !becomes ? Why::Arguments : forward_[at(g_.params[i])] ? Why::Parameters : Why::Optimizer;
   }
   // `like`: types of what is learned.
   Why of(const exec::Piece& p, const std::vector<ir::Type>& like) const {
     if (p.maker && ir::host_copy(*p.maker) != ir::HostCopy::None) return Why::Temporaries;
     const bool here = p.depth == 0 && p.value.valid();
     const auto same = [&](const ir::Type& t) { return t.shape == g_.type(p.value).shape; };
-    if (here && !made_[index_of(p.value)] && std::any_of(like.begin(), like.end(), same)) return Why::Gradients;
+    if (here && !made_[at(p.value)] && std::any_of(like.begin(), like.end(), same)) return Why::Gradients;
     if (p.maker && says_something(*p.maker)) return Why::Communication;
-    return here && kept_[index_of(p.value)] ? Why::Residual : Why::Temporaries;
+    return here && kept_[at(p.value)] ? Why::Residual : Why::Temporaries;
   }
 
-  bool kept(Var v) const { return kept_[index_of(v)] != 0; }
+  bool kept(Var v) const { return kept_[at(v)] != 0; }
 
  private:
   bool forward(const Node& n) const {
-    return std::any_of(n.outputs.begin(), n.outputs.end(), [&](Var v) { return forward_[index_of(v)] != 0; });
+    return std::any_of(n.outputs.begin(), n.outputs.end(), [&](Var v) { return forward_[at(v)] != 0; });
   }
   const Graph& g_;
   std::vector<char> forward_, made_, kept_;
@@ -141,8 +138,8 @@ Memory memory_of(const exec::Executable& plan, std::span<const exec::ArrayInfo> 
     const auto same = [&](const Cause& x) {
       return x.why == c.why && x.where.source == c.where.source && x.where.begin == c.where.begin;
     };
-    const auto at = std::find_if(out.causes.begin(), out.causes.end(), same);
-    (at == out.causes.end() ? out.causes.emplace_back(Cause{c.where, c.why, 0}) : *at).bytes += c.bytes;
+    const auto known = std::find_if(out.causes.begin(), out.causes.end(), same);
+    (known == out.causes.end() ? out.causes.emplace_back(Cause{c.where, c.why, 0}) : *known).bytes += c.bytes;
   }
   stable_sort(out.causes, [](const Cause& a, const Cause& b) { return a.bytes > b.bytes; });
   return out;
@@ -194,9 +191,9 @@ std::vector<Residual> residuals_of(const transform::Program& program, std::span<
     const Node& n = g.nodes[i];
     for (Var v : n.outputs) {
       const bool host = ir::lies_on_host(n, v);
-      if (n.inputs.empty() || (!host && !kept[index_of(v)])) continue;
+      if (n.inputs.empty() || (!host && !kept[at(v)])) continue;
       if (is_view(n)) {
-        kept[index_of(n.inputs[0])] = 1;
+        kept[at(n.inputs[0])] = 1;
         continue;
       }
       Residual one{name_of(g, n, v), ir::Type::of(g.type(v).dtype, g.type(v).shape), made_at(n, v), host};

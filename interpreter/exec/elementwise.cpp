@@ -109,7 +109,7 @@ class ElementUnit {
 
  private:
   const Node& node(std::size_t k) const { return l_.g_.nodes[static_cast<std::size_t>(unit_.nodes[k])]; }
-  bool needed(ir::Var v) const { return l_.needed_[Lowering::at(v)] != 0; }
+  bool needed(ir::Var v) const { return l_.needed_[at(v)] != 0; }
   DType dtype(ir::Var v) const { return l_.type(v).dtype; }
 
   // Operands from outside: inputs and constants are in their registers from the start and stay there; what is the same
@@ -173,7 +173,7 @@ class ElementUnit {
     const Mesh* mesh = l_.mesh_;
     const AxisSet distinct = l_.axes(node(0).outputs[0]);
     const bool result =
-        std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return l_.result_[Lowering::at(v)] != 0; });
+        std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return l_.result_[at(v)] != 0; });
     const Anchors order = order_of(inputs_, dense_place(kNoStorage, DType::F32, distinct, shape_, mesh), result, mesh);
     std::vector<StridedView> made;
     for (ir::Var v : outputs_) made.push_back(l_.fresh(dtype(v), order, shape_));

@@ -98,7 +98,6 @@ class Fusion {
   }
 
  private:
-  static std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
   const Node& node(int i) const { return g_.nodes[static_cast<std::size_t>(i)]; }
   void link(int from, int to) {
     auto& users = users_[static_cast<std::size_t>(from)];

@@ -95,7 +95,6 @@ class Lowering {
  private:
   friend class ElementUnit;        // elementwise.cpp
   friend class GroupedCollective;  // groups.cpp
-  static std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
   const ir::Type& type(ir::Var v) const { return g_.type(v); }
   AxisSet axes(ir::Var v) const { return distinct_.of[at(v)]; }
   // Of a node of this graph.

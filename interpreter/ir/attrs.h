@@ -17,13 +17,11 @@
 #include <vector>
 
 #include "runtime/array/dtype.h"
-#include "runtime/mesh/sharding.h"
+#include "runtime/mesh/type.h"
 
 namespace shard::ir {
 
-inline std::size_t mix(std::size_t seed, std::size_t value) {  // of hashes
-  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
-}
+using runtime::mix;
 
 inline constexpr std::int64_t kWhole = INT64_MAX;
 

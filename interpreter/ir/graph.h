@@ -25,6 +25,7 @@ struct Var {  // a value of one graph
   auto operator<=>(const Var&) const = default;
 };
 using Vars = std::vector<Var>;
+inline std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }  // its place in tables by id
 
 struct Node {
   const OpDef* op = nullptr;
@@ -40,7 +41,7 @@ struct Graph {
   std::vector<Type> types;  // by Var::id
   Vars params, results;
   std::vector<Node> nodes;
-  const Type& type(Var v) const { return types[static_cast<std::size_t>(v.id)]; }
+  const Type& type(Var v) const { return types[at(v)]; }
 };
 
 std::size_t hash(const Graph& g);  // by structure: spans do not count

@@ -67,7 +67,6 @@ class EarlySums {
   }
 
  private:
-  static std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
   Vars mapped(const Vars& vars) const {
     Vars out;
     for (Var v : vars) out.push_back(now_[at(v)]);

@@ -7,7 +7,6 @@
 
 namespace shard::transform {
 
-inline std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }  // its place in tables by id
 inline std::size_t count(const ir::Node& n, const char* name) {
   return static_cast<std::size_t>(n.attrs.integer(name));
 }

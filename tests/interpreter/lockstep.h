@@ -176,7 +176,6 @@ class Lockstep {
   }
 
  private:
-  static std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
   std::size_t devices() const { return static_cast<std::size_t>(mesh_->size()); }
 
   std::vector<Blocks> node(const Node& n, const std::vector<Blocks>& in, const std::vector<Type>& types) {

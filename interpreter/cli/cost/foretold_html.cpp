@@ -8,6 +8,7 @@
 #include "interpreter/ir/op.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/why.h"
+#include "stdlib/host/files/xml.h"
 
 namespace shard::cli {
 namespace {
@@ -54,11 +55,7 @@ $('tip').textContent=f?f[3]+'  '+t(f[1])+'  line '+f[4]+(f[5]>1?'  '+f[5]+' turn
 c.ondblclick=()=>{a=0;b=end;draw()};onresize=draw;draw();
 )";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return out;
-}
+std::string escaped(std::string_view text) { return stdlib::xml_text(text, "\t", "&<"); }
 // Text in a script: `</` would end it.
 std::string quoted(std::string_view text) {
   std::string out = lang::json_string(text);

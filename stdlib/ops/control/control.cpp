@@ -88,8 +88,6 @@ void check_quiet(const OpCall& call, const Type& condition, const std::string& w
     }
 }
 
-std::size_t at(Var v) { return static_cast<std::size_t>(v.id); }
-
 std::size_t count(const Attrs& attrs, std::string_view name) {
   auto n = attrs.integer(name);
   if (n < 0) throw std::logic_error("attribute `" + std::string(name) + "` is negative");
