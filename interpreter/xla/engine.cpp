@@ -7,8 +7,7 @@
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/lowering.h"
 #include "interpreter/hlo/module.h"
-#include "interpreter/xla/blocks.h"
-#include "runtime/pjrt/find.h"
+#include "runtime/mesh/device_array.h"
 
 namespace shard::xla {
 namespace {
@@ -16,6 +15,59 @@ namespace {
 using exec::ArrayInfo;
 using runtime::ArrayRef;
 using runtime::DeviceArray;
+
+// Which of an array's distinct blocks the device at `position` has.
+std::size_t block_at(const runtime::Mesh* mesh, const runtime::DeviceArray& array, std::size_t position) {
+  if (!mesh || !array.type.mesh) return 0;
+  const std::vector<std::int64_t> at = runtime::place_in(*mesh, static_cast<std::int64_t>(position));
+  std::int64_t block = 0;
+  for (const runtime::AxisId axis : array.distinct.list()) block = block * mesh->size_of(axis) + at[axis];
+  return static_cast<std::size_t>(block);
+}
+
+// Arrays that lie on the devices of a plug-in: what is on each device of a mesh, by position, also where blocks are
+// equal; one block where nothing was ever laid out. They come to this process when somebody looks, and then stay here
+// too, so that reading element for element costs one transfer.
+class Blocks final : public runtime::Elsewhere {
+ public:
+  Blocks(pjrt::ClientRef client, std::vector<pjrt::Buffer> blocks)
+      : client_(std::move(client)), blocks_(std::move(blocks)) {}
+  runtime::BufferRef fetch(runtime::Pool& pool, const runtime::DeviceArray& array) const override {
+    if (here_) return here_;
+    const std::size_t bytes = pjrt::bytes_of(blocks_[0].type());
+    const std::int64_t all = runtime::checked_bytes(array.physical(), runtime::size_of(array.type.dtype));
+    runtime::BufferRef out = pool.allocate(static_cast<std::size_t>(all));
+    std::size_t next = 0;  // distinct blocks are met in their order
+    for (std::size_t p = 0; p < blocks_.size() && next * bytes < static_cast<std::size_t>(all); ++p)
+      if (block_at(array.type.mesh.get(), array, p) == next)
+        blocks_[p].to_host(static_cast<char*>(out->data()) + bytes * next++, bytes);
+    return here_ = std::move(out);
+  }
+  const void* owner() const override { return client_.get(); }
+  const pjrt::Buffer& at(std::size_t position) const { return blocks_.at(position); }
+  bool lie_on(const std::vector<std::size_t>& devices) const {
+    return std::equal(blocks_.begin(), blocks_.end(), devices.begin(), devices.end(),
+                      [](const pjrt::Buffer& b, std::size_t device) { return b.device() == device; });
+  }
+
+ private:
+  pjrt::ClientRef client_;
+  std::vector<pjrt::Buffer> blocks_;
+  mutable runtime::BufferRef here_;
+};
+using BlocksRef = std::shared_ptr<const Blocks>;
+
+// Copies the blocks of an array that lies in this process to devices, which are those of the mesh by position.
+BlocksRef to_devices(const pjrt::ClientRef& client, const runtime::Mesh* mesh, const std::vector<std::size_t>& devices,
+                     const runtime::DeviceArray& array, const pjrt::BlockType& type) {
+  const std::size_t bytes = pjrt::bytes_of(type);
+  std::vector<pjrt::Buffer> blocks;
+  blocks.reserve(devices.size());
+  for (std::size_t p = 0; p < devices.size(); ++p)
+    blocks.push_back(pjrt::Buffer::from_host(
+        client, devices[p], type, static_cast<const char*>(array.buffer->data()) + bytes * block_at(mesh, array, p)));
+  return std::make_shared<const Blocks>(client, std::move(blocks));
+}
 
 class Compiled final : public exec::Measured {
  public:

@@ -10,9 +10,11 @@
 
 namespace shard::xla {
 
+namespace pjrt = runtime::pjrt;
+
 class Engine final : public exec::Target {
  public:
-  // `plugin`: a path, or empty for the one that is found (runtime/pjrt/find.h). `devices`: how many a mesh may have;
+  // `plugin`: a path, or empty for the one that is found (runtime/pjrt/plugin.h). `devices`: how many a mesh may have;
   // none: as many as there are. Throws RuntimeError("engine").
   Engine(const ir::OpTable& table, runtime::Pool& pool, const std::string& plugin, std::optional<int> devices);
   int devices() const { return static_cast<int>(client_->devices().size()); }
@@ -29,7 +31,7 @@ class Engine final : public exec::Target {
  private:
   const ir::OpTable& table_;
   runtime::Pool& pool_;
-  runtime::pjrt::ClientRef client_;
+  pjrt::ClientRef client_;
   const grammar::SourceMap* sources_ = nullptr;
   std::function<void()> entering_;
 };

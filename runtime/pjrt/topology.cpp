@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "runtime/pjrt/find.h"
-
 namespace shard::runtime::pjrt {
 namespace {
 
@@ -80,26 +78,18 @@ class Topology {
       out.push_back(plugin_.number(abi::kDescriptionId, device));
     return out;
   }
-  MemoryStats compile(const std::string& text, std::span<const int> ids) const {
+  std::optional<MemoryStats> compile(const std::string& text, std::span<const int> ids) const {
     const std::string options = compile_options(ids);
-    constexpr std::string_view kFormat = "mlir";
-    const abi::Program program{{sizeof program, nullptr}, text.data(), text.size(), kFormat.data(), kFormat.size()};
+    const abi::Program program = program_of(text);
     abi::Compile compile{};
     compile.topology = topology_;
     compile.program = &program;
     compile.options = options.data();
     compile.options_size = options.size();
     plugin_.call(abi::kCompile, compile, "compiling");
-    abi::Memory m{};
-    m.executable = compile.executable;
-    try {
-      plugin_.call(abi::kExecutableMemory, m, "asked for its memory");
-    } catch (const RuntimeError&) {
-      plugin_.drop(abi::kExecutableDestroy, compile.executable);
-      throw;
-    }
-    plugin_.drop(abi::kExecutableDestroy, compile.executable);
-    return {m.code, m.arguments, m.results, m.aliased, m.temporaries, m.peak};
+    const std::shared_ptr<abi::Executable> made(compile.executable,
+                                                [&](auto* e) { plugin_.drop(abi::kExecutableDestroy, e); });
+    return memory_of(plugin_, made.get());
   }
 
  private:
@@ -108,14 +98,23 @@ class Topology {
 };
 
 // Of a machine without descriptions: its plug-in makes the devices.
-MemoryStats compile_here(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
-                         std::size_t replicas) {
+std::optional<MemoryStats> compile_here(const std::shared_ptr<const Plugin>& plugin, const Machine& machine,
+                                        const std::string& text, std::size_t replicas) {
   std::vector<std::size_t> devices(replicas);
   std::iota(devices.begin(), devices.end(), std::size_t{0});
   const ClientRef client = Client::create(plugin, machine.devices);
-  const auto memory = Executable::compile(client, text, std::move(devices), {})->memory();
-  if (!memory) throw RuntimeError("engine", "this plug-in does not say how much memory a program needs");
-  return *memory;
+  return Executable::compile(client, text, std::move(devices), {})->memory();
+}
+
+std::optional<MemoryStats> compile_there(const Plugin& plugin, const Machine& machine, const std::string& text,
+                                         std::size_t replicas) {
+  const Topology topology(plugin, machine);
+  std::vector<int> ids = topology.ids();
+  if (replicas > ids.size())
+    throw RuntimeError("engine", "the machine has " + std::to_string(ids.size()) + " devices, and the mesh has " +
+                                     std::to_string(replicas));
+  ids.resize(replicas);
+  return topology.compile(text, ids);
 }
 
 }  // namespace
@@ -161,14 +160,10 @@ std::shared_ptr<const Plugin> plugin_for(const Machine& machine, const std::stri
 
 MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
                         std::size_t replicas) {
-  if (machine.name.empty()) return compile_here(plugin, machine, text, replicas);
-  const Topology topology(*plugin, machine);
-  std::vector<int> ids = topology.ids();
-  if (replicas > ids.size())
-    throw RuntimeError("engine", "the machine has " + std::to_string(ids.size()) + " devices, and the mesh has " +
-                                     std::to_string(replicas));
-  ids.resize(replicas);
-  return topology.compile(text, ids);
+  const auto memory = machine.name.empty() ? compile_here(plugin, machine, text, replicas)
+                                           : compile_there(*plugin, machine, text, replicas);
+  if (!memory) throw RuntimeError("engine", "this plug-in does not say how much memory a program needs");
+  return *memory;
 }
 
 }  // namespace shard::runtime::pjrt

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "runtime/pjrt/client.h"
-#include "runtime/pjrt/find.h"
 #include "runtime/pjrt/topology.h"
 
 using namespace shard::runtime;
