@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "runtime/array/shape.h"
-#include "runtime/channel/tcp/line.h"
 
 namespace shard::runtime {
 namespace {

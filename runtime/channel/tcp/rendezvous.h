@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/channel/channel.h"
-#include "runtime/channel/tcp/door.h"
+#include "runtime/channel/tcp/line.h"
 
 namespace shard::runtime {
 
