@@ -10,16 +10,6 @@
 namespace shard::runtime {
 namespace {
 
-// Index of the device at `position` along each axis of the mesh.
-std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position) {
-  std::vector<std::int64_t> at(mesh.axes.size());
-  for (std::size_t i = at.size(); i-- > 0;) {
-    at[i] = position % mesh.axes[i].size;
-    position /= mesh.axes[i].size;
-  }
-  return at;
-}
-
 // The physical array seen in global order: for each dimension its axes, major to minor, then the local size. In front
 // `pending` dimensions hold the terms of an unreduced value. Other distinct axes hold the same value: index 0.
 View global_order(const DeviceArray& a, int& pending) {
@@ -144,7 +134,7 @@ ArrayRef block_of(Pool& pool, const ArrayRef& array, std::int64_t position) {
   auto out = new_block(pool, a->type.dtype, local, a->type.weak);
   std::int64_t block = 0;
   if (!a->distinct.empty()) {
-    const std::vector<std::int64_t> at = coordinates(*a->type.mesh, position);
+    const std::vector<std::int64_t> at = place_in(*a->type.mesh, position);
     for (const AxisId axis : a->distinct.list()) block = block * a->type.mesh->size_of(axis) + at[axis];
   }
   const std::size_t bytes = out->buffer->bytes();
@@ -158,7 +148,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
   const Shape local = a.local();
   std::vector<std::int64_t> at;
-  if (a.type.mesh) at = coordinates(*a.type.mesh, position);
+  if (a.type.mesh) at = place_in(*a.type.mesh, position);
   for (std::size_t d = 0; d < local.size(); ++d) {
     std::int64_t part = 0;
     for (const AxisId axis : a.layout.dims[d].axes) part = part * a.type.mesh->size_of(axis) + at[axis];

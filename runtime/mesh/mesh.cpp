@@ -44,6 +44,34 @@ bool same_devices(const Mesh& a, const Mesh& b) {
   return true;
 }
 
+std::vector<std::int64_t> sizes_of(const Mesh& mesh) {
+  std::vector<std::int64_t> out;
+  for (const MeshAxis& a : mesh.axes) out.push_back(a.size);
+  return out;
+}
+
+std::vector<std::int64_t> place_of(std::int64_t position, const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> at(sizes.size());
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    at[i] = position % sizes[i];
+    position /= sizes[i];
+  }
+  return at;
+}
+
+std::vector<std::vector<std::int64_t>> ways_to_divide(std::int64_t devices, std::size_t axes) {
+  if (axes == 1) return {{devices}};
+  std::vector<std::vector<std::int64_t>> out;
+  for (std::int64_t first = 1; first <= devices; ++first) {
+    if (devices % first) continue;
+    for (std::vector<std::int64_t>& sizes : ways_to_divide(devices / first, axes - 1)) {
+      sizes.insert(sizes.begin(), first);
+      out.push_back(std::move(sizes));
+    }
+  }
+  return out;
+}
+
 std::string to_string(const Mesh& mesh) {
   std::string s = "(";
   for (std::size_t i = 0; i < mesh.axes.size(); ++i) {

@@ -7,21 +7,6 @@
 namespace shard::runtime {
 namespace {
 
-std::vector<std::int64_t> place_of(std::int64_t position, const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> at(sizes.size());
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    at[i] = position % sizes[i];
-    position /= sizes[i];
-  }
-  return at;
-}
-
-std::vector<std::int64_t> sizes_of(const Mesh& mesh) {
-  std::vector<std::int64_t> out;
-  for (const MeshAxis& a : mesh.axes) out.push_back(a.size);
-  return out;
-}
-
 std::vector<std::int64_t> processes_along(const Mesh& mesh) {  // how many, by axis
   std::vector<std::int64_t> out;
   for (std::size_t a = 0; a < mesh.axes.size(); ++a) out.push_back(mesh.axes[a].size / mesh.part->here.axes[a].size);
