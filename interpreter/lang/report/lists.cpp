@@ -15,4 +15,13 @@ std::string listed_fields(std::vector<std::string> names) {
   return joined(names) + (more ? " and " + std::to_string(more) + " more" : "");
 }
 
+std::string counted(std::int64_t n) {
+  std::string digits = std::to_string(n), out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
 }  // namespace shard::lang

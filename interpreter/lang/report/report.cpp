@@ -182,8 +182,4 @@ std::string report_json(const std::vector<Diagnostic>& all, const SourceMap& sou
   return out + (all.empty() ? "]\n" : "\n]\n");
 }
 
-int source_line(const grammar::SourceMap& sources, const grammar::Span& span) {
-  return sources.has(span.source) ? sources.at(span.source).position(span.begin).line : 0;
-}
-
 }  // namespace shard::lang

@@ -24,8 +24,7 @@ grammar::Diagnostic for_user(grammar::Diagnostic d, const grammar::SourceMap& so
 std::string report(const grammar::Diagnostic& d, const grammar::SourceMap& sources, const ReportStyle& style = {});
 // One array of objects {code, severity, message, file, line, column, end_line, end_column, notes, fixes, calls}.
 std::string report_json(const std::vector<grammar::Diagnostic>& all, const grammar::SourceMap& sources);
-int source_line(const grammar::SourceMap& sources,
-                const grammar::Span& span);      // where it begins; 0 where that is not known
+inline int source_line(const grammar::SourceMap& sources, const grammar::Span& span) { return sources.line_of(span); }
 std::string json_string(std::string_view text);  // with quotes; broken UTF-8 becomes U+FFFD
 
 }  // namespace shard::lang

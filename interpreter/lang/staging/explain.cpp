@@ -4,6 +4,7 @@
 #include <map>
 
 #include "grammar/characters.h"
+#include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/staging/why.h"
 #include "runtime/mesh/part.h"
 
@@ -13,15 +14,6 @@ namespace {
 using exec::CommRecord;
 
 constexpr std::size_t kWidth = 80;
-
-std::string counted(std::int64_t n) {  // 1,048,576
-  std::string digits = std::to_string(n), out;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i && (digits.size() - i) % 3 == 0) out += ',';
-    out += digits[i];
-  }
-  return out;
-}
 
 std::string bytes(std::int64_t n) { return counted(n) + (n == 1 ? " byte" : " bytes"); }
 

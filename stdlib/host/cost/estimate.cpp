@@ -74,10 +74,6 @@ Chip need_chip(Interpreter& in, BoundArgs& a, const std::string& who) {
   return *chip;
 }
 
-cost_model::Estimate foretold(const Chip& chip, const lang::CompiledCall& call) {
-  return cost_model::estimate(chip, *call.plan, call.given, cost_model::handed_over(call.given, call.plan->program()));
-}
-
 Value collectives_of(Interpreter& in, const Chip& chip, const lang::CompiledCall& call) {
   std::vector<Value> out;
   for (const exec::CommRecord& r : call.plan->comm())
@@ -106,17 +102,6 @@ Value estimate(Interpreter& in, BoundArgs& a) {
                   {"memory_lines", causes_of(in, e.memory)}};
   out->unshown = std::move(more);
   return Value(std::move(out));
-}
-
-// Sizes of the axes, first to last, that make `n` devices together.
-void divide(std::int64_t n, std::size_t axes, std::vector<std::int64_t>& now,
-            const std::function<void(const std::vector<std::int64_t>&)>& found) {
-  for (std::int64_t d = axes == 1 ? n : 1; d <= n; ++d) {
-    if (n % d) continue;
-    now.push_back(d);
-    axes == 1 ? found(now) : divide(n / d, axes - 1, now, found);
-    now.pop_back();
-  }
 }
 
 // The same arguments on a mesh of the same axes: types in place of arrays.
@@ -155,7 +140,8 @@ Planned planned(Interpreter& in, BoundArgs& a, const Chip& chip, const runtime::
     for (lang::CallArg& x : here.rest) x.value = on_mesh(x.value, mesh);
     const lang::CompiledCall call = call_of(in, here, "plan", chip.simulated > 0);
     const cost_model::Estimate e = foretold(chip, call);
-    return as(e.fits ? 0 : 1, e.time.seconds, e.memory.peak, shortcoming(call, e, chip, in.sources()));
+    return as(e.fits ? 0 : 1, e.time.seconds, e.memory.peak,
+              cost_model::shortcoming(*call.plan, e, chip, in.sources()));
   } catch (const grammar::Error& e) {
     if (e.diagnostic.code == "interrupt") throw;
     return as(2, 0, 0, e.diagnostic.message);
@@ -185,8 +171,7 @@ Value plan(Interpreter& in, BoundArgs& a) {
     ~RestoreMesh() { context.set_mesh(mesh); }
   } const kept{in.context(), mesh};
   std::vector<Planned> all;
-  std::vector<std::int64_t> now;
-  divide(devices, mesh->axes.size(), now, [&](const std::vector<std::int64_t>& sizes) {
+  for (const std::vector<std::int64_t>& sizes : runtime::ways_to_divide(devices, mesh->axes.size())) {
     auto other = std::make_shared<runtime::Mesh>(*mesh);
     for (std::size_t i = 0; i < sizes.size(); ++i) other->axes[i].size = sizes[i];
     if (devices != mesh->size()) {
@@ -194,7 +179,7 @@ Value plan(Interpreter& in, BoundArgs& a) {
       std::iota(other->devices.begin(), other->devices.end(), 0);
     }
     all.push_back(planned(in, a, chip, other));
-  });
+  }
   stable_sort(all, [](const Planned& x, const Planned& y) {
     return std::pair(x.rank, x.seconds) < std::pair(y.rank, y.seconds);
   });
@@ -230,6 +215,10 @@ Value assume(Interpreter& in, BoundArgs& a) {
 
 }  // namespace
 
+cost_model::Estimate foretold(const Chip& chip, const lang::CompiledCall& call) {
+  return cost_model::estimate(chip, *call.plan, call.given, cost_model::handed_over(call.given, call.plan->program()));
+}
+
 lang::CompiledCall call_apart(Interpreter& in, const Value& f, const BoundArgs& a, bool simulated) {
   std::optional<trace::TargetScope> scope;
   if (in.context().target().passes().partition)
@@ -243,13 +232,11 @@ void register_estimate(Interpreter& in) {
   in.define({"estimate", "estimate(f, xs...)",
              "What a call f(xs...) would take on a chip, `chip: \"h100\"` (a name of the module `chips`, or a record): "
              "{step_seconds, compute_seconds, exposed_communication_seconds, peak_bytes_per_device, fits, "
-             "model_flops_per_device}; `lines` has the same by source line, `collectives` each collective as "
-             "`comm(f, xs..., by: \"line\")` has it, with its `seconds`, `memory` the peak by cause (parameters, "
-             "optimizer_state, gradients, "
-             "kept for the backward part, communication, temporaries), `memory_lines` by line, `host_bytes` what "
-             "`remat` offloads to the host's memory beside it, `peak_line` where it "
-             "is. An argument whose type a result has gives "
-             "its memory to it. Nothing is run, types may stand for arrays.",
+             "model_flops_per_device}; `lines` has the same by source line, `collectives` each collective as `comm(f, "
+             "xs..., by: \"line\")` has it, with its `seconds`, `memory` the peak by cause (parameters, "
+             "optimizer_state, gradients, kept for the backward part, communication, temporaries), `memory_lines` by "
+             "line, `host_bytes` what `remat` offloads to the host's memory beside it, `peak_line` where it is. An "
+             "argument whose type a result has gives its memory to it. Nothing is run, types may stand for arrays.",
              estimate});
   in.define({"cost", "cost(f, xs...)",
              "What one device does in a call f(xs...): {flops, bytes, lines}: operations of its products, bytes that "
@@ -259,8 +246,7 @@ void register_estimate(Interpreter& in) {
   in.define({"plan", "plan(f, xs...)",
              "A call f(xs...) foretold on a chip (`chip:`, as for estimate) for all ways to divide the devices of the "
              "mesh, or `devices: 64` of them, among its axes: a list of {axes, step_seconds, peak_bytes_per_device, "
-             "fits, why}, the best first. "
-             "Nothing is run, types may stand for arrays.",
+             "fits, why}, the best first. Nothing is run, types may stand for arrays.",
              plan});
   in.define({"assume", "assume(x, value)",
              "x; where a script is foretold without its data (`shard estimate`) and x is not known, `value`.", assume});
