@@ -14,8 +14,8 @@ constexpr std::string_view kExamples = "examples", kLessons = "lessons";
 
 bool is_module(std::string_view name) { return name != kExamples && name != kLessons; }
 
-const PackedText* find(std::string_view name) {
-  for (const PackedText& t : packed_texts())
+const PackedText* find(std::span<const PackedText> texts, std::string_view name) {
+  for (const PackedText& t : texts)
     if (t.name == name) return &t;
   return nullptr;
 }
@@ -31,6 +31,8 @@ std::string unpacked(const PackedText& text) {
   return out;
 }
 
+std::string unpacked(std::span<const PackedText> texts, std::string_view name) { return unpacked(*find(texts, name)); }
+
 // Those that no other module takes: the others are parts.
 std::vector<std::string> public_modules() {
   std::string all;
@@ -44,12 +46,12 @@ std::vector<std::string> public_modules() {
 }
 
 std::optional<std::string> embedded_module(const std::string& name) {
-  const PackedText* text = is_module(name) ? find(name) : nullptr;
+  const PackedText* text = is_module(name) ? find(packed_texts(), name) : nullptr;
   return text ? std::optional(unpacked(*text)) : std::nullopt;
 }
 
-std::string examples_text() { return unpacked(*find(kExamples)); }
+std::string examples_text() { return unpacked(packed_texts(), kExamples); }
 
-std::string lessons_text() { return unpacked(*find(kLessons)); }
+std::string lessons_text() { return unpacked(packed_texts(), kLessons); }
 
 }  // namespace shard::stdlib

@@ -44,4 +44,13 @@ class Checker {
   bool names_only_, deny_;
 };
 
+// ---- the fixes that are what was meant, whatever else the program does (Fix::safe)
+struct Fixed {
+  std::string text;                // of the file, with the fixes
+  std::vector<std::string> lines;  // what was done, a line each: "FILE:LINE: MESSAGE: `NEW`"
+};
+// The safe fixes among `found` that lie in `source`; of two that touch, the first.
+Fixed with_safe_fixes(const grammar::SourceMap& sources, std::uint32_t source,
+                      const std::vector<grammar::Diagnostic>& found);
+
 }  // namespace shard::cli

@@ -49,11 +49,6 @@ std::vector<pjrt::Gpu> gpus() {
   return out;
 }
 
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text;
-}
-
 std::string page(const lang::CompiledCall& call, int line, const std::string& word, const std::string& by,
                  const Compiled& made) {
   const exec::MemoryUse& ours = call.plan->memory();
@@ -64,7 +59,7 @@ std::string page(const lang::CompiledCall& call, int line, const std::string& wo
     if (!row.ours && theirs == 0) continue;  // not said, or none
     std::string name = row.name;
     std::replace(name.begin(), name.end(), '_', ' ');
-    out += "  " + padded(name, 15) + padded(bytes_text(static_cast<double>(theirs)), row.ours ? 12 : 0) +
+    out += "  " + left(name, 15) + left(bytes_text(static_cast<double>(theirs)), row.ours ? 12 : 0) +
            (row.ours ? bytes_text(static_cast<double>(ours.*row.ours)) : "") + "\n";
   }
   return out;
@@ -124,10 +119,9 @@ int compile_programs(const Arguments& a) {
     if (out.empty() && all_well) throw runtime::RuntimeError("value", "no compiled function is called '" + name + "'");
   });
   if (status != 0) return status;
-  write_out(a.has("--json") ? "{\"for\": " + lang::json_string(word) +
+  print_out(a.has("--json") ? "{\"for\": " + lang::json_string(word) +
                                   ", \"plugin\": " + lang::json_string(plugin->path()) + ", \"calls\": [" + out + "]}\n"
                             : out);
-  flush_out();
   return all_well ? 0 : 1;
 }
 

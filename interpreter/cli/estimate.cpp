@@ -73,17 +73,15 @@ int estimate(const Arguments& a) {
     else
       out += "\n" + page(most, chip, script.sources());
     if (a.has("--advise") && !as_json) {
-      const auto given = advice(a.words[0], as_written, a.settings, most, chip, script.sources());
+      const auto given = advice_text({a.words[0], as_written, a.settings, most, chip, script.sources()});
       if (!given) return 130;
-      out += advice_text(*given, most);
+      out += *given;
     }
     if (!page_file.empty() && !write_file(page_file, html(most, chip, script.sources()))) return 1;
     if (!trace.empty() && !write_file(trace, timeline(most, script.sources()))) return 1;
   }
   if (as_json) out = chips.size() == 1 ? out + "\n" : "[" + out + "]\n";
-  write_out(out);
-  flush_out();
-  return 0;
+  return print_out(out);
 }
 
 }  // namespace

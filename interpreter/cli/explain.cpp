@@ -26,13 +26,11 @@ int explain_on(const Arguments& a, std::string text) {
     const Foretold& most = script.on(chip);
     for (const Foretold& f : script.calls())
       out += (out.empty() ? "" : "\n") + stdlib::explained_on(f.call, f.of, chip, script.sources());
-    const auto better = constraints_text(path, as_written, a.settings, most, chip, script.sources());
+    const auto better = constraints_text({path, as_written, a.settings, most, chip, script.sources()});
     if (!better) return 130;
     out += *better;
   }
-  write_out(out);
-  flush_out();
-  return 0;
+  return print_out(out);
 }
 
 int explain(const Arguments& a) {

@@ -26,11 +26,6 @@ namespace {
 volatile std::sig_atomic_t asked_to_end = 0;
 constexpr auto kLeaving = std::chrono::seconds(5);
 
-int misused(const std::string& why) {
-  std::fprintf(stderr, "error: %s\n", why.c_str());
-  return 2;
-}
-
 std::string digits_of(const sockaddr* address) {
   char text[NI_MAXHOST] = {};
   const socklen_t size = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);

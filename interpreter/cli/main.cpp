@@ -10,7 +10,6 @@
 #include "interpreter/cli/command.h"
 #include "interpreter/cli/signals.h"
 #include "interpreter/cli/terminal.h"
-#include "interpreter/cli/version.h"
 #include "runtime/kernels/dense/long_call.h"
 
 namespace {
@@ -79,10 +78,7 @@ void add_options(CLI::App* app, const Command& c, Arguments& out, std::vector<st
 bool split_sets(const std::vector<std::string>& sets, Settings& settings) {
   for (const std::string& s : sets) {
     const std::size_t at = s.find('=');
-    if (at == 0 || at == std::string::npos) {
-      std::fprintf(stderr, "error: --set takes name=value, not '%s'\n", s.c_str());
-      return false;
-    }
+    if (at == 0 || at == std::string::npos) return shard::cli::misused("--set takes name=value, not '" + s + "'") == 0;
     settings.set.emplace_back(s.substr(0, at), s.substr(at + 1));
   }
   return true;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "interpreter/cli/terminal.h"
@@ -50,17 +51,32 @@ void write_out(std::string_view text) {
   throw runtime::RuntimeError("io", sentence());
 }
 
+int print_out(std::string_view text) {
+  write_out(text);
+  flush_out();
+  return 0;
+}
+
+int misused(const std::string& error) {
+  std::fprintf(stderr, "error: %s\n", error.c_str());
+  return 2;
+}
+
 bool write_file(const std::string& path, std::string_view text) {
-  const std::string half = path + ".part";
+  std::error_code none;
+  const std::filesystem::path known = std::filesystem::canonical(path, none);  // behind a link
+  const std::string target = none ? path : known.string(), half = target + ".part";
   std::FILE* file = std::fopen(half.c_str(), "wb");
   struct stat old {};
-  if (file && stat(path.c_str(), &old) == 0) fchmod(fileno(file), old.st_mode & 07777);  // what may run may run on
+  if (file && stat(target.c_str(), &old) == 0) fchmod(fileno(file), old.st_mode & 07777);  // what may run may run on
   bool good = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   good = good && std::fflush(file) == 0 && fsync(fileno(file)) == 0;
   if (file) good = std::fclose(file) == 0 && good;
-  good = good && std::rename(half.c_str(), path.c_str()) == 0;
+  good = good && std::rename(half.c_str(), target.c_str()) == 0;
   if (good) return true;
-  std::fprintf(stderr, "error: cannot write '%s': %s\n", path.c_str(), std::strerror(errno));
+  const int why = errno;
+  flush_out();
+  std::fprintf(stderr, "error: cannot write '%s': %s\n", path.c_str(), std::strerror(why));
   std::remove(half.c_str());
   return false;
 }

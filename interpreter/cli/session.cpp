@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -86,6 +87,36 @@ std::string script_text(const std::string& path) {
   std::string text;
   if (path == "-" || (file && static_cast<std::uintmax_t>(info.st_size) <= kLargestScript)) read_script(path, text);
   return text;
+}
+
+std::vector<std::string> scripts_in(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code failed;
+  std::filesystem::recursive_directory_iterator at(folder, std::filesystem::directory_options::skip_permission_denied,
+                                                   failed);
+  for (; !failed && at != std::filesystem::recursive_directory_iterator(); at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    std::error_code unknown;
+    if (name.starts_with(".") && at->is_directory(unknown)) at.disable_recursion_pending();
+    if (!name.starts_with(".") && at->path().extension() == ".shard" && at->is_regular_file(unknown))
+      out.push_back(folder == "." ? at->path().lexically_relative(".").string() : at->path().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<std::string> scripts_of(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    std::error_code unknown;
+    if (!std::filesystem::is_directory(word, unknown)) {
+      out.push_back(word);
+      continue;
+    }
+    const std::vector<std::string> found = scripts_in(word);
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  return out;
 }
 
 std::string unknown_warning(const std::string& code) {

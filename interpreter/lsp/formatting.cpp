@@ -1,6 +1,6 @@
 // A text in the one style.
 #include "grammar/characters.h"
-#include "interpreter/cli/restyle.h"
+#include "interpreter/cli/session.h"
 #include "interpreter/lsp/features.h"
 
 namespace shard::lsp {

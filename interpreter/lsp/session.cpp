@@ -9,7 +9,6 @@
 
 #include "grammar/parse.h"
 #include "grammar/stable_sort.h"
-#include "interpreter/cli/scripts.h"
 #include "interpreter/lang/eval/impl.h"
 
 namespace shard::lsp {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <thread>
 
 #include "interpreter/cli/signals.h"
@@ -22,42 +21,34 @@ void foretell(const std::string& path, const cost_model::Chip& chip, Attempt& c)
     const int line = source_line(sources, d.span);
     if (c.why.empty()) c.why = (line ? "line " + std::to_string(line) + ": " : "") + d.message;
   });
-  if (status) return;
-  const Foretold& most = script.on(chip);
-  const cost_model::Estimate& e = most.of;
-  c.found = {e.time.seconds, e.time.compute, e.time.waits(), e.time.flops, e.memory.peak, given_to(most), e.fits};
-  c.why = stdlib::shortcoming(most.call, e, chip, script.sources());
+  if (status == 0) {
+    const Foretold& most = script.on(chip);
+    const cost_model::Estimate& e = most.of;
+    c.found = {e.time.seconds, e.time.compute, e.time.waits(), e.time.flops, e.memory.peak, given_to(most), e.fits};
+    c.why = cost_model::shortcoming(*most.call.plan, e, chip, script.sources());
+  }
+  std::replace(c.why.begin(), c.why.end(), '\n', ' ');
 }
 
-// What a worker says of a candidate: a line, numbers to the last bit.
+// What a worker says of a candidate: this, and as many bytes of its `why`.
+struct Said {
+  std::size_t attempt, why;
+  bool found;
+  Attempt::Figures figures;
+};
 void write_found(std::FILE* to, std::size_t i, const Attempt& c) {
-  const Attempt::Figures f = c.found.value_or(Attempt::Figures{});
-  std::string why = c.why;
-  std::replace(why.begin(), why.end(), '\n', ' ');
-  std::fprintf(to, "%zu %d %a %a %a %a %lld %lld %d %s\n", i, c.found ? 1 : 0, f.seconds, f.compute, f.waits, f.flops,
-               static_cast<long long>(f.peak), static_cast<long long>(f.given), f.fits ? 1 : 0, why.c_str());
+  const Said said{i, c.why.size(), c.found.has_value(), c.found.value_or(Attempt::Figures{})};
+  std::fwrite(&said, sizeof said, 1, to);
+  std::fwrite(c.why.data(), 1, c.why.size(), to);
 }
 void read_found(std::FILE* from, std::vector<Attempt>& attempts) {
-  char* line = nullptr;
-  std::size_t room = 0;
   std::rewind(from);
-  while (getline(&line, &room, from) > 0) {
-    std::size_t i = 0;
-    int found = 0, fits = 0, text = 0;
-    long long peak = 0, given = 0;
-    Attempt::Figures f;
-    if (std::sscanf(line, "%zu %d %la %la %la %la %lld %lld %d%n", &i, &found, &f.seconds, &f.compute, &f.waits,
-                    &f.flops, &peak, &given, &fits, &text) < 9 ||
-        i >= attempts.size())
-      continue;
-    f.peak = peak;
-    f.given = given;
-    f.fits = fits != 0;
-    if (found) attempts[i].found = f;
-    attempts[i].why = std::string(line + text + 1);
-    if (attempts[i].why.ends_with('\n')) attempts[i].why.pop_back();
+  for (Said said; std::fread(&said, sizeof said, 1, from) == 1 && said.attempt < attempts.size();) {
+    Attempt& c = attempts[said.attempt];
+    if (said.found) c.found = said.figures;
+    c.why.resize(said.why);
+    if (std::fread(c.why.data(), 1, said.why, from) != said.why) return;
   }
-  std::free(line);
 }
 
 }  // namespace

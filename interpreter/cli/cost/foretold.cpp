@@ -10,16 +10,19 @@ namespace shard::cli {
 
 using cost_model::Chip;
 
+void note_calls(lang::Options& options, std::vector<Foretold>& calls) {
+  options.compiled = [&calls](const lang::CompiledCall& call) {
+    const auto same = [&](const Foretold& f) { return f.call.plan == call.plan; };
+    if (std::none_of(calls.begin(), calls.end(), same)) calls.push_back({call});
+  };
+}
+
 Foresight::Foresight(const Settings& settings, bool quiet, bool simulated,
                      std::function<void(const std::string&, const lang::Value*)> laid_out)
     : counts_(std::make_shared<std::map<const exec::Executable*, std::int64_t>>()) {
   lang::Options options;
   if (quiet) options.output = [](std::string_view) {};
-  options.compiled = [this](const lang::CompiledCall& call) {
-    for (const Foretold& f : calls_)
-      if (f.call.plan == call.plan) return;
-    calls_.push_back({call});
-  };
+  note_calls(options, calls_);
   options.not_written = [this](const std::string& file) { not_written_.push_back(file); };
   options.counts = counts_;
   options.laid_out = std::move(laid_out);

@@ -21,6 +21,8 @@ struct Foretold {
   double simulated = 0;  // ... but on whether one machine does it for all devices
 };
 
+void note_calls(lang::Options& options, std::vector<Foretold>& calls);  // each that is compiled, once
+
 // A script that has been run without data. Its errors are thrown, or told by run_foretold.
 class Foresight {
  public:
@@ -49,17 +51,19 @@ bool simulated(const std::vector<cost_model::Chip>& chips);  // whether all are 
 
 std::string number(double x);  // the shortest text that reads back the same
 using cost_model::bytes_text;
+using cost_model::left;
 using cost_model::percent_text;
+using cost_model::right;
 using cost_model::time_text;
 using lang::source_line;
-using stdlib::longest_at;
-using stdlib::words_of;
 
 // The page of 80 columns, one for a browser in one file, and a timeline for chrome://tracing and Perfetto.
 std::string page(const Foretold& call, const cost_model::Chip& chip, const grammar::SourceMap& sources);
 // `more`: tables behind the figures.
 std::string html(const Foretold& call, const cost_model::Chip& chip, const grammar::SourceMap& sources,
                  const std::string& more = "");
+// A row of its tables. Of each cell a letter: r to the right, l the number of a line, w words that may wrap.
+std::string html_row(std::string_view classes, const std::vector<std::string>& cells);
 // The line of a span, without what leads it, not wider than that.
 std::string line_text(const grammar::SourceMap& sources, grammar::Span at, std::size_t width);
 std::string timeline(const Foretold& call, const grammar::SourceMap& sources);

@@ -1,111 +1,53 @@
 // A call that is foretold as one file for a browser, without outside parts: figures, a timeline to zoom (wheel, drag),
 // memory over the same time with its causes, the mesh with its domains of fast links, collectives, and the script with
-// its costs in the margin. The page's program draws from the data behind it.
+// its costs in the margin. The page is prediction.html; its program draws from the data, where colours go by line and a
+// bar with more turns than one is a loop: lighter, with its first turns inside.
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "interpreter/cli/cost/foretold.h"
 #include "interpreter/ir/op.h"
-#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/why.h"
 #include "stdlib/host/files/xml.h"
+#include "stdlib/packed_text.h"
 
 namespace shard::cli {
 namespace {
 
-constexpr const char* kHead =
-    R"(<!doctype html><html lang=en><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<style>
-body{font:15px/1.45 system-ui,sans-serif;margin:0 auto;max-width:1200px;padding:1em;color:#222;background:#fff}
-h1{font-size:1.3em}h2{font-size:1.05em;margin:1.6em 0 .4em}h2 small{font-weight:normal;color:#555}
-canvas{width:100%;display:block;box-sizing:border-box;border:1px solid #ccc;touch-action:pan-y}
-.n{display:flex;flex-wrap:wrap;gap:.5em 2em}.n b{display:block;font-size:1.25em}
-table{border-collapse:collapse}td,th{padding:.1em .9em .1em 0;text-align:left;white-space:nowrap}.r{text-align:right}
-.why{white-space:normal;min-width:20em}.scroll{overflow-x:auto}.script td{font:13px/1.5 monospace;white-space:pre}.script .r{color:#a33}.script .l{color:#777}
-#tip{min-height:1.5em;font:13px monospace;overflow-wrap:anywhere}svg{max-width:100%;height:auto}
-</style>
-)";
-
-// Colours go by line. A bar with more turns than one is a loop: lighter, with its first turns inside.
-constexpr const char* kProgram = R"(
-const $=i=>document.getElementById(i),S=[...new Set(D.events.map(e=>e[2]))].sort((a,b)=>a-b),end=D.end;
-let a=0,b=end;const t=s=>s>=1?s.toFixed(2)+' s':s>=1e-3?(s*1e3).toFixed(2)+' ms':(s*1e6).toFixed(1)+' us',
-G=v=>v>=2**30?(v/2**30).toFixed(2)+' GiB':(v/2**20).toFixed(2)+' MiB';
-function size(c,h){const r=devicePixelRatio||1;c.width=c.clientWidth*r;c.height=h*r;c.style.height=h+'px';
-const g=c.getContext('2d');g.scale(r,r);g.font='11px sans-serif';return g}
-function time(){const c=$('time'),h=30*S.length+18,g=size(c,h),w=c.clientWidth,x=s=>(s-a)/(b-a)*w;
-D.events.forEach(e=>{const l=x(e[0]),r=x(e[0]+e[1]);if(r<0||l>w)return;const y=30*S.indexOf(e[2]);
-g.fillStyle=e[5]>1?'#e4e4e4':'hsl('+e[4]*47%360+',55%,'+(e[2]?'60%':'72%')+')';g.fillRect(l,y+2,Math.max(r-l,.5),26);
-if(r-l>50){g.fillStyle='#111';g.save();g.beginPath();g.rect(l,y,r-l,30);g.clip();g.fillText(e[3],l+3,y+19);g.restore()}});
-g.fillStyle='#333';const n=w<600?2:4;for(let i=0;i<=n;i++)g.fillText(t(a+(b-a)*i/n),Math.min(w*i/n+2,w-58),h-5)}
-function memory(){const c=$('mem'),g=size(c,140),w=c.clientWidth,x=s=>(s-a)/(b-a)*w,
-top=D.memory.reduce((m,v)=>Math.max(m,v[1]),0),m=Math.max(top,top>D.limit/4?D.limit:0)*1.1||1,y=v=>136-v/m*132;let p=0;
-g.fillStyle='#9bc';D.memory.forEach(v=>{g.fillRect(x(p),y(v[1]),Math.max(x(v[0])-x(p),.5),136-y(v[1]));p=v[0]});
-g.fillStyle='#368';g.fillRect(0,y(D.always),w,1);g.fillText('arguments and results: '+G(D.always),4,y(D.always)+(y(D.always)>122?-4:12));
-if(m>D.limit){g.fillStyle='#c33';g.fillRect(0,y(D.limit),w,1);g.fillText('the chip: '+G(D.limit),4,y(D.limit)-3)}
-g.fillStyle='#222';g.fillText('at most '+G(top),w-120,12)}
-const draw=()=>{time();memory()},c=$('time');
-c.onwheel=e=>{e.preventDefault();const p=a+(b-a)*e.offsetX/c.clientWidth,f=e.deltaY>0?1.25:.8;
-a=Math.max(0,p-(p-a)*f);b=Math.min(end,p+(b-p)*f);draw()};
-let drag=null;c.onpointerdown=e=>{drag=[e.offsetX,a,b]};onpointerup=()=>drag=null;
-c.onpointermove=e=>{if(drag){let d=(drag[0]-e.offsetX)/c.clientWidth*(drag[2]-drag[1]);
-d=Math.max(-drag[1],Math.min(end-drag[2],d));a=drag[1]+d;b=drag[2]+d;draw();return}
-const s=a+(b-a)*e.offsetX/c.clientWidth,k=S[Math.floor(e.offsetY/30)],f=D.events.filter(v=>v[2]==k&&v[0]<=s&&s<=v[0]+v[1]).pop();
-$('tip').textContent=f?f[3]+'  '+t(f[1])+'  line '+f[4]+(f[5]>1?'  '+f[5]+' turns':''):''};
-c.ondblclick=()=>{a=0;b=end;draw()};onresize=draw;draw();
-)";
-
 std::string escaped(std::string_view text) { return stdlib::xml_text(text, "\t", "&<"); }
-// Text in a script: `</` would end it.
-std::string quoted(std::string_view text) {
-  std::string out = lang::json_string(text);
-  for (std::size_t at = 0; (at = out.find("</", at)) != std::string::npos;) out.replace(at, 2, "<\\/");
-  return out;
-}
 
 std::string figure(const std::string& what, const std::string& value) {
   return "<div>" + what + "<b>" + escaped(value) + "</b></div>\n";
-}
-
-std::string axes_text(const std::vector<std::string>& axes) {
-  std::string out;
-  for (const std::string& a : axes) out += (out.empty() ? "@" : ", @") + a;
-  return out;
 }
 
 std::string collectives(const Foretold& f, const grammar::SourceMap& sources) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> seconds;  // of one, by where it comes from
   for (const cost_model::Event& e : f.of.time.events)
     if (e.stream) seconds[{e.node->span.source, e.node->span.begin}] = e.seconds;
-  std::string out =
-      "<h2>Collectives</h2><div class=scroll><table id=collectives><tr><th>kind<th>axes<th class=r>times<th "
-      "class=r>bytes"
-      "<th class=r>one takes<th class=r>line<th>why\n";
-  struct Row {  // what is the same is said once
-    std::string before, behind;
-    std::int64_t times;
-  };
-  std::vector<Row> rows;
+  std::vector<std::pair<std::vector<std::string>, std::int64_t>> rows;  // what is the same is said once: how often
   for (const exec::CommRecord& r : f.call.plan->comm()) {
     const auto one = seconds.find({r.span.source, r.span.begin});
-    Row row{"<tr><td>" + r.kind + "<td>" + escaped(axes_text(r.axes)) + "<td class=r>",
-            "<td class=r>" + bytes_text(static_cast<double>(r.bytes)) + "<td class=r>" +
-                (one == seconds.end() ? "" : time_text(one->second)) + "<td class=r>" +
-                std::to_string(source_line(sources, r.span)) + "<td class=why>" +
-                (r.written ? "written"
-                 : r.why   ? "inserted: " + escaped(lang::why_text(*r.why, *r.op, sources, r.span))
-                           : "inserted") +
-                "\n",
-            r.count};
-    const auto same = std::find_if(rows.begin(), rows.end(),
-                                   [&](const Row& x) { return x.before == row.before && x.behind == row.behind; });
+    std::vector<std::string> cells{r.kind,
+                                   escaped(cost_model::axes_of(r)),
+                                   "",
+                                   bytes_text(static_cast<double>(r.bytes)),
+                                   one == seconds.end() ? "" : time_text(one->second),
+                                   std::to_string(source_line(sources, r.span)),
+                                   r.written ? "written" : "inserted"};
+    if (!r.written && r.why) cells.back() += ": " + escaped(lang::why_text(*r.why, *r.op, sources, r.span));
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first == cells; });
     if (same != rows.end())
-      same->times += row.times;
+      same->second += r.count;
     else
-      rows.push_back(std::move(row));
+      rows.emplace_back(std::move(cells), r.count);
   }
-  for (const Row& row : rows) out += row.before + std::to_string(row.times) + row.behind;
-  return out + "</table></div>\n";
+  std::string out;
+  for (auto& [cells, times] : rows) {
+    cells[2] = std::to_string(times);
+    out += html_row("  rrrrw", cells);
+  }
+  return out;
 }
 
 // The devices, in rows along the last axis; those of one domain of fast links have one colour.
@@ -120,13 +62,13 @@ std::string mesh_picture(const Foretold& f, const cost_model::Chip& chip) {
   const std::int64_t across = std::min(last, kAcross), down = std::min(n / last, kDown);
   std::int64_t domain = 1;
   for (const std::int64_t d : chip.domain) domain *= d;
+  const std::string width = std::to_string(across * kSide), height = std::to_string(down * kSide);
   std::string out = "<h2>Mesh <small>" + escaped(runtime::to_string(*f.call.mesh)) + ": rows along @" +
                     escaped(along->name) + "; one colour, one domain of " + std::to_string(domain) +
                     " chips with fast links" +
                     (across * down < n ? "; the first of " + std::to_string(n) + " devices" : "") +
-                    "</small></h2>\n<svg id=mesh width=" + std::to_string(across * kSide) +
-                    " height=" + std::to_string(down * kSide) + " viewBox=\"0 0 " + std::to_string(across * kSide) +
-                    " " + std::to_string(down * kSide) + "\">";
+                    "</small></h2>\n<svg id=mesh width=" + width + " height=" + height + " viewBox=\"0 0 " + width +
+                    " " + height + "\">";
   for (std::int64_t r = 0; r < down; ++r)
     for (std::int64_t c = 0; c < across; ++c) {
       const std::int64_t device = r * last + c;
@@ -138,7 +80,7 @@ std::string mesh_picture(const Foretold& f, const cost_model::Chip& chip) {
 }
 
 std::string causes(const cost_model::Memory& m, const grammar::SourceMap& sources) {
-  std::string out = "<div class=scroll><table id=memory><tr><th>held at the peak<th class=r>bytes<th class=r>line\n";
+  std::string out;
   for (std::size_t w = 0; w < cost_model::kWhys; ++w) {
     const auto why = static_cast<cost_model::Why>(w);
     if (m.of(why) == 0) continue;
@@ -151,10 +93,9 @@ std::string causes(const cost_model::Memory& m, const grammar::SourceMap& source
       shown.push_back(line);
       lines += (lines.empty() ? "" : ", ") + std::to_string(line);
     }
-    out += "<tr><td>" + words + "<td class=r>" + bytes_text(static_cast<double>(m.of(why))) + "<td class=r>" + lines +
-           "\n";
+    out += html_row(" rr", {words, bytes_text(static_cast<double>(m.of(why))), lines});
   }
-  return out + "</table></div>\n";
+  return out;
 }
 
 // The file of the function, a line each: what it computes, waits, and holds at the peak.
@@ -164,56 +105,62 @@ std::string script(const Foretold& f, const grammar::SourceMap& sources) {
   const grammar::Source& source = sources.at(file);
   std::map<int, cost_model::LineCost> cost;
   std::map<int, std::int64_t> held;
-  for (const auto& [span, c] : f.of.time.lines)
-    if (span.source == file) {
-      cost[source_line(sources, span)].compute += c.compute;
-      cost[source_line(sources, span)].exposed += c.exposed;
-    }
+  for (const cost_model::Line& l : cost_model::lines_of(f.of.time, sources))
+    if (l.at.source == file) cost[l.number] = l.cost;
   for (const cost_model::Cause& c : f.of.memory.causes)
     if (c.where.source == file) held[source_line(sources, c.where)] += c.bytes;
   std::string out = "<h2>" + escaped(source.name()) +
                     "</h2><div class=scroll><table class=script id=script><tr><th class=r>computes<th class=r>waits<th "
                     "class=r>holds<th class=r>line<th>\n";
   const int lines = source.position(static_cast<std::uint32_t>(source.text().size())).line;
-  for (int l = 1; l <= lines; ++l) {
-    const cost_model::LineCost& c = cost[l];
-    out += "<tr><td class=r>" + (c.compute > 0 ? time_text(c.compute) : "") + "<td class=r>" +
-           (c.exposed > 0 ? time_text(c.exposed) : "") + "<td class=r>" +
-           (held[l] > 0 ? bytes_text(static_cast<double>(held[l])) : "") + "<td class=l>" + std::to_string(l) + "<td>" +
-           escaped(source.line(l)) + "\n";
-  }
+  for (int l = 1; l <= lines; ++l)
+    out += html_row(
+        "rrrl ",
+        {cost[l].compute > 0 ? time_text(cost[l].compute) : "", cost[l].exposed > 0 ? time_text(cost[l].exposed) : "",
+         held[l] > 0 ? bytes_text(static_cast<double>(held[l])) : "", std::to_string(l), escaped(source.line(l))});
   return out + "</table></div>\n";
 }
 
-// [seconds until which, bytes], and the events of the timeline.
+// Of memory [seconds until which, bytes]; the events of the timeline.
 std::string data(const Foretold& f, const cost_model::Chip& chip, const grammar::SourceMap& sources) {
-  const cost_model::Profile& t = f.of.time;
+  using Json = nlohmann::ordered_json;
   const cost_model::Memory& m = f.of.memory;
   std::map<const ir::Node*, double> done;
-  double end = 0;
-  for (const cost_model::Event& e : t.events) {
+  double end = 0, now = 0;
+  Json memory = Json::array(), events = Json::array();
+  for (const cost_model::Event& e : f.of.time.events) {
     done[e.node] = std::max(done[e.node], e.start + e.seconds);
     end = std::max(end, e.start + e.seconds);
+    events.push_back(
+        Json::array({e.start, e.seconds, e.stream, e.node->op->name, source_line(sources, e.node->span), e.turns}));
   }
-  std::string out = "const D={\"limit\":" + number(chip.memory) + ",\"end\":" + number(std::max(end, 1e-9)) +
-                    ",\"always\":" + std::to_string(m.arguments + m.of(cost_model::Why::Results)) + ",\"memory\":[";
-  double now = 0;
-  for (std::size_t i = 0; i < m.curve.size(); ++i) {
-    const auto at = done.find(m.curve[i].first);
-    now = std::max(now, at == done.end() ? 0 : at->second);
-    out += (i ? ",[" : "[") + number(now) + "," + std::to_string(m.curve[i].second) + "]";
+  for (const auto& [node, bytes] : m.curve) {
+    now = std::max(now, done[node]);
+    memory.push_back(Json::array({now, bytes}));
   }
-  out += "],\"events\":[";
-  for (std::size_t i = 0; i < t.events.size(); ++i) {
-    const cost_model::Event& e = t.events[i];
-    out += (i ? ",\n[" : "\n[") + number(e.start) + "," + number(e.seconds) + "," + std::to_string(e.stream) + "," +
-           quoted(e.node->op->name) + "," + std::to_string(source_line(sources, e.node->span)) + "," +
-           std::to_string(e.turns) + "]";
-  }
-  return out + "]};";
+  std::string out = Json{{"limit", chip.memory},
+                         {"end", std::max(end, 1e-9)},
+                         {"always", m.arguments + m.of(cost_model::Why::Results)},
+                         {"memory", std::move(memory)},
+                         {"events", std::move(events)}}
+                        .dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (std::size_t at = 0; (at = out.find("</", at)) != std::string::npos;) out.replace(at, 2, "<\\/");  // it would end
+  return out;
 }
 
 }  // namespace
+
+std::string html_row(std::string_view classes, const std::vector<std::string>& cells) {
+  std::string out = "<tr>";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    out += classes[i] == ' '   ? "<td>"
+           : classes[i] == 'w' ? "<td class=why>"
+           : classes[i] == 'l' ? "<td class=l>"
+                               : "<td class=r>";
+    out += cells[i];
+  }
+  return out + "\n";
+}
 
 std::string html(const Foretold& f, const cost_model::Chip& chip, const grammar::SourceMap& sources,
                  const std::string& more) {
@@ -221,20 +168,30 @@ std::string html(const Foretold& f, const cost_model::Chip& chip, const grammar:
   const double wait = t.waits();
   const std::string on = std::to_string(f.call.mesh ? f.call.mesh->size() : 1) + " x " + chip.name +
                          (f.call.mesh ? " " + runtime::to_string(*f.call.mesh) : "");
-  return kHead + ("<title>" + escaped(f.call.name) + "</title><h1>" + escaped(f.call.name + " on " + on)) +
-         "</h1><div class=n>\n" + figure("one call", time_text(t.seconds)) +
-         figure("computes", time_text(t.compute) + ", " + percent_text(t.compute, t.seconds)) +
-         figure("waits for others", time_text(wait) + ", " + percent_text(wait, t.seconds)) +
-         figure("memory", bytes_text(static_cast<double>(f.of.memory.peak)) + " of " + bytes_text(chip.memory) +
-                              (f.of.fits ? "" : ": does not fit")) +
-         "</div>" + more +
-         "<h2>Timeline <small>computing above, groups of devices below; wheel and drag zoom and move, a double "
-         "click "
-         "shows all; of a loop the first turns</small></h2><canvas id=time></canvas><div id=tip></div><h2>Memory of a "
-         "device</h2>"
-         "<canvas id=mem></canvas>\n" +
-         causes(f.of.memory, sources) + mesh_picture(f, chip) + collectives(f, sources) + script(f, sources) +
-         "<script>\n" + data(f, chip, sources) + kProgram + "</script>\n</html>\n";
+  const std::string figures = figure("one call", time_text(t.seconds)) +
+                              figure("computes", time_text(t.compute) + ", " + percent_text(t.compute, t.seconds)) +
+                              figure("waits for others", time_text(wait) + ", " + percent_text(wait, t.seconds)) +
+                              figure("memory", bytes_text(static_cast<double>(f.of.memory.peak)) + " of " +
+                                                   bytes_text(chip.memory) + (f.of.fits ? "" : ": does not fit"));
+  // The places of the page, in the order in which they stand.
+  const std::pair<std::string_view, std::string> places[] = {{"{{title}}", escaped(f.call.name)},
+                                                             {"{{heading}}", escaped(f.call.name + " on " + on)},
+                                                             {"{{figures}}", figures},
+                                                             {"{{more}}", more},
+                                                             {"{{memory}}", causes(f.of.memory, sources)},
+                                                             {"{{mesh}}", mesh_picture(f, chip)},
+                                                             {"{{collectives}}", collectives(f, sources)},
+                                                             {"{{script}}", script(f, sources)},
+                                                             {"{{data}}", data(f, chip, sources)}};
+  const std::string page = stdlib::unpacked(stdlib::program_texts(), "prediction");
+  std::string out;
+  std::size_t done = 0;
+  for (const auto& [name, text] : places) {
+    const std::size_t at = page.find(name, done);
+    out += page.substr(done, at - done) + text;
+    done = at + name.size();
+  }
+  return out + page.substr(done);
 }
 
 }  // namespace shard::cli

@@ -5,6 +5,7 @@
 #include "grammar/characters.h"
 #include "grammar/stable_sort.h"
 #include "interpreter/cli/cost/foretold.h"
+#include "interpreter/cli/terminal.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/why.h"
@@ -14,52 +15,15 @@ namespace {
 
 constexpr std::size_t kPage = 80, kCostly = 10;
 
-std::string left(std::string s, std::size_t width) {
-  return s.size() < width ? s + std::string(width - s.size(), ' ') : s;
-}
-std::string right(std::string s, std::size_t width) {
-  return s.size() < width ? std::string(width - s.size(), ' ') + s : s;
-}
-
 std::string row(const std::string& what, const std::string& value, const std::string& more) {
   return "  " + left(what, 22) + right(value, 10) + (more.empty() ? "" : "   " + more) + "\n";
 }
 
-std::string wrapped(const std::string& words) {  // under a heading
-  std::string out, line = "   ";
-  for (std::size_t from = 0; from < words.size();) {
-    const std::size_t to = std::min(words.find(' ', from), words.size());
-    const std::string word = words.substr(from, to - from);
-    if (line.size() + 1 + word.size() > kPage && line.find_first_not_of(' ') != std::string::npos) {
-      out += line + "\n";
-      line = "     ";
-    }
-    line += " " + word;
-    from = to + 1;
-  }
-  return out + line + "\n";
-}
-
-struct Line {
-  grammar::Span at;
-  cost_model::LineCost cost;
-  double whole() const { return cost.compute + cost.exposed; }
-};
-
-std::vector<Line> by_line(const cost_model::Profile& t, const grammar::SourceMap& sources) {
-  std::vector<Line> out;
-  for (const auto& [span, c] : t.lines) {
-    const auto same = [&](const Line& l) {
-      return l.at.source == span.source && source_line(sources, l.at) == source_line(sources, span);
-    };
-    const auto at = std::find_if(out.begin(), out.end(), same);
-    Line& l = at == out.end() ? out.emplace_back(Line{span, {}}) : *at;
-    l.cost.compute += c.compute;
-    l.cost.exposed += c.exposed;
-    l.cost.communication += c.communication;
-    l.cost.flops += c.flops;
-  }
-  stable_sort(out, [](const Line& a, const Line& b) { return a.whole() > b.whole(); });
+// The lines that cost most.
+std::vector<cost_model::Line> costly(const cost_model::Profile& t, const grammar::SourceMap& sources) {
+  std::vector<cost_model::Line> out = cost_model::lines_of(t, sources);
+  const auto whole = [](const cost_model::Line& l) { return l.cost.compute + l.cost.exposed; };
+  stable_sort(out, [&](const auto& a, const auto& b) { return whole(a) > whole(b); });
   if (out.size() > kCostly) out.resize(kCostly);
   return out;
 }
@@ -92,15 +56,16 @@ std::string memory_rows(const cost_model::Memory& m, const grammar::SourceMap& s
 // The lines that are waited for most: by which collectives, and why these are there.
 std::string waits_because(const Foretold& f, const cost_model::Chip& chip, const grammar::SourceMap& sources) {
   constexpr std::size_t kShown = 3;
-  std::vector<Line> lines = by_line(f.of.time, sources);
-  stable_sort(lines, [](const Line& a, const Line& b) { return a.cost.exposed > b.cost.exposed; });
+  std::vector<cost_model::Line> lines = costly(f.of.time, sources);
+  stable_sort(lines, [](const auto& a, const auto& b) { return a.cost.exposed > b.cost.exposed; });
   std::string out;
   std::size_t shown = 0;
-  for (const Line& l : lines) {
-    const exec::CommRecord* r = longest_at(f.call, chip, l.at, sources);
+  for (const cost_model::Line& l : lines) {
+    const exec::CommRecord* r = cost_model::longest_at(chip, *f.call.plan, l.at, sources);
     if (!r || !r->why || l.cost.exposed < 0.005 * f.of.time.seconds || shown++ == kShown) continue;
-    out += wrapped("line " + std::to_string(source_line(sources, l.at)) + ": " + words_of(*r) + ": " +
-                   lang::why_text(*r->why, *r->op, sources, r->span));
+    out += in_lines("    line " + std::to_string(l.number) + ": " + cost_model::words_of(*r) + ": " +
+                        lang::why_text(*r->why, *r->op, sources, r->span),
+                    kPage + 1, 6);
   }
   return out.empty() ? out : "\n  waits because\n" + out;
 }
@@ -151,9 +116,9 @@ std::string page(const Foretold& f, const cost_model::Chip& chip, const grammar:
                "offloaded; there and back in " + time_text(host));
   out += "\n   computes      waits   line\n";
   std::uint32_t file = f.call.where.source;
-  for (const Line& l : by_line(t, sources)) {
+  for (const cost_model::Line& l : costly(t, sources)) {
     const bool other = l.at.source != file && sources.has(l.at.source);
-    const std::string where = right(std::to_string(source_line(sources, l.at)), 4) + " | ";
+    const std::string where = right(std::to_string(l.number), 4) + " | ";
     const std::string name = other ? "(" + sources.at(l.at.source).name() + ") " : "";
     out += right(time_text(l.cost.compute), 11) + right(l.cost.exposed > 0 ? time_text(l.cost.exposed) : "", 11) +
            "   " + where + line_text(sources, l.at, kPage - 33 - std::min<std::size_t>(name.size(), 25)) +

@@ -12,37 +12,15 @@ namespace {
 
 constexpr std::size_t kMost = 20000;  // candidates of one search
 
-// All ways to write n as an ordered product of `axes` numbers.
-void factorise(std::int64_t n, std::size_t axes, std::vector<std::int64_t>& now,
-               std::vector<std::vector<std::int64_t>>& out) {
-  if (axes == 1) {
-    out.push_back(now);
-    out.back().push_back(n);
-    return;
-  }
-  for (std::int64_t d = 1; d <= n; ++d) {
-    if (n % d) continue;
-    now.push_back(d);
-    factorise(n / d, axes - 1, now, out);
-    now.pop_back();
-  }
-}
-
-bool refuse(const std::string& why) {
-  std::fprintf(stderr, "error: %s\n", why.c_str());
-  return false;
-}
+bool refuse(const std::string& why) { return misused(why) == 0; }
 
 // The meshes and settings that were asked for.
 bool read_columns(const Arguments& a, Search& s) {
   s.plain = {{}};
   const std::vector<std::string> open = parts_of(a.value("--axes"), ',');
   if (!open.empty()) {
-    std::vector<std::vector<std::int64_t>> sizes;
-    std::vector<std::int64_t> now;
-    factorise(a.settings.devices, open.size(), now, sizes);
     s.plain.clear();
-    for (const auto& z : sizes) {
+    for (const auto& z : runtime::ways_to_divide(a.settings.devices, open.size())) {
       Pairs& p = s.plain.emplace_back();
       for (std::size_t i = 0; i < z.size(); ++i) p.emplace_back("@" + open[i], std::to_string(z[i]));
     }

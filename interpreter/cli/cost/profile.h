@@ -9,7 +9,8 @@ namespace shard::cli {
 class RunProfile {
  public:
   RunProfile(std::string file, cost_model::Chip chip) : file_(std::move(file)), chip_(std::move(chip)) {}
-  void watch(lang::Options& options);  // before the machine is made: to be told what is compiled
+  // Before the machine is made: to be told what is compiled.
+  void watch(lang::Options& options) { note_calls(options, calls_); }
   // Writes FILE (.json: for Perfetto and programs; else a page for a browser) and prints the lines where both differ
   // most.
   bool write(const grammar::SourceMap& sources);

@@ -1,4 +1,5 @@
-// The `test` blocks of one script: which there are, and what becomes of them.
+// The parts of `shard test`: the tests of one script and what becomes of them (test_file.cpp), several scripts at once
+// (test_jobs.cpp), what is shown and kept (test_report.cpp).
 #pragma once
 #include <functional>
 #include <string>
@@ -48,5 +49,29 @@ bool read_tests(const std::string& path, TestScript& out);
 // status of a program that a signal stops.
 int run_tests(TestScript script, const Settings& settings, const TestFilter& filter,
               const std::function<void(TestResult)>& told);
+
+// ---- scripts of `--jobs N`, each in a process of its own: what one prints stands together, and one that crashes is a
+// failure like another
+
+// Results come script by script, in the order of the scripts. Gives 0, or the status of a program that a signal stops.
+int run_test_jobs(std::vector<TestScript> scripts, int jobs, const Settings& settings, const TestFilter& filter,
+                  const std::function<void(TestResult)>& told);
+
+// ---- a line for each test, all failures in one place at the end, the counts; a JUnit file
+
+class TestReport {
+ public:
+  void add(TestResult r);  // prints its line
+  // Failures with their text, then "N passed, N failed, N skipped".
+  void finish();
+  // The form that continuous integration reads; whole or not at all. False, and a sentence, where it cannot be written.
+  bool write_junit(const std::string& path) const;
+  int failed() const { return count(TestResult::Failed); }
+  std::size_t size() const { return results_.size(); }
+
+ private:
+  int count(TestResult::Status status) const;
+  std::vector<TestResult> results_;
+};
 
 }  // namespace shard::cli
