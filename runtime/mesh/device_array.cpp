@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "runtime/array/half.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/mesh/part.h"
 
@@ -165,43 +164,6 @@ std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a
     out.emplace_back(part * local[d], (part + 1) * local[d]);
   }
   return out;
-}
-
-double element_double(DType dtype, const void* p) {
-  switch (dtype) {
-    case DType::F16: return f16_to_f32(*static_cast<const std::uint16_t*>(p));
-    case DType::BF16: return bf16_to_f32(*static_cast<const std::uint16_t*>(p));
-    case DType::F8E4M3: return e4m3_to_f32(*static_cast<const std::uint8_t*>(p));
-    case DType::F8E5M2: return e5m2_to_f32(*static_cast<const std::uint8_t*>(p));
-    case DType::C64:  // the real part
-    case DType::F32: return *static_cast<const float*>(p);
-    case DType::C128:
-    case DType::F64: return *static_cast<const double*>(p);
-    case DType::U64: return static_cast<double>(*static_cast<const std::uint64_t*>(p));
-    default: return static_cast<double>(element_int(dtype, p));
-  }
-}
-
-std::int64_t element_int(DType dtype, const void* p) {
-  switch (dtype) {
-    case DType::Bool:
-    case DType::U8: return *static_cast<const std::uint8_t*>(p);
-    case DType::I4:
-    case DType::I8: return *static_cast<const std::int8_t*>(p);
-    case DType::I16: return *static_cast<const std::int16_t*>(p);
-    case DType::U16: return *static_cast<const std::uint16_t*>(p);
-    case DType::I32: return *static_cast<const std::int32_t*>(p);
-    case DType::U32: return *static_cast<const std::uint32_t*>(p);
-    case DType::I64:
-    case DType::U64:
-    case DType::Key: return *static_cast<const std::int64_t*>(p);
-    default: break;
-  }
-  const double x = element_double(dtype, p);  // a float is cut off and clamped, nan is 0
-  if (!(x == x)) return 0;
-  if (x >= 0x1p63) return INT64_MAX;
-  if (x < -0x1p63) return INT64_MIN;
-  return static_cast<std::int64_t>(x);
 }
 
 namespace {

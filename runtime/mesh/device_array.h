@@ -67,7 +67,5 @@ std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a
 double element_double(const DeviceArray& a, std::int64_t flat);
 std::int64_t element_int(const DeviceArray& a, std::int64_t flat);
 ArrayRef parts_of(const ArrayRef& host);  // of complex numbers, a last dimension of 2 with their parts; else itself
-double element_double(DType dtype, const void* element);
-std::int64_t element_int(DType dtype, const void* element);
 
 }  // namespace shard::runtime

@@ -8,10 +8,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The first call compiles where f is to be compiled, so it stands apart. Then as many as fit into a fifth of a second.
@@ -25,7 +21,7 @@ Value time_of(Interpreter& in, BoundArgs& a) {
     in.fail("trace", a.span, "time runs a function, and here one is being traced",
             {"ask outside of that function: time(f, x)"});
   const auto once = [&] {
-    std::vector<lang::CallArg> args = a.rest;
+    std::vector<CallArg> args = a.rest;
     const double begin = now();
     in.call(a[0], std::move(args), a.span);
     return now() - begin;

@@ -1,5 +1,5 @@
-// print and error. With traced values they become effects of the program: nodes in order, carried out when it runs,
-// once a device in manual code. The message travels as texts, formats and operands.
+// print, error, warn and breakpoint. With traced values they become effects of the program: nodes in order, carried out
+// when it runs, once a device in manual code. The message travels as texts, formats and operands.
 #include <algorithm>
 #include <cctype>
 
@@ -12,11 +12,7 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
 using lang::DeferredString;
-using lang::Interpreter;
-using lang::Value;
-using trace::Tensor;
 
 // The mesh of manual code that a value belongs to; null elsewhere.
 runtime::MeshRef manual_mesh(Interpreter& in, const std::vector<Tensor>& operands) {
@@ -81,14 +77,14 @@ runtime::Sharding layout_of(const runtime::Mesh& mesh, std::string_view text, st
   return s;
 }
 
-std::string message_of(Interpreter& in, const ir::Attrs& attrs, const std::vector<runtime::ArrayRef>& operands,
+std::string message_of(Interpreter& in, const ir::Attrs& attrs, const std::vector<ArrayRef>& operands,
                        const std::vector<std::string>& layouts, std::size_t first, const runtime::Mesh* mesh,
                        std::int64_t position) {
   const auto& texts = std::get<std::vector<std::string>>(*attrs.find("texts"));
   const auto& formats = std::get<std::vector<std::string>>(*attrs.find("formats"));
   std::string s = texts.at(0);
   for (std::size_t i = 0; i < formats.size(); ++i) {
-    const runtime::ArrayRef& a = operands.at(first + i);
+    const ArrayRef& a = operands.at(first + i);
     if (formats[i] == lang::kLayoutFormat)
       s += first + i < layouts.size() ? layouts[first + i] : "P()";
     else
@@ -99,7 +95,7 @@ std::string message_of(Interpreter& in, const ir::Attrs& attrs, const std::vecto
   return s;
 }
 
-DeferredString joined(Interpreter& in, const std::vector<lang::CallArg>& items) {
+DeferredString joined(Interpreter& in, const std::vector<CallArg>& items) {
   DeferredString d;
   d.texts.emplace_back();
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -113,7 +109,7 @@ DeferredString joined(Interpreter& in, const std::vector<lang::CallArg>& items) 
 std::string with_unknowns(const DeferredString& d) {
   std::string s = d.texts.at(0);
   for (std::size_t i = 0; i < d.values.size(); ++i) {
-    const runtime::ArrayRef& a = d.values[i].array();
+    const ArrayRef& a = d.values[i].array();
     s += d.formats[i] == lang::kLayoutFormat && a->type.mesh ? runtime::to_string(*a->type.mesh, a->layout) : "~";
     s += d.texts.at(i + 1);
   }
@@ -121,7 +117,7 @@ std::string with_unknowns(const DeferredString& d) {
 }
 
 Value print(Interpreter& in, BoundArgs& a) {
-  for (const lang::CallArg& x : a.rest)
+  for (const CallArg& x : a.rest)
     if (!x.name.empty())
       in.fail("call", x.span, "print has no argument called `" + x.name + "`",
               {"values to be printed have no names: print(a, b)"});
@@ -173,7 +169,7 @@ void record_effect(Interpreter& in, std::string what, const DeferredString& mess
   in.context().apply(in.context().table().at("effect"), operands, std::move(attrs));
 }
 
-void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<runtime::ArrayRef>& operands,
+void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<ArrayRef>& operands,
                 const std::vector<std::string>& layouts, grammar::Span span) {
   const std::string& what = attrs.text("what");
   const runtime::LineLimit limit(in.screen().width() - 1);
@@ -196,7 +192,7 @@ void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<runti
     } else if (what == "assert_close") {
       compare_close(in, at(0, p), at(1, p), attrs.number("rtol"), attrs.number("atol"), span, who);
     } else if (what == "visualize") {
-      runtime::Type type = runtime::Type::of(operands[0]->type.dtype, attrs.ints("whole"));
+      Type type = Type::of(operands[0]->type.dtype, attrs.ints("whole"));
       type.mesh = operands[0]->type.mesh;
       if (type.mesh) type.sharding = layout_of(*type.mesh, layouts.at(0), type.shape.size());
       draw_layout(in, type, attrs.text("save"), span);
@@ -223,7 +219,26 @@ void register_output(Interpreter& in) {
              "script's call. `code` names another one than `warned`: see `shard help warnings`.",
              warn,
              {"warnings"}});
-  in.context().hooks().effect = [&in](const ir::Attrs& attrs, const std::vector<runtime::ArrayRef>& operands,
+  // The script stands still, and whoever runs it may look around.
+  lang::Native breakpoint{
+      "breakpoint",
+      "breakpoint(variables = none)",
+      "Opens the REPL with all variables that are known here, or with the fields of a record; `:continue` "
+      "goes on. In a trace the variables have types and no elements. Where nothing can be read the script "
+      "goes on at once.",
+      [](Interpreter& i, BoundArgs& a) {
+        const auto& ask = i.options().breakpoint;
+        const lang::Record* variables = a[0].fields();
+        if (!variables && !a[0].is_none())
+          i.fail("type", a.span, "breakpoint takes a record of variables, this is " + lang::kind_name(a[0]));
+        if (ask) ask(i, variables ? variables->fields : decltype(variables->fields){}, a.span);
+        return Value();
+      },
+      {{"set_trace", "the script stands still at `breakpoint()`"},
+       {"pdb", "the script stands still at `breakpoint()`"}}};
+  breakpoint.sees_variables = true;
+  in.define(std::move(breakpoint));
+  in.context().hooks().effect = [&in](const ir::Attrs& attrs, const std::vector<ArrayRef>& operands,
                                       const std::vector<std::string>& layouts,
                                       grammar::Span span) { run_effect(in, attrs, operands, layouts, span); };
 }

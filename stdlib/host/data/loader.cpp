@@ -11,10 +11,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-
 enum LoaderArgument : std::size_t {
   kTree,
   kBatch,
@@ -85,7 +81,7 @@ class LoaderMaker {
   }
 
   void take_files(const std::vector<std::string>& paths) {
-    const auto* dtype = a_[kDType].get<runtime::DType>();
+    const auto* dtype = a_[kDType].get<DType>();
     const grammar::Span span = a_.args[kTree].span;
     for (const std::string& path : paths) {
       const Value tree = reading_from(in_, path, span, [&] {
@@ -104,10 +100,10 @@ class LoaderMaker {
   }
 
   void take_arrays(const Value& tree, const std::string& path) {
-    std::vector<runtime::ArrayRef> arrays;
+    std::vector<ArrayRef> arrays;
     const grammar::Span span = a_.args[kTree].span;
     for (const Value& leaf : lang::leaves(tree)) {
-      const trace::Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in_, leaf, std::nullopt, span);
+      const Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in_, leaf, std::nullopt, span);
       if (t.traced()) in_.fail("type", span, "a loader reads arrays that are there, not traced ones");
       if (t.type().rank() == 0)
         in_.fail("shape", span, "a loader takes arrays with rows, one of these has rank 0",
@@ -132,10 +128,10 @@ class LoaderMaker {
     plan_.keyed = true;
     plan_.count = number(kLength, "length");
     if (plan_.count < 1) return;  // told with the other sizes
-    plan_.tree = in_.call(plan_.example, std::vector<Value>{Value(std::int64_t{0})}, a_.args[kTree].span);
+    plan_.tree = in_.call(plan_.example, {Value(std::int64_t{0})}, a_.args[kTree].span);
     plan_.types_only = in_.context().types_only();
     for (const Value& leaf : lang::leaves(plan_.tree)) {
-      const trace::Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in_, leaf, std::nullopt, a_.args[kTree].span);
+      const Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in_, leaf, std::nullopt, a_.args[kTree].span);
       plan_.types.push_back({t.type().dtype, t.type().shape});
     }
     if (plan_.types.empty()) in_.fail("type", a_.args[kTree].span, "an example holds at least one array or number");
@@ -149,7 +145,7 @@ class LoaderMaker {
     }
     if (!a_[kShuffle].is_none()) {
       const Value& key = a_[kShuffle];
-      if (!key.is_tensor() || key.tensor().type().dtype != runtime::DType::Key || key.tensor().type().rank() != 0)
+      if (!key.is_tensor() || key.tensor().type().dtype != DType::Key || key.tensor().type().rank() != 0)
         in_.fail("type", a_.args[kShuffle].span, "shuffle takes a key: shuffle: key(1)");
       plan_.shuffle = key.tensor();
     }

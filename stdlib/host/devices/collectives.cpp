@@ -14,11 +14,7 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 using runtime::AxisId;
-using trace::Tensor;
 
 // Where an argument is written.
 grammar::Span place(const BoundArgs& a, std::size_t i) { return a.args[i].span.known() ? a.args[i].span : a.span; }
@@ -73,9 +69,8 @@ std::int64_t dimension(Interpreter& in, const Value& v, int rank, const char* wh
 }
 
 Tensor as_number(Interpreter& in, const Tensor& x) {
-  if (x.type().dtype != runtime::DType::Bool) return x;
-  return in.context().apply1(*in.context().table().core().convert, {x},
-                             {{"dtype", runtime::DType::I32}, {"weak", false}});
+  if (x.type().dtype != DType::Bool) return x;
+  return in.context().apply1(*in.context().table().core().convert, {x}, {{"dtype", DType::I32}, {"weak", false}});
 }
 
 // Over one mapped dimension or over mesh axes; only reductions take both at once.
@@ -306,7 +301,7 @@ Value pbroadcast(Interpreter& in, BoundArgs& a) {
 Value axis_size(Interpreter& in, BoundArgs& a) { return along_axes(in, a[0], "axis_size", place(a, 0), false).size; }
 
 // What is cast to vary does not yet: of several axes the others are named alone.
-void varies_nowhere(const runtime::Type& x, const Along& where, const BoundArgs& a) {
+void varies_nowhere(const Type& x, const Along& where, const BoundArgs& a) {
   std::vector<AxisId> already, others;
   for (auto id : where.axes)
     (x.varying.has(static_cast<AxisId>(id)) ? already : others).push_back(static_cast<AxisId>(id));

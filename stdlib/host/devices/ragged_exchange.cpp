@@ -9,12 +9,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-using runtime::DType;
-using trace::Tensor;
-
 Tensor run(Interpreter& in, std::string_view row, std::initializer_list<Tensor> operands, ir::Attrs attrs = {}) {
   return in.context().apply1(in.context().table().at(row), operands, std::move(attrs));
 }
@@ -32,7 +26,7 @@ Tensor exchanged(Interpreter& in, const Tensor& x, const Along& where, grammar::
 // Offsets or sizes: a vector of integers, `slices` of them where that is known.
 Tensor vector_of(Interpreter& in, BoundArgs& a, std::size_t i, const char* what, std::int64_t& slices) {
   Tensor x = in.tensor(a[i], a.span);
-  const runtime::Type t = x.type();
+  const Type t = x.type();
   if (t.rank() != 1 || !runtime::is_integer(t.dtype) || (slices >= 0 && t.shape[0] != slices))
     in.fail(
         "shape", a.span,
@@ -48,7 +42,7 @@ Value ragged_all_to_all(Interpreter& in, BoundArgs& a) {
   if (where.over_mapped() && (where.mapped.size() > 1 || !where.axes.empty()))
     in.fail("spec", a.span, "ragged_all_to_all over " + where.text + ": a dimension that vmap maps over goes alone");
   Tensor x = in.tensor(a[0], a.span), output = in.tensor(a[1], a.span);
-  const runtime::Type from = x.type(), to = output.type();
+  const Type from = x.type(), to = output.type();
   if (from.shape.empty() || to.shape.empty() || from.dtype != to.dtype ||
       !std::equal(from.shape.begin() + 1, from.shape.end(), to.shape.begin() + 1, to.shape.end()))
     in.fail("shape", a.span,

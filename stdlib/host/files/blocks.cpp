@@ -11,8 +11,6 @@
 namespace shard::stdlib {
 namespace {
 
-using runtime::DType;
-using runtime::Shape;
 using runtime::Strides;
 
 constexpr std::size_t kPiece = std::size_t{1} << 18;              // summed up while it is in the cache of its core
@@ -135,16 +133,16 @@ void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, 
   }
 }
 
-runtime::ArrayRef array_to_write(lang::Interpreter& in, const lang::Value& v) {
+ArrayRef array_to_write(Interpreter& in, const Value& v) {
   return runtime::whole(in.context().pool(), in.context().concrete(v.tensor(), "save"));
 }
 
-runtime::ArrayRef only_array(lang::Interpreter& in, const lang::Value& v, std::string_view file) {
+ArrayRef only_array(Interpreter& in, const Value& v, std::string_view file) {
   if (!v.is_tensor()) refuse_file(std::string(file) + " file holds one array, this is " + lang::kind_name(v));
   return array_to_write(in, v);
 }
 
-void write_pieces(lang::Interpreter& in, const runtime::ArrayRef& a, Sink& file) {
+void write_pieces(Interpreter& in, const ArrayRef& a, Sink& file) {
   runtime::Pieces pieces(in.context().pool(), a);
   for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) file.write(piece);
 }

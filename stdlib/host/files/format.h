@@ -9,25 +9,25 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/lang/eval/interpreter.h"
 #include "runtime/array/crc32c.h"
 #include "runtime/array/view.h"
 #include "runtime/mesh/pieces.h"
 #include "stdlib/host/files/sink.h"
 #include "stdlib/host/files/source.h"
+#include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 
 struct ArrayHeader {
   std::string name;
-  runtime::DType dtype;
-  runtime::Shape shape;
+  DType dtype;
+  Shape shape;
   std::uint64_t place = 0;  // arrays are read cheapest in this order
 };
 
 // Part of an array: the elements from `origin` on that fill `to`, whose sizes say how many and whose strides where.
 struct Block {
-  runtime::Shape origin;
+  Shape origin;
   runtime::View to;
 };
 
@@ -40,7 +40,7 @@ class Contents {
   virtual void read(std::size_t array, const Block& block) = 0;
   virtual void check_end() {}  // once all of every array was read: what shows only then
   // What `load` gives, of what stands for the arrays in their order.
-  virtual lang::Value tree(lang::Interpreter& in, std::vector<lang::Value> arrays) = 0;
+  virtual Value tree(Interpreter& in, std::vector<Value> arrays) = 0;
   // Whether the names are all that is known of a tree: a foreign file's "layers.0.w" stands for a path.
   virtual bool flat() const { return true; }
   // Whether any block is read at the cost of its own bytes: then arrays may stay in the file (`map: true`).
@@ -54,7 +54,7 @@ struct Format {
   // By the first bytes, or by the path in small letters without ".gz". The first row that says yes reads it.
   bool (*recognises)(std::string_view head, std::string_view path);
   std::unique_ptr<Contents> (*reads)(Source& file);  // the source outlives it
-  void (*writes)(lang::Interpreter& in, const lang::Value& tree, Sink& file);
+  void (*writes)(Interpreter& in, const Value& tree, Sink& file);
 };
 
 std::span<const Format> formats();
@@ -73,16 +73,16 @@ Format safetensors_format();
 Format csv_format();
 Format idx_format();
 Format text_format();
-std::unique_ptr<Contents> raw_contents(Source& file, runtime::DType dtype);  // numbers and nothing else: token files
+std::unique_ptr<Contents> raw_contents(Source& file, DType dtype);  // numbers and nothing else: token files
 
 // ---- what rows share
 // A table whose first line names its columns, as a record of columns.
-lang::Value read_csv_columns(lang::Interpreter& in, Source& file);
+Value read_csv_columns(Interpreter& in, Source& file);
 // The array behind a value, for writing.
-runtime::ArrayRef array_to_write(lang::Interpreter& in, const lang::Value& v);
+ArrayRef array_to_write(Interpreter& in, const Value& v);
 // The one array that such a file holds ("an npy"), or an error.
-runtime::ArrayRef only_array(lang::Interpreter& in, const lang::Value& v, std::string_view file);
-void write_pieces(lang::Interpreter& in, const runtime::ArrayRef& a, Sink& file);
+ArrayRef only_array(Interpreter& in, const Value& v, std::string_view file);
+void write_pieces(Interpreter& in, const ArrayRef& a, Sink& file);
 
 // Elements that lie in a file one after the other, with dimensions in row-major order or (`fortran`) the other way
 // round.

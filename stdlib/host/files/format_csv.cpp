@@ -12,9 +12,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::Value;
-using runtime::DType;
-
 bool number(std::string_view s, double& out) {
   s = grammar::trimmed(s);
   if (s.size() > 1 && s[0] == '+') s.remove_prefix(1);
@@ -200,7 +197,7 @@ class Csv : public Contents {
             row[static_cast<std::size_t>(block.origin[1] + c)]);
     }
   }
-  Value tree(lang::Interpreter&, std::vector<Value> values) override { return std::move(values[0]); }
+  Value tree(Interpreter&, std::vector<Value> values) override { return std::move(values[0]); }
 
  private:
   Lines rows_;
@@ -212,7 +209,7 @@ std::string number_text(DType dtype, const char* element) {
   return float_text(runtime::element_double(dtype, element), dtype != DType::F64);
 }
 
-runtime::ArrayRef real_array(lang::Interpreter& in, const Value& v) {
+ArrayRef real_array(Interpreter& in, const Value& v) {
   const DType dtype = v.tensor().type().dtype;
   if (runtime::is_complex(dtype) || dtype == DType::Key)
     refuse_file("a csv file holds real numbers, this is " + lang::kind_name(v) +
@@ -230,7 +227,7 @@ std::string quoted_field(const std::string& s) {
 // The cells of a column, one after the other: numbers of an array of rank 1, or numbers and texts of a list.
 class CsvColumn {
  public:
-  CsvColumn(lang::Interpreter& in, const Value& v, const std::string& name) : in_(in), items_(v.items()) {
+  CsvColumn(Interpreter& in, const Value& v, const std::string& name) : in_(in), items_(v.items()) {
     if (v.is_tensor() && v.tensor().type().rank() == 1) {
       array_ = real_array(in, v);
       length_ = array_->type.shape[0];
@@ -250,7 +247,7 @@ class CsvColumn {
       const Value& x = (*items_)[static_cast<std::size_t>(at_++)];
       return x.is_string() ? quoted_field(x.str()) : in_.show(x);
     }
-    const runtime::DType dtype = array_->type.dtype;
+    const DType dtype = array_->type.dtype;
     const auto item = runtime::size_of(dtype);
     if (piece_.empty()) piece_ = pieces_->next();
     const std::string text = number_text(dtype, piece_.data());
@@ -259,15 +256,15 @@ class CsvColumn {
   }
 
  private:
-  lang::Interpreter& in_;
+  Interpreter& in_;
   const std::vector<Value>* items_;
-  runtime::ArrayRef array_;
+  ArrayRef array_;
   std::optional<runtime::Pieces> pieces_;
   std::string_view piece_;
   std::int64_t length_ = 0, at_ = 0;
 };
 
-void write_columns(lang::Interpreter& in, const lang::Record& r, Sink& file) {
+void write_columns(Interpreter& in, const lang::Record& r, Sink& file) {
   std::vector<CsvColumn> columns;
   std::string line;
   columns.reserve(r.fields.size());
@@ -285,11 +282,11 @@ void write_columns(lang::Interpreter& in, const lang::Record& r, Sink& file) {
   }
 }
 
-void write_csv(lang::Interpreter& in, const Value& table, Sink& file) {
+void write_csv(Interpreter& in, const Value& table, Sink& file) {
   if (const lang::Record* r = table.fields()) return write_columns(in, *r, file);
   if (!table.is_tensor() || table.tensor().type().rank() < 1 || table.tensor().type().rank() > 2)
     refuse_file("a csv file holds an array of rank 1 or 2, or a record of columns; this is " + lang::kind_name(table));
-  const runtime::ArrayRef a = real_array(in, table);
+  const ArrayRef a = real_array(in, table);
   const std::int64_t columns = a->type.rank() == 2 ? a->type.shape[1] : 1;
   const std::size_t item = runtime::size_of(a->type.dtype);
   runtime::Pieces pieces(in.context().pool(), a);
@@ -301,7 +298,7 @@ void write_csv(lang::Interpreter& in, const Value& table, Sink& file) {
 
 }  // namespace
 
-Value read_csv_columns(lang::Interpreter& in, Source& file) {
+Value read_csv_columns(Interpreter& in, Source& file) {
   Lines rows(file);
   const Survey survey(rows);
   if (survey.names.empty()) refuse_file("its first line names no columns; load(path) reads it as one array");
@@ -327,8 +324,8 @@ Value read_csv_columns(lang::Interpreter& in, Source& file) {
   }
   std::vector<std::pair<std::string, Value>> out;
   for (std::size_t c = 0; c < survey.columns; ++c)
-    out.emplace_back(survey.names[c], arrays[c] ? Value(trace::Tensor(runtime::ArrayRef(std::move(arrays[c]))))
-                                                : Value::list(std::move(texts[c])));
+    out.emplace_back(survey.names[c],
+                     arrays[c] ? Value(Tensor(ArrayRef(std::move(arrays[c])))) : Value::list(std::move(texts[c])));
   return Value::record(std::move(out));
 }
 

@@ -6,8 +6,6 @@
 namespace shard::stdlib {
 namespace {
 
-using runtime::DType;
-
 std::optional<DType> element_type(unsigned char code) {
   switch (code) {
     case 0x08: return DType::U8;
@@ -46,16 +44,16 @@ class Idx : public Contents {
   void read(std::size_t, const Block& block) override { read_stored(file_, stored_, arrays[0], block); }
   void check_end() override { file_.check_end(); }
   bool in_parts() const override { return file_.anywhere(); }
-  lang::Value tree(lang::Interpreter&, std::vector<lang::Value> values) override { return std::move(values[0]); }
+  Value tree(Interpreter&, std::vector<Value> values) override { return std::move(values[0]); }
 
  private:
   Source& file_;
   Stored stored_{0, true, false};
 };
 
-void write_idx(lang::Interpreter& in, const lang::Value& v, Sink& file) {
-  const runtime::ArrayRef a = only_array(in, v, "an idx");
-  const runtime::Type& type = a->type;
+void write_idx(Interpreter& in, const Value& v, Sink& file) {
+  const ArrayRef a = only_array(in, v, "an idx");
+  const Type& type = a->type;
   unsigned char code = 0;
   for (unsigned char c = 0x08; c <= 0x0e; ++c)
     if (element_type(c) == type.dtype) code = c;

@@ -9,8 +9,6 @@
 namespace shard::stdlib {
 namespace {
 
-using runtime::DType;
-
 // The text behind 'key': in the header's dictionary, up to the matching comma.
 std::string_view entry(std::string_view header, const std::string& key) {
   const std::size_t at = header.find("'" + key + "'");
@@ -48,8 +46,8 @@ DType dtype_of(std::string_view descr, bool& swap) {
   refuse_file("its npy type " + std::string(descr.substr(0, 40)) + " is not read here (only plain numbers)");
 }
 
-runtime::Shape shape_of(std::string_view s) {
-  runtime::Shape shape;
+Shape shape_of(std::string_view s) {
+  Shape shape;
   if (s.size() < 2 || s.front() != '(' || s.back() != ')') refuse_file("its npy shape is damaged");
   s = s.substr(1, s.size() - 2);
   while (!s.empty()) {
@@ -92,14 +90,14 @@ Npy read_npy_header(Source& file, bool or_text) {
   out.stored.fortran = entry(header, "fortran_order") == "True";
   out.header.shape = shape_of(entry(header, "shape"));
   out.stored.at = prefix + length;
-  const runtime::Shape& shape = out.header.shape;
+  const Shape& shape = out.header.shape;
   file.expect(out.stored.at,
               static_cast<std::uint64_t>(runtime::checked_bytes(shape, runtime::size_of(out.header.dtype))),
               "its shape " + runtime::to_string(shape) + " takes");
   return out;
 }
 
-std::string npy_header(const runtime::Type& t, std::string_view name) {
+std::string npy_header(const Type& t, std::string_view name) {
   static constexpr const char* kNames[runtime::kDTypes] = {
       "|b1", "|i1", "<i2", "<i4", "<i8", "|u1",  "<u2", "<u4", "<u8", "<f2",
       "",    "<f4", "<f8", "",    "<c8", "<c16", "",    "",    ""};  // keys: their words, "<u4"
@@ -126,7 +124,7 @@ class NpyFile : public Contents {
   void read(std::size_t, const Block& block) override { read_stored(file_, npy_.stored, arrays[0], block); }
   void check_end() override { file_.check_end(); }
   bool in_parts() const override { return file_.anywhere(); }
-  lang::Value tree(lang::Interpreter&, std::vector<lang::Value> values) override { return std::move(values[0]); }
+  Value tree(Interpreter&, std::vector<Value> values) override { return std::move(values[0]); }
 
  private:
   Source& file_;
@@ -141,8 +139,8 @@ Format npy_format() {
           "one array",
           [](std::string_view head, std::string_view) { return is_npy(head); },
           [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<NpyFile>(file); },
-          [](lang::Interpreter& in, const lang::Value& v, Sink& file) {
-            const runtime::ArrayRef a = only_array(in, v, "an npy");
+          [](Interpreter& in, const Value& v, Sink& file) {
+            const ArrayRef a = only_array(in, v, "an npy");
             file.write(npy_header(a->type));
             write_pieces(in, a, file);
           }};

@@ -12,6 +12,6 @@ struct Npy {
 bool is_npy(std::string_view head);
 // The file holds the array and nothing else. Text is an error unless the caller leaves it out.
 Npy read_npy_header(Source& file, bool or_text = false);
-std::string npy_header(const runtime::Type& t, std::string_view name = {});  // name: for an error, of one of several
+std::string npy_header(const Type& t, std::string_view name = {});  // name: for an error, of one of several
 
 }  // namespace shard::stdlib

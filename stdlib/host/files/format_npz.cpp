@@ -14,8 +14,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::Value;
-
 std::uint64_t little(std::string_view b, std::size_t at, std::size_t n) {
   if (at + n > b.size() || at + n < at) refuse_file("it ends too early");
   std::uint64_t x = 0;
@@ -86,7 +84,7 @@ class Npz : public Contents {
     // Only what was read from front to back can be held against the checksum.
     if (block.to.shape == arrays[i].shape) entries_[i].bytes->check_whole();
   }
-  Value tree(lang::Interpreter&, std::vector<Value> values) override {
+  Value tree(Interpreter&, std::vector<Value> values) override {
     std::vector<std::pair<std::string, Value>> out;
     for (std::size_t i = 0; i < values.size(); ++i) out.emplace_back(arrays[i].name, std::move(values[i]));
     return Value::record(std::move(out));
@@ -169,7 +167,7 @@ void number(std::string& s, std::uint64_t x, int bytes) {
   for (; bytes > 0; --bytes, x >>= 8) s += static_cast<char>(x & 255);
 }
 
-std::uint32_t checksum_of(lang::Interpreter& in, const std::string& head, const runtime::ArrayRef& a) {
+std::uint32_t checksum_of(Interpreter& in, const std::string& head, const ArrayRef& a) {
   std::uint32_t crc = crc_of(0, head);
   runtime::Pieces pieces(in.context().pool(), a);
   for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) crc = crc_of(crc, piece);
@@ -177,13 +175,12 @@ std::uint32_t checksum_of(lang::Interpreter& in, const std::string& head, const 
 }
 
 // A number is an array of rank 0, in 64 bits as the host has it.
-runtime::ArrayRef npz_member(lang::Interpreter& in, const Value& v) {
+ArrayRef npz_member(Interpreter& in, const Value& v) {
   if (v.is_tensor()) return array_to_write(in, v);
-  using runtime::DType;
   return array_of(in, v, v.is<bool>() ? DType::Bool : v.is<double>() ? DType::F64 : DType::I64, {}).array();
 }
 
-void write_npz(lang::Interpreter& in, const Value& tree, Sink& file) {
+void write_npz(Interpreter& in, const Value& tree, Sink& file) {
   if (!tree.items() && !tree.fields())
     refuse_file("an npz file holds a record or list of arrays, this is " + lang::kind_name(tree));
   const std::vector<std::string> names = names_in_files(tree);
@@ -197,7 +194,7 @@ void write_npz(lang::Interpreter& in, const Value& tree, Sink& file) {
   std::string directory;
   std::uint64_t at = 0;
   for (std::size_t n = 0; n < leaves.size(); ++n) {
-    const runtime::ArrayRef a = npz_member(in, leaves[n]);
+    const ArrayRef a = npz_member(in, leaves[n]);
     const std::string name = names[n] + ".npy", head = npy_header(a->type, names[n]);
     const std::uint64_t size = head.size() + static_cast<std::uint64_t>(runtime::checked_bytes(
                                                  a->type.shape, runtime::size_of(a->type.dtype)));

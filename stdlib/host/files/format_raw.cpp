@@ -14,7 +14,7 @@ std::uint64_t whole_size(Source& file) {  // of a packed one it is found by unpa
 
 class RawNumbers : public Contents {
  public:
-  RawNumbers(Source& file, runtime::DType dtype) : file_(file) {
+  RawNumbers(Source& file, DType dtype) : file_(file) {
     const std::uint64_t bytes = whole_size(file), item = runtime::size_of(dtype);
     if (bytes % item != 0)
       refuse_file("its " + std::to_string(bytes) + " bytes are no whole number of " +
@@ -23,7 +23,7 @@ class RawNumbers : public Contents {
   }
   void read(std::size_t, const Block& block) override { read_stored(file_, {}, arrays[0], block); }
   bool in_parts() const override { return file_.anywhere(); }
-  lang::Value tree(lang::Interpreter&, std::vector<lang::Value> values) override { return std::move(values[0]); }
+  Value tree(Interpreter&, std::vector<Value> values) override { return std::move(values[0]); }
 
  private:
   Source& file_;
@@ -31,8 +31,6 @@ class RawNumbers : public Contents {
 
 }  // namespace
 
-std::unique_ptr<Contents> raw_contents(Source& file, runtime::DType dtype) {
-  return std::make_unique<RawNumbers>(file, dtype);
-}
+std::unique_ptr<Contents> raw_contents(Source& file, DType dtype) { return std::make_unique<RawNumbers>(file, dtype); }
 
 }  // namespace shard::stdlib

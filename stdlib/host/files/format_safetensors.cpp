@@ -12,9 +12,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::Value;
-using runtime::DType;
-
 constexpr std::uint64_t kLargestHeader = 100'000'000;
 
 constexpr std::pair<const char*, DType> kTypes[] = {
@@ -23,18 +20,18 @@ constexpr std::pair<const char*, DType> kTypes[] = {
     {"U64", DType::U64},   {"F16", DType::F16}, {"BF16", DType::BF16},      {"F32", DType::F32},
     {"F64", DType::F64},   {"C64", DType::C64}, {"F8_E4M3", DType::F8E4M3}, {"F8_E5M2", DType::F8E5M2}};
 
-void write_safetensors(lang::Interpreter& in, const Value& tree, Sink& file) {
+void write_safetensors(Interpreter& in, const Value& tree, Sink& file) {
   SafetensorsHeader header;
-  std::vector<runtime::ArrayRef> arrays;
+  std::vector<ArrayRef> arrays;
   const std::string node = tree_to_json(tree, [&](const std::string& name, const Value& v) {
     arrays.push_back(array_to_write(in, v));
-    const runtime::Type& type = arrays.back()->type;
+    const Type& type = arrays.back()->type;
     header.add(name, type.dtype, shape_as_stored(type));
     return "{\"array\":" + lang::json_string(name) + "}";
   });
   // "format" says whose tensors they are; the libraries of model hubs refuse a file that says none of theirs.
   file.write(header.text("\"format\":\"pt\",\"shard_tree\":" + lang::json_string(node)));
-  for (const runtime::ArrayRef& a : arrays) write_pieces(in, a, file);
+  for (const ArrayRef& a : arrays) write_pieces(in, a, file);
 }
 
 // ---- reading
@@ -87,13 +84,13 @@ bool looks_like_safetensors(std::string_view b, std::string_view) {
 
 }  // namespace
 
-runtime::Shape shape_as_stored(const runtime::Type& type) {
-  runtime::Shape shape = type.shape;
+Shape shape_as_stored(const Type& type) {
+  Shape shape = type.shape;
   if (type.dtype == DType::Key) shape.push_back(2);
   return shape;
 }
 
-std::optional<runtime::Shape> shape_without_words(runtime::Shape stored) {
+std::optional<Shape> shape_without_words(Shape stored) {
   if (stored.empty() || stored.back() != 2) return std::nullopt;
   stored.pop_back();
   return stored;
@@ -113,15 +110,15 @@ std::optional<DType> type_of_stored(std::string_view name) {
   return std::nullopt;
 }
 
-std::string json_sizes(const runtime::Shape& shape) {
+std::string json_sizes(const Shape& shape) {
   std::string out = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) out += (i ? "," : "") + std::to_string(shape[i]);
   return out + "]";
 }
 
-std::optional<runtime::Shape> shape_of_json(std::optional<Json> j) {
+std::optional<Shape> shape_of_json(std::optional<Json> j) {
   if (!j || !j->list()) return std::nullopt;
-  runtime::Shape out;
+  Shape out;
   for (const Json n : j->list()) {
     if (out.size() > static_cast<std::size_t>(runtime::kMaxRank)) return std::nullopt;
     std::int64_t size = 0;
@@ -131,7 +128,7 @@ std::optional<runtime::Shape> shape_of_json(std::optional<Json> j) {
   return out;
 }
 
-void SafetensorsHeader::add(const std::string& name, DType dtype, const runtime::Shape& stored_shape) {
+void SafetensorsHeader::add(const std::string& name, DType dtype, const Shape& stored_shape) {
   if (name == "__metadata__") refuse_file("safetensors keeps the name \"__metadata__\" for itself: rename that field");
   if (!names_.insert(name).second) refuse_file("two arrays of the tree would both be called \"" + name + "\"");
   const std::size_t item = dtype == DType::Key ? 4 : runtime::size_of(dtype);
@@ -228,7 +225,7 @@ std::uint32_t SafetensorsFile::sum_of(std::size_t i) {
   return sum;
 }
 
-Value SafetensorsFile::tree(lang::Interpreter&, std::vector<Value> values) {
+Value SafetensorsFile::tree(Interpreter&, std::vector<Value> values) {
   if (tree_)
     return tree_from_json(tree_->root(), "the tree in its header",
                           [&](const std::string& name, bool) { return values[*find(name)]; });

@@ -42,12 +42,12 @@ std::vector<std::string> missing_folder(const std::string& path) {
   return {"there is no folder '" + folder + "'"};
 }
 
-void check_may_read(lang::Interpreter& in, const std::string& path, grammar::Span span) {
+void check_may_read(Interpreter& in, const std::string& path, grammar::Span span) {
   if (const auto& may_read = in.options().may_read; may_read && !may_read(path))
     in.fail("io", span, "reading '" + path + "' is not allowed here");
 }
 
-void check_may_write(lang::Interpreter& in, const std::string& path, grammar::Span span) {
+void check_may_write(Interpreter& in, const std::string& path, grammar::Span span) {
   if (const auto& may_write = in.options().may_write; may_write && !may_write(path))
     in.fail("io", span, "writing '" + path + "' is not allowed here");
 }
@@ -61,14 +61,14 @@ std::string bare(std::string path) {  // without slashes at its end
 
 }  // namespace
 
-bool writes_nothing(lang::Interpreter& in, const std::string& path) {
+bool writes_nothing(Interpreter& in, const std::string& path) {
   if (!in.context().types_only()) return false;
   if (in.options().not_written) in.options().not_written(path);
   in.impl().not_written.insert(bare(path));
   return true;
 }
 
-bool not_written(lang::Interpreter& in, const std::string& path) {
+bool not_written(Interpreter& in, const std::string& path) {
   const std::string asked = bare(path);
   const auto within = [](const std::string& inner, const std::string& outer) {
     return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '/');
@@ -78,8 +78,7 @@ bool not_written(lang::Interpreter& in, const std::string& path) {
                      [&](const std::string& p) { return within(asked, p) || within(p, asked); });
 }
 
-lang::Value reading_from(lang::Interpreter& in, const std::string& path, grammar::Span span,
-                         const std::function<lang::Value()>& read) {
+Value reading_from(Interpreter& in, const std::string& path, grammar::Span span, const std::function<Value()>& read) {
   check_may_read(in, path, span);
   try {
     return read();

@@ -19,10 +19,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-
 struct Figure {
   double x = 0;
   bool whole = false;  // an integer
@@ -35,12 +31,11 @@ void collect(Interpreter& in, const Value& v, const std::string& name, grammar::
     for (const auto& [field, x] : r->fields) collect(in, x, name.empty() ? field : name + "/" + field, span, out);
     return;
   }
-  if (v.is_tensor() && runtime::numel(v.tensor().type().shape) == 1 && v.tensor().type().dtype != runtime::DType::Key) {
-    const runtime::ArrayRef host =
-        runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "log_scalars"));
-    const runtime::DType dtype = host->type.dtype;
-    out.emplace_back(
-        name, Figure{runtime::element_double(*host, 0), dtype == runtime::DType::Bool || runtime::is_integer(dtype)});
+  if (v.is_tensor() && runtime::numel(v.tensor().type().shape) == 1 && v.tensor().type().dtype != DType::Key) {
+    const ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "log_scalars"));
+    const DType dtype = host->type.dtype;
+    out.emplace_back(name,
+                     Figure{runtime::element_double(*host, 0), dtype == DType::Bool || runtime::is_integer(dtype)});
   } else if (v.is_host_number() && !name.empty()) {
     out.emplace_back(name, Figure{in.number(v, span, "a figure"), v.is<std::int64_t>()});
   } else {

@@ -2,6 +2,7 @@
 // of shapes, gradients and layouts (help_facts.cpp), and an example (examples.txt); functions of scripts their header
 // and the `##` comment above them. The page of all builtins is made of the same.
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <sstream>
 
@@ -9,17 +10,11 @@
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/wrapped.h"
-#include "stdlib/host/help/help_chips.h"
-#include "stdlib/host/help/help_facts.h"
-#include "stdlib/host/host.h"
+#include "stdlib/host/help/help.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 // The documented functions of a record: name, parameters, the first sentence of the comment.
 std::string functions_of(const lang::Record& record) {
@@ -39,7 +34,67 @@ std::string functions_of(const lang::Record& record) {
   return s;
 }
 
-// What is known of one builtin.
+// ---- the records of a module that are chips, a line each, in the units of data sheets
+double number_in(const lang::Record& record, std::string_view field) {
+  const Value* v = record.find(std::string(field));
+  if (!v) return -1;
+  return v->is<std::int64_t>() ? static_cast<double>(*v->get<std::int64_t>())
+         : v->is<double>()     ? *v->get<double>()
+                               : -1;
+}
+
+std::string in_units(double x, double unit) {
+  if (x < 0) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", x / unit);
+  return text;
+}
+
+std::string domain_of(const lang::Record& chip) {
+  const Value* domain = chip.find("domain");
+  if (!domain || !domain->items()) return in_units(number_in(chip, "domain"), 1);
+  std::string out;
+  for (const Value& size : *domain->items())
+    out += (out.empty() ? "" : "x") + std::to_string(size.is<std::int64_t>() ? *size.get<std::int64_t>() : 0);
+  return out;
+}
+
+// A line for each field that is a chip: a record with `name` and `flops`. Empty where there is none.
+std::string chips_table(const lang::Record& module) {
+  constexpr double kTera = 1e12, kGiga = 1e9;
+  std::vector<std::vector<std::string>> rows{
+      {"chip", "memory", "bf16", "f32", "f64", "bandwidth", "link", "network", "host", "domain"},
+      {"", "GB", "TFLOP/s", "TFLOP/s", "TFLOP/s", "GB/s", "GB/s", "GB/s", "GB/s", "chips"}};
+  for (const auto& [field, v] : module.fields) {
+    const lang::Record* chip = v.fields();
+    const Value* name = chip ? chip->find("name") : nullptr;
+    const Value* flops = chip ? chip->find("flops") : nullptr;
+    if (!name || !name->is_string() || !flops || !flops->fields()) continue;
+    std::vector<std::string> row{name->str(), in_units(number_in(*chip, "memory"), kGiga)};
+    for (const char* type : {"bf16", "f32", "f64"}) row.push_back(in_units(number_in(*flops->fields(), type), kTera));
+    for (const char* way : {"bandwidth", "link", "network", "host"})
+      row.push_back(in_units(number_in(*chip, way), kGiga));
+    row.push_back(domain_of(*chip));
+    rows.push_back(std::move(row));
+  }
+  if (rows.size() == 2) return {};
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::size_t width = 0;
+      for (const auto& other : rows) width = std::max(width, other[i].size());
+      const std::string gap(width - row[i].size(), ' ');
+      line += (i ? "  " : "") + (i ? gap + row[i] : row[i] + gap);
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+// ---- builtins
+
+// What is known of one.
 struct Entry {
   std::vector<std::pair<std::string, std::string>> calls;  // signature and sentence: of the host function, of the row
   Facts facts;

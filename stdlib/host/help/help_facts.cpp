@@ -6,7 +6,7 @@
 #include "interpreter/ir/builder.h"
 #include "interpreter/ir/samples.h"
 #include "interpreter/transform/differentiate.h"
-#include "stdlib/host/help/help_facts.h"
+#include "stdlib/host/help/help.h"
 
 namespace shard::stdlib {
 namespace {
@@ -16,7 +16,6 @@ using ir::Graph;
 using ir::OpDef;
 using ir::Sample;
 using ir::Vars;
-using runtime::Type;
 
 constexpr std::size_t kLayouts = 6;  // lines of the layout rule
 

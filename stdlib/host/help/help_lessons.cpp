@@ -1,18 +1,14 @@
-#include "stdlib/host/help/help_lessons.h"
-
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
 #include <sstream>
 
-#include "stdlib/host/help/help_facts.h"
+#include "stdlib/host/help/help.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::Interpreter;
 
 std::vector<Recipe> read_recipes() {
   std::vector<Recipe> out;

@@ -13,15 +13,11 @@
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/lang/warnings/warnings.h"
-#include "stdlib/host/help/help_facts.h"
-#include "stdlib/host/help/help_lessons.h"
+#include "stdlib/host/help/help.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::Interpreter;
-using lang::Value;
 
 // Words for one meaning, the one that documentation uses first.
 constexpr std::string_view kMeanings[][4] = {

@@ -8,7 +8,7 @@
 #include "interpreter/lang/values/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/sink.h"
-#include "stdlib/host/files/xml.h"
+#include "stdlib/host/files/text.h"
 
 namespace shard::stdlib {
 namespace {
@@ -79,7 +79,7 @@ std::string Svg::document(double width, double height) const {
          body_ + "</svg>\n";
 }
 
-std::string svg_path(lang::Interpreter& in, const lang::BoundArg& save, std::string_view what) {
+std::string svg_path(Interpreter& in, const lang::BoundArg& save, std::string_view what) {
   if (save.value.is_none()) return {};
   const std::string path = in.text(save.value, save.span, "the path of a picture");
   if (!lower(path).ends_with(".svg"))
@@ -88,7 +88,7 @@ std::string svg_path(lang::Interpreter& in, const lang::BoundArg& save, std::str
   return path;
 }
 
-void save_svg(lang::Interpreter& in, const std::string& path, const std::string& document, grammar::Span span) {
+void save_svg(Interpreter& in, const std::string& path, const std::string& document, grammar::Span span) {
   check_may_write(in, path, span);
   if (const std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0)
     mkdir(path.substr(0, slash).c_str(),

@@ -24,10 +24,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-
 constexpr std::string_view kStep = "step_";
 
 struct Retention {

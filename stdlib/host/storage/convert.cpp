@@ -1,5 +1,4 @@
-#include "stdlib/host/storage/convert.h"
-
+// shard convert: a tree from one form to another, piece by piece.
 #include <algorithm>
 #include <map>
 
@@ -10,8 +9,6 @@
 
 namespace shard::stdlib {
 namespace {
-
-using lang::Value;
 
 // Names split at their dots, as a tree that is being put together.
 struct NameTree {
@@ -59,7 +56,7 @@ Value nested(const Value& flat) {
 
 }  // namespace
 
-void convert(lang::Interpreter& in, const std::string& from, const std::string& to) {
+void convert(Interpreter& in, const std::string& from, const std::string& to) {
   check_ending(in, to, {});
   const Value tree = reading_from(in, from, {}, [&] {
     const auto file = open_tree(in, from, {}, std::nullopt);

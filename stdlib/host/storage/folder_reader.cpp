@@ -14,10 +14,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::Value;
-using runtime::DType;
-using runtime::Shape;
-
 constexpr std::uint64_t kLargestIndex = 100'000'000;
 
 std::string shortened(const std::string& name) { return "\"" + name.substr(0, 60) + "\""; }
@@ -111,7 +107,7 @@ class CheckpointFolder : public Contents {
         if (naming(*b.file, [&] { return b.data->sum_of(b.tensor); }) != b.crc) wrong_sum(b);
   }
 
-  Value tree(lang::Interpreter&, std::vector<Value> values) override {
+  Value tree(Interpreter&, std::vector<Value> values) override {
     return tree_from_json(*index_.root().find("tree"), "'shard.json': its tree",
                           [&](const std::string& name, bool) { return values[by_name_.at(name)]; });
   }
@@ -199,7 +195,7 @@ class CheckpointFolder : public Contents {
     if (!data.taken.insert(*i).second)
       refuse_file("'shard.json': two blocks lie in the tensor " + shortened(tensor_name) + " of '" + name + "'");
     const auto stored = there.dtype == DType::Key ? DType::U32 : there.dtype;
-    const Shape stored_shape = shape_as_stored(runtime::Type::of(there.dtype, there.shape));
+    const Shape stored_shape = shape_as_stored(Type::of(there.dtype, there.shape));
     if (stored != dtype || stored_shape != *shape)
       refuse_file("'" + name + "': its tensor " + shortened(tensor_name) + " is " + std::string(runtime::name(stored)) +
                   runtime::to_string(stored_shape) + ", 'shard.json' says " + std::string(runtime::name(dtype)) +

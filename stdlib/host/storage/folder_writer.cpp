@@ -25,9 +25,6 @@
 namespace shard::stdlib {
 namespace {
 
-using runtime::DType;
-using runtime::Shape;
-
 constexpr std::string_view kIndex = "shard.json", kWrittenBy = "written_";
 constexpr std::size_t kAtOnce = std::size_t{1} << 20;  // summed up while it is in the cache
 
@@ -75,7 +72,7 @@ int lock_folder(const std::string& folder) {
 // A block's bytes, piece by piece: where they lie, the sum of its terms, or from another file.
 class BlockBytes {
  public:
-  BlockBytes(runtime::Pool& pool, const runtime::ArrayRef& a, const runtime::DeviceBlock& block) {
+  BlockBytes(runtime::Pool& pool, const ArrayRef& a, const runtime::DeviceBlock& block) {
     if (!a->buffer) {
       far_.emplace(pool, a);
       return;
@@ -127,7 +124,7 @@ void write_array(runtime::Pool& pool, const Snapshot& what, std::size_t index, S
                  Written& written) {
   const Snapshot::Array& a = what.arrays[index];
   const bool parts = a.array->elsewhere && a.array->elsewhere->in_parts() && a.array->distinct.empty();
-  const runtime::ArrayRef array = parts ? a.array : runtime::here(pool, a.array);
+  const ArrayRef array = parts ? a.array : runtime::here(pool, a.array);
   const std::vector<runtime::DeviceBlock> blocks = runtime::device_blocks(*array);
   const std::vector<BlockEntry> entries = entries_of(a, blocks);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -169,10 +166,10 @@ void name_blocks(std::vector<Snapshot::Array>& arrays) {
 
 }  // namespace
 
-Snapshot snapshot_of(lang::Interpreter& in, const lang::Value& tree) {
+Snapshot snapshot_of(Interpreter& in, const Value& tree) {
   Snapshot out;
-  out.tree = tree_to_json(tree, [&](const std::string& name, const lang::Value& v) {
-    runtime::ArrayRef a = in.context().concrete(v.tensor(), "save");
+  out.tree = tree_to_json(tree, [&](const std::string& name, const Value& v) {
+    ArrayRef a = in.context().concrete(v.tensor(), "save");
     // Terms of several processes are brought together now; blocks stay where they are.
     const runtime::MeshPart* part = a->type.mesh ? a->type.mesh->part.get() : nullptr;
     if (part && !(a->layout.unreduced & part->apart).empty()) a = runtime::whole(in.context().pool(), a);

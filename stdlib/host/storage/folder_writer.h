@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/lang/eval/interpreter.h"
+#include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 
@@ -13,12 +13,12 @@ namespace shard::stdlib {
 struct Snapshot {
   struct Array {
     std::string name, blocks;  // its blocks are called `blocks` and a number
-    runtime::ArrayRef array;
+    ArrayRef array;
   };
   std::string tree;  // its JSON node
   std::vector<Array> arrays;
 };
-Snapshot snapshot_of(lang::Interpreter& in, const lang::Value& tree);
+Snapshot snapshot_of(Interpreter& in, const Value& tree);
 
 // Who of several processes writes: the blocks that it owns, into data_<index>.safetensors.
 struct Share {

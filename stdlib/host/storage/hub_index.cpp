@@ -11,8 +11,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::Value;
-
 std::string real_path(const std::string& path) {  // "" where there is none
   char buffer[PATH_MAX];
   return realpath(path.c_str(), buffer) ? buffer : "";
@@ -36,7 +34,7 @@ class HubIndex : public Contents {
   void check_end() override {
     for (auto& [name, file] : files_) file.contents->check_end();
   }
-  Value tree(lang::Interpreter&, std::vector<Value> values) override {
+  Value tree(Interpreter&, std::vector<Value> values) override {
     std::vector<std::pair<std::string, Value>> named;
     for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(arrays[i].name, std::move(values[i]));
     return Value::record(std::move(named));

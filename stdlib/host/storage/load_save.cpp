@@ -13,10 +13,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-
 enum LoadArgument : std::size_t { kPath, kAs, kLike, kStrict, kRename, kLoadDType, kMap };
 
 void check_load(Interpreter& in, BoundArgs& a) {
@@ -27,8 +23,8 @@ void check_load(Interpreter& in, BoundArgs& a) {
   if (!a[kRename].is_none() && !a[kRename].callable())
     in.fail("type", a.args[kRename].span,
             "rename takes a function of a name: rename: fn(name) = ..., this is " + lang::kind_name(a[kRename]));
-  const auto* dtype = a[kLoadDType].get<runtime::DType>();
-  if (!a[kLoadDType].is_none() && (!dtype || *dtype == runtime::DType::Key))
+  const auto* dtype = a[kLoadDType].get<DType>();
+  if (!a[kLoadDType].is_none() && (!dtype || *dtype == DType::Key))
     in.fail("type", a.args[kLoadDType].span,
             "dtype takes a type of numbers: dtype: u16, this is " + lang::kind_name(a[kLoadDType]));
 }
@@ -39,7 +35,7 @@ Value load(Interpreter& in, BoundArgs& a) {
   const Value &specs = a[kAs], &like = a[kLike];
   if (in.context().types_only() && !like.is_none()) return types_like(in, like);
   return reading_from(in, path, a.args[kPath].span, [&] {
-    const auto* dtype = a[kLoadDType].get<runtime::DType>();
+    const auto* dtype = a[kLoadDType].get<DType>();
     const std::shared_ptr<OpenTree> tree =
         open_tree(in, path, a.args[kPath].span, dtype ? std::optional(*dtype) : std::nullopt);
     const Fitting how{path, in.truth(a[kStrict], a.args[kStrict].span), a[kRename]};

@@ -8,15 +8,13 @@
 
 namespace shard::stdlib {
 
-using lang::Interpreter;
-using lang::Value;
-using TypeRef = std::shared_ptr<const runtime::Type>;
+using TypeRef = std::shared_ptr<const Type>;
 
 Wanted all_of(Interpreter& in, Contents& file) {
   std::vector<Value> types;
-  std::vector<std::pair<const runtime::Type*, std::size_t>> which;
+  std::vector<std::pair<const Type*, std::size_t>> which;
   for (const ArrayHeader& a : file.arrays) {
-    auto type = std::make_shared<const runtime::Type>(runtime::Type::of(a.dtype, a.shape));
+    auto type = std::make_shared<const Type>(Type::of(a.dtype, a.shape));
     which.emplace_back(type.get(), which.size());
     types.emplace_back(TypeRef(std::move(type)));
   }
@@ -74,7 +72,7 @@ constexpr std::int64_t kSmall = 1 << 16;  // bytes
 
 Block as_words(Block keys) {
   keys.origin.push_back(0);
-  keys.to.dtype = runtime::DType::U32;
+  keys.to.dtype = DType::U32;
   for (std::int64_t& stride : keys.to.strides) stride *= 2;
   keys.to.shape.push_back(2);
   keys.to.strides.push_back(1);
@@ -86,10 +84,10 @@ Block as_words(Block keys) {
 namespace {
 
 Value number_of(Contents& file, std::size_t array) {
-  const runtime::DType dtype = file.arrays[array].dtype;
+  const DType dtype = file.arrays[array].dtype;
   alignas(16) char element[16] = {};
   file.read(array, {{}, runtime::contiguous(dtype, {}, element)});
-  if (dtype == runtime::DType::Bool) return Value(runtime::element_int(dtype, element) != 0);
+  if (dtype == DType::Bool) return Value(runtime::element_int(dtype, element) != 0);
   if (runtime::is_integer(dtype)) return Value(runtime::element_int(dtype, element));
   return Value(runtime::element_double(dtype, element));
 }
@@ -108,7 +106,7 @@ Value mapped(std::shared_ptr<OpenTree> file, Wanted wanted) {
     }
     if (leaf.at && file->contents->arrays[leaf.array].dtype != leaf.at->type.dtype)
       refuse_file("keys that a foreign file holds as words are not left on the disk: load them without `map: true`");
-    values.push_back(leaf.at ? Value(trace::Tensor(mapped_array(file, leaf.array, *leaf.at))) : std::move(leaf.value));
+    values.push_back(leaf.at ? Value(Tensor(mapped_array(file, leaf.array, *leaf.at))) : std::move(leaf.value));
   }
   return lang::with_leaves(wanted.tree, std::move(values));
 }
@@ -122,7 +120,7 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
     return file.arrays[a->array].place < file.arrays[b->array].place;
   });
   for (Wanted::Leaf* leaf : order) {
-    const runtime::Type& type = leaf->at->type;
+    const Type& type = leaf->at->type;
     if (leaf->as_number) {
       leaf->value = number_of(file, leaf->array);
       continue;
@@ -133,8 +131,8 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
       continue;
     }
     const bool words = file.arrays[leaf->array].dtype != leaf->at->type.dtype;  // of keys
-    leaf->value = Value(trace::Tensor(
-        runtime::new_placed(c.pool(), *leaf->at, [&](const runtime::Shape& origin, const runtime::View& to) {
+    leaf->value =
+        Value(Tensor(runtime::new_placed(c.pool(), *leaf->at, [&](const Shape& origin, const runtime::View& to) {
           file.read(leaf->array, words ? as_words({origin, to}) : Block{origin, to});
         })));
   }

@@ -14,11 +14,11 @@ class InFile final : public runtime::Elsewhere {
 
   runtime::BufferRef fetch(runtime::Pool& pool, const runtime::DeviceArray& array) const override {
     return runtime::new_placed(pool, runtime::placement_of(array),
-                               [this](const runtime::Shape& origin, const runtime::View& to) { read(origin, to); })
+                               [this](const Shape& origin, const runtime::View& to) { read(origin, to); })
         ->buffer;
   }
   bool in_parts() const override { return true; }
-  void read(const runtime::Shape& origin, const runtime::View& to) const override {
+  void read(const Shape& origin, const runtime::View& to) const override {
     const std::scoped_lock lock(file_->reading);
     try {
       file_->contents->read(which_, {origin, to});
@@ -34,8 +34,8 @@ class InFile final : public runtime::Elsewhere {
 
 }  // namespace
 
-std::shared_ptr<OpenTree> open_tree(lang::Interpreter& in, const std::string& path, grammar::Span span,
-                                    std::optional<runtime::DType> raw) {
+std::shared_ptr<OpenTree> open_tree(Interpreter& in, const std::string& path, grammar::Span span,
+                                    std::optional<DType> raw) {
   auto out = std::make_shared<OpenTree>();
   out->path = path;
   const MayRead may_read = [&in, span](const std::string& file) { check_may_read(in, file, span); };
@@ -60,7 +60,7 @@ std::shared_ptr<OpenTree> open_tree(lang::Interpreter& in, const std::string& pa
   return out;
 }
 
-runtime::ArrayRef mapped_array(std::shared_ptr<OpenTree> file, std::size_t which, const runtime::Placement& at) {
+ArrayRef mapped_array(std::shared_ptr<OpenTree> file, std::size_t which, const runtime::Placement& at) {
   auto out = std::make_shared<runtime::DeviceArray>();
   out->type = at.type;
   out->layout = at.layout;

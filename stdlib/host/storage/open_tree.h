@@ -16,10 +16,10 @@ struct OpenTree {
   std::mutex reading;  // of mapped arrays: one thread at a time
 };
 // `raw`: the file holds numbers of this type and nothing else. Throws RuntimeError("io").
-std::shared_ptr<OpenTree> open_tree(lang::Interpreter& in, const std::string& path, grammar::Span span,
-                                    std::optional<runtime::DType> raw);
+std::shared_ptr<OpenTree> open_tree(Interpreter& in, const std::string& path, grammar::Span span,
+                                    std::optional<DType> raw);
 
 // Array `which` of the file, laid out; its elements are read when they are needed.
-runtime::ArrayRef mapped_array(std::shared_ptr<OpenTree> file, std::size_t which, const runtime::Placement& at);
+ArrayRef mapped_array(std::shared_ptr<OpenTree> file, std::size_t which, const runtime::Placement& at);
 
 }  // namespace shard::stdlib

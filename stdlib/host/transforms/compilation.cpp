@@ -12,16 +12,10 @@
 #include <set>
 
 #include "stdlib/host/host.h"
-#include "stdlib/host/transforms/call_arrays.h"
-#include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 Value jit(Interpreter& in, BoundArgs& a) {
   if (!a[0].callable()) in.fail("type", a.span, "jit takes a function, and this is " + lang::kind_name(a[0]));
@@ -62,8 +56,8 @@ Value by_line(Interpreter& in, const std::vector<exec::CommRecord>& records) {
 
 Value comm(Interpreter& in, BoundArgs& a) {
   bool lines = false;
-  std::vector<lang::CallArg> args;
-  for (lang::CallArg& x : a.rest) {
+  std::vector<CallArg> args;
+  for (CallArg& x : a.rest) {
     if (x.name != "by") {
       args.push_back(std::move(x));
       continue;
@@ -78,9 +72,9 @@ Value comm(Interpreter& in, BoundArgs& a) {
 
 // Of an array the row of that name: the sum of a diagonal.
 Value export_stablehlo(Interpreter& in, BoundArgs& a) {
-  std::vector<lang::CallArg> args;
+  std::vector<CallArg> args;
   hlo::Form form = hlo::Form::Manual;
-  for (lang::CallArg& x : a.rest) {
+  for (CallArg& x : a.rest) {
     if (x.name != "form") {
       args.push_back(std::move(x));
       continue;
@@ -96,15 +90,14 @@ Value export_stablehlo(Interpreter& in, BoundArgs& a) {
 
 Value trace(Interpreter& in, BoundArgs& a) {
   if (!a[0].callable()) {
-    std::vector<lang::CallArg> args{{"", a[0], a.args[0].span}};
-    for (lang::CallArg& x : a.rest) args.push_back(std::move(x));
+    std::vector<CallArg> args{{"", a[0], a.args[0].span}};
+    for (CallArg& x : a.rest) args.push_back(std::move(x));
     return call_row(in, "trace", std::move(args), a.span);
   }
   const lang::Placeholders given(in, a.rest);
   const CallArrays arrays(given.args());
-  const TracedCall t =
-      trace_call(in, in.context().types_of(arrays.tensors), lang::Take::ArraysAndNumbers, a.span,
-                 [&](std::span<const trace::Tensor> now) { return in.call(a[0], arrays.with(now), a.span); });
+  const TracedCall t = trace_call(in, in.context().types_of(arrays.tensors), lang::Take::ArraysAndNumbers, a.span,
+                                  [&](std::span<const Tensor> now) { return in.call(a[0], arrays.with(now), a.span); });
   in.write(ir::as_function(*t.traced.graph, arrays.tensors.size()) + "\n");
   return Value();
 }

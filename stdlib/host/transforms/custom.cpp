@@ -5,20 +5,12 @@
 // call its own function: inside, one derivative less is to come.
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/cotangent.h"
-#include "stdlib/host/transforms/call_arrays.h"
-#include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
 
 using ir::Graph;
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
-using lang::Value;
-using runtime::Type;
-using trace::Tensor;
 
 bool is_differentiated(Interpreter& in) {
   const trace::FrameRef& frame = in.context().frame();

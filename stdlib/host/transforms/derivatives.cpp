@@ -6,18 +6,12 @@
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/differentiate.h"
 #include "interpreter/transform/regions.h"
-#include "stdlib/host/transforms/derivatives.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
 using lang::Native;
-using lang::Value;
-using trace::Tensor;
 
 std::vector<Value> positional(Interpreter& in, std::vector<CallArg>& rest, const char* who) {
   std::vector<Value> out;
@@ -242,7 +236,7 @@ AllTraced trace_all(Interpreter& in, const Value& f, std::vector<Value> args, co
 }
 
 // Leaves of `tree` as tensors of the types that are wanted; an error naming both where they differ.
-std::vector<Tensor> matching(Interpreter& in, const Value& tree, const Value& like, std::span<const runtime::Type> want,
+std::vector<Tensor> matching(Interpreter& in, const Value& tree, const Value& like, std::span<const Type> want,
                              const char* what, grammar::Span span) {
   if (!lang::same_structure(tree, like))
     in.fail(
@@ -263,8 +257,8 @@ std::vector<Tensor> matching(Interpreter& in, const Value& tree, const Value& li
   return got;
 }
 
-std::vector<runtime::Type> result_types(const ir::Graph& g) {
-  std::vector<runtime::Type> out;
+std::vector<Type> result_types(const ir::Graph& g) {
+  std::vector<Type> out;
   for (ir::Var r : g.results) out.push_back(g.type(r));
   return out;
 }

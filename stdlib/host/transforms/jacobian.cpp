@@ -7,24 +7,16 @@
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"
-#include "stdlib/host/transforms/derivatives.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
-using lang::Value;
-using runtime::Shape;
-using trace::Tensor;
-
 // [n, y...]: the n elements of y, each 1 once.
-ir::Var basis(ir::Builder& b, const runtime::Type& y) {
+ir::Var basis(ir::Builder& b, const Type& y) {
   const std::int64_t n = runtime::numel(y.shape);
   auto positions = [&](std::int64_t axis) {
-    return b.emit1(*b.core().iota, {}, {{"shape", Shape{n, n}}, {"axis", axis}, {"dtype", runtime::DType::I32}});
+    return b.emit1(*b.core().iota, {}, {{"shape", Shape{n, n}}, {"axis", axis}, {"dtype", DType::I32}});
   };
   Shape shape = y.shape;
   shape.insert(shape.begin(), n);
@@ -33,7 +25,7 @@ ir::Var basis(ir::Builder& b, const runtime::Type& y) {
 
 // The derivatives of result `r` of g with respect to its first `wrt` parameters, each [y..., x...].
 ir::Vars derivatives_of(ir::Builder& b, const ir::Graph& g, std::size_t r, std::size_t wrt, const ir::Vars& params) {
-  const runtime::Type& y = g.type(g.results[r]);
+  const Type& y = g.type(g.results[r]);
   std::vector<bool> with_ct(g.results.size(), false);
   with_ct[r] = true;
   std::vector<int> places(wrt);
@@ -67,7 +59,7 @@ Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<C
   ir::Vars params, results;
   for (ir::Var p : g.params) params.push_back(b.param(g.type(p)));
   for (std::size_t r = 0; r < g.results.size(); ++r) {
-    const runtime::Type& y = g.type(g.results[r]);
+    const Type& y = g.type(g.results[r]);
     if (!runtime::is_float(y.dtype))
       in.fail("type", span,
               std::string(who) + " needs a function whose results are of floating point; this one returned " +

@@ -4,10 +4,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::Interpreter;
-using runtime::Shape;
-using trace::Tensor;
-
 Tensor apply(Interpreter& in, std::string_view row, const Tensor& x, const MappedAxis& axis, ir::Attrs attrs = {}) {
   return in.context().apply1(in.context().table().at(row), {x, axis.place}, std::move(attrs));
 }

@@ -4,18 +4,10 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/lang/values/wrapped.h"
-#include "stdlib/host/transforms/call_arrays.h"
-#include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
-using lang::Value;
-using trace::Tensor;
 
 using Names = std::vector<std::string>;
 

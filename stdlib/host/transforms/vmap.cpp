@@ -4,18 +4,10 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/batch.h"
-#include "stdlib/host/transforms/traced_call.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::CallArg;
-using lang::Interpreter;
-using lang::Value;
-using runtime::Type;
-using trace::Tensor;
 
 // The mapped dimension of each leaf of `tree`: an integer, none (not mapped), or a tree of these that is a prefix of
 // it.
@@ -185,15 +177,14 @@ class MappedCall {
 
   void add_places() {
     auto& ctx = in_.context();
-    Tensor places =
-        ctx.apply1(*ctx.table().core().iota, {},
-                   {{"shape", ir::Ints{*size_}}, {"axis", std::int64_t{-1}}, {"dtype", runtime::DType::I32}});
+    Tensor places = ctx.apply1(*ctx.table().core().iota, {},
+                               {{"shape", ir::Ints{*size_}}, {"axis", std::int64_t{-1}}, {"dtype", DType::I32}});
     if (!front_.dim.axes.empty()) {
       runtime::Sharding split;
       split.dims = {front_.dim};
       places = ctx.apply1(*ctx.table().core().shard, {places}, {{"layout", ir::Layout{front_.mesh, split}}});
     }
-    types_.push_back(Type::of(runtime::DType::I32, {}));
+    types_.push_back(Type::of(DType::I32, {}));
     params_.push_back(std::move(places));
   }
 

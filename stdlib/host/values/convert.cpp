@@ -11,19 +11,14 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-using runtime::DType;
-
 // The host number in a value: itself, a traced number's known value, or the one element of a concrete array.
 Value host_number(Interpreter& in, const Value& v, grammar::Span span, std::string_view what) {
   if (!v.is_tensor()) return v;
-  const trace::Tensor& t = v.tensor();
+  const Tensor& t = v.tensor();
   if (runtime::numel(t.type().shape) != 1)
     in.fail("type", span, std::string(what) + " takes one number, this is " + runtime::to_string(t.type()));
   if (t.traced() && t.known()) return std::visit([](auto x) { return Value(x); }, in.context().need(t));
-  const runtime::ArrayRef a = runtime::to_host(in.context().pool(), in.context().concrete(t, what));
+  const ArrayRef a = runtime::to_host(in.context().pool(), in.context().concrete(t, what));
   if (a->type.dtype == DType::Bool) return Value(runtime::element_int(*a, 0) != 0);
   if (runtime::is_integer(a->type.dtype)) {
     const std::int64_t i = runtime::element_int(*a, 0);
@@ -39,7 +34,7 @@ std::optional<Value> later(Interpreter& in, const Value& v, DType kind) {
   if (!v.is_tensor() || v.tensor().traced() || v.tensor().array()->has_elements() ||
       runtime::numel(v.tensor().type().shape) != 1)
     return std::nullopt;
-  return Value(in.context().unknown(runtime::Type::of(kind, {}, true)));
+  return Value(in.context().unknown(Type::of(kind, {}, true)));
 }
 
 template <class T>
@@ -95,7 +90,7 @@ Value bytes(Interpreter& in, BoundArgs& a) {
   for (const Value& v : lang::leaves(a[0])) {
     if (v.is_tensor())
       total += runtime::bytes_of(v.tensor().type().shape, runtime::size_of(v.tensor().type().dtype));
-    else if (auto* t = v.get<std::shared_ptr<const runtime::Type>>())
+    else if (auto* t = v.get<std::shared_ptr<const Type>>())
       total += runtime::bytes_of((*t)->shape, runtime::size_of((*t)->dtype));
     else if (v.is_string())
       total += static_cast<std::int64_t>(v.str().size());

@@ -10,10 +10,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
 
 const std::string& text_at(Interpreter& in, BoundArgs& a, std::size_t i, std::string_view what) {
