@@ -40,6 +40,8 @@ Value call_row(Interpreter& in, std::string_view name, std::vector<Value> args, 
 Value pass_on(Interpreter& in, std::string_view name, BoundArgs& a);
 // The argument of this name among those of a trailing `xs...`, taken out; nothing where there is none.
 std::optional<CallArg> take_named(BoundArgs& a, std::string_view name);
+// The note, where it is wanted: for errors.
+std::vector<std::string> note_if(bool wanted, std::string note);
 Value list_of(const std::vector<std::int64_t>& numbers);
 Tensor converted(Interpreter& in, const Tensor& x, DType dtype, bool weak = false);
 // Host numbers, truth values and nested lists of them (tensors among them are stacked) as one strongly typed array.

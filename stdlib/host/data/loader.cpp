@@ -34,7 +34,7 @@ class LoaderMaker {
   LoaderPlan make() {
     plan_.batch = number(kBatch, "batch"), plan_.epochs = number(kEpochs, "epochs"), plan_.skip = number(kSkip, "skip");
     if (a_[kLength].is_none() == a_[kTree].callable())
-      in_.fail("call", a_.args[kLength].span.known() ? a_.args[kLength].span : a_.span,
+      in_.fail("call", a_.args[kLength].span,
                a_[kTree].callable() ? "a function of the row's number needs to know how many rows there are: length: n"
                                     : "`length:` goes with a function of the row's number");
     take_windows();
@@ -85,9 +85,7 @@ class LoaderMaker {
     const grammar::Span span = a_.args[kTree].span;
     for (const std::string& path : paths) {
       const Value tree = reading_from(in_, path, span, [&] {
-        const auto file = open_tree(in_, path, span, dtype ? std::optional(*dtype) : std::nullopt);
-        Wanted all = all_of(in_, *file->contents);
-        return file->contents->in_parts() ? mapped(file, std::move(all)) : filled(in_, *file->contents, std::move(all));
+        return held(in_, open_tree(in_, path, span, dtype ? std::optional(*dtype) : std::nullopt));
       });
       if (plan_.tree.is_none()) plan_.tree = tree;
       if (!lang::same_structure(plan_.tree, tree))
@@ -174,8 +172,7 @@ class LoaderMaker {
       in_.fail(
           "call", a_.args[kBatch].span,
           "a batch has between 1 and " + std::to_string(plan_.count) + " rows here, not " + std::to_string(plan_.batch),
-          plan_.batch > 0 ? std::vector<std::string>{"`rest: \"pad\"` fills a batch that is too short"}
-                          : std::vector<std::string>{});
+          note_if(plan_.batch > 0, "`rest: \"pad\"` fills a batch that is too short"));
     if (plan_.epochs < 0 || plan_.skip < 0 || plan_.ahead < 0)
       in_.fail("call", a_.span, "epochs, skip and prefetch are not negative");
     if (plan_.ahead > 64) in_.fail("call", a_.args[kPrefetch].span, "prefetch is at most 64 batches");

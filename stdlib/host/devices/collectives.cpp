@@ -16,9 +16,6 @@ namespace {
 
 using runtime::AxisId;
 
-// Where an argument is written.
-grammar::Span place(const BoundArgs& a, std::size_t i) { return a.args[i].span.known() ? a.args[i].span : a.span; }
-
 // `groups: [[0, 1], [2, 3]]`: equal parts that cover every position once.
 void read_groups(Interpreter& in, const Value& v, const Along& a, const char* who, grammar::Span span,
                  ir::Attrs& attrs) {
@@ -69,8 +66,7 @@ std::int64_t dimension(Interpreter& in, const Value& v, int rank, const char* wh
 }
 
 Tensor as_number(Interpreter& in, const Tensor& x) {
-  if (x.type().dtype != DType::Bool) return x;
-  return in.context().apply1(*in.context().table().core().convert, {x}, {{"dtype", DType::I32}, {"weak", false}});
+  return x.type().dtype == DType::Bool ? converted(in, x, DType::I32) : x;
 }
 
 // Over one mapped dimension or over mesh axes; only reductions take both at once.
@@ -101,7 +97,7 @@ Tensor reduced(Interpreter& in, Tensor x, const Along& where, Reduction kind, co
 }
 
 Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
-  Along where = along_axes(in, a[1], who, place(a, 1));
+  Along where = along_axes(in, a[1], who, a.args[1].span);
   ir::Attrs attrs;
   if (!a[2].is_none()) over_mapped(in, where, who, a[2], a.span);
   if (!where.axes.empty()) attrs = written_along(where), read_groups(in, a[2], where, who, a.span, attrs);
@@ -122,7 +118,7 @@ Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
 }
 
 Value all_gather(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "all_gather", place(a, 1));
+  Along where = along_axes(in, a[1], "all_gather", a.args[1].span);
   bool tiled = in.truth(a[3], a.span);
   std::string to = in.text(a[4], a.span, "`to:`");
   if (to != "varying" && to != "same")
@@ -141,7 +137,7 @@ Value all_gather(Interpreter& in, BoundArgs& a) {
 }
 
 Value psum_scatter(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "psum_scatter", place(a, 1));
+  Along where = along_axes(in, a[1], "psum_scatter", a.args[1].span);
   bool tiled = in.truth(a[3], a.span);
   const bool mapped = over_mapped(in, where, "psum_scatter", a[4], a.span);
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
@@ -157,7 +153,7 @@ Value psum_scatter(Interpreter& in, BoundArgs& a) {
 }
 
 Value all_to_all(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "all_to_all", place(a, 1));
+  Along where = along_axes(in, a[1], "all_to_all", a.args[1].span);
   bool tiled = in.truth(a[4], a.span);
   const bool mapped = over_mapped(in, where, "all_to_all", a[5], a.span);
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
@@ -205,7 +201,7 @@ Value permuted(Interpreter& in, const Value& tree, const Along& where, ir::Pairs
 }
 
 Value ppermute(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "ppermute", place(a, 1));
+  Along where = along_axes(in, a[1], "ppermute", a.args[1].span);
   ir::Pairs pairs;
   if (a[2].is_none() == a[3].is_none())
     in.fail("call", a.span, "ppermute takes a list of (source, destination) pairs, or `shift: k`");
@@ -227,14 +223,14 @@ Value ppermute(Interpreter& in, BoundArgs& a) {
 }
 
 // [n - 1, 0, 1, ...]: from the device before.
-std::vector<Value> round_the_ring(std::int64_t n) {
-  std::vector<Value> out;
-  for (std::int64_t k = 0; k < n; ++k) out.emplace_back((k + n - 1) % n);
+ir::Ints round_the_ring(std::int64_t n) {
+  ir::Ints out;
+  for (std::int64_t k = 0; k < n; ++k) out.push_back((k + n - 1) % n);
   return out;
 }
 
 Value pshuffle(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "pshuffle", place(a, 1));
+  Along where = along_axes(in, a[1], "pshuffle", a.args[1].span);
   auto* sources = a[2].items();
   ir::Pairs pairs;
   std::vector<bool> seen(static_cast<std::size_t>(where.size), false);
@@ -249,9 +245,7 @@ Value pshuffle(Interpreter& in, BoundArgs& a) {
     in.fail("argument", a.span,
             "pshuffle takes the source of each of the " + std::to_string(where.size) + " devices along " + where.text +
                 ", each once; this is " + in.repr(a[2]),
-            where.size <= 16
-                ? std::vector<std::string>{"for example " + in.repr(Value::list(round_the_ring(where.size)))}
-                : std::vector<std::string>{});
+            note_if(where.size <= 16, "for example " + in.repr(list_of(round_the_ring(where.size)))));
   return permuted(in, a[0], where, std::move(pairs), "pshuffle", a.span);
 }
 
@@ -279,7 +273,7 @@ Value axis_index(Interpreter& in, BoundArgs& a) { return place(in, a[0], "axis_i
 
 // The source keeps its value, the others give zeros, and the sum is what everybody gets.
 Value pbroadcast(Interpreter& in, BoundArgs& a) {
-  Along where = along_axes(in, a[1], "pbroadcast", place(a, 1));
+  Along where = along_axes(in, a[1], "pbroadcast", a.args[1].span);
   std::int64_t source = in.integer(a[2], a.span, "`source:`");
   if (source < 0 || source >= where.size)
     in.fail("argument", a.span,
@@ -298,7 +292,7 @@ Value pbroadcast(Interpreter& in, BoundArgs& a) {
   });
 }
 
-Value axis_size(Interpreter& in, BoundArgs& a) { return along_axes(in, a[0], "axis_size", place(a, 0), false).size; }
+Value axis_size(Interpreter& in, BoundArgs& a) { return along_axes(in, a[0], "axis_size", a.args[0].span, false).size; }
 
 // What is cast to vary does not yet: of several axes the others are named alone.
 void varies_nowhere(const Type& x, const Along& where, const BoundArgs& a) {
@@ -310,7 +304,7 @@ void varies_nowhere(const Type& x, const Along& where, const BoundArgs& a) {
                    "pcast: " + runtime::to_string(x) + " varies along " + ir::axes_text(*where.mesh, already) +
                        " already" + (others.empty() ? ": leave the `pcast` out" : ""));
   if (!others.empty())
-    e.diagnostic.fixes.push_back({"name the others alone", place(a, 1), ir::axes_text(*where.mesh, others)});
+    e.diagnostic.fixes.push_back({"name the others alone", a.args[1].span, ir::axes_text(*where.mesh, others)});
   throw e;
 }
 
@@ -321,7 +315,7 @@ Value pcast(Interpreter& in, BoundArgs& a) {
   if (to != "varying" && to != "reduced" && to != "unreduced")
     in.fail("argument", a.span, "pcast: `to` is \"varying\", \"reduced\" or \"unreduced\", got \"" + to + "\"");
   const bool varying = to == "varying";
-  Along where = along_axes(in, a[1], "pcast", place(a, 1), !varying);
+  Along where = along_axes(in, a[1], "pcast", a.args[1].span, !varying);
   if (where.over_mapped()) over_mapped(in, where, "pcast", Value(), a.span);
   std::erase_if(where.axes, [&](std::int64_t id) {
     return where.mesh->axes[static_cast<std::size_t>(id)].kind != runtime::AxisKind::Manual;

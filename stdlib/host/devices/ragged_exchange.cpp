@@ -38,7 +38,7 @@ Tensor vector_of(Interpreter& in, BoundArgs& a, std::size_t i, const char* what,
 }
 
 Value ragged_all_to_all(Interpreter& in, BoundArgs& a) {
-  const Along where = along_axes(in, a[6], "ragged_all_to_all", a.args[6].span.known() ? a.args[6].span : a.span);
+  const Along where = along_axes(in, a[6], "ragged_all_to_all", a.args[6].span);
   if (where.over_mapped() && (where.mapped.size() > 1 || !where.axes.empty()))
     in.fail("spec", a.span, "ragged_all_to_all over " + where.text + ": a dimension that vmap maps over goes alone");
   Tensor x = in.tensor(a[0], a.span), output = in.tensor(a[1], a.span);

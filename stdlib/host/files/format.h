@@ -18,11 +18,14 @@
 
 namespace shard::stdlib {
 
+std::uint64_t stored_bytes(DType dtype, const Shape& shape);  // an error where no array can be so large
+
 struct ArrayHeader {
   std::string name;
   DType dtype;
   Shape shape;
   std::uint64_t place = 0;  // arrays are read cheapest in this order
+  std::uint64_t bytes() const { return stored_bytes(dtype, shape); }
 };
 
 // Part of an array: the elements from `origin` on that fill `to`, whose sizes say how many and whose strides where.
@@ -39,8 +42,8 @@ class Contents {
   std::vector<std::string> left_out;  // what it holds beside them: a warning each
   virtual void read(std::size_t array, const Block& block) = 0;
   virtual void check_end() {}  // once all of every array was read: what shows only then
-  // What `load` gives, of what stands for the arrays in their order.
-  virtual Value tree(Interpreter& in, std::vector<Value> arrays) = 0;
+  // What `load` gives, of what stands for the arrays in their order: a record of them by their names.
+  virtual Value tree(std::vector<Value> arrays);
   // Whether the names are all that is known of a tree: a foreign file's "layers.0.w" stands for a path.
   virtual bool flat() const { return true; }
   // Whether any block is read at the cost of its own bytes: then arrays may stay in the file (`map: true`).
@@ -67,6 +70,10 @@ std::string format_names(std::string_view last_word,
                          bool text);  // "npz, npy and csv"; without text where that is false
 
 // ---- the rows
+template <class File>
+std::unique_ptr<Contents> opened(Source& file) {
+  return std::make_unique<File>(file);
+}
 Format npy_format();
 Format npz_format();
 Format safetensors_format();
@@ -82,7 +89,16 @@ Value read_csv_columns(Interpreter& in, Source& file);
 ArrayRef array_to_write(Interpreter& in, const Value& v);
 // The one array that such a file holds ("an npy"), or an error.
 ArrayRef only_array(Interpreter& in, const Value& v, std::string_view file);
+// Its elements in row-major order, piece by piece.
+template <class F>
+void each_piece(Interpreter& in, const ArrayRef& a, F f) {
+  runtime::Pieces pieces(in.context().pool(), a);
+  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) f(piece);
+}
 void write_pieces(Interpreter& in, const ArrayRef& a, Sink& file);
+// Whole numbers as formats have them, the lowest byte first.
+std::uint64_t little(std::string_view bytes);
+std::string little(std::uint64_t x, std::size_t bytes);
 
 // Elements that lie in a file one after the other, with dimensions in row-major order or (`fortran`) the other way
 // round.
@@ -92,5 +108,30 @@ struct Stored {
   runtime::PartialSum* sum = nullptr;  // told every run of bytes; null, or the elements lie in row-major order
 };
 void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, const Block& block);
+
+// A file that holds one array, without a name. Who makes it adds its header and says where the elements lie.
+class OneArray : public Contents {
+ public:
+  explicit OneArray(Source& file) : file_(file) {}
+  void read(std::size_t, const Block& block) override { read_stored(file_, stored_, arrays[0], block); }
+  void check_end() override { file_.check_end(); }
+  bool in_parts() const override { return file_.anywhere(); }
+  Value tree(std::vector<Value> values) override { return std::move(values[0]); }
+
+ protected:
+  Source& file_;
+  Stored stored_;
+};
+
+// ---- an array in NumPy's form, alone in a file or as a member of an npz
+struct Npy {
+  ArrayHeader header;
+  Stored stored;
+  bool text = false;  // of letters, not numbers: its elements are not read
+};
+bool is_npy(std::string_view head);
+// The file holds the array and nothing else. Text is an error unless the caller leaves it out.
+Npy read_npy_header(Source& file, bool or_text = false);
+std::string npy_header(const Type& t, std::string_view name = {});  // name: for an error, of one of several
 
 }  // namespace shard::stdlib

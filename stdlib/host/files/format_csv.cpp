@@ -12,19 +12,23 @@
 namespace shard::stdlib {
 namespace {
 
-bool number(std::string_view s, double& out) {
+// Whether all of a field is such a number.
+template <class T>
+bool read_field(std::string_view s, T& out) {
   s = grammar::trimmed(s);
   if (s.size() > 1 && s[0] == '+') s.remove_prefix(1);
   const auto r = std::from_chars(s.data(), s.data() + s.size(), out);
   return !s.empty() && r.ec == std::errc() && r.ptr == s.data() + s.size();
 }
 
-bool integer(std::string_view s) {
-  s = grammar::trimmed(s);
-  std::int32_t i = 0;
-  if (s.size() > 1 && s[0] == '+') s.remove_prefix(1);
-  const auto r = std::from_chars(s.data(), s.data() + s.size(), i);
-  return !s.empty() && r.ec == std::errc() && r.ptr == s.data() + s.size();
+bool is_number(std::string_view s) {
+  double unused = 0;
+  return read_field(s, unused);
+}
+
+bool is_integer(std::string_view s) {
+  std::int32_t unused = 0;
+  return read_field(s, unused);
 }
 
 // The lines of a table that hold fields, one after the other.
@@ -123,13 +127,12 @@ struct Survey {
 
   explicit Survey(Lines& table) {
     std::vector<std::string> row;
-    double unused = 0;
     for (int line = 0; table.next(row, line);) {
       if (columns == 0) {
         columns = row.size();
         numbers.assign(columns, 1), whole.assign(columns, 1);
         bool named = false;
-        for (const std::string& f : row) named = named || !number(f, unused);
+        for (const std::string& f : row) named = named || !is_number(f);
         if (named) {
           for (const std::string& f : row) names.emplace_back(grammar::trimmed(f));
           continue;
@@ -145,10 +148,9 @@ struct Survey {
 
  private:
   void look_at(const std::string& field, int line, std::size_t c) {
-    if (whole[c] && integer(field)) return;
+    if (whole[c] && is_integer(field)) return;
     whole[c] = 0;
-    double unused = 0;
-    if (number(field, unused)) return;
+    if (is_number(field)) return;
     numbers[c] = 0;
     if (no_number.empty())
       no_number = "line " + std::to_string(line) + ", field " + std::to_string(c + 1) + " is no number: \"" +
@@ -156,22 +158,13 @@ struct Survey {
   }
 };
 
-// As f32, rounded once; `wide` where it is too large or too small for one.
-float single(std::string_view field, double wide) {
-  field = grammar::trimmed(field);
-  if (field.size() > 1 && field[0] == '+') field.remove_prefix(1);
-  float x = 0;
-  const auto r = std::from_chars(field.data(), field.data() + field.size(), x);
-  return r.ec == std::errc() ? x : static_cast<float>(wide);
-}
-
 void put(const runtime::View& to, std::int64_t at, const std::string& field) {
   double x = 0;
-  number(field, x);
+  read_field(field, x);
   if (to.dtype == DType::I32)
     to.as<std::int32_t>()[at] = static_cast<std::int32_t>(x);
-  else
-    to.as<float>()[at] = single(field, x);
+  else if (float& element = to.as<float>()[at]; !read_field(field, element))  // rounded once
+    element = static_cast<float>(x);                                          // too large or too small for one
 }
 
 // The whole table as one array: i32 where all fields are integers, else f32.
@@ -197,7 +190,7 @@ class Csv : public Contents {
             row[static_cast<std::size_t>(block.origin[1] + c)]);
     }
   }
-  Value tree(Interpreter&, std::vector<Value> values) override { return std::move(values[0]); }
+  Value tree(std::vector<Value> values) override { return std::move(values[0]); }
 
  private:
   Lines rows_;
@@ -288,12 +281,11 @@ void write_csv(Interpreter& in, const Value& table, Sink& file) {
     refuse_file("a csv file holds an array of rank 1 or 2, or a record of columns; this is " + lang::kind_name(table));
   const ArrayRef a = real_array(in, table);
   const std::int64_t columns = a->type.rank() == 2 ? a->type.shape[1] : 1;
-  const std::size_t item = runtime::size_of(a->type.dtype);
-  runtime::Pieces pieces(in.context().pool(), a);
   std::int64_t i = 0;
-  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next())
-    for (; !piece.empty(); piece.remove_prefix(item))
+  each_piece(in, a, [&](std::string_view piece) {
+    for (; !piece.empty(); piece.remove_prefix(runtime::size_of(a->type.dtype)))
       file.write(number_text(a->type.dtype, piece.data()) + (++i % columns ? "," : "\n"));
+  });
 }
 
 }  // namespace
@@ -330,12 +322,10 @@ Value read_csv_columns(Interpreter& in, Source& file) {
 }
 
 Format csv_format() {
-  return {"csv",
-          {".csv"},
-          "an array or a record of columns",
-          [](std::string_view, std::string_view path) { return path.ends_with(".csv") || path.ends_with(".tsv"); },
-          [](Source& file) -> std::unique_ptr<Contents> { return std::make_unique<Csv>(file); },
-          write_csv};
+  const auto recognises = [](std::string_view, std::string_view path) {
+    return path.ends_with(".csv") || path.ends_with(".tsv");
+  };
+  return {"csv", {".csv"}, "an array or a record of columns", recognises, opened<Csv>, write_csv};
 }
 
 }  // namespace shard::stdlib

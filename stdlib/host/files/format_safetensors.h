@@ -37,7 +37,7 @@ class SafetensorsFile : public Contents {
   void read_summed(std::size_t i, const Block& block, runtime::PartialSum* sum);
   std::uint32_t sum_of(std::size_t i);  // the CRC-32C of its bytes
   void check_end() override { file_.check_end(); }
-  Value tree(Interpreter& in, std::vector<Value> values) override;
+  Value tree(std::vector<Value> values) override;
   bool flat() const override { return !tree_; }
   bool in_parts() const override { return file_.anywhere(); }
   std::optional<std::size_t> find(const std::string& name) const;

@@ -21,6 +21,9 @@ Value reading_from(Interpreter& in, const std::string& path, grammar::Span span,
 std::vector<std::string> near_files(const std::string& path);      // notes where there is no such file
 std::vector<std::string> missing_folder(const std::string& path);  // notes where there is no folder to write into
 std::string folder_of(const std::string& path);                    // "." where the path names none
+std::string without_slashes(std::string path);                     // at its end
+// The names in a folder, in any order; nothing where it cannot be opened, and errno says why.
+std::optional<std::vector<std::string>> names_in(const std::string& folder);
 std::string lower(std::string path);
 bool ends_with_lower(const std::string& path, std::string_view ending);  // "X.CSV.GZ": ".csv" too
 

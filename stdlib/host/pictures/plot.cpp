@@ -97,9 +97,8 @@ std::vector<double> numbers_of(Interpreter& in, const Value& v, int rank, gramma
                 (rank > 0 ? "the numbers of a curve: a list, or an array of one dimension"
                           : "numbers: a list or an array") +
                 ", and this is " + runtime::to_string(type),
-            rank > 0 && type.rank() == 2
-                ? std::vector<std::string>{"several curves have names: `" + std::string(what) + "({a: x[0], b: x[1]})`"}
-                : std::vector<std::string>{});
+            note_if(rank > 0 && type.rank() == 2,
+                    "several curves have names: `" + std::string(what) + "({a: x[0], b: x[1]})`"));
   const ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(t, what));
   std::vector<double> out;
   if (!host->has_elements()) return out;  // a program that is checked

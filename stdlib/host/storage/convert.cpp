@@ -60,10 +60,8 @@ void convert(Interpreter& in, const std::string& from, const std::string& to) {
   check_ending(in, to, {});
   const Value tree = reading_from(in, from, {}, [&] {
     const auto file = open_tree(in, from, {}, std::nullopt);
-    Wanted all = all_of(in, *file->contents);
-    const bool flat = file->contents->flat();
-    Value v = file->contents->in_parts() ? mapped(file, std::move(all)) : filled(in, *file->contents, std::move(all));
-    return flat ? nested(v) : v;
+    const Value v = held(in, file);
+    return file->contents->flat() ? nested(v) : v;
   });
   write_tree(in, to, tree, {});
 }

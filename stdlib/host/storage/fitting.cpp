@@ -11,8 +11,6 @@
 namespace shard::stdlib {
 namespace {
 
-using TypeRef = std::shared_ptr<const Type>;
-
 std::string type_text(DType dtype, const Shape& shape) { return runtime::to_string(Type::of(dtype, shape)); }
 
 bool host_value(const Value& v) { return v.is_host_number() || v.is<bool>() || v.is_string(); }
@@ -60,7 +58,7 @@ struct Differences {
 class Fitter {
  public:
   Fitter(Interpreter& in, Contents& file, const Fitting& how, grammar::Span span)
-      : in_(in), how_(how), span_(span), there_(all_of(in, file)), file_(file) {
+      : in_(in), how_(how), span_(span), there_(all_of(file)), file_(file) {
     const std::vector<std::string> names = names_in_files(there_.tree);
     for (std::size_t i = 0; i < names.size(); ++i) name_leaf(names[i], i);
   }

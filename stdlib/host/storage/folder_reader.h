@@ -11,7 +11,7 @@ namespace shard::stdlib {
 
 using MayRead = std::function<void(const std::string& path)>;  // throws where a file may not be read
 
-// A folder that write_folder made. What is read as a whole, in whatever pieces, is held against its check sums by
+// A checkpoint folder. What is read as a whole, in whatever pieces, is held against its check sums by
 // check_end(). Errors are RuntimeError("io"), as those of every format.
 std::unique_ptr<Contents> open_folder(const std::string& path, const MayRead& may_read);
 // Reads everything once and throws where something is missing or does not fit its check sum.

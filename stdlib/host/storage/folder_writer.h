@@ -54,10 +54,8 @@ class NewFolder {
   std::string path_, beside_;
   int lock_ = -1;
 };
-void write_folder(runtime::Pool& pool, const std::string& path, const Snapshot& what);  // by this process alone
 
-std::string without_slashes(std::string path);      // at its end
 void remove_unfinished(const std::string& folder);  // what processes left behind that are no more
-void remove_checkpoint(const std::string& path);    // a folder that write_folder made
+void remove_checkpoint(const std::string& path);    // a whole one
 
 }  // namespace shard::stdlib

@@ -41,7 +41,7 @@ Value load(Interpreter& in, BoundArgs& a) {
     const Fitting how{path, in.truth(a[kStrict], a.args[kStrict].span), a[kRename]};
     Wanted wanted = !like.is_none()    ? fitted(in, *tree->contents, like, how, a.args[kLike].span)
                     : !specs.is_none() ? laid_out(in, *tree->contents, specs, a.args[kAs].span)
-                                       : all_of(in, *tree->contents);
+                                       : all_of(*tree->contents);
     if (in.truth(a[kMap], a.args[kMap].span)) return mapped(tree, std::move(wanted));
     return filled(in, *tree->contents, std::move(wanted));
   });

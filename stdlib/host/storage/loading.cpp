@@ -7,36 +7,6 @@
 #include "interpreter/lang/values/tree.h"
 
 namespace shard::stdlib {
-
-using TypeRef = std::shared_ptr<const Type>;
-
-Wanted all_of(Interpreter& in, Contents& file) {
-  std::vector<Value> types;
-  std::vector<std::pair<const Type*, std::size_t>> which;
-  for (const ArrayHeader& a : file.arrays) {
-    auto type = std::make_shared<const Type>(Type::of(a.dtype, a.shape));
-    which.emplace_back(type.get(), which.size());
-    types.emplace_back(TypeRef(std::move(type)));
-  }
-  std::sort(which.begin(), which.end());
-  Wanted out;
-  const std::vector<Value> held = types;  // their addresses stay theirs
-  out.tree = file.tree(in, std::move(types));
-  std::vector<Value> leaves = lang::leaves(out.tree);
-  out.leaves.reserve(leaves.size());
-  for (Value& leaf : leaves) {
-    Wanted::Leaf one;
-    if (const auto* type = leaf.get<TypeRef>()) {
-      const auto at = std::lower_bound(which.begin(), which.end(), std::pair(type->get(), std::size_t{0}));
-      one.array = at->second;
-      one.at = std::make_shared<const runtime::Placement>(runtime::placement_of(**type));
-    }
-    one.value = std::move(leaf);
-    out.leaves.push_back(std::move(one));
-  }
-  return out;
-}
-
 namespace {
 
 // `specs` names fields of what was saved; what it leaves out stays as it is, without a layout.
@@ -55,19 +25,6 @@ Value with_layouts(Interpreter& in, const Value& tree, const Value& specs, gramm
   return Value::record(std::move(out));
 }
 
-}  // namespace
-
-Wanted laid_out(Interpreter& in, Contents& file, const Value& specs, grammar::Span span) {
-  Wanted out = all_of(in, file);
-  const std::vector<Value> types = lang::leaves(with_layouts(in, out.tree, specs, span));
-  for (std::size_t i = 0; i < types.size(); ++i)
-    if (out.leaves[i].at)
-      out.leaves[i].at = std::make_shared<const runtime::Placement>(runtime::placement_of(**types[i].get<TypeRef>()));
-  return out;
-}
-
-namespace {
-
 constexpr std::int64_t kSmall = 1 << 16;  // bytes
 
 Block as_words(Block keys) {
@@ -79,10 +36,6 @@ Block as_words(Block keys) {
   return keys;
 }
 
-}  // namespace
-
-namespace {
-
 Value number_of(Contents& file, std::size_t array) {
   const DType dtype = file.arrays[array].dtype;
   alignas(16) char element[16] = {};
@@ -93,6 +46,47 @@ Value number_of(Contents& file, std::size_t array) {
 }
 
 }  // namespace
+
+Wanted all_of(Contents& file) {
+  std::vector<Value> types;
+  std::vector<std::pair<const Type*, std::size_t>> which;
+  for (const ArrayHeader& a : file.arrays) {
+    auto type = std::make_shared<const Type>(Type::of(a.dtype, a.shape));
+    which.emplace_back(type.get(), which.size());
+    types.emplace_back(TypeRef(std::move(type)));
+  }
+  std::sort(which.begin(), which.end());
+  Wanted out;
+  const std::vector<Value> held = types;  // their addresses stay theirs
+  out.tree = file.tree(std::move(types));
+  std::vector<Value> leaves = lang::leaves(out.tree);
+  out.leaves.reserve(leaves.size());
+  for (Value& leaf : leaves) {
+    Wanted::Leaf one;
+    if (const auto* type = leaf.get<TypeRef>()) {
+      const auto at = std::lower_bound(which.begin(), which.end(), std::pair(type->get(), std::size_t{0}));
+      one.array = at->second;
+      one.at = std::make_shared<const runtime::Placement>(runtime::placement_of(**type));
+    }
+    one.value = std::move(leaf);
+    out.leaves.push_back(std::move(one));
+  }
+  return out;
+}
+
+Wanted laid_out(Interpreter& in, Contents& file, const Value& specs, grammar::Span span) {
+  Wanted out = all_of(file);
+  const std::vector<Value> types = lang::leaves(with_layouts(in, out.tree, specs, span));
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (out.leaves[i].at)
+      out.leaves[i].at = std::make_shared<const runtime::Placement>(runtime::placement_of(**types[i].get<TypeRef>()));
+  return out;
+}
+
+Value held(Interpreter& in, const std::shared_ptr<OpenTree>& file) {
+  Wanted all = all_of(*file->contents);
+  return file->contents->in_parts() ? mapped(file, std::move(all)) : filled(in, *file->contents, std::move(all));
+}
 
 Value mapped(std::shared_ptr<OpenTree> file, Wanted wanted) {
   if (!file->contents->in_parts())

@@ -1,7 +1,6 @@
-#include "stdlib/host/storage/open_tree.h"
-
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/loading.h"
 
 namespace shard::stdlib {
 namespace {

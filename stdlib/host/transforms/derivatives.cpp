@@ -131,10 +131,9 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
       extra = (*parts)[1];
     }
     if (!loss.is_tensor() && !loss.is_host_number())
-      in.fail(
-          "type", span,
-          std::string(who) + " needs a function that returns one number; it returned " + lang::kind_name(loss),
-          loss.items() ? std::vector<std::string>{"for (loss, more), write `aux: true`"} : std::vector<std::string>{});
+      in.fail("type", span,
+              std::string(who) + " needs a function that returns one number; it returned " + lang::kind_name(loss),
+              note_if(loss.items(), "for (loss, more), write `aux: true`"));
     Tensor value = in.tensor(loss, span);
     if (value.type().rank() != 0 || !runtime::is_float(value.type().dtype))
       in.fail("type", span,
@@ -250,9 +249,7 @@ std::vector<Tensor> matching(Interpreter& in, const Value& tree, const Value& li
       in.fail("shape", span,
               std::string(what) + " must be of type " + runtime::to_string(want[i]) + ", this is " +
                   runtime::to_string(got[i].type()) + (paths[i].empty() ? "" : ", at `" + paths[i] + "`"));
-    if (got[i].type().dtype != want[i].dtype || got[i].type().weak != want[i].weak)
-      got[i] = in.context().apply1(*in.context().table().core().convert, {got[i]},
-                                   {{"dtype", want[i].dtype}, {"weak", want[i].weak}});
+    got[i] = converted(in, got[i], want[i].dtype, want[i].weak);
   }
   return got;
 }

@@ -80,25 +80,21 @@ Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<C
   return lang::with_leaves(t.result.tree(), std::move(leaves));
 }
 
-Value make_jacobian(Interpreter& in, BoundArgs& a) {
-  need_function(in, a, "jacobian");
-  Value f = a[0];
-  Wrt wrt = read_wrt(in, a[1], a.span);
-  return lang::transformed("jacobian", "The partial derivatives at a point.", f,
-                           [f, wrt](Interpreter& i, std::vector<CallArg> args, grammar::Span span) {
-                             return jacobian_of(i, f, wrt, std::move(args), "jacobian", span);
+Value make(Interpreter& in, BoundArgs& a, const char* who, const char* doc, bool twice) {
+  need_function(in, a, who);
+  const Wrt wrt = read_wrt(in, a[1], a.span);
+  const Value of = twice ? gradient_function(a[0], wrt, false, false) : a[0];
+  return lang::transformed(who, doc, a[0],
+                           [of, wrt, who](Interpreter& i, std::vector<CallArg> args, grammar::Span span) {
+                             return jacobian_of(i, of, wrt, std::move(args), who, span);
                            });
 }
 
-Value make_hessian(Interpreter& in, BoundArgs& a) {
-  need_function(in, a, "hessian");
-  Value f = a[0];
-  Wrt wrt = read_wrt(in, a[1], a.span);
-  Value slope = gradient_function(f, wrt, false, false);
-  return lang::transformed("hessian", "The second derivatives at a point.", f,
-                           [slope, wrt](Interpreter& i, std::vector<CallArg> args, grammar::Span span) {
-                             return jacobian_of(i, slope, wrt, std::move(args), "hessian", span);
-                           });
+Value jacobian(Interpreter& in, BoundArgs& a) {
+  return make(in, a, "jacobian", "The partial derivatives at a point.", false);
+}
+Value hessian(Interpreter& in, BoundArgs& a) {
+  return make(in, a, "hessian", "The second derivatives at a point.", true);
 }
 
 }  // namespace
@@ -108,12 +104,12 @@ void register_jacobian(Interpreter& in) {
              "jacobian(f, wrt = 0)",
              "A function that gives the partial derivatives of f, shape [result..., x...]; of a tree of results a tree "
              "of trees.",
-             make_jacobian,
+             jacobian,
              {"jacfwd", "jacrev"}});
   in.define({"hessian", "hessian(f, wrt = 0)",
              "A function that gives the second derivatives of f, which returns one number; for a tree of arguments a "
              "tree of trees.",
-             make_hessian});
+             hessian});
 }
 
 }  // namespace shard::stdlib

@@ -54,9 +54,7 @@ Tensor as_carry(Interpreter& in, const Tensor& got, const Type& want, std::size_
   bool convertible = t.shape == want.shape && t.sharding == want.sharding && t.varying == want.varying &&
                      (t.weak || t.dtype == want.dtype);
   auto joined = runtime::promote(t.kind(), want.kind());
-  if (convertible && joined && joined->dtype == want.dtype)
-    return in.context().apply1(*in.context().table().core().convert, {got},
-                               {{"dtype", want.dtype}, {"weak", want.weak}});
+  if (convertible && joined && joined->dtype == want.dtype) return converted(in, got, want.dtype, want.weak);
   const auto [path, place] = carry_leaf(in, init, leaf);
   throw grammar::Error(
       grammar::Diagnostic{"carry",
@@ -74,8 +72,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "scan");
   Value f = a[0], init = a[1], xs = a[2];
   std::vector<Tensor> carry = tensor_leaves(in, init, a.span, "scan's initial carry");
-  for (Tensor& t : carry)
-    if (t.type().weak) t = ctx.apply1(*core.convert, {t}, {{"dtype", t.type().dtype}, {"weak", false}});
+  for (Tensor& t : carry) t = converted(in, t, t.type().dtype);
   std::vector<Tensor> rows = tensor_leaves(in, xs, a.span, "scan's sequence");
   std::optional<std::int64_t> length;
   if (!a[3].is_none()) length = in.integer(a[3], a.span, "`length:`");
@@ -85,9 +82,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
     if (t.rank() == 0)
       in.fail("shape", a.span,
               "scan walks along the first dimension of its sequence, and " + runtime::to_string(t) + " has none",
-              xs.is_host_number()
-                  ? std::vector<std::string>{"a number of steps is told by `length:`: scan(f, init, length: n)"}
-                  : std::vector<std::string>{});
+              note_if(xs.is_host_number(), "a number of steps is told by `length:`: scan(f, init, length: n)"));
     if (length && *length != t.shape[0])
       in.fail("shape", a.span,
               "scan's sequences must be equally long: " + std::to_string(*length) + " and " +

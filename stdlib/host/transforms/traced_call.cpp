@@ -61,4 +61,14 @@ std::vector<CallArg> CallArrays::with(std::span<const Tensor> given) const {
   return out;
 }
 
+Tensor moved_axis(Interpreter& in, const Tensor& x, std::int64_t from, std::int64_t to) {
+  if (from == to) return x;
+  const std::int64_t rank = x.type().rank();
+  ir::Ints perm;
+  for (std::int64_t d = 0; d < rank; ++d)
+    if (d != from) perm.push_back(d - rank);
+  perm.insert(perm.begin() + to, from - rank);
+  return in.context().apply1(*in.context().table().core().transpose, {x}, {{"perm", std::move(perm)}});
+}
+
 }  // namespace shard::stdlib

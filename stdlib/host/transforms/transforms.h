@@ -44,6 +44,8 @@ void will_be_differentiated(Interpreter& in);
 // All leaves of a tree as tensors (host numbers as weak scalars); an error naming `what` for leaves that are neither.
 std::vector<Tensor> tensor_leaves(Interpreter& in, const Value& tree, grammar::Span span, std::string_view what);
 Value with_tensors(const Value& tree, std::span<const Tensor> leaves);
+// x with dimension `from` moved to `to` (positions from the front).
+Tensor moved_axis(Interpreter& in, const Tensor& x, std::int64_t from, std::int64_t to);
 
 // The arguments of one call: their leaves, and which of them are arrays, floats first.
 struct CallArrays {

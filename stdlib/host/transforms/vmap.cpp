@@ -42,17 +42,6 @@ void axes_of(Interpreter& in, const Value& axes, const Value& tree, std::vector<
       std::string(what) + " takes integers, none, or a tree of them that fits the arguments " + lang::structure(tree));
 }
 
-// x with dimension `from` moved to `to` (positions from the front).
-Tensor move_axis(Interpreter& in, const Tensor& x, int from, int to) {
-  if (from == to) return x;
-  std::vector<std::int64_t> perm;
-  int rank = x.type().rank();
-  for (int d = 0; d < rank; ++d)
-    if (d != from) perm.push_back(d - rank);
-  perm.insert(perm.begin() + to, from - rank);
-  return in.context().apply1(*in.context().table().core().transpose, {x}, {{"perm", std::move(perm)}});
-}
-
 int from_front(Interpreter& in, int axis, int rank, const char* what, const Type& t, grammar::Span span) {
   if (axis < -rank || axis >= rank)
     in.fail("shape", span,
@@ -157,7 +146,7 @@ class MappedCall {
                    runtime::to_string(sized_by_) + ") and " + std::to_string(n) + " (" + runtime::to_string(x.type()) +
                    ")");
     size_ = n;
-    x = along_axis(in_, move_axis(in_, x, axis, 0), axis_, span_);
+    x = along_axis(in_, moved_axis(in_, x, axis, 0), axis_, span_);
     Type t = in_.context().type_of(x);
     if (params_.empty())
       front_ = {t.sharding.dims[0], t.mesh};
@@ -210,7 +199,7 @@ class MappedCall {
       const std::optional<int> place = places[i++];
       if (!leaf.is_tensor() || !place) return leaf;
       const Tensor& x = leaf.tensor();
-      return move_axis(in_, x, 0, from_front(in_, *place, x.type().rank(), "`out:`", x.type(), span_));
+      return moved_axis(in_, x, 0, from_front(in_, *place, x.type().rank(), "`out:`", x.type(), span_));
     });
   }
 

@@ -123,8 +123,7 @@ class Filler {
       if (i < low || (i > 0 && static_cast<std::uint64_t>(i) > high)) {
         const std::string name(runtime::name(dtype_));
         in_.fail("value", span_, std::to_string(i) + " does not fit in " + name,
-                 asked_ ? std::vector<std::string>{}
-                        : std::vector<std::string>{"integers are i32 unless said otherwise: array(..., i64)"});
+                 note_if(!asked_, "integers are i32 unless said otherwise: array(..., i64)"));
       }
     }
     write(static_cast<double>(i), i);

@@ -21,7 +21,7 @@ Value key(Interpreter& in, BoundArgs& a) {
 }
 
 Value split(Interpreter& in, BoundArgs& a) {
-  if (a[0].is_string()) return split_text(in, a[0].str(), a[1], a.args[1].span.known() ? a.args[1].span : a.span);
+  if (a[0].is_string()) return split_text(in, a[0].str(), a[1], a.args[1].span);
   Tensor x = in.tensor(a[0], a.span);
   auto named = [&](const char* name, const Value& v) { return CallArg{name, v, a.span}; };
   Value n = a[1].is_none() ? Value(std::int64_t{2}) : a[1];

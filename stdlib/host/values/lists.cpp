@@ -204,6 +204,10 @@ std::optional<CallArg> take_named(BoundArgs& a, std::string_view name) {
   return out;
 }
 
+std::vector<std::string> note_if(bool wanted, std::string note) {
+  return wanted ? std::vector<std::string>{std::move(note)} : std::vector<std::string>{};
+}
+
 Value list_of(const std::vector<std::int64_t>& numbers) {
   return Value::list(std::vector<Value>(numbers.begin(), numbers.end()));
 }
