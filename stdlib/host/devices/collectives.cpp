@@ -23,30 +23,30 @@ void read_groups(Interpreter& in, const Value& v, const Along& a, const char* wh
   ir::Ints flat;
   std::vector<bool> seen(static_cast<std::size_t>(a.size), false);
   std::int64_t size = -1;
-  auto* groups = v.items();
-  if (!groups)
-    in.fail("type", span, std::string(who) + ": `groups:` is a list of lists of positions, like [[0, 1], [2, 3]]");
-  for (const Value& g : *groups) {
-    auto* members = g.items();
-    if (!members)
+  const auto list_in = [&](const Value& list) -> const std::vector<Value>& {
+    if (!list.items())
       in.fail("type", span, std::string(who) + ": `groups:` is a list of lists of positions, like [[0, 1], [2, 3]]");
-    if (size >= 0 && size != static_cast<std::int64_t>(members->size()))
+    return *list.items();
+  };
+  const auto need_cover = [&](bool covers) {
+    if (!covers)
+      in.fail("argument", span,
+              std::string(who) + ": groups must cover each of the " + std::to_string(a.size) + " positions along " +
+                  a.text + " exactly once");
+  };
+  for (const Value& g : list_in(v)) {
+    const auto& members = list_in(g);
+    if (size >= 0 && size != static_cast<std::int64_t>(members.size()))
       in.fail("argument", span, std::string(who) + ": all groups must be equally large");
-    size = static_cast<std::int64_t>(members->size());
-    for (const Value& m : *members) {
-      std::int64_t i = in.integer(m, span, "a position in `groups:`");
-      if (i < 0 || i >= a.size || seen[static_cast<std::size_t>(i)])
-        in.fail("argument", span,
-                std::string(who) + ": groups must cover each of the " + std::to_string(a.size) + " positions along " +
-                    a.text + " exactly once");
+    size = static_cast<std::int64_t>(members.size());
+    for (const Value& m : members) {
+      const std::int64_t i = in.integer(m, span, "a position in `groups:`");
+      need_cover(i >= 0 && i < a.size && !seen[static_cast<std::size_t>(i)]);
       seen[static_cast<std::size_t>(i)] = true;
       flat.push_back(i);
     }
   }
-  if (static_cast<std::int64_t>(flat.size()) != a.size)
-    in.fail("argument", span,
-            std::string(who) + ": groups must cover each of the " + std::to_string(a.size) + " positions along " +
-                a.text + " exactly once");
+  need_cover(static_cast<std::int64_t>(flat.size()) == a.size);
   attrs.set("groups", flat);
   attrs.set("group_size", size);
 }

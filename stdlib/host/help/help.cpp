@@ -148,8 +148,11 @@ void add_lines(std::string& out, const std::string& label, const std::vector<std
     out += "  " + (i ? std::string(label.size(), ' ') : label) + lines[i] + "\n";
 }
 
+}  // namespace
+
+// Of lines that end.
 std::string indented(const std::string& text, const std::string& by) {
-  std::string out = by;
+  std::string out = text.empty() ? "" : by;
   for (std::size_t i = 0; i < text.size(); ++i) {
     out += text[i];
     if (text[i] == '\n' && i + 1 < text.size()) out += by;
@@ -157,7 +160,15 @@ std::string indented(const std::string& text, const std::string& by) {
   return out;
 }
 
-}  // namespace
+bool among(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+std::string with_commas(const std::vector<std::string>& all) {
+  std::string out;
+  for (const std::string& one : all) out += (&one == all.data() ? "" : ", ") + one;
+  return out;
+}
 
 std::string sentences_of(Interpreter& in, const Value& builtin) {
   std::string out;
@@ -220,26 +231,25 @@ const Example* example_of(std::string_view name) {
 }
 
 std::vector<Example> examples() {
+  static constexpr std::pair<std::string_view, std::string Example::*> kFields[] = {{"what: ", &Example::what},
+                                                                                    {"subjects: ", &Example::subjects},
+                                                                                    {"shapes: ", &Example::shapes},
+                                                                                    {"gradient: ", &Example::gradient},
+                                                                                    {"layout: ", &Example::layout}};
   std::vector<Example> out;
   std::string group;
   std::istringstream in{examples_text()};
   for (std::string line; std::getline(in, line);) {
+    const auto* field =
+        std::find_if(std::begin(kFields), std::end(kFields), [&](const auto& f) { return line.starts_with(f.first); });
     if (line.starts_with("=== "))
       group = line.substr(4);
     else if (line.starts_with("== "))
       out.push_back({line.substr(3), group, {}, {}, {}, {}, {}, {}});
     else if (out.empty())
       continue;
-    else if (line.starts_with("what: "))
-      out.back().what = line.substr(6);
-    else if (line.starts_with("subjects: "))
-      out.back().subjects = line.substr(10);
-    else if (line.starts_with("shapes: "))
-      out.back().shapes = line.substr(8);
-    else if (line.starts_with("gradient: "))
-      out.back().gradient = line.substr(10);
-    else if (line.starts_with("layout: "))
-      out.back().layout = line.substr(8);
+    else if (field != std::end(kFields))
+      out.back().*field->second = line.substr(field->first.size());
     else
       out.back().code += line + "\n";
   }

@@ -58,7 +58,7 @@ std::vector<std::string> shapes(const ir::OpTable& table, const OpDef& op) {
     const auto types = types_of(s);
     const std::string line =
         "(" + text_of(types) + written(s) + ") -> " + text_of(results_of(use(table, op, s, types)));
-    if (line.size() < 100 && std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
+    if (line.size() < 100 && !among(out, line)) out.push_back(line);
     if (out.size() == 2) break;
   }
   return out;
@@ -111,8 +111,7 @@ std::vector<std::string> layouts(const ir::OpTable& table, const OpDef& op) {
             if (line.empty()) line = tried + "an error that says what to write";
           }
         }
-        if (std::find(out.begin(), out.end(), line) != out.end()) continue;
-        out.push_back(line);
+        if (!among(out, line)) out.push_back(line);
       }
     if (!out.empty()) break;
   }

@@ -34,18 +34,17 @@ std::string number(double x) {  // to a tenth of a pixel
   return out;
 }
 
+std::string in_color(const char* how, std::size_t i, const std::string& text) {
+  return "\x1b[" + std::string(how) + ";5;" + std::to_string(kColors[i % kColors.size()].terminal) + "m" + text +
+         "\x1b[0m";
+}
+
 }  // namespace
 
 std::string color_of(std::size_t i) { return kColors[i % kColors.size()].web; }
-int terminal_color(std::size_t i) { return kColors[i % kColors.size()].terminal; }
 
-std::string painted(std::size_t i, const std::string& text) {
-  return "\x1b[38;5;" + std::to_string(terminal_color(i)) + "m" + text + "\x1b[0m";
-}
-
-std::string background(std::size_t i, const std::string& text) {
-  return "\x1b[30;48;5;" + std::to_string(terminal_color(i)) + "m" + text + "\x1b[0m";
-}
+std::string painted(std::size_t i, const std::string& text) { return in_color("38", i, text); }
+std::string background(std::size_t i, const std::string& text) { return in_color("30;48", i, text); }
 
 std::string short_number(double x) {
   char out[32];

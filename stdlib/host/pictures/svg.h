@@ -22,7 +22,6 @@ class Svg {
 
 // The colour of the i-th device, or curve: for files, and the number of the same one among a terminal's 256.
 std::string color_of(std::size_t i);
-int terminal_color(std::size_t i);
 std::string painted(std::size_t i, const std::string& text);     // in that colour
 std::string background(std::size_t i, const std::string& text);  // black on that colour
 

@@ -20,11 +20,20 @@ struct Side {  // a dimension of the array
   std::string axes;           // that split it: "@x", "@x @y"
   std::int64_t size = 1;      // elements
   std::vector<Range> ranges;  // of the blocks, half open
+
+  double extent() const { return std::max<double>(1, static_cast<double>(size)); }
+  double share() const { return static_cast<double>(ranges[0].second - ranges[0].first) / extent(); }  // of a block
 };
 
 struct Grid {
-  std::string caption;                                 // "[0..2, :, :]": the block of the outer dimensions
-  std::vector<std::vector<std::vector<int>>> devices;  // [row][column]: who holds the block
+  std::string caption;                                      // "[0..2, :, :]": the block of the outer dimensions
+  std::map<std::pair<int, int>, std::vector<int>> devices;  // by row and column: who holds the block
+
+  const std::vector<int>& at(int row, int column) const {  // nobody holds a gap
+    static const std::vector<int> kNobody;
+    const auto it = devices.find({row, column});
+    return it == devices.end() ? kNobody : it->second;
+  }
 };
 
 struct LayoutPicture {
@@ -82,19 +91,15 @@ LayoutPicture layout_picture(const Type& type) {
     const std::vector<Range>& index = indices[static_cast<std::size_t>(p)];
     const std::vector<Range> outer(index.begin(), index.begin() + std::max(0, row));
     Grid& g = grids[outer];
-    if (g.devices.empty()) {
-      g.devices.assign(row_ranges.size(), std::vector<std::vector<int>>(column_ranges.size()));
-      if (!outer.empty()) g.caption = caption_of(outer);
-    }
+    if (!outer.empty()) g.caption = caption_of(outer);
     const auto place = [](const std::set<Range>& ranges, const Range& r) {
-      return static_cast<std::size_t>(std::distance(ranges.begin(), ranges.find(r)));
+      return static_cast<int>(std::distance(ranges.begin(), ranges.find(r)));
     };
-    g.devices[place(row_ranges, range_of(index, row))][place(column_ranges, range_of(index, column))].push_back(
+    g.devices[{place(row_ranges, range_of(index, row)), place(column_ranges, range_of(index, column))}].push_back(
         type.mesh ? type.mesh->devices[static_cast<std::size_t>(p)] : 0);
   }
   for (auto& [outer, g] : grids) {
-    for (auto& line : g.devices)
-      for (auto& ids : line) std::sort(ids.begin(), ids.end());
+    for (auto& [place, ids] : g.devices) std::sort(ids.begin(), ids.end());
     out.grids.push_back(std::move(g));
   }
   return out;
@@ -195,23 +200,17 @@ class GridText {
     std::size_t width = 1;
     for (const Grid& g : p_.grids)
       for (const int r : rows_)
-        if (r >= 0 && block >= 0) {
-          const auto& ids = g.devices[static_cast<std::size_t>(r)][static_cast<std::size_t>(block)];
-          if (!ids.empty()) width = std::max(width, holders(ids, degree).size());
-        }
+        if (const auto& ids = g.at(r, block); !ids.empty()) width = std::max(width, holders(ids, degree).size());
     return static_cast<int>(width);
   }
 
   // As many columns as fit, with as much said of each: first the devices are written shorter, then columns are left
   // out.
   void fit(int window) {
-    const double share = static_cast<double>(p_.columns.ranges[0].second - p_.columns.ranges[0].first) /
-                         std::max<double>(1, static_cast<double>(p_.columns.size));
-    const double tall = p_.rows.drawn ? std::max<double>(1, static_cast<double>(p_.rows.size))
-                                      : std::max<double>(1, static_cast<double>(p_.columns.size));
-    const double wide = p_.rows.drawn ? std::max<double>(1, static_cast<double>(p_.columns.size)) : 1;
+    const double tall = (p_.rows.drawn ? p_.rows : p_.columns).extent(), wide = p_.rows.drawn ? p_.columns.extent() : 1;
     const int whole = static_cast<int>(std::min(1e6, kHeight * (wide / tall)));
-    const int natural = std::clamp(static_cast<int>(share * whole * kCharacterRatio), kLeastWidth, kMostWidth) - 2;
+    const int natural =
+        std::clamp(static_cast<int>(p_.columns.share() * whole * kCharacterRatio), kLeastWidth, kMostWidth) - 2;
     for (int most = kMostBlocks; most > 0; --most)
       for (int degree = 0; degree < 3; ++degree)
         for (const bool axes : {true, false})
@@ -237,12 +236,7 @@ class GridText {
     return room >= 0 || (most == 1 && degree == 2 && !axes);
   }
 
-  int height() const {
-    if (!p_.rows.drawn) return 1;
-    const double share = static_cast<double>(p_.rows.ranges[0].second - p_.rows.ranges[0].first) /
-                         std::max<double>(1, static_cast<double>(p_.rows.size));
-    return std::max(1, static_cast<int>(share * kHeight) - 1);
-  }
+  int height() const { return p_.rows.drawn ? std::max(1, static_cast<int>(p_.rows.share() * kHeight) - 1) : 1; }
 
   std::string margin(const std::string& text) const {
     if (margin_ == 0) return "";
@@ -278,7 +272,7 @@ class GridText {
         s += middle ? centred(row < 0 ? "⋮" : "…", 1, c.width, " ") : centred("", c.width);
         continue;
       }
-      const auto& ids = g.devices[static_cast<std::size_t>(row)][static_cast<std::size_t>(c.block)];
+      const auto& ids = g.at(row, c.block);
       const std::string inside = centred(middle && !ids.empty() ? holders(ids, fit_.degree) : "", c.width);
       s += color_ && !ids.empty() ? background(static_cast<std::size_t>(ids[0]), inside) : inside;
     }
@@ -323,9 +317,7 @@ std::string as_svg(const LayoutPicture& p) {
                          columns = shown_blocks(p.columns.ranges.size(), kMostBlocks);
   double cell = 70, left = kEdge;
   for (const Grid& g : p.grids)
-    for (const auto& line : g.devices)
-      for (const auto& ids : line)
-        if (!ids.empty()) cell = std::max(cell, breadth(holders(ids, 1)) + 16);
+    for (const auto& [place, ids] : g.devices) cell = std::max(cell, breadth(holders(ids, 1)) + 16);
   for (const int r : rows) left = std::max(left, kEdge + breadth(label_of(p.rows, rows, r)) + 8);
   left = std::max(left, kEdge + breadth(p.rows.axes) + 8);
 
@@ -350,9 +342,7 @@ std::string as_svg(const LayoutPicture& p) {
       svg.text(left - 8, y + kRowHeight / 2 + 4, label_of(p.rows, rows, r), "end");
       for (std::size_t c = 0; c < columns.size(); ++c) {
         const double x = left + cell * static_cast<double>(c);
-        const bool gap = r < 0 || columns[c] < 0;
-        const std::vector<int> none;
-        const auto& ids = gap ? none : g.devices[static_cast<std::size_t>(r)][static_cast<std::size_t>(columns[c])];
+        const auto& ids = g.at(r, columns[c]);
         svg.rectangle(x, y, cell, kRowHeight, ids.empty() ? "white" : color_of(static_cast<std::size_t>(ids[0])));
         svg.text(x + cell / 2, y + kRowHeight / 2 + 4, ids.empty() ? "…" : holders(ids, 1));
       }

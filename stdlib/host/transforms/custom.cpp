@@ -149,12 +149,11 @@ Value call_custom(Interpreter& in, const Value& f, const Value& fwd, const Value
   const ir::OpTable& table = ctx.table();
   std::vector<Tensor> operands = args.tensors;
   const std::size_t n = operands.size();
-  std::size_t first[3], from = n;
+  std::size_t first[3];
   const trace::Traced* traced[] = {&rule.body.traced, &rule.forward, &rule.backward};
   for (int k = 0; k < 3; ++k) {
-    first[k] = from;
-    from += traced[k]->captured.size();
-    operands.insert(operands.end(), traced[k]->captured.begin(), traced[k]->captured.end());
+    first[k] = operands.size();
+    operands = with_captured(std::move(operands), *traced[k]);
   }
   const std::vector<Type> types = in.context().types_of(operands);
   const auto forward = [&](int k) { return as_kernels(region(table, *traced[k], types, n, first[k])); };
@@ -242,9 +241,7 @@ Value call_with_rule(Interpreter& in, const Value& f, const Value& rule, std::ve
   const trace::Traced derivative = trace_rule(in, rule, args, body, span);
   auto& ctx = in.context();
   const std::size_t n = args.tensors.size(), of_body = body.traced.captured.size();
-  std::vector<Tensor> operands = args.tensors;
-  for (const trace::Traced* t : {&body.traced, &derivative})
-    operands.insert(operands.end(), t->captured.begin(), t->captured.end());
+  const std::vector<Tensor> operands = with_captured(with_captured(args.tensors, body.traced), derivative);
   const std::vector<Type> types = in.context().types_of(operands);
   const auto whole = [&](const trace::Traced& t, std::size_t tangents, std::size_t first) {
     return std::make_shared<const Graph>(region(ctx.table(), t, types, n, first, tangents));

@@ -23,12 +23,6 @@ std::vector<Value> positional(Interpreter& in, std::vector<CallArg>& rest, const
   return out;
 }
 
-std::vector<int> iota(std::size_t n) {
-  std::vector<int> out(n);
-  std::iota(out.begin(), out.end(), 0);
-  return out;
-}
-
 // One graph with parameters [p..., captured...] whose results are those of f and the gradients with respect to `wrt`;
 // the cotangent of result 0 is one. A gradient is laid out as its argument where nothing else is said.
 ir::GraphRef gradient_graph(const ir::OpTable& table, const ir::Graph& f, std::size_t wrt) {
@@ -48,6 +42,12 @@ ir::GraphRef gradient_graph(const ir::OpTable& table, const ir::Graph& f, std::s
 }
 
 }  // namespace
+
+std::vector<int> iota(std::size_t n) {
+  std::vector<int> out(n);
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
 
 Wrt read_wrt(Interpreter& in, const Value& v, grammar::Span span) {
   Wrt w;
@@ -73,39 +73,34 @@ Chosen::Chosen(Interpreter& in, const Wrt& wrt, std::vector<CallArg> args, const
   for (std::size_t i = 0; i < call.size(); ++i)
     if (call[i].name.empty()) positional.push_back(i);
   const int n = static_cast<int>(positional.size());
+  std::vector<Value> values;
   for (int position : wrt.args) {
     if (position >= n || position < -n)
       in.fail("call", span,
               std::string(who) + " is with respect to argument " + std::to_string(position) +
                   ", counted from 0, and the call has " + std::to_string(n) +
                   (n == 1 ? " positional argument" : " positional arguments"));
-    const std::size_t at = positional[static_cast<std::size_t>(position < 0 ? position + n : position)];
-    auto leaves = tensor_leaves(in, call[at].value, call[at].span, who);
-    for (const Tensor& t : leaves) check_float(in, t, who, call[at].span);
-    where.push_back(at);
-    sizes.push_back(leaves.size());
-    params.insert(params.end(), leaves.begin(), leaves.end());
+    where.push_back(positional[static_cast<std::size_t>(position < 0 ? position + n : position)]);
+    const CallArg& chosen = call[where.back()];
+    for (const Tensor& t : tensor_leaves(in, chosen.value, chosen.span, who)) {
+      check_float(in, t, who, chosen.span);
+      params.push_back(t);
+    }
+    values.push_back(chosen.value);
   }
+  all = Value::tuple(std::move(values));
 }
 
 std::vector<CallArg> Chosen::with(std::span<const Tensor> leaves) const {
+  const Value now = with_tensors(all, leaves);
   std::vector<CallArg> args = call;
-  std::size_t from = 0;
-  for (std::size_t k = 0; k < where.size(); ++k) {
-    args[where[k]].value = with_tensors(args[where[k]].value, leaves.subspan(from, sizes[k]));
-    from += sizes[k];
-  }
+  for (std::size_t k = 0; k < where.size(); ++k) args[where[k]].value = (*now.items())[k];
   return args;
 }
 
 Value Chosen::like(std::span<const Tensor> leaves) const {
-  std::vector<Value> each;
-  std::size_t from = 0;
-  for (std::size_t k = 0; k < where.size(); ++k) {
-    each.push_back(with_tensors(call[where[k]].value, leaves.subspan(from, sizes[k])));
-    from += sizes[k];
-  }
-  return tuple ? Value::tuple(std::move(each)) : each.at(0);
+  const Value now = with_tensors(all, leaves);
+  return tuple ? now : now.items()->at(0);
 }
 
 namespace {
@@ -148,9 +143,7 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
     return results;
   });
   ir::GraphRef graph = gradient_graph(ctx.table(), *traced.graph, chosen.params.size());
-  std::vector<Tensor> operands = chosen.params;
-  operands.insert(operands.end(), traced.captured.begin(), traced.captured.end());
-  std::vector<Tensor> results = ctx.run(graph, std::move(operands));
+  std::vector<Tensor> results = ctx.run(graph, with_captured(chosen.params, traced));
   std::span<const Tensor> all(results);
   std::size_t values = traced.graph->results.size();
   Value g = chosen.like(all.subspan(values));
@@ -196,41 +189,28 @@ Value make_gradient(Interpreter& in, BoundArgs& a, bool with_value) {
   return gradient_function(a[0], wrt, in.truth(a[2], a.span), with_value);
 }
 
-// A function traced on all leaves of its arguments.
+// A function traced on all leaves of its arguments, which are of floating point.
 struct AllTraced {
   TracedCall call;
-  std::vector<Value> trees;    // of the arguments
-  std::vector<Tensor> leaves;  // of all arguments
-  std::vector<Tensor> inputs() const {
-    std::vector<Tensor> out = leaves;
-    out.insert(out.end(), call.traced.captured.begin(), call.traced.captured.end());
-    return out;
-  }
+  Value arguments;             // a tuple of them
+  std::vector<Tensor> leaves;  // of all
+  std::vector<Tensor> inputs() const { return with_captured(leaves, call.traced); }
 };
 
 AllTraced trace_all(Interpreter& in, const Value& f, std::vector<Value> args, const char* who, grammar::Span span) {
   AllTraced t;
-  t.trees = std::move(args);
-  std::vector<std::size_t> sizes;
-  for (const Value& tree : t.trees) {
-    auto more = tensor_leaves(in, tree, span, who);
-    sizes.push_back(more.size());
-    t.leaves.insert(t.leaves.end(), more.begin(), more.end());
-  }
+  t.arguments = Value::tuple(std::move(args));
+  t.leaves = tensor_leaves(in, t.arguments, span, who);
   t.call = trace_call(in, in.context().types_of(t.leaves), lang::Take::ArraysAndNumbers, span,
                       [&](std::span<const Tensor> given) {
                         will_be_differentiated(in);
-                        std::vector<Value> values;
-                        std::size_t from = 0;
-                        for (std::size_t i = 0; i < t.trees.size(); ++i) {
-                          values.push_back(with_tensors(t.trees[i], given.subspan(from, sizes[i])));
-                          from += sizes[i];
-                        }
-                        return in.call(f, std::move(values), span);
+                        const Value now = with_tensors(t.arguments, given);
+                        return in.call(f, *now.items(), span);
                       });
   for (std::size_t i = 0; i < t.call.result.size(); ++i)
     if (t.call.result.place(i) < 0)
       in.fail("type", span, std::string(who) + " needs a function that returns arrays and numbers");
+  for (const Tensor& leaf : t.leaves) check_float(in, leaf, who, span);
   return t;
 }
 
@@ -280,7 +260,6 @@ Value run_first(Interpreter& in, const AllTraced& t, const ir::Graph& joint, Lin
 Value vjp(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "vjp");
   auto t = std::make_shared<AllTraced>(trace_all(in, a[0], positional(in, a.rest, "vjp"), "vjp", a.span));
-  for (const Tensor& leaf : t->leaves) check_float(in, leaf, "vjp", a.span);
   auto types = result_types(*t->call.traced.graph);
   std::vector<bool> with_ct;
   for (const auto& type : types) with_ct.push_back(runtime::is_inexact(type.dtype));
@@ -290,20 +269,11 @@ Value vjp(Interpreter& in, BoundArgs& a) {
       linear);
   Native pull{"pullback", "pullback(ct)", "From a cotangent of the value to one for each argument.",
               [t, types, with_ct, linear](Interpreter& i, BoundArgs& b) {
-                auto cts =
-                    matching(i, b[0].is_none() ? Value() : b[0], t->call.result.tree(), types, "the cotangent", b.span);
+                const auto cts = matching(i, b[0], t->call.result.tree(), types, "the cotangent", b.span);
                 std::vector<Tensor> args = linear.kept;
                 for (std::size_t k = 0; k < types.size(); ++k)
                   if (with_ct[k]) args.push_back(cts[k]);
-                auto grads = i.context().run(linear.graph, std::move(args));
-                std::vector<Value> out;
-                std::size_t from = 0;
-                for (const Value& tree : t->trees) {
-                  std::size_t n = lang::leaves(tree).size();
-                  out.push_back(with_tensors(tree, std::span<const Tensor>(grads).subspan(from, n)));
-                  from += n;
-                }
-                return Value::tuple(std::move(out));
+                return with_tensors(t->arguments, i.context().run(linear.graph, std::move(args)));
               }};
   return Value::tuple({value, Value(std::make_shared<const Native>(std::move(pull)))});
 }
@@ -313,11 +283,13 @@ std::vector<Value> as_arguments(const Value& v) {
   return {v};
 }
 
-std::vector<Tensor> tangents_for(Interpreter& in, const AllTraced& t, std::vector<Value> tangents, const char* who,
-                                 grammar::Span span) {
-  for (const Tensor& leaf : t.leaves) check_float(in, leaf, who, span);
-  return matching(in, Value::tuple(std::move(tangents)), Value::tuple(t.trees), in.context().types_of(t.leaves),
-                  "the tangent", span);
+// These, and the tangents behind them.
+std::vector<Tensor> with_tangents(Interpreter& in, std::vector<Tensor> args, const AllTraced& t,
+                                  std::vector<Value> tangents, grammar::Span span) {
+  for (Tensor& d : matching(in, Value::tuple(std::move(tangents)), t.arguments, in.context().types_of(t.leaves),
+                            "the tangent", span))
+    args.push_back(std::move(d));
+  return args;
 }
 
 Value jvp(Interpreter& in, BoundArgs& a) {
@@ -327,8 +299,7 @@ Value jvp(Interpreter& in, BoundArgs& a) {
     in.fail("call", a.span,
             "jvp has " + std::to_string(xs.size()) + " arguments and " + std::to_string(ds.size()) + " tangents");
   AllTraced t = trace_all(in, a[0], std::move(xs), "jvp", a.span);
-  auto args = t.inputs();
-  for (const Tensor& d : tangents_for(in, t, std::move(ds), "jvp", a.span)) args.push_back(d);
+  auto args = with_tangents(in, t.inputs(), t, std::move(ds), a.span);
   auto graph = std::make_shared<const ir::Graph>(
       transform::jvp(in.context().table(), *t.call.traced.graph, iota(t.leaves.size())));
   auto results = in.context().run(graph, std::move(args));
@@ -340,18 +311,15 @@ Value jvp(Interpreter& in, BoundArgs& a) {
 Value linearize(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "linearize");
   auto t = std::make_shared<AllTraced>(trace_all(in, a[0], positional(in, a.rest, "linearize"), "linearize", a.span));
-  for (const Tensor& leaf : t->leaves) check_float(in, leaf, "linearize", a.span);
   LinearPart linear;
   Value value =
       run_first(in, *t, transform::jvp(in.context().table(), *t->call.traced.graph, iota(t->leaves.size())), linear);
-  Native push{
-      "linear", "linear(xs...)", "The derivative at the point, applied to a direction.",
-      [t, linear](Interpreter& i, BoundArgs& b) {
-        std::vector<Tensor> args = linear.kept;
-        for (const Tensor& d : tangents_for(i, *t, positional(i, b.rest, "a linearized function"), "linearize", b.span))
-          args.push_back(d);
-        return t->call.result.filled(i.context().run(linear.graph, std::move(args)));
-      }};
+  Native push{"linear", "linear(xs...)", "The derivative at the point, applied to a direction.",
+              [t, linear](Interpreter& i, BoundArgs& b) {
+                std::vector<Value> tangents = positional(i, b.rest, "a linearized function");
+                return t->call.result.filled(
+                    i.context().run(linear.graph, with_tangents(i, linear.kept, *t, std::move(tangents), b.span)));
+              }};
   return Value::tuple({value, Value(std::make_shared<const Native>(std::move(push)))});
 }
 

@@ -1,8 +1,6 @@
 // jacobian and hessian: the pullback of a function, mapped over a basis of cotangents. For each array of the result and
 // each array of the arguments there is one array of shape [result..., argument...]; so a tree of results holds trees of
 // arguments.
-#include <numeric>
-
 #include "interpreter/ir/builder.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/batch.h"
@@ -28,9 +26,7 @@ ir::Vars derivatives_of(ir::Builder& b, const ir::Graph& g, std::size_t r, std::
   const Type& y = g.type(g.results[r]);
   std::vector<bool> with_ct(g.results.size(), false);
   with_ct[r] = true;
-  std::vector<int> places(wrt);
-  std::iota(places.begin(), places.end(), 0);
-  ir::Graph pull = transform::vjp(b.table(), g, places, with_ct, false);
+  ir::Graph pull = transform::vjp(b.table(), g, iota(wrt), with_ct, false);
   std::vector<bool> mapped(pull.params.size(), false);
   mapped.back() = true;
   auto batched = transform::batch(b.table(), pull, mapped, runtime::numel(y.shape), true);
@@ -66,10 +62,8 @@ Value jacobian_of(Interpreter& in, const Value& f, const Wrt& wrt, std::vector<C
                   runtime::to_string(y));
     for (ir::Var v : derivatives_of(b, g, r, chosen.params.size(), params)) results.push_back(v);
   }
-  std::vector<Tensor> operands = chosen.params;
-  operands.insert(operands.end(), t.traced.captured.begin(), t.traced.captured.end());
-  std::vector<Tensor> found =
-      in.context().run(std::make_shared<const ir::Graph>(b.finish(std::move(results))), std::move(operands));
+  const std::vector<Tensor> found = in.context().run(std::make_shared<const ir::Graph>(b.finish(std::move(results))),
+                                                     with_captured(chosen.params, t.traced));
   std::vector<Value> leaves;
   for (std::size_t i = 0; i < t.result.size(); ++i) {
     if (t.result.place(i) < 0)

@@ -1,3 +1,4 @@
+// A function of the script traced on tensors, and the leaves of its arguments.
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {
@@ -19,6 +20,11 @@ TracedCall trace_call(Interpreter& in, std::span<const Type> params, lang::Take 
       },
       types_only);
   return out;
+}
+
+std::vector<Tensor> with_captured(std::vector<Tensor> arguments, const trace::Traced& traced) {
+  arguments.insert(arguments.end(), traced.captured.begin(), traced.captured.end());
+  return arguments;
 }
 
 void will_be_differentiated(Interpreter& in) { ++in.context().frame()->derivatives; }

@@ -38,6 +38,9 @@ struct TracedCall {
 TracedCall trace_call(Interpreter& in, std::span<const Type> params, lang::Take which, grammar::Span span,
                       const std::function<Value(std::span<const Tensor>)>& call, bool types_only = false);
 
+// What its graph takes: these arguments, and what it captured.
+std::vector<Tensor> with_captured(std::vector<Tensor> arguments, const trace::Traced& traced);
+
 // The open trace will be differentiated, once more than the one around it.
 void will_be_differentiated(Interpreter& in);
 
@@ -60,6 +63,7 @@ struct CallArrays {
 
 // ---- with respect to which arguments of a call a derivative is (derivatives.cpp)
 
+std::vector<int> iota(std::size_t n);  // 0, 1, 2, ...
 struct Wrt {
   std::vector<int> args;
   bool tuple = false;
@@ -71,8 +75,9 @@ void check_float(Interpreter& in, const Tensor& t, const char* who, grammar::Spa
 // The arguments of one call, and those of them that a derivative is with respect to (positions may count from the end).
 struct Chosen {
   std::vector<CallArg> call;
-  std::vector<std::size_t> where, sizes;  // chosen arguments: their place in `call`, and how many leaves each has
-  std::vector<Tensor> params;             // leaves of the chosen arguments
+  std::vector<std::size_t> where;  // chosen arguments: their place in `call`
+  Value all;                       // a tuple of them
+  std::vector<Tensor> params;      // leaves of the chosen arguments
   bool tuple = false;
   Chosen(Interpreter& in, const Wrt& wrt, std::vector<CallArg> call, const char* who, grammar::Span span);
   std::vector<CallArg> with(std::span<const Tensor> leaves) const;  // the call with other leaves in the chosen ones

@@ -191,9 +191,8 @@ class MappedCall {
         in_.fail("call", span_,
                  "`out: none` is for results that are the same for all; this one, " +
                      runtime::to_string(g.type(g.results[r])) + ", depends on what is mapped");
-    params_.insert(params_.end(), t.traced.captured.begin(), t.traced.captured.end());
-    const auto found =
-        in_.context().run(std::make_shared<const ir::Graph>(std::move(batched.graph)), std::move(params_));
+    const auto found = in_.context().run(std::make_shared<const ir::Graph>(std::move(batched.graph)),
+                                         with_captured(std::move(params_), t.traced));
     std::size_t i = 0;
     return lang::map_leaves(t.result.filled(found), [&](const Value& leaf) -> Value {
       const std::optional<int> place = places[i++];
