@@ -21,7 +21,7 @@ using trace::Tensor;
   F(output) F(assertions) F(lists) F(extremes) F(arrays) F(trees) F(ravel) F(convert) F(layout) F(visualize) F(plot)    \
   F(table) F(help) F(files) F(load_save) F(checkpoint_store) F(loader) F(progress) F(training_log)             \
   F(clock) F(keys) F(counting) F(texts)   \
-  F(collectives) F(ragged_exchange) F(prove) F(derivatives) F(jacobian) F(mapping) F(vmap) \
+  F(collectives) F(ragged_exchange) F(prove) F(derivatives) F(mapping) F(vmap) \
   F(custom) F(remat) F(compilation) F(estimate) F(explaining)
 // clang-format on
 
@@ -43,6 +43,9 @@ std::optional<CallArg> take_named(BoundArgs& a, std::string_view name);
 // The note, where it is wanted: for errors.
 std::vector<std::string> note_if(bool wanted, std::string note);
 Value list_of(const std::vector<std::int64_t>& numbers);
+Tensor as_array(Interpreter& in, const Value& v, grammar::Span span);  // an array itself, else `array_of` by itself
+// The whole array in this process, for `what`, which needs one that is there.
+ArrayRef on_host(Interpreter& in, const Tensor& x, std::string_view what);
 Tensor converted(Interpreter& in, const Tensor& x, DType dtype, bool weak = false);
 // Host numbers, truth values and nested lists of them (tensors among them are stacked) as one strongly typed array.
 // JAX's default types; integers that do not fit and ragged lists are errors that name the place.

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "stdlib/host/data/rows.h"
-#include "stdlib/host/storage/writing.h"
+#include "stdlib/host/storage/convert.h"
 #include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
 

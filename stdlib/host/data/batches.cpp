@@ -80,7 +80,7 @@ std::int64_t Batches::real_rows(std::int64_t at) const {
 
 ArrayRef Batches::epoch_key(Interpreter& in, std::int64_t epoch) const {
   const Value key = call_row(in, "fold_in", {Value(*plan_.shuffle), Value(epoch)}, plan_.span);
-  return runtime::to_host(in.context().pool(), in.context().concrete(key.tensor(), "loader"));
+  return on_host(in, key.tensor(), "loader");
 }
 
 // The rows of batch `at`, counted over all epochs. Orders of epochs that may still be asked for are kept.
@@ -102,7 +102,7 @@ std::vector<std::int64_t> Batches::which(Interpreter& in, std::int64_t at) {
     const Value key(Tensor(epoch_key(in, epoch)));
     const Value all = call_row(in, "arange", {Value(plan_.count)}, plan_.span);
     const Tensor order = call_row(in, "permutation", {key, all}, plan_.span).tensor();
-    orders_.emplace_back(epoch, runtime::to_host(in.context().pool(), in.context().concrete(order, "loader")));
+    orders_.emplace_back(epoch, on_host(in, order, "loader"));
   }
   for (const auto& [e, order] : orders_)
     if (e == epoch)
@@ -132,11 +132,11 @@ Batches::Bytes Batches::examples(Interpreter& in, const std::vector<std::int64_t
     if (leaves.size() != plan_.types.size()) differs("has " + std::to_string(leaves.size()) + " arrays");
     for (std::size_t k = 0; k < leaves.size(); ++k) {
       const RowTable::RowType& type = plan_.types[k];
-      const Tensor t = leaves[k].is_tensor() ? leaves[k].tensor() : array_of(in, leaves[k], std::nullopt, plan_.span);
+      const Tensor t = as_array(in, leaves[k], plan_.span);
       if (t.type().dtype != type.dtype || t.type().shape != type.shape)
         differs("is " + runtime::to_string(t.type()) + ", the first one " +
                 runtime::to_string(Type::of(type.dtype, type.shape)));
-      const ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(t, "loader"));
+      const ArrayRef host = on_host(in, t, "loader");
       std::memcpy(out[k].data() + i * type.bytes(), host->buffer->data(), type.bytes());
     }
   }

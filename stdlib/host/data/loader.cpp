@@ -101,7 +101,7 @@ class LoaderMaker {
     std::vector<ArrayRef> arrays;
     const grammar::Span span = a_.args[kTree].span;
     for (const Value& leaf : lang::leaves(tree)) {
-      const Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in_, leaf, std::nullopt, span);
+      const Tensor t = as_array(in_, leaf, span);
       if (t.traced()) in_.fail("type", span, "a loader reads arrays that are there, not traced ones");
       if (t.type().rank() == 0)
         in_.fail("shape", span, "a loader takes arrays with rows, one of these has rank 0",
@@ -110,7 +110,7 @@ class LoaderMaker {
       if (!t.array()->has_elements() || in_.context().types_only()) {
         plan_.types_only = true;
       } else if (const auto& far = t.array()->elsewhere; !far || !far->in_parts() || !t.array()->distinct.empty()) {
-        arrays.back() = runtime::to_host(in_.context().pool(), in_.context().concrete(t, "loader"));
+        arrays.back() = on_host(in_, t, "loader");
       }
     }
     if (arrays.empty()) in_.fail("type", span, "a loader needs at least one array");
@@ -129,7 +129,7 @@ class LoaderMaker {
     plan_.tree = in_.call(plan_.example, {Value(std::int64_t{0})}, a_.args[kTree].span);
     plan_.types_only = in_.context().types_only();
     for (const Value& leaf : lang::leaves(plan_.tree)) {
-      const Tensor t = leaf.is_tensor() ? leaf.tensor() : array_of(in_, leaf, std::nullopt, a_.args[kTree].span);
+      const Tensor t = as_array(in_, leaf, a_.args[kTree].span);
       plan_.types.push_back({t.type().dtype, t.type().shape});
     }
     if (plan_.types.empty()) in_.fail("type", a_.args[kTree].span, "an example holds at least one array or number");

@@ -165,7 +165,7 @@ Value from_blocks(Interpreter& in, BoundArgs& a) {
     for (std::size_t d = 0; d < local.size(); ++d)
       ranges.emplace_back(lang::Range{where.origin[d], where.origin[d] + local[d]});
     const Value v = in.call(a[0], {Value::tuple(std::move(ranges))}, a.span);
-    const Tensor t = v.is_tensor() ? v.tensor() : array_of(in, v, std::nullopt, a.span);
+    const Tensor t = as_array(in, v, a.span);
     ArrayRef block = c.concrete(t, "from_blocks");
     types_only = types_only || !block->has_elements();
     if (!types_only) block = runtime::to_host(c.pool(), block);

@@ -6,6 +6,7 @@
 
 #include "grammar/stable_sort.h"
 #include "interpreter/lang/values/tree.h"
+#include "stdlib/host/files/format.h"
 #include "stdlib/host/files/tree_json.h"
 #include "stdlib/host/host.h"
 

@@ -32,7 +32,7 @@ void collect(Interpreter& in, const Value& v, const std::string& name, grammar::
     return;
   }
   if (v.is_tensor() && runtime::numel(v.tensor().type().shape) == 1 && v.tensor().type().dtype != DType::Key) {
-    const ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(v.tensor(), "log_scalars"));
+    const ArrayRef host = on_host(in, v.tensor(), "log_scalars");
     const DType dtype = host->type.dtype;
     out.emplace_back(name,
                      Figure{runtime::element_double(*host, 0), dtype == DType::Bool || runtime::is_integer(dtype)});

@@ -89,7 +89,7 @@ struct Frame {  // what of the plane is shown
 };
 
 std::vector<double> numbers_of(Interpreter& in, const Value& v, int rank, grammar::Span span, std::string_view what) {
-  const Tensor t = v.is_tensor() ? v.tensor() : array_of(in, v, std::nullopt, span);
+  const Tensor t = as_array(in, v, span);
   const Type& type = t.type();
   if (type.dtype == DType::Key || (rank > 0 && type.rank() != rank))
     in.fail("shape", span,
@@ -99,7 +99,7 @@ std::vector<double> numbers_of(Interpreter& in, const Value& v, int rank, gramma
                 ", and this is " + runtime::to_string(type),
             note_if(rank > 0 && type.rank() == 2,
                     "several curves have names: `" + std::string(what) + "({a: x[0], b: x[1]})`"));
-  const ArrayRef host = runtime::to_host(in.context().pool(), in.context().concrete(t, what));
+  const ArrayRef host = on_host(in, t, what);
   std::vector<double> out;
   if (!host->has_elements()) return out;  // a program that is checked
   for (std::int64_t i = 0, n = runtime::numel(type.shape); i < n; ++i) out.push_back(runtime::element_double(*host, i));

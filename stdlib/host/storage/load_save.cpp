@@ -1,5 +1,10 @@
 // load and save: trees of arrays to files and folders and back. What a file is, its content says, for text its ending;
 // the table of formats knows (files/format.h). A folder is a checkpoint (folder_writer.h).
+#include "stdlib/host/storage/convert.h"
+
+#include <algorithm>
+#include <map>
+
 #include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/values/format.h"
 #include "stdlib/host/files/format.h"
@@ -8,7 +13,6 @@
 #include "stdlib/host/storage/folder_reader.h"
 #include "stdlib/host/storage/loading.h"
 #include "stdlib/host/storage/together.h"
-#include "stdlib/host/storage/writing.h"
 
 namespace shard::stdlib {
 namespace {
@@ -47,13 +51,6 @@ Value load(Interpreter& in, BoundArgs& a) {
   });
 }
 
-Value save(Interpreter& in, BoundArgs& a) {
-  const std::string path = in.text(a[0], a.args[0].span, "the path of a file or folder");
-  check_ending(in, path, a.args[0].span);
-  if (!writes_nothing(in, path)) write_tree(in, path, a[1], a.span);
-  return {};
-}
-
 // ".npz holds a tree of arrays and numbers, .npy and .idx one array, ..."
 std::string endings_text() {
   std::vector<std::pair<std::string_view, std::vector<std::string>>> groups;  // what is held, in which
@@ -70,8 +67,7 @@ std::string endings_text() {
   return out + "; .gz packs any of them; a path that ends in / is a checkpoint folder";
 }
 
-}  // namespace
-
+// An error where nothing is written with the ending of this path.
 void check_ending(Interpreter& in, const std::string& path, grammar::Span span) {
   if (is_folder(path) || format_to_write(path)) return;
   std::vector<std::string> notes;
@@ -81,6 +77,8 @@ void check_ending(Interpreter& in, const std::string& path, grammar::Span span) 
   in.fail("call", span, "cannot write '" + path + "': no format has the ending " + ending, std::move(notes));
 }
 
+// A folder where the path ends in "/" or names one, else a file in the format of its ending. Asks the host, and throws
+// grammar::Error with the path.
 void write_tree(Interpreter& in, const std::string& path, const Value& tree, grammar::Span span) {
   check_ending(in, path, span);
   check_may_write(in, path, span);
@@ -100,6 +98,71 @@ void write_tree(Interpreter& in, const std::string& path, const Value& tree, gra
   } catch (const runtime::RuntimeError& e) {
     in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(without_slashes(path)));
   }
+}
+
+Value save(Interpreter& in, BoundArgs& a) {
+  const std::string path = in.text(a[0], a.args[0].span, "the path of a file or folder");
+  check_ending(in, path, a.args[0].span);
+  if (!writes_nothing(in, path)) write_tree(in, path, a[1], a.span);
+  return {};
+}
+
+// ---- shard convert
+
+// Names split at their dots, as a tree that is being put together.
+struct NameTree {
+  Value value;  // of a leaf
+  bool leaf = false;
+  std::vector<std::string> order;
+  std::map<std::string, NameTree> fields;
+
+  bool put(std::string_view name, const Value& v) {  // false where a name is both a leaf and a field
+    if (leaf) return false;
+    if (name.empty()) {
+      if (!fields.empty()) return false;
+      leaf = true, value = v;
+      return true;
+    }
+    const std::size_t dot = std::min(name.find('.'), name.size());
+    const std::string first(name.substr(0, dot));
+    if (first.empty()) return false;
+    const auto [it, fresh] = fields.try_emplace(first);
+    if (fresh) order.push_back(first);
+    return it->second.put(name.substr(std::min(dot + 1, name.size())), v);
+  }
+
+  Value tree() const {
+    if (leaf) return value;
+    std::vector<Value> items;
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (const auto it = fields.find(std::to_string(i)); it != fields.end()) items.push_back(it->second.tree());
+    if (items.size() == fields.size()) return Value::list(std::move(items));
+    std::vector<std::pair<std::string, Value>> out;
+    for (const std::string& name : order) out.emplace_back(name, fields.at(name).tree());
+    return Value::record(std::move(out));
+  }
+};
+
+Value nested(const Value& flat) {
+  const lang::Record* r = flat.fields();
+  if (!r) return flat;
+  NameTree root;
+  constexpr std::ptrdiff_t kDeepest = 100;
+  for (const auto& [name, v] : r->fields)
+    if (std::count(name.begin(), name.end(), '.') > kDeepest || !root.put(name, v)) return flat;
+  return root.tree();
+}
+
+}  // namespace
+
+void convert(Interpreter& in, const std::string& from, const std::string& to) {
+  check_ending(in, to, {});
+  const Value tree = reading_from(in, from, {}, [&] {
+    const auto file = open_tree(in, from, {}, std::nullopt);
+    const Value v = held(in, file);
+    return file->contents->flat() ? nested(v) : v;
+  });
+  write_tree(in, to, tree, {});
 }
 
 void register_load_save(Interpreter& in) {

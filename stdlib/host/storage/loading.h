@@ -14,7 +14,7 @@ namespace shard::stdlib {
 
 using TypeRef = std::shared_ptr<const Type>;
 
-// ---- a file or folder with its headers read, and arrays that stay there until they are looked at (open_tree.cpp)
+// ---- a file or folder with its headers read, and arrays that stay there until they are looked at
 struct OpenTree {
   std::string path;
   std::unique_ptr<Source> source;  // outlives the contents; none of a folder
@@ -24,9 +24,6 @@ struct OpenTree {
 // `raw`: the file holds numbers of this type and nothing else. Throws RuntimeError("io").
 std::shared_ptr<OpenTree> open_tree(Interpreter& in, const std::string& path, grammar::Span span,
                                     std::optional<DType> raw);
-
-// Array `which` of the file, laid out; its elements are read when they are needed.
-ArrayRef mapped_array(std::shared_ptr<OpenTree> file, std::size_t which, const runtime::Placement& at);
 
 // ---- what is taken of it
 

@@ -135,8 +135,7 @@ class Probe {
     std::size_t i = 0;
     for (const Value& leaf : lang::leaves(tree)) {
       if (is_real(leaf)) {
-        const ArrayRef a =
-            runtime::to_host(in_.context().pool(), in_.context().concrete(in_.tensor(leaf, span_), "check_grads"));
+        const ArrayRef a = on_host(in_, in_.tensor(leaf, span_), "check_grads");
         const ArrayRef w = weights ? runtime::to_host(in_.context().pool(), (*weights)[i].tensor().array()) : nullptr;
         for (std::int64_t k = 0, n = runtime::numel(a->type.shape); k < n; ++k)
           sum += runtime::element_double(*a, k) * (w ? runtime::element_double(*w, k) : 1.0);

@@ -61,30 +61,4 @@ struct CallArrays {
   std::vector<CallArg> with(std::span<const Tensor> given) const;
 };
 
-// ---- with respect to which arguments of a call a derivative is (derivatives.cpp)
-
-std::vector<int> iota(std::size_t n);  // 0, 1, 2, ...
-struct Wrt {
-  std::vector<int> args;
-  bool tuple = false;
-};  // tuple: gradients come as a tuple
-Wrt read_wrt(Interpreter& in, const Value& v, grammar::Span span);
-// Throws unless `t` is of floating point.
-void check_float(Interpreter& in, const Tensor& t, const char* who, grammar::Span span);
-
-// The arguments of one call, and those of them that a derivative is with respect to (positions may count from the end).
-struct Chosen {
-  std::vector<CallArg> call;
-  std::vector<std::size_t> where;  // chosen arguments: their place in `call`
-  Value all;                       // a tuple of them
-  std::vector<Tensor> params;      // leaves of the chosen arguments
-  bool tuple = false;
-  Chosen(Interpreter& in, const Wrt& wrt, std::vector<CallArg> call, const char* who, grammar::Span span);
-  std::vector<CallArg> with(std::span<const Tensor> leaves) const;  // the call with other leaves in the chosen ones
-  Value like(std::span<const Tensor> leaves) const;                 // a value shaped as the chosen arguments
-};
-
-// The function that gives the gradient of `f`, with its value in front where that is asked for.
-Value gradient_function(const Value& f, const Wrt& wrt, bool aux, bool with_value);
-
 }  // namespace shard::stdlib

@@ -163,6 +163,14 @@ Tensor stacked(Interpreter& in, const Value& v, grammar::Span span) {
 
 }  // namespace
 
+Tensor as_array(Interpreter& in, const Value& v, grammar::Span span) {
+  return v.is_tensor() ? v.tensor() : array_of(in, v, std::nullopt, span);
+}
+
+ArrayRef on_host(Interpreter& in, const Tensor& x, std::string_view what) {
+  return runtime::to_host(in.context().pool(), in.context().concrete(x, what));
+}
+
 Tensor converted(Interpreter& in, const Tensor& x, DType dtype, bool weak) {
   if (x.type().dtype == dtype && x.type().weak == weak) return x;
   return in.context().apply1(*in.context().table().core().convert, {x}, {{"dtype", dtype}, {"weak", weak}});

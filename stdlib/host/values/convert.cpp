@@ -18,7 +18,7 @@ Value host_number(Interpreter& in, const Value& v, grammar::Span span, std::stri
   if (runtime::numel(t.type().shape) != 1)
     in.fail("type", span, std::string(what) + " takes one number, this is " + runtime::to_string(t.type()));
   if (t.traced() && t.known()) return std::visit([](auto x) { return Value(x); }, in.context().need(t));
-  const ArrayRef a = runtime::to_host(in.context().pool(), in.context().concrete(t, what));
+  const ArrayRef a = on_host(in, t, what);
   if (a->type.dtype == DType::Bool) return Value(runtime::element_int(*a, 0) != 0);
   if (runtime::is_integer(a->type.dtype)) {
     const std::int64_t i = runtime::element_int(*a, 0);

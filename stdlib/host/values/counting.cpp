@@ -57,8 +57,7 @@ std::int64_t total_of(Interpreter& in, const Value& counts, grammar::Span span) 
     for (const Value& n : *items) total += in.integer(n, span, "a count");
     return total;
   }
-  const ArrayRef all =
-      runtime::to_host(in.context().pool(), in.context().concrete(counts.tensor(), "the counts of `repeat`"));
+  const ArrayRef all = on_host(in, counts.tensor(), "the counts of `repeat`");
   if (!runtime::is_integer(all->type.dtype))
     in.fail("type", span, "repeat: counts are integers, got " + runtime::to_string(counts.tensor().type()));
   std::int64_t total = 0;
