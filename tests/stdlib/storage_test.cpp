@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "runtime/array/crc32c.h"
-#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder.h"
 #include "stdlib/host/storage/loading.h"
 #include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"

@@ -2,6 +2,7 @@
 // passed over. The separator is the first of comma, tab, semicolon that the first line holds. A table is read twice:
 // once for its sizes and types, once for its elements; in between nothing of it is kept.
 #include <charconv>
+#include <functional>
 #include <limits>
 
 #include "grammar/characters.h"
@@ -218,57 +219,44 @@ std::string quoted_field(const std::string& s) {
 }
 
 // The cells of a column, one after the other: numbers of an array of rank 1, or numbers and texts of a list.
-class CsvColumn {
- public:
-  CsvColumn(Interpreter& in, const Value& v, const std::string& name) : in_(in), items_(v.items()) {
-    if (v.is_tensor() && v.tensor().type().rank() == 1) {
-      array_ = real_array(in, v);
-      length_ = array_->type.shape[0];
-      pieces_.emplace(in.context().pool(), array_, std::size_t{1} << 18);
-      return;
-    }
-    if (!items_)
-      refuse_file("the column " + name + " is " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
-    for (const Value& x : *items_)
-      if (!x.is_string() && !x.is_host_number()) refuse_file("the column " + name + " holds " + lang::kind_name(x));
-    length_ = static_cast<std::int64_t>(items_->size());
-  }
-  std::int64_t length() const { return length_; }
-
-  std::string next() {
-    if (!array_) {
-      const Value& x = (*items_)[static_cast<std::size_t>(at_++)];
-      return x.is_string() ? quoted_field(x.str()) : in_.show(x);
-    }
-    const DType dtype = array_->type.dtype;
-    const auto item = runtime::size_of(dtype);
-    if (piece_.empty()) piece_ = pieces_->next();
-    const std::string text = number_text(dtype, piece_.data());
-    piece_.remove_prefix(item);
-    return text;
-  }
-
- private:
-  Interpreter& in_;
-  const std::vector<Value>* items_;
-  ArrayRef array_;
-  std::optional<runtime::Pieces> pieces_;
-  std::string_view piece_;
-  std::int64_t length_ = 0, at_ = 0;
+struct CsvColumn {
+  std::int64_t length;
+  std::function<std::string()> next;
 };
+
+CsvColumn column_of(Interpreter& in, const Value& v, const std::string& name) {
+  if (v.is_tensor() && v.tensor().type().rank() == 1) {
+    const ArrayRef a = real_array(in, v);
+    const auto pieces = std::make_shared<runtime::Pieces>(in.context().pool(), a, std::size_t{1} << 18);
+    return {a->type.shape[0], [a, pieces, piece = std::string_view()]() mutable {
+              if (piece.empty()) piece = pieces->next();
+              const std::string text = number_text(a->type.dtype, piece.data());
+              piece.remove_prefix(runtime::size_of(a->type.dtype));
+              return text;
+            }};
+  }
+  const auto* items = v.items();
+  if (!items)
+    refuse_file("the column " + name + " is " + lang::kind_name(v) + "; arrays of rank 1 and lists can be columns");
+  for (const Value& x : *items)
+    if (!x.is_string() && !x.is_host_number()) refuse_file("the column " + name + " holds " + lang::kind_name(x));
+  return {static_cast<std::int64_t>(items->size()), [&in, items, at = std::size_t{0}]() mutable {
+            const Value& x = (*items)[at++];
+            return x.is_string() ? quoted_field(x.str()) : in.show(x);
+          }};
+}
 
 void write_columns(Interpreter& in, const lang::Record& r, Sink& file) {
   std::vector<CsvColumn> columns;
   std::string line;
-  columns.reserve(r.fields.size());
   for (const auto& [name, v] : r.fields) {
     line += (columns.empty() ? "" : ",") + quoted_field(name);
-    columns.emplace_back(in, v, name);
-    if (columns.back().length() != columns[0].length())
+    columns.push_back(column_of(in, v, name));
+    if (columns.back().length != columns[0].length)
       refuse_file("the columns " + r.fields[0].first + " and " + name + " differ in length");
   }
   file.write(line + "\n");
-  for (std::int64_t i = 0; !columns.empty() && i < columns[0].length(); ++i) {
+  for (std::int64_t i = 0; !columns.empty() && i < columns[0].length; ++i) {
     line.clear();
     for (CsvColumn& c : columns) line += (&c == columns.data() ? "" : ",") + c.next();
     file.write(line + "\n");

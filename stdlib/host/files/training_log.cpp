@@ -3,16 +3,16 @@
 // whose checksums are masked CRC-32C.
 #include <sys/stat.h>
 
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 #include <fstream>
 
-#include "runtime/array/crc32c.h"
 #include "runtime/channel/processes.h"
+#include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
-#include "stdlib/host/files/sink.h"
 #include "stdlib/host/files/text.h"
 #include "stdlib/host/host.h"
 
@@ -100,13 +100,6 @@ std::uint32_t masked_crc(std::string_view bytes) {
   return ((c >> 15) | (c << 17)) + 0xa282ead8u;
 }
 
-template <class T>
-std::string little(T x) {
-  std::string s(sizeof x, '\0');
-  std::memcpy(s.data(), &x, sizeof x);
-  return s;
-}
-
 std::string varint(std::uint64_t x) {
   std::string s;
   for (; x > 127; x >>= 7) s += static_cast<char>((x & 127) | 128);
@@ -119,8 +112,8 @@ std::string field(int number, int wire, const std::string& payload) {
 }
 
 std::string record(const std::string& event) {
-  const std::string length = little<std::uint64_t>(event.size());
-  return length + little(masked_crc(length)) + event + little(masked_crc(event));
+  const std::string length = little(event.size(), 8);
+  return length + little(masked_crc(length), 4) + event + little(masked_crc(event), 4);
 }
 
 void to_events(Interpreter& in, const std::string& folder, std::int64_t step, const Scalars& scalars,
@@ -130,12 +123,13 @@ void to_events(Interpreter& in, const std::string& folder, std::int64_t step, co
     in.fail("io", span, "cannot write '" + folder + "': " + std::strerror(errno));
   const std::string path = folder + "/events.out.tfevents.0.shard";
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  const std::string time = field(1, 1, little(now));
+  const std::string time = field(1, 1, little(std::bit_cast<std::uint64_t>(now), 8));
   std::string out, summary;
   struct stat info {};
   if (stat(path.c_str(), &info) != 0 || info.st_size == 0) out = record(time + field(3, 2, "brain.Event:2"));
   for (const auto& [name, figure] : scalars)
-    summary += field(1, 2, field(1, 2, name) + field(2, 5, little(static_cast<float>(figure.x))));
+    summary += field(
+        1, 2, field(1, 2, name) + field(2, 5, little(std::bit_cast<std::uint32_t>(static_cast<float>(figure.x)), 4)));
   out += record(time + field(2, 0, varint(static_cast<std::uint64_t>(step))) + field(5, 2, summary));
   append_bytes(in, path, out, span);
 }

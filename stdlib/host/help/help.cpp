@@ -164,12 +164,6 @@ bool among(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-std::string with_commas(const std::vector<std::string>& all) {
-  std::string out;
-  for (const std::string& one : all) out += (&one == all.data() ? "" : ", ") + one;
-  return out;
-}
-
 std::string sentences_of(Interpreter& in, const Value& builtin) {
   std::string out;
   for (const auto& [signature, doc] : ways_of(in, builtin).calls)

@@ -20,7 +20,6 @@ Facts facts_of(const ir::OpTable& table, const ir::OpDef& op);
 // ---- help.cpp
 std::string indented(const std::string& text, const std::string& by);  // its lines
 bool among(const std::vector<std::string>& all, const std::string& one);
-std::string with_commas(const std::vector<std::string>& all);  // "a, b, c"
 struct Example;
 const Example* example_of(std::string_view name);  // null where there is none
 // What a builtin does, in its own sentences.

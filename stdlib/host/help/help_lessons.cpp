@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "interpreter/lang/report/lists.h"
 #include "stdlib/host/help/help.h"
 #include "stdlib/stdlib.h"
 
@@ -109,7 +110,7 @@ std::string recipe_text(Interpreter& in, const Recipe& r) {
   std::string out = r.title + "\n  in " + r.where + ":\n" + indented(r.code, "  ");
   std::vector<std::string> used;
   if (script || r.code.find("let ") != std::string::npos) used = functions_used(in, r.code);
-  if (!used.empty()) out += "  uses: " + with_commas(used) + "\n";
+  if (!used.empty()) out += "  uses: " + lang::joined(used) + "\n";
   if (script) out += "  run it: shard run " + r.where + "\n";
   return out;
 }

@@ -9,6 +9,7 @@
 #include "grammar/stable_sort.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/names/aliases.h"
+#include "interpreter/lang/report/lists.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/lang/warnings/warnings.h"
@@ -296,7 +297,7 @@ std::string help_subjects() {
       "help WORDS finds how something is done: help gradient clipping, help average over devices\n"
       "help NAME of another library finds what stands for it: help jax.lax.psum, help torch.cat\n"
       "modules: ";
-  out += with_commas(public_modules()) + "\n\nsubjects, each with a lesson:\n";
+  out += lang::joined(public_modules()) + "\n\nsubjects, each with a lesson:\n";
   std::string folder, line;
   const auto end = [&] {
     if (!line.empty()) out += line + "\n";
@@ -329,7 +330,7 @@ std::vector<std::string> help_hints(Interpreter& in, const std::string& topic) {
         nearest.push_back(name);
         break;
       }
-  std::vector<std::string> out = note_if(!nearest.empty(), "near it: " + with_commas(nearest));
+  std::vector<std::string> out = note_if(!nearest.empty(), "near it: " + lang::joined(nearest));
   out.emplace_back(
       "`shard help` lists subjects; a few plain words find what speaks of them: `shard help average over devices`");
   return out;

@@ -16,7 +16,7 @@
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/source.h"
 #include "stdlib/host/host.h"
-#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder.h"
 #include "stdlib/host/storage/loading.h"
 #include "stdlib/host/storage/together.h"
 

@@ -1,4 +1,4 @@
-#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder.h"
 
 #include <sys/stat.h>
 

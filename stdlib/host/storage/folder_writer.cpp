@@ -1,4 +1,4 @@
-#include "stdlib/host/storage/folder_writer.h"
+#include "stdlib/host/storage/folder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,5 +1,5 @@
 // load and save: trees of arrays to files and folders and back. What a file is, its content says, for text its ending;
-// the table of formats knows (files/format.h). A folder is a checkpoint (folder_writer.h).
+// the table of formats knows (files/format.h). A folder is a checkpoint (folder.h).
 #include "stdlib/host/storage/convert.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/host.h"
-#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder.h"
 #include "stdlib/host/storage/loading.h"
 #include "stdlib/host/storage/together.h"
 

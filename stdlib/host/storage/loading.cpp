@@ -6,7 +6,7 @@
 #include "interpreter/lang/eval/layouts/shard_expr.h"
 #include "interpreter/lang/values/tree.h"
 #include "stdlib/host/files/paths.h"
-#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder.h"
 
 namespace shard::stdlib {
 namespace {
