@@ -7,9 +7,7 @@
 #include "runtime/mesh/part.h"
 
 namespace shard::runtime {
-namespace {
 
-// Index of the device at `position` along each axis of the mesh.
 std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position) {
   std::vector<std::int64_t> at(mesh.axes.size());
   for (std::size_t i = at.size(); i-- > 0;) {
@@ -18,6 +16,8 @@ std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position) {
   }
   return at;
 }
+
+namespace {
 
 // The physical array seen in global order: for each dimension its axes, major to minor, then the local size. In front
 // `pending` dimensions hold the terms of an unreduced value. Other distinct axes hold the same value: index 0.

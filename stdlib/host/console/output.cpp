@@ -23,15 +23,12 @@ runtime::MeshRef manual_mesh(Interpreter& in, const std::vector<Tensor>& operand
 }
 
 // "(@X: 0, @Y: 1) " for the device at `position`.
-std::string coordinates(const runtime::Mesh& mesh, std::int64_t position) {
+std::string device_text(const runtime::Mesh& mesh, std::int64_t position) {
+  const std::vector<std::int64_t> at = runtime::coordinates(mesh, position);
   std::string s;
-  std::int64_t rest = position;
-  for (std::size_t i = mesh.axes.size(); i-- > 0;) {
-    const auto& axis = mesh.axes[i];
-    if (axis.kind == runtime::AxisKind::Manual)
-      s = "@" + axis.name + ": " + std::to_string(rest % axis.size) + (s.empty() ? "" : ", ") + s;
-    rest /= axis.size;
-  }
+  for (std::size_t i = 0; i < at.size(); ++i)
+    if (mesh.axes[i].kind == runtime::AxisKind::Manual)
+      s += (s.empty() ? "@" : ", @") + mesh.axes[i].name + ": " + std::to_string(at[i]);
   return "(" + s + ") ";
 }
 
@@ -40,16 +37,13 @@ std::string coordinates(const runtime::Mesh& mesh, std::int64_t position) {
 std::vector<std::int64_t> speakers(const runtime::Mesh& mesh, const ir::Ints& at) {
   std::vector<std::int64_t> out;
   for (std::int64_t p = 0; p < mesh.size(); ++p) {
-    std::int64_t rest = p;
+    const std::vector<std::int64_t> here = runtime::coordinates(mesh, p);
     bool speaks = true;
-    for (std::size_t i = mesh.axes.size(); i-- > 0;) {
-      const std::int64_t here = rest % mesh.axes[i].size;
-      rest /= mesh.axes[i].size;
+    for (std::size_t i = 0; i < here.size(); ++i)
       if (i < at.size() && at[i] >= 0)
-        speaks = speaks && here == at[i];
+        speaks = speaks && here[i] == at[i];
       else if (mesh.axes[i].kind != runtime::AxisKind::Manual)
-        speaks = speaks && here == 0;
-    }
+        speaks = speaks && here[i] == 0;
     if (speaks) out.push_back(p);
   }
   return out;
@@ -180,7 +174,7 @@ void run_effect(Interpreter& in, const ir::Attrs& attrs, const std::vector<Array
   };
   const ir::Ints coordinates_given = attrs.has("at") ? attrs.ints("at") : ir::Ints{};
   for (const std::int64_t p : mesh ? speakers(*mesh, coordinates_given) : std::vector<std::int64_t>{0}) {
-    const std::string who = mesh ? coordinates(*mesh, p) : "";
+    const std::string who = mesh ? device_text(*mesh, p) : "";
     const auto message = [&] { return message_of(in, attrs, operands, layouts, first, mesh.get(), p); };
     if (what == "print")
       in.write(who + message() + "\n");
