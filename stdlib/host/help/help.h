@@ -9,14 +9,6 @@
 
 namespace shard::stdlib {
 
-// ---- help_facts.cpp: what an operation tells beside its signature and sentence
-struct Facts {
-  std::vector<std::string> shapes;  // "(f32[4,6], f32[6,8]) -> f32[4,8]"
-  std::string gradient;
-  std::vector<std::string> layout;  // the same with one dimension split over an explicit axis
-};
-Facts facts_of(const ir::OpTable& table, const ir::OpDef& op);
-
 // ---- help.cpp
 std::string indented(const std::string& text, const std::string& by);  // its lines
 bool among(const std::vector<std::string>& all, const std::string& one);
