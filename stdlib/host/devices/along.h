@@ -30,9 +30,11 @@ void add_axis_names(Interpreter& in, const Value& v, std::vector<std::string>& o
                     grammar::Span span);
 Along along_axes(Interpreter& in, const Value& v, const char* who, grammar::Span span, bool manual = true);
 
-// What a collective over these mesh axes says, and a value typed as one that differs between their devices.
-ir::Attrs written_along(const Along& a);
+// A value typed as one that differs between the devices of these mesh axes, and the row of a collective over them,
+// which says this besides: of groups, and what it does.
 Tensor varying_along(Interpreter& in, const Tensor& x, const Along& a);
+Tensor over_axes(Interpreter& in, const ir::OpDef& op, const Tensor& x, const Along& where,
+                 const ir::Attrs& groups = {}, const ir::Attrs& said = {});
 
 // ---- over a mapped dimension (mapped_collectives.cpp); `dim` counts from the end as for the rows of collective.cpp
 Tensor mapped_sum(Interpreter& in, const Tensor& x, const MappedAxis& axis);

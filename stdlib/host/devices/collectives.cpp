@@ -17,9 +17,8 @@ namespace {
 using runtime::AxisId;
 
 // `groups: [[0, 1], [2, 3]]`: equal parts that cover every position once.
-void read_groups(Interpreter& in, const Value& v, const Along& a, const char* who, grammar::Span span,
-                 ir::Attrs& attrs) {
-  if (v.is_none()) return;
+ir::Attrs read_groups(Interpreter& in, const Value& v, const Along& a, const char* who, grammar::Span span) {
+  if (v.is_none()) return {};
   ir::Ints flat;
   std::vector<bool> seen(static_cast<std::size_t>(a.size), false);
   std::int64_t size = -1;
@@ -47,8 +46,7 @@ void read_groups(Interpreter& in, const Value& v, const Along& a, const char* wh
     }
   }
   need_cover(static_cast<std::int64_t>(flat.size()) == a.size);
-  attrs.set("groups", flat);
-  attrs.set("group_size", size);
+  return {{"groups", flat}, {"group_size", size}};
 }
 
 Value over_tree(Interpreter& in, const Value& tree, grammar::Span span, const std::function<Value(const Tensor&)>& f) {
@@ -84,24 +82,20 @@ bool over_mapped(Interpreter& in, const Along& where, const char* who, const Val
 
 enum class Reduction { Sum, Mean, Max, Min };
 
-Tensor reduced(Interpreter& in, Tensor x, const Along& where, Reduction kind, const ir::Attrs& attrs) {
+Tensor reduced(Interpreter& in, Tensor x, const Along& where, Reduction kind, const ir::Attrs& groups = {}) {
   const auto& core = in.context().table().core();
   const bool sum = kind == Reduction::Sum || kind == Reduction::Mean;
   for (const MappedAxis& axis : where.mapped)
     x = sum ? mapped_sum(in, x, axis) : mapped_extreme(in, x, axis, kind == Reduction::Max);
   if (where.axes.empty()) return x;
-  return in.context().apply1(sum                      ? *core.psum
-                             : kind == Reduction::Max ? *core.pmax
-                                                      : *core.pmin,
-                             {varying_along(in, x, where)}, attrs);
+  return over_axes(in, sum ? *core.psum : kind == Reduction::Max ? *core.pmax : *core.pmin, x, where, groups);
 }
 
 Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
   Along where = along_axes(in, a[1], who, a.args[1].span);
-  ir::Attrs attrs;
   if (!a[2].is_none()) over_mapped(in, where, who, a[2], a.span);
-  if (!where.axes.empty()) attrs = written_along(where), read_groups(in, a[2], where, who, a.span, attrs);
-  std::int64_t n = attrs.has("group_size") ? attrs.integer("group_size") : where.size;
+  const ir::Attrs groups = read_groups(in, a[2], where, who, a.span);
+  const std::int64_t n = groups.has("group_size") ? groups.integer("group_size") : where.size;
   const bool sum = kind == Reduction::Sum;
   return lang::map_leaves(a[0], [&](const Value& leaf) -> Value {
     // A host number is the same on every device: its sum is known while tracing.
@@ -109,7 +103,7 @@ Value reduce(Interpreter& in, BoundArgs& a, const char* who, Reduction kind) {
     if (auto* d = leaf.get<double>()) return sum ? Value(*d * static_cast<double>(n)) : leaf;
     Tensor x = in.tensor(leaf, a.span);
     if (sum || kind == Reduction::Mean) x = as_number(in, x);
-    Tensor total = reduced(in, x, where, kind, attrs);
+    Tensor total = reduced(in, x, where, kind, groups);
     if (kind == Reduction::Mean)
       total =
           in.context().apply1(*in.context().table().core().div, {total, in.context().scalar(static_cast<double>(n))});
@@ -124,15 +118,12 @@ Value all_gather(Interpreter& in, BoundArgs& a) {
   if (to != "varying" && to != "same")
     in.fail("argument", a.span, "all_gather: `to:` is \"varying\" or \"same\", got \"" + to + "\"");
   const bool mapped = over_mapped(in, where, "all_gather", a[5], a.span);
+  const ir::Attrs groups = read_groups(in, a[5], where, "all_gather", a.span);
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     const std::int64_t dim = dimension(in, a[2], x.type().rank() + (tiled ? 0 : 1), "all_gather", "`axis:`", x, a.span);
     if (mapped) return mapped_gather(in, x, where.mapped[0], dim, tiled);
-    ir::Attrs attrs = written_along(where);
-    attrs.set("axis", dim);
-    attrs.set("tiled", tiled);
-    attrs.set("to", to);
-    read_groups(in, a[5], where, "all_gather", a.span, attrs);
-    return in.context().apply1(*in.context().table().core().all_gather, {varying_along(in, x, where)}, attrs);
+    return over_axes(in, *in.context().table().core().all_gather, x, where, groups,
+                     {{"axis", dim}, {"tiled", tiled}, {"to", to}});
   });
 }
 
@@ -140,15 +131,12 @@ Value psum_scatter(Interpreter& in, BoundArgs& a) {
   Along where = along_axes(in, a[1], "psum_scatter", a.args[1].span);
   bool tiled = in.truth(a[3], a.span);
   const bool mapped = over_mapped(in, where, "psum_scatter", a[4], a.span);
+  const ir::Attrs groups = read_groups(in, a[4], where, "psum_scatter", a.span);
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     const std::int64_t dim = dimension(in, a[2], x.type().rank(), "psum_scatter", "`axis:`", x, a.span);
     if (mapped) return mapped_scatter(in, as_number(in, x), where.mapped[0], dim, tiled, a.span);
-    ir::Attrs attrs = written_along(where);
-    attrs.set("axis", dim);
-    attrs.set("tiled", tiled);
-    read_groups(in, a[4], where, "psum_scatter", a.span, attrs);
-    return in.context().apply1(*in.context().table().core().psum_scatter, {varying_along(in, as_number(in, x), where)},
-                               attrs);
+    return over_axes(in, *in.context().table().core().psum_scatter, as_number(in, x), where, groups,
+                     {{"axis", dim}, {"tiled", tiled}});
   });
 }
 
@@ -156,16 +144,13 @@ Value all_to_all(Interpreter& in, BoundArgs& a) {
   Along where = along_axes(in, a[1], "all_to_all", a.args[1].span);
   bool tiled = in.truth(a[4], a.span);
   const bool mapped = over_mapped(in, where, "all_to_all", a[5], a.span);
+  const ir::Attrs groups = read_groups(in, a[5], where, "all_to_all", a.span);
   return over_tree(in, a[0], a.span, [&](const Tensor& x) -> Value {
     const std::int64_t split = dimension(in, a[2], x.type().rank(), "all_to_all", "`split:`", x, a.span);
     const std::int64_t concat = dimension(in, a[3], x.type().rank(), "all_to_all", "`concat:`", x, a.span);
     if (mapped) return mapped_exchange(in, x, where.mapped[0], split, concat, tiled, a.span);
-    ir::Attrs attrs = written_along(where);
-    attrs.set("split", split);
-    attrs.set("concat", concat);
-    attrs.set("tiled", tiled);
-    read_groups(in, a[5], where, "all_to_all", a.span, attrs);
-    return in.context().apply1(*in.context().table().core().all_to_all, {varying_along(in, x, where)}, attrs);
+    return over_axes(in, *in.context().table().core().all_to_all, x, where, groups,
+                     {{"split", split}, {"concat", concat}, {"tiled", tiled}});
   });
 }
 
@@ -194,9 +179,7 @@ Value permuted(Interpreter& in, const Value& tree, const Along& where, ir::Pairs
   check_pairs(in, pairs, where, who, span);
   return over_tree(in, tree, span, [&](const Tensor& x) -> Value {
     if (mapped) return mapped_permute(in, x, where.mapped[0], pairs);
-    ir::Attrs attrs = written_along(where);
-    attrs.set("pairs", pairs);
-    return in.context().apply1(*in.context().table().core().ppermute, {varying_along(in, x, where)}, attrs);
+    return over_axes(in, *in.context().table().core().ppermute, x, where, {}, {{"pairs", pairs}});
   });
 }
 
@@ -282,12 +265,11 @@ Value pbroadcast(Interpreter& in, BoundArgs& a) {
   auto& ctx = in.context();
   const auto& core = ctx.table().core();
   Tensor chosen = ctx.apply1(*core.eq, {place(in, a[1], "pbroadcast", a.span), ctx.scalar(source)});
-  const ir::Attrs attrs = where.axes.empty() ? ir::Attrs() : written_along(where);
   return over_tree(in, a[0], a.span, [&](const Tensor& given) -> Value {
     Tensor x = as_number(in, given);
     Tensor zero =
         ctx.apply1(*core.convert, {ctx.scalar(std::int64_t{0})}, {{"dtype", x.type().dtype}, {"weak", false}});
-    Tensor total = reduced(in, ctx.apply1(*core.select, {chosen, x, zero}), where, Reduction::Sum, attrs);
+    Tensor total = reduced(in, ctx.apply1(*core.select, {chosen, x, zero}), where, Reduction::Sum);
     return where.axes.empty() ? total : varying_along(in, total, where);
   });
 }
@@ -355,16 +337,20 @@ Value shard_map(Interpreter& in, BoundArgs& a) {
 
 }  // namespace
 
-ir::Attrs written_along(const Along& a) {
-  return {{"axes", a.axes}, {"mesh", ir::Layout{a.mesh, {}}}, {"written", true}};
-}
-
 Tensor varying_along(Interpreter& in, const Tensor& x, const Along& a) {
   runtime::AxisSet missing;
   for (auto id : a.axes) missing.add(static_cast<AxisId>(id));
   missing = missing - x.type().varying;
   if (missing.empty()) return x;
   return in.context().apply1(*in.context().table().core().pcast, {x}, ir::to_varying(missing, a.mesh));
+}
+
+Tensor over_axes(Interpreter& in, const ir::OpDef& op, const Tensor& x, const Along& where, const ir::Attrs& groups,
+                 const ir::Attrs& said) {
+  ir::Attrs attrs{{"axes", where.axes}, {"mesh", ir::Layout{where.mesh, {}}}, {"written", true}};
+  for (const ir::Attrs* more : {&said, &groups})
+    for (const auto& [name, value] : *more) attrs.set(name, value);
+  return in.context().apply1(op, {varying_along(in, x, where)}, std::move(attrs));
 }
 
 void add_axis_names(Interpreter& in, const Value& v, std::vector<std::string>& out, const char* who,

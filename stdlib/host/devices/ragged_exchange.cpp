@@ -16,11 +16,8 @@ Tensor run(Interpreter& in, std::string_view row, std::initializer_list<Tensor> 
 Tensor exchanged(Interpreter& in, const Tensor& x, const Along& where, grammar::Span span) {
   const std::int64_t first = -x.type().rank();
   if (where.over_mapped()) return mapped_exchange(in, x, where.mapped[0], first, first, true, span);
-  ir::Attrs attrs = written_along(where);
-  attrs.set("split", first);
-  attrs.set("concat", first);
-  attrs.set("tiled", true);
-  return in.context().apply1(*in.context().table().core().all_to_all, {varying_along(in, x, where)}, attrs);
+  return over_axes(in, *in.context().table().core().all_to_all, x, where, {},
+                   {{"split", first}, {"concat", first}, {"tiled", true}});
 }
 
 // Offsets or sizes: a vector of integers, `slices` of them where that is known.

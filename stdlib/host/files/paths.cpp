@@ -92,6 +92,15 @@ Value reading_from(Interpreter& in, const std::string& path, grammar::Span span,
   }
 }
 
+void writing_to(Interpreter& in, const std::string& path, grammar::Span span, const std::function<void()>& write) {
+  check_may_write(in, path, span);
+  try {
+    write();
+  } catch (const runtime::RuntimeError& e) {
+    in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(without_slashes(path)));
+  }
+}
+
 std::string lower(std::string path) {
   std::transform(path.begin(), path.end(), path.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -18,6 +18,8 @@ bool writes_nothing(Interpreter& in, const std::string& path);
 bool not_written(Interpreter& in, const std::string& path);
 // Does what reads a file, or several of a folder; what is wrong is told with the path.
 Value reading_from(Interpreter& in, const std::string& path, grammar::Span span, const std::function<Value()>& read);
+// The same of what writes one; the host is asked first.
+void writing_to(Interpreter& in, const std::string& path, grammar::Span span, const std::function<void()>& write);
 std::vector<std::string> near_files(const std::string& path);      // notes where there is no such file
 std::vector<std::string> missing_folder(const std::string& path);  // notes where there is no folder to write into
 std::string folder_of(const std::string& path);                    // "." where the path names none

@@ -69,14 +69,13 @@ bool holds_later(const std::string& path, std::int64_t step) {
 
 // The file without them: an earlier step is logged again, so what stood behind it is written anew.
 void drop_later(Interpreter& in, const std::string& path, std::int64_t step, grammar::Span span) {
-  check_may_write(in, path, span);
-  try {
+  writing_to(in, path, span, [&] {
     std::ifstream file(path, std::ios::binary);
     const std::unique_ptr<Sink> kept = open_sink(path, false);
     for (std::string line; std::getline(file, line) && !file.eof();)
       if (const auto at = step_of(line); !at || *at < step) kept->write(line + "\n");
     kept->finish();
-  } catch (const runtime::RuntimeError& e) { in.fail(e.code, span, "cannot write '" + path + "': " + e.what()); }
+  });
 }
 
 void to_csv(Interpreter& in, const std::string& path, std::int64_t step, const Scalars& scalars, grammar::Span span) {

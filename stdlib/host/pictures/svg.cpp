@@ -88,17 +88,14 @@ std::string svg_path(Interpreter& in, const lang::BoundArg& save, std::string_vi
 }
 
 void save_svg(Interpreter& in, const std::string& path, const std::string& document, grammar::Span span) {
-  check_may_write(in, path, span);
-  if (const std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0)
-    mkdir(path.substr(0, slash).c_str(),
-          0777);  // as checkpoints and logs make theirs; whether it is there, opening says
-  try {
+  writing_to(in, path, span, [&] {
+    if (const std::size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0)
+      mkdir(path.substr(0, slash).c_str(),
+            0777);  // as checkpoints and logs make theirs; opening says whether it is there
     const std::unique_ptr<Sink> file = open_sink(path, false);
     file->write(document);
     file->finish();
-  } catch (const runtime::RuntimeError& e) {
-    in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(path));
-  }
+  });
 }
 
 }  // namespace shard::stdlib

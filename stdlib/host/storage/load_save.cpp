@@ -81,9 +81,8 @@ void check_ending(Interpreter& in, const std::string& path, grammar::Span span) 
 // grammar::Error with the path.
 void write_tree(Interpreter& in, const std::string& path, const Value& tree, grammar::Span span) {
   check_ending(in, path, span);
-  check_may_write(in, path, span);
-  runtime::Processes* processes = in.context().processes().get();
-  try {
+  writing_to(in, path, span, [&] {
+    runtime::Processes* processes = in.context().processes().get();
     if (is_folder(path)) {
       for (const std::string& file : files_of_folder(path, share_of(processes))) check_may_write(in, file, span);
       return write_together(in.context().pool(), processes, path, snapshot_of(in, tree));
@@ -95,9 +94,7 @@ void write_tree(Interpreter& in, const std::string& path, const Value& tree, gra
       format_to_write(path)->writes(in, tree, *file);
       file->finish();
     });
-  } catch (const runtime::RuntimeError& e) {
-    in.fail(e.code, span, "cannot write '" + path + "': " + e.what(), missing_folder(without_slashes(path)));
-  }
+  });
 }
 
 Value save(Interpreter& in, BoundArgs& a) {
