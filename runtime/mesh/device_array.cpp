@@ -8,7 +8,7 @@
 
 namespace shard::runtime {
 
-std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position) {
+std::vector<std::int64_t> coordinates_of(const Mesh& mesh, std::int64_t position) {
   std::vector<std::int64_t> at(mesh.axes.size());
   for (std::size_t i = at.size(); i-- > 0;) {
     at[i] = position % mesh.axes[i].size;
@@ -143,7 +143,7 @@ ArrayRef block_of(Pool& pool, const ArrayRef& array, std::int64_t position) {
   auto out = new_block(pool, a->type.dtype, local, a->type.weak);
   std::int64_t block = 0;
   if (!a->distinct.empty()) {
-    const std::vector<std::int64_t> at = coordinates(*a->type.mesh, position);
+    const std::vector<std::int64_t> at = coordinates_of(*a->type.mesh, position);
     for (const AxisId axis : a->distinct.list()) block = block * a->type.mesh->size_of(axis) + at[axis];
   }
   const std::size_t bytes = out->buffer->bytes();
@@ -157,7 +157,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
   const Shape local = a.local();
   std::vector<std::int64_t> at;
-  if (a.type.mesh) at = coordinates(*a.type.mesh, position);
+  if (a.type.mesh) at = coordinates_of(*a.type.mesh, position);
   for (std::size_t d = 0; d < local.size(); ++d) {
     std::int64_t part = 0;
     for (const AxisId axis : a.layout.dims[d].axes) part = part * a.type.mesh->size_of(axis) + at[axis];

@@ -60,7 +60,7 @@ View global_view(const DeviceArray& a);
 // The value whose terms lie along the first `pending` dimensions: their sum (maximum, minimum; of truth values: or).
 void join_terms(Pending kind, const View& terms, int pending, const View& to);
 // Index of the device at `position` (row-major in the mesh) along each axis.
-std::vector<std::int64_t> coordinates(const Mesh& mesh, std::int64_t position);
+std::vector<std::int64_t> coordinates_of(const Mesh& mesh, std::int64_t position);
 // The block that the device at `position` holds, as a single-block array.
 ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position);
 // For each dimension, the half-open range of global indices that the device at `position` holds.

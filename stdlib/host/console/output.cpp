@@ -25,7 +25,7 @@ runtime::MeshRef manual_mesh(Interpreter& in, const std::vector<Tensor>& operand
 
 // "(@X: 0, @Y: 1) " for the device at `position`.
 std::string device_text(const runtime::Mesh& mesh, std::int64_t position) {
-  const std::vector<std::int64_t> at = runtime::coordinates(mesh, position);
+  const std::vector<std::int64_t> at = runtime::coordinates_of(mesh, position);
   std::string s;
   for (std::size_t i = 0; i < at.size(); ++i)
     if (mesh.axes[i].kind == runtime::AxisKind::Manual)
@@ -38,7 +38,7 @@ std::string device_text(const runtime::Mesh& mesh, std::int64_t position) {
 std::vector<std::int64_t> speakers(const runtime::Mesh& mesh, const ir::Ints& at) {
   std::vector<std::int64_t> out;
   for (std::int64_t p = 0; p < mesh.size(); ++p) {
-    const std::vector<std::int64_t> here = runtime::coordinates(mesh, p);
+    const std::vector<std::int64_t> here = runtime::coordinates_of(mesh, p);
     bool speaks = true;
     for (std::size_t i = 0; i < here.size(); ++i)
       if (i < at.size() && at[i] >= 0)
