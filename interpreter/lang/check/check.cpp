@@ -18,17 +18,6 @@ namespace {
 
 constexpr std::int64_t kOperations = 400, kSteps = 20000;  // of one loop, before it is left
 
-template <class F>
-void each_name(const Pattern& p, const F& f) {
-  if (auto* n = std::get_if<NamePattern>(&p.node)) f(p, *n);
-  if (auto* t = std::get_if<TuplePattern>(&p.node))
-    for (const auto& e : t->elements) each_name(*e, f);
-  if (auto* l = std::get_if<ListPattern>(&p.node))
-    for (const auto& e : l->elements) each_name(*e, f);
-  if (auto* r = std::get_if<RecordPattern>(&p.node))
-    for (const auto& x : r->fields) each_name(*x.target, f);
-}
-
 // Of the errors that a lost mesh draws after it.
 bool is_of_layouts(const std::string& code) {
   return code == "mesh" || code == "spec" || code == "layout" || code == "mode";
