@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 
-#include "interpreter/exec/abstract.h"
 #include "interpreter/ir/core_ops.h"
 
 namespace shard::trace {

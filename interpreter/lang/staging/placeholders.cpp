@@ -1,6 +1,6 @@
 #include "interpreter/lang/staging/placeholders.h"
 
-#include "interpreter/exec/abstract.h"
+#include "interpreter/exec/executable.h"
 #include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/values/tree.h"
 
