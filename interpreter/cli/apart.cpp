@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "interpreter/cli/output.h"
+#include "interpreter/cli/standard_output.h"
 
 namespace shard::cli {
 namespace {

@@ -1,6 +1,6 @@
 // shard calibrate: measures this machine as the engine uses it, and writes it as a chip that `--chip FILE.shard` takes.
-// Small compiled functions are run and timed; the chip's figures are those with which the clock foretells all of them
-// best. None of them is a program that somebody might foretell later.
+// Small compiled functions are run and timed; the chip's figures are those with which the clock predicts all of them
+// best. None of them is a program that somebody might predict later.
 #include <unistd.h>
 
 #include <cmath>
@@ -123,12 +123,12 @@ struct Sample {
   double seconds, between;  // ... of a call besides its instructions
 };
 
-double foretold(const Chip& chip, const Sample& s) {
+double predicted(const Chip& chip, const Sample& s) {
   return cost_model::play(chip, *s.works, s.mesh).seconds + chip.call;
 }
 double error_of(const Chip& chip, const std::vector<Sample>& samples) {  // mean |log|: twice and half are as bad
   double sum = 0;
-  for (const Sample& s : samples) sum += std::abs(std::log(foretold(chip, s) / s.seconds));
+  for (const Sample& s : samples) sum += std::abs(std::log(predicted(chip, s) / s.seconds));
   return sum / static_cast<double>(samples.size());
 }
 
@@ -216,7 +216,7 @@ std::string record(const Chip& chip, int devices, double error) {
                     std::to_string(std::thread::hardware_concurrency()) + " processors" +
                     (known ? ", load " + rounded(load[0]) : "") + ", " + std::to_string(devices) +
                     " simulated devices" + (chip.simulated > 1 ? " in " + rounded(chip.simulated) + " processes" : "") +
-                    ", which share all of it. Its own\n# small programs are foretold with " +
+                    ", which share all of it. Its own\n# small programs are predicted with " +
                     cost_model::percent_text(error, 1) + " of error.\n{\n  name: \"this machine\",\n  flops: {";
   for (const auto& [type, rate] : chip.flops)
     out += (out.ends_with("{") ? "" : ", ") + std::string(runtime::name(type)) + ": " + rounded(rate);
@@ -277,10 +277,10 @@ int calibrate(const Arguments& a) {
     chip.flops.emplace_back(i == 1 ? runtime::DType::F64 : runtime::DType::BF16,
                             chip.flops[0].second * types[0].seconds / types[i].seconds);
   const double error = error_of(chip, samples);
-  std::string text = "   measured   foretold   program\n";
+  std::string text = "   measured   predicted   program\n";
   for (const Sample& s : samples) {
     const auto right = [&](const std::string& t) { return std::string(t.size() < 11 ? 11 - t.size() : 0, ' ') + t; };
-    text += right(time_text(s.seconds)) + right(time_text(foretold(chip, s))) + "   " + s.name + "\n";
+    text += right(time_text(s.seconds)) + right(time_text(predicted(chip, s))) + "   " + s.name + "\n";
   }
   chip.simulated = *processes;
   const std::string file = a.value("-o").empty() ? "machine.shard" : a.value("-o");

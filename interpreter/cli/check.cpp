@@ -6,7 +6,7 @@
 #include "grammar/stable_sort.h"
 #include "interpreter/cli/checker.h"
 #include "interpreter/cli/command.h"
-#include "interpreter/cli/fix.h"
+#include "interpreter/cli/fix_files.h"
 #include "interpreter/cli/scripts.h"
 #include "interpreter/lang/report/report.h"
 

@@ -1,6 +1,6 @@
 // A script looked at in place of run: what `shard check` tells and what `shard lsp` knows of a text. The script is
-// evaluated on arrays that are types (interpreter/lang/check/check.h says what differs from a run): host code runs,
-// operations only infer, and every error is found.
+// evaluated on arrays that are types (interpreter/lang/check/static_check.h says what differs from a run): host code
+// runs, operations only infer, and every error is found.
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,7 +10,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/cli/session.h"
-#include "interpreter/lang/check/check.h"
+#include "interpreter/lang/check/static_check.h"
 
 namespace shard::cli {
 

@@ -1,4 +1,4 @@
-// shard plan: the same script foretold for every way to divide the devices, every value of some settings, and with
+// shard plan: the same script predicted for every way to divide the devices, every value of some settings, and with
 // --rules every axis that a logical name may lie on. Candidates are partitioned and played like any other script; those
 // that fail or do not fit stay in the table with the reason. All that is chosen is a setting, `--set @data=32`,
 // `--set @embed=@data`, so that the command that runs a candidate is its settings.
@@ -47,7 +47,7 @@ std::string count_text(double n) {  // "1,296"
   return n < 1e18 ? out : "very many";
 }
 
-// How many there were, and which were not foretold.
+// How many there were, and which were not predicted.
 std::string summary(const Search& s) {
   const auto fit = std::count_if(s.candidates.begin(), s.candidates.end(), [](const Candidate& c) { return c.fits(); });
   const auto fail =
@@ -150,13 +150,13 @@ int plan(const Arguments& a) {
 
 Command plan_command() {
   return {"plan",
-          "Foretell a script for every way to divide the devices and every value of settings; the best first",
+          "Predict a script for every way to divide the devices and every value of settings; the best first",
           {{"file", "The script", Option::Word, true},
            {"--chip", "Its name in the module `chips`, or a script that ends with a record", Option::Value, true},
            {"--axes", "Mesh axes whose sizes are open: data,model", Option::Value},
            {"--over", "A setting with the values to try: micro=1,2,4; may stand several times", Option::Values},
            {"--rules", "Which axis each name of the script's `rules` lies on is open"},
-           {"--most", "With --rules: how many candidates are foretold at most: 1000", Option::Value},
+           {"--most", "With --rules: how many candidates are predicted at most: 1000", Option::Value},
            {"--top", "How many lines: 10", Option::Value},
            {"--json", "A JSON array of all candidates, the best first"}},
           true,

@@ -55,12 +55,12 @@ Command run_command() {
        kEngine,
        {"--engine-process", "The script in a process of its own, which a plug-in that aborts ends alone", Option::Flag},
        {"--profile",
-        "Time every instruction, and write a page for a browser (.json: a timeline) beside what is foretold",
+        "Time every instruction, and write a page for a browser (.json: a timeline) beside what is predicted",
         Option::Value},
        {"--chip", "What --profile compares with: a chip of `shard estimate`; `shard calibrate` measures this machine",
         Option::Value},
        kTimeout,
-       kDrill},
+       kFault},
       true,
       run};
 }

@@ -1,6 +1,6 @@
-// A chip and how such chips are joined, as numbers: what the clock (clock.h) prices instructions with. Scripts write
-// one as a record (stdlib/chips.shard); the fields and their units are the table in chip.cpp. No figure hangs on a
-// model or a program.
+// A chip and how such chips are joined, as numbers: what the clock (device_clock.h) prices instructions with. Scripts
+// write one as a record (stdlib/chips.shard); the fields and their units are the table in chip.cpp. No figure hangs on
+// a model or a program.
 #pragma once
 #include <cstdint>
 #include <span>

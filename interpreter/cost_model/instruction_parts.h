@@ -7,7 +7,7 @@
 #include "interpreter/cost_model/instructions.h"
 #include "interpreter/ir/host_copy.h"
 #include "interpreter/ir/op.h"
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::cost_model {
 

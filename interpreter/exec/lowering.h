@@ -1,8 +1,9 @@
 // From a local graph to a draft plan: every value gets a StridedView, every unit (fuse.h) that does work becomes a step
 // with a kernel bound for its strides. Values that are only seen differently (broadcasts, reshapes, slices of a
 // device's own part, most gathers) get a StridedView in the storage of their operand and cost nothing. One Lowering a
-// graph; bodies of loops and branches get one of their own. Parts: lowering.cpp (the walk), elementwise.cpp,
-// collectives.cpp, groups.cpp, processes.cpp, together.cpp, regions.cpp; used by them and lockstep.cpp only.
+// graph; bodies of loops and branches get one of their own. Parts: lowering.cpp (the walk), lower_elementwise.cpp,
+// lower_collectives.cpp, groups.cpp, process_collectives.cpp, joined_sums.cpp, lower_regions.cpp; used by them and
+// lockstep.cpp only.
 #pragma once
 #include <span>
 #include <string>
@@ -10,7 +11,7 @@
 
 #include "interpreter/exec/draft.h"
 #include "interpreter/exec/fuse.h"
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/mesh/part.h"
 
@@ -74,9 +75,9 @@ struct Body {  // a compiled region
 Body compile_body(const BodyCall& call, const LoweringContext& around);
 
 // How terms of this type are combined; truth values have no sum but `or`.
-runtime::Reduce combining(const ir::Collective& c, DType dtype);  // collectives.cpp
+runtime::Reduce combining(const ir::Collective& c, DType dtype);  // lower_collectives.cpp
 // The dimension that an attribute of a collective names.
-int dimension(const ir::Node& n, const char* attribute, std::size_t rank);  // collectives.cpp
+int dimension(const ir::Node& n, const char* attribute, std::size_t rank);  // lower_collectives.cpp
 
 class Lowering {
  public:
@@ -93,7 +94,7 @@ class Lowering {
   Draft& draft() { return draft_; }
 
  private:
-  friend class ElementUnit;        // elementwise.cpp
+  friend class ElementUnit;        // lower_elementwise.cpp
   friend class GroupedCollective;  // groups.cpp
   static std::size_t at(ir::Var v) { return static_cast<std::size_t>(v.id); }
   const ir::Type& type(ir::Var v) const { return g_.type(v); }
@@ -136,9 +137,9 @@ class Lowering {
   ir::BoundKernel by_block(ir::BoundKernel one, const std::vector<AxisId>& axes, const std::vector<StridedView>& in,
                            const std::vector<StridedView>& out) const;
   Anchors order_for(const ir::Node& n, AxisSet distinct) const;  // of the result's memory
-  void emit_elementwise(const Unit& unit);                       // elementwise.cpp
+  void emit_elementwise(const Unit& unit);                       // lower_elementwise.cpp
   void emit_view(const ir::Node& n, const ir::ViewOf& view);
-  // collectives.cpp
+  // lower_collectives.cpp
   void emit_collective(const ir::Node& n);
   void check_nans(const ir::Node& n);
   StridedView held_apart(const ir::Node& n, const ir::Collective& c);
@@ -153,7 +154,7 @@ class Lowering {
   StridedView permute_devices(const ir::Node& n, const StridedView& p);
   StridedView index_of_device(const ir::Node& n, const std::vector<AxisId>& list);
   void emit_grouped(const ir::Node& n);  // groups.cpp
-  // processes.cpp: what devices of other processes take part in
+  // process_collectives.cpp: what devices of other processes take part in
   AxisSet apart(const std::vector<AxisId>& list) const;  // those of the axes that lie in several processes
   std::string told(const ir::Node& n, const StridedView& p, const std::vector<AxisId>& along) const;
   Mesh widened(AxisSet along) const;
@@ -171,7 +172,7 @@ class Lowering {
   };
   Terms own_terms(const ir::Collective& c, const StridedView& given, const std::vector<AxisId>& list);
   void between(const ir::Node& n, const std::vector<AxisId>& over, const StridedView& terms, const StridedView& out);
-  // together.cpp
+  // joined_sums.cpp
   struct Waiting {  // sums of one kind, not emitted yet
     std::vector<AxisId> list;
     AxisSet distinct;
@@ -183,7 +184,7 @@ class Lowering {
   bool waits(const Unit& unit);
   void send(const Waiting& w);
   StridedView own_of(StridedView got, const StridedView& before, AxisSet along) const;
-  // regions.cpp
+  // lower_regions.cpp
   // A new storage [outer..., length, inner..., row...]: a place of distinct axes outer | inner, shape [length, row...].
   StridedView arranged(DType dtype, AxisSet outer, std::optional<std::int64_t> length, AxisSet inner, Shape row);
   void blockwise(std::shared_ptr<const Control> c, AxisSet blocks, const std::vector<StridedView>& in,

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "interpreter/ir/infer.h"
 #include "interpreter/ir/linear.h"
 #include "interpreter/ir/varying.h"
@@ -64,7 +64,8 @@ void finish_rounded(Builder& b, const OpDef& op, Vars& inputs, const Attrs& attr
   bool any = false;
   for (Var v : inputs) {
     types.push_back(b.type(v));
-    any |= !types.back().sharding.unreduced.empty() && types.back().sharding.pending == runtime::Pending::Sum;
+    any |=
+        !types.back().sharding.unreduced.empty() && types.back().sharding.unreduced_kind == runtime::UnreducedKind::Sum;
   }
   if (!any) return;
   const auto lin = linear(OpCall{op, types, attrs, {}, &b.graph(), inputs});

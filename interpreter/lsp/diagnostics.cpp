@@ -1,7 +1,7 @@
 // Errors and warnings as `shard check` finds them, and their fixes as actions.
 #include <algorithm>
 
-#include "interpreter/cli/fix.h"
+#include "interpreter/cli/fix_files.h"
 #include "interpreter/lsp/features.h"
 
 namespace shard::lsp {

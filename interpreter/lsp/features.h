@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "interpreter/lsp/session.h"
+#include "interpreter/lsp/editor_session.h"
 
 namespace shard::lsp {
 
@@ -20,7 +20,7 @@ std::string formatting(Session& s, const Params& p);
 std::vector<std::string> edits_to(Session& s, const Text& from, const std::string& to);
 // hover.cpp
 std::string hover(Session& s, const Params& p);
-// completion.cpp
+// complete.cpp
 std::string completion(Session& s, const Params& p);
 std::string completion_resolve(Session& s, const Params& p);
 std::string signature_help(Session& s, const Params& p);
@@ -33,7 +33,7 @@ std::string rename(Session& s, const Params& p);
 // outline.cpp
 std::string document_symbols(Session& s, const Params& p);
 std::string folding_ranges(Session& s, const Params& p);
-// tokens.cpp
+// semantic_tokens.cpp
 std::string semantic_tokens(Session& s, const Params& p);
 std::string token_legend();
 // hints.cpp

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/lsp/session.h"
+#include "interpreter/lsp/editor_session.h"
 
 namespace shard::lsp {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "grammar/layout.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lsp/features.h"
 
 namespace shard::lsp {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/explanation.h"
 
 namespace shard::lsp {
 namespace {

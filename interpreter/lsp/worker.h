@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "interpreter/lsp/session.h"
+#include "interpreter/lsp/editor_session.h"
 
 namespace shard::lsp {
 

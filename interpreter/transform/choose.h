@@ -1,7 +1,7 @@
 // One operation's split: which factor lies on which axes, settled from what its operands have and what its results
 // shall have. Pure; partition.cpp calls it for every node with a factor rule.
 #pragma once
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::transform {
 

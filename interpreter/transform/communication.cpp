@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::transform {
 namespace {

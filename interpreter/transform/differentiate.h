@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 
 namespace shard::transform {
 

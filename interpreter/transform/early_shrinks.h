@@ -1,9 +1,9 @@
-// What makes a value smaller comes as soon as its operands are there: partitioning finishes a pending gradient where it
-// is needed, most often at the end, and a whole one would be held for each weight until then.
+// What makes a value smaller comes as soon as its operands are there: partitioning finishes an unreduced gradient where
+// it is needed, most often at the end, and a whole one would be held for each weight until then.
 #pragma once
 #include <optional>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 
 namespace shard::transform {
 

@@ -6,7 +6,7 @@
 #pragma once
 #include <optional>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "interpreter/transform/distinct.h"
 
 namespace shard::transform {

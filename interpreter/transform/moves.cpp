@@ -15,8 +15,8 @@ using Split = std::vector<Axes>;
 
 struct State {
   Split split;
-  std::uint32_t pending = 0;  // axes over which a reduction is still to be done
-  bool operator<(const State& o) const { return std::tie(split, pending) < std::tie(o.split, o.pending); }
+  std::uint32_t unreduced = 0;  // axes over which a reduction is still to be done
+  bool operator<(const State& o) const { return std::tie(split, unreduced) < std::tie(o.split, o.unreduced); }
   bool operator==(const State&) const = default;
 };
 
@@ -89,17 +89,17 @@ class Search {
     for (std::size_t d = 0; d < shape_.size(); ++d)
       if (kept_[d] != from_.split[d].size()) return std::nullopt;
     std::vector<Move> moves;
-    std::uint32_t pending = from_.pending;
+    std::uint32_t unreduced = from_.unreduced;
     auto reduce = [&] {
-      if (pending) moves.push_back({Move::Kind::Reduce, list(pending)});
-      pending = 0;
+      if (unreduced) moves.push_back({Move::Kind::Reduce, list(unreduced)});
+      unreduced = 0;
     };
     if (!sums_) reduce();
     for (std::size_t d = 0; d < shape_.size(); ++d)
       for (std::size_t i = kept_[d]; i < to_.split[d].size(); ++i) {
         AxisId a = to_.split[d][i];
-        bool scatter = pending >> a & 1u;
-        pending &= ~(1u << a);
+        bool scatter = unreduced >> a & 1u;
+        unreduced &= ~(1u << a);
         moves.push_back({scatter ? Move::Kind::ScatterReduce : Move::Kind::Slice, {a}, static_cast<int>(d)});
       }
     reduce();
@@ -127,20 +127,20 @@ class Search {
     AxisSet placed;
     for (const auto& axes : s.split)
       for (AxisId a : axes) placed.add(a);
-    if (s.pending) {
-      Axes all = list(s.pending);
+    if (s.unreduced) {
+      Axes all = list(s.unreduced);
       std::int64_t n = count(all);
       State next = s;
-      next.pending = 0;
+      next.unreduced = 0;
       out.push_back({next, {Move::Kind::Reduce, all}, communicating({.combine = runtime::Reduce::Sum}, bytes, n)});
     }
     for (std::size_t d = 0; d < s.split.size(); ++d) {
       for (AxisId a : wanted_.list()) {
-        bool scatter = s.pending >> a & 1u;
+        bool scatter = s.unreduced >> a & 1u;
         if (placed.has(a) || (scatter && !sums_)) continue;
         State next = s;
         next.split[d].push_back(a);
-        next.pending &= ~(1u << a);
+        next.unreduced &= ~(1u << a);
         if (!fits(next.split, d)) continue;
         std::int64_t n = mesh_.size_of(a);
         if (scatter)
@@ -180,7 +180,7 @@ class Search {
       next.split[d].resize(kept_[d]);
       for (AxisId a : next.split[d]) used.add(a);
     }
-    for (AxisId a : list(s.pending)) used.add(a);
+    for (AxisId a : list(s.unreduced)) used.add(a);
     arrange(s, bytes, next, used, 0, out);
   }
 
@@ -276,21 +276,22 @@ class Search {
 
 std::vector<Move> plan_moves(const Mesh& mesh, const runtime::Shape& shape, std::int64_t item_bytes,
                              const Sharding& from, const Sharding& to) {
-  auto state = [&](const Sharding& s, std::uint32_t pending) {
+  auto state = [&](const Sharding& s, std::uint32_t unreduced) {
     State out;
     out.split.resize(shape.size());
     for (std::size_t d = 0; d < shape.size() && d < s.dims.size(); ++d)
       for (AxisId a : s.dims[d].axes)
         if (mesh.size_of(a) > 1) out.split[d].push_back(a);
-    out.pending = pending;
+    out.unreduced = unreduced;
     return out;
   };
-  std::uint32_t pending = 0;
+  std::uint32_t unreduced = 0;
   for (AxisId a : (from.unreduced - to.unreduced).list())
-    if (mesh.size_of(a) > 1) pending |= 1u << a;
-  State a = state(from, pending), b = state(to, 0);
+    if (mesh.size_of(a) > 1) unreduced |= 1u << a;
+  State a = state(from, unreduced), b = state(to, 0);
   if (a == b) return {};
-  return Search(mesh, shape, item_bytes, std::move(a), std::move(b), from.pending == runtime::Pending::Sum).run();
+  return Search(mesh, shape, item_bytes, std::move(a), std::move(b), from.unreduced_kind == runtime::UnreducedKind::Sum)
+      .run();
 }
 
 }  // namespace shard::transform

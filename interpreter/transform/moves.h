@@ -4,7 +4,7 @@
 #pragma once
 #include <vector>
 
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::transform {
 
@@ -17,8 +17,8 @@ struct Move {
   ir::Pairs pairs = {};  // Permute: (source, destination), positions along `axes`
 };
 
-// Moves that bring a value of this global shape from one split to another and reduce `pending` (those of from.unreduced
-// that to.unreduced does not keep). Axes of size 1 are ignored. Sizes divide in both layouts.
+// Moves that bring a value of this global shape from one split to another and reduce `unreduced` (those of
+// from.unreduced that to.unreduced does not keep). Axes of size 1 are ignored. Sizes divide in both layouts.
 std::vector<Move> plan_moves(const Mesh& mesh, const runtime::Shape& shape, std::int64_t item_bytes,
                              const Sharding& from, const Sharding& to);
 

@@ -6,7 +6,7 @@
 #include "interpreter/transform/communication.h"
 #include "interpreter/transform/early_shrinks.h"
 #include "interpreter/transform/early_sums.h"
-#include "interpreter/transform/loops.h"
+#include "interpreter/transform/loop_cleanup.h"
 #include "interpreter/transform/prepare.h"
 #include "interpreter/transform/simplify.h"
 

@@ -2,7 +2,7 @@
 // is only spread from them) are made anew for each use, so that their layouts do not tie together what has nothing to
 // do with each other.
 #pragma once
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 
 namespace shard::transform {
 

@@ -1,4 +1,4 @@
-// Makes nodes of a plan of moves (moves.h). The way into a pending sum, which explicit layouts can ask for, moves
+// Makes nodes of a plan of moves (moves.h). The way into an unreduced sum, which explicit layouts can ask for, moves
 // nothing: a value that is split is placed in zeros, one that is whole is kept by the first device of the axis only.
 #include <algorithm>
 
@@ -12,7 +12,7 @@ using ir::Var;
 
 class Emitter {
  public:
-  Emitter(ir::Builder& b, const ir::Type& global, const Mesh& mesh, runtime::Pending kind)
+  Emitter(ir::Builder& b, const ir::Type& global, const Mesh& mesh, runtime::UnreducedKind kind)
       : b_(b), core_(b.core()), global_(global), rank_(static_cast<std::int64_t>(global.shape.size())), kind_(kind) {
     mesh_ref_ =
         global.mesh && runtime::same_devices(*global.mesh, mesh) ? global.mesh : std::make_shared<const Mesh>(mesh);
@@ -46,9 +46,9 @@ class Emitter {
         return b_.emit1(*core_.ppermute, {x}, std::move(attrs));
       }
       case Move::Kind::Reduce: {
-        const ir::OpDef* row = kind_ == runtime::Pending::Sum   ? core_.psum
-                               : kind_ == runtime::Pending::Max ? core_.pmax
-                                                                : core_.pmin;
+        const ir::OpDef* row = kind_ == runtime::UnreducedKind::Sum   ? core_.psum
+                               : kind_ == runtime::UnreducedKind::Max ? core_.pmax
+                                                                      : core_.pmin;
         return b_.emit1(*row, {x}, over(m.axes));
       }
     }
@@ -98,16 +98,16 @@ class Emitter {
   const ir::CoreOps& core_;
   const ir::Type& global_;
   std::int64_t rank_;
-  runtime::Pending kind_;
+  runtime::UnreducedKind kind_;
   runtime::MeshRef mesh_ref_;
 };
 
 }  // namespace
 
 Var reshard(ir::Builder& b, Var x, const ir::Type& global, const Mesh& mesh, const Sharding& from, const Sharding& to) {
-  Emitter emit(b, global, mesh, from.pending);
+  Emitter emit(b, global, mesh, from.unreduced_kind);
   Sharding now = from;
-  Axes fresh;  // axes that become pending and are not split: masked at the end
+  Axes fresh;  // axes that become unreduced and are not split: masked at the end
   for (AxisId a : (to.unreduced - from.unreduced).list()) {
     if (mesh.size_of(a) == 1) continue;
     bool placed = false;

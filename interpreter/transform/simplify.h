@@ -1,7 +1,7 @@
 // Clean-up of graphs at either level: dead code (effects stay), common subexpressions, conversions and broadcasts that
 // change nothing, equal collectives. A reader of columns only.
 #pragma once
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 
 namespace shard::transform {
 

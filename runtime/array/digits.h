@@ -1,5 +1,5 @@
 // The shortest decimal digits that name a float of its own type, as a digit string and an exponent, and the two ways of
-// laying them out. Used by format.cpp only.
+// laying them out. Used by array_text.cpp only.
 #pragma once
 #include <string>
 

@@ -72,7 +72,7 @@ abi::NamedValue option(const std::string& name, const std::string& value) {
 // The devices of a machine as the plug-in describes it.
 class Topology {
  public:
-  Topology(const Plugin& plugin, const Machine& machine) : plugin_(plugin) {
+  Topology(const Plugin& plugin, const TargetMachine& machine) : plugin_(plugin) {
     std::vector<abi::NamedValue> options;
     for (const auto& [name, value] : machine.options) options.push_back(option(name, value));
     abi::TopologyCreate create{};
@@ -120,8 +120,8 @@ class Topology {
 };
 
 // Of a machine without descriptions: its plug-in makes the devices.
-MemoryStats compile_here(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
-                         std::size_t replicas) {
+MemoryStats compile_here(const std::shared_ptr<const Plugin>& plugin, const TargetMachine& machine,
+                         const std::string& text, std::size_t replicas) {
   std::vector<std::size_t> devices(replicas);
   std::iota(devices.begin(), devices.end(), std::size_t{0});
   const ClientRef client = Client::create(plugin, machine.devices);
@@ -132,7 +132,7 @@ MemoryStats compile_here(const std::shared_ptr<const Plugin>& plugin, const Mach
 
 }  // namespace
 
-Machine machine_named(const std::string& word) {
+TargetMachine machine_named(const std::string& word) {
   const std::size_t colon = word.find(':');
   const std::string kind = word.substr(0, colon), rest = colon == std::string::npos ? "" : word.substr(colon + 1);
   if (kind == "cpu" && count_in(rest) > 0) return {"cpu", "xla-cpu-pjrt", "", {}, count_in(rest)};
@@ -158,7 +158,7 @@ Machine machine_named(const std::string& word) {
   throw RuntimeError("value", "there is no machine '" + word + "': write " + gpus + "v5e:2x4 (TPUs) or cpu:8");
 }
 
-std::shared_ptr<const Plugin> plugin_for(const Machine& machine, const std::string& path) {
+std::shared_ptr<const Plugin> plugin_for(const TargetMachine& machine, const std::string& path) {
   if (machine.platform == "tpu") setenv("TPU_SKIP_MDS_QUERY", "1", 0);  // else it looks for a cloud, for minutes
   if (!path.empty()) return Plugin::load(choose_plugin(path));
   for (const Found& f : find_plugins())
@@ -169,8 +169,8 @@ std::shared_ptr<const Plugin> plugin_for(const Machine& machine, const std::stri
                                    machine.package + "` installs one, and `--engine xla:PATH` names one");
 }
 
-MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
-                        std::size_t replicas) {
+MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const TargetMachine& machine,
+                        const std::string& text, std::size_t replicas) {
   if (machine.name.empty()) return compile_here(plugin, machine, text, replicas);
   const Topology topology(*plugin, machine);
   std::vector<int> ids = topology.ids();

@@ -7,11 +7,11 @@ namespace shard::stdlib {
 
 // clang-format off
 #define SHARD_HOST_FAMILIES(F)                                                                                 \
-  F(output) F(assertions) F(lists) F(extremes) F(arrays) F(trees) F(ravel) F(convert) F(layout) F(visualize) F(plot)    \
-  F(table) F(help) F(files) F(load_save) F(checkpoint_store) F(loader) F(progress) F(training_log)             \
-  F(from_blocks) F(gradients_check) F(random) F(clock) F(keys) F(counting) F(factors) F(texts) F(breakpoint)   \
+  F(output) F(assertions) F(sequences) F(extremes) F(arrays) F(trees) F(ravel) F(conversions) F(placement) F(visualize) F(plot)    \
+  F(table) F(help_function) F(files) F(load_save) F(checkpoint_store) F(loader) F(progress) F(training_log)             \
+  F(from_blocks) F(gradients_check) F(random_orders) F(clock) F(keys) F(counting) F(cholesky) F(texts) F(breakpoint)   \
   F(collectives) F(ragged_exchange) F(prove) F(derivatives) F(jacobian) F(mapping) F(vmap) F(associative_scan) \
-  F(custom) F(remat) F(compilation) F(estimate) F(explaining)
+  F(custom) F(remat) F(compilation) F(estimates) F(explaining)
 // clang-format on
 
 #define SHARD_DECLARE(name) void register_##name(lang::Interpreter& in);

@@ -1,6 +1,6 @@
 // A complex number by its parts, for formulas (complex.cpp, complex_functions.cpp).
 #pragma once
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "stdlib/ops/expr.h"
 
 namespace shard::stdlib::complex {

@@ -1,4 +1,4 @@
-// Makers of elementwise rows: one code of runtime/kernels/elementwise.h, one partial derivative an operand.
+// Makers of elementwise rows: one code of runtime/kernels/element_program.h, one partial derivative an operand.
 #pragma once
 #include <functional>
 

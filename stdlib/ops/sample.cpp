@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/moving/placed.h"
 #include "stdlib/ops/ops.h"

@@ -57,7 +57,7 @@ std::vector<T> elements(const pjrt::Buffer& b) {
 }  // namespace
 
 TEST_CASE("machines that need not be here have a word each") {
-  const Machine gpus = machine_named("h100x8"), slice = machine_named("v5e:2x4"), cpu = machine_named("cpu:3");
+  const TargetMachine gpus = machine_named("h100x8"), slice = machine_named("v5e:2x4"), cpu = machine_named("cpu:3");
   CHECK(gpus.platform == "cuda");
   CHECK(gpus.devices == 8);
   CHECK(gpus.options.at(0) == std::pair<std::string, std::string>{"topology", "1x1x8"});

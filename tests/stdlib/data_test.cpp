@@ -5,8 +5,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "stdlib/host/data/order.h"
-#include "stdlib/host/storage/convert.h"
+#include "stdlib/host/data/permutation.h"
+#include "stdlib/host/storage/convert_tree.h"
 #include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
 

@@ -1,7 +1,7 @@
-// Many runs of a script without data, each with its own settings, mesh or text, foretold on one chip: by as many
+// Many runs of a script without data, each with its own settings, mesh or text, predicted on one chip: by as many
 // processes as there are processors. What `shard plan` searches with, and what advice is tried with before it is given.
 #pragma once
-#include "interpreter/cli/cost/foretold.h"
+#include "interpreter/cli/cost/prediction.h"
 
 namespace shard::cli {
 
@@ -15,14 +15,14 @@ struct Attempt {
     bool fits = false;
   };
   std::optional<Figures> found = {};
-  std::string why = "it was not foretold";  // it cannot be, does not fit, or waits: a sentence
+  std::string why = "it was not predicted";  // it cannot be, does not fit, or waits: a sentence
 };
 
-std::int64_t given_to(const Foretold& call);
+std::int64_t given_to(const Prediction& call);
 // Fills in `found` and `why` of all. False where somebody interrupted.
-bool foretell_all(const std::string& path, std::vector<Attempt>& attempts, const cost_model::Chip& chip);
+bool predict_all(const std::string& path, std::vector<Attempt>& attempts, const cost_model::Chip& chip);
 
-// A change that makes a call better; of mesh or script, found by trying (advice.cpp). Nothing where somebody
+// A change that makes a call better; of mesh or script, found by trying (recommend.cpp). Nothing where somebody
 // interrupted.
 struct Advice {
   std::string words;
@@ -31,12 +31,12 @@ struct Advice {
   bool fits = false;
 };
 std::optional<std::vector<Advice>> advice(const std::string& path, const std::string& text, const Settings& settings,
-                                          const Foretold& base, const cost_model::Chip& chip,
+                                          const Prediction& base, const cost_model::Chip& chip,
                                           const grammar::SourceMap& sources);
 // What would remove or shrink the collectives that take longest (constraints.cpp). Nothing where somebody interrupted.
 std::optional<std::string> constraints_text(const std::string& path, const std::string& text, const Settings& settings,
-                                            const Foretold& base, const cost_model::Chip& chip,
+                                            const Prediction& base, const cost_model::Chip& chip,
                                             const grammar::SourceMap& sources);
-std::string advice_text(const std::vector<Advice>& given, const Foretold& base);
+std::string advice_text(const std::vector<Advice>& given, const Prediction& base);
 
 }  // namespace shard::cli

@@ -1,11 +1,11 @@
 // Constraints that would remove or shrink the collectives that the partitioner inserted: where a value was made, or
-// used, that met another layout, `(shard VALUE as P(...))` in the script's own text, each foretold like any other
+// used, that met another layout, `(shard VALUE as P(...))` in the script's own text, each predicted like any other
 // script before it is shown.
 #include <algorithm>
 
 #include "grammar/stable_sort.h"
 #include "interpreter/cli/cost/attempts.h"
-#include "interpreter/lang/staging/why.h"
+#include "interpreter/lang/staging/why_text.h"
 
 namespace shard::cli {
 namespace {
@@ -55,7 +55,7 @@ std::vector<std::string> specs_of(const runtime::Type& t, const runtime::Mesh& m
 
 class Trials {
  public:
-  Trials(const Settings& settings, const std::string& text, const Foretold& base, const grammar::SourceMap& sources)
+  Trials(const Settings& settings, const std::string& text, const Prediction& base, const grammar::SourceMap& sources)
       : settings_(settings), text_(text), base_(base), sources_(sources) {}
 
   void add(std::size_t of, const ir::Why& why) {
@@ -92,12 +92,12 @@ class Trials {
 
   const Settings& settings_;
   const std::string& text_;
-  const Foretold& base_;
+  const Prediction& base_;
   const grammar::SourceMap& sources_;
 };
 
 // The inserted collectives of different lines, kinds or axes that take longest.
-std::vector<Priced> longest(const Foretold& base, const cost_model::Chip& chip, const grammar::SourceMap& sources) {
+std::vector<Priced> longest(const Prediction& base, const cost_model::Chip& chip, const grammar::SourceMap& sources) {
   std::vector<Priced> all;
   for (const exec::CommRecord& r : base.call.plan->comm()) {
     if (!r.why) continue;
@@ -119,7 +119,7 @@ std::vector<Priced> longest(const Foretold& base, const cost_model::Chip& chip, 
 }  // namespace
 
 std::optional<std::string> constraints_text(const std::string& path, const std::string& text, const Settings& settings,
-                                            const Foretold& base, const cost_model::Chip& chip,
+                                            const Prediction& base, const cost_model::Chip& chip,
                                             const grammar::SourceMap& sources) {
   if (!base.call.mesh || !sources.has(base.call.where.source) || sources.at(base.call.where.source).text() != text)
     return "";
@@ -134,8 +134,8 @@ std::optional<std::string> constraints_text(const std::string& path, const std::
           trials.attempts.size() < (i + 1) * kAttempts / records.size())
         trials.add(i, *r.why);
   }
-  if (!foretell_all(path, trials.attempts, chip)) return std::nullopt;
-  std::string out = records.empty() ? "" : "\n  constraints, foretold like the rest\n";
+  if (!predict_all(path, trials.attempts, chip)) return std::nullopt;
+  std::string out = records.empty() ? "" : "\n  constraints, predicted like the rest\n";
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Attempt* best = nullptr;
     std::size_t tried = 0, at = 0;

@@ -24,8 +24,8 @@ Profile measured(const exec::TimedCalls& calls) {
 }
 
 struct Compared {
-  double measured = 0, foretold = 0;
-  double apart() const { return std::abs(measured - foretold); }
+  double measured = 0, predicted = 0;
+  double apart() const { return std::abs(measured - predicted); }
 };
 
 // By line of the files, the largest difference first.
@@ -39,7 +39,7 @@ std::vector<std::pair<grammar::Span, Compared>> compared(const Profile& ran, con
     }
   };
   add(ran, &Compared::measured);
-  add(said, &Compared::foretold);
+  add(said, &Compared::predicted);
   std::vector<std::pair<grammar::Span, Compared>> out;
   for (auto& [key, line] : lines) out.push_back(line);
   stable_sort(out, [](const auto& a, const auto& b) { return a.second.apart() > b.second.apart(); });
@@ -55,7 +55,7 @@ std::string times(double seconds) { return seconds > 0 ? time_text(seconds) : ""
 
 void RunProfile::watch(lang::Options& options) {
   options.compiled = [this](const lang::CompiledCall& call) {
-    for (const Foretold& f : calls_)
+    for (const Prediction& f : calls_)
       if (f.call.plan == call.plan) return;
     calls_.push_back({call});
   };
@@ -63,17 +63,17 @@ void RunProfile::watch(lang::Options& options) {
 
 std::vector<RunProfile::Ran> RunProfile::ran() const {
   std::vector<Ran> out;
-  for (const Foretold& f : calls_)
+  for (const Prediction& f : calls_)
     if (const auto t = timing_.calls().find(f.call.plan.get()); t != timing_.calls().end())
       out.push_back({f, &t->second});
   return out;
 }
 
 bool RunProfile::write(const grammar::SourceMap& sources) {
-  Foretold* most = nullptr;
+  Prediction* most = nullptr;
   const exec::TimedCalls* of_most = nullptr;
   std::string calls;
-  for (Foretold& f : calls_) {
+  for (Prediction& f : calls_) {
     const auto ran = timing_.calls().find(f.call.plan.get());
     if (ran == timing_.calls().end()) continue;
     f.count = ran->second.count;
@@ -83,7 +83,7 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
              ", \"count\": " + std::to_string(f.count) + ", \"least_seconds\": " + number(ran->second.least) +
              ", \"quiet_seconds\": " + number(ran->second.seconds()) +
              ", \"mean_seconds\": " + number(ran->second.total / static_cast<double>(f.count)) +
-             ", \"foretold_seconds\": " + number(f.of.time.seconds) + "}";
+             ", \"predicted_seconds\": " + number(f.of.time.seconds) + "}";
     if (!most || ran->second.total > of_most->total) most = &f, of_most = &ran->second;
   }
   if (!most) {
@@ -94,17 +94,17 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
   most->of.time = measured(*of_most);
   const Profile& ran = most->of.time;
   std::string text = "\n" + most->call.name + ": " + std::to_string(most->count) + " calls, " + times(of_most->total) +
-                     "; one by itself " + times(ran.seconds) + ", foretold on " + chip_.name + " " +
-                     times(said.seconds) + "\n   measured   foretold   line\n";
+                     "; one by itself " + times(ran.seconds) + ", predicted on " + chip_.name + " " +
+                     times(said.seconds) + "\n   measured   predicted   line\n";
   std::string rows;
   std::size_t shown = 0;
   for (const auto& [span, c] : compared(ran, said, sources)) {
     const std::string line = std::to_string(source_line(sources, span));
     const std::string file = sources.has(span.source) ? sources.at(span.source).name() : "";
-    rows += "<tr><td class=r>" + times(c.measured) + "<td class=r>" + times(c.foretold) + "<td class=r>" + line +
+    rows += "<tr><td class=r>" + times(c.measured) + "<td class=r>" + times(c.predicted) + "<td class=r>" + line +
             "<td>" + file + "\n";
     if (++shown <= 10)
-      text += cell(times(c.measured), 11) + cell(times(c.foretold), 11) + "   " + cell(line, 4) + " | " +
+      text += cell(times(c.measured), 11) + cell(times(c.predicted), 11) + "   " + cell(line, 4) + " | " +
               line_text(sources, span, 48) + "\n";
   }
   if (file_.ends_with(".json")) {
@@ -113,9 +113,9 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
     if (!write_file(file_, trace)) return false;
   } else {
     const std::string table =
-        "<h2>Measured and foretold <small>of " + std::to_string(most->count) +
-        " calls the least that each instruction took; foretold on " + chip_.name + ": " + times(said.seconds) +
-        "</small></h2><div class=scroll><table id=compared><tr><th class=r>measured<th class=r>foretold<th "
+        "<h2>Measured and predicted <small>of " + std::to_string(most->count) +
+        " calls the least that each instruction took; predicted on " + chip_.name + ": " + times(said.seconds) +
+        "</small></h2><div class=scroll><table id=compared><tr><th class=r>measured<th class=r>predicted<th "
         "class=r>line<th>\n" +
         rows + "</table></div>\n";
     if (!write_file(file_, html(*most, chip_, sources, table))) return false;

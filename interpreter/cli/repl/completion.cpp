@@ -9,7 +9,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/closure.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "stdlib/stdlib.h"
 

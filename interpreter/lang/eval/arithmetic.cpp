@@ -1,15 +1,15 @@
-// Operators on values: host numbers by host_math, arrays by the rows that operators.h names. A traced host number
+// Operators on values: host numbers by host_math, arrays by the rows that operator_rows.h names. A traced host number
 // (Tensor::known) stays known as long as it meets host numbers only, so that sizes and conditions computed from it can
 // still be read. What numbers from outside of a compiled function alone give is computed on the host at each call: the
 // same digits as without `jit`.
 #include <algorithm>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/eval/operator_rows.h"
 #include "interpreter/lang/values/host_math.h"
 #include "interpreter/lang/values/tree.h"
 #include "interpreter/lang/values/unknown.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 

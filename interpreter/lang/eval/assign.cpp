@@ -2,12 +2,12 @@
 // what is assigned to is made its holder's own first (copied only where somebody else holds it too), then changed.
 #include <algorithm>
 
-#include "interpreter/lang/eval/forms.h"
+#include "interpreter/lang/eval/form_walks.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/eval/index/items.h"
-#include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/eval/operator_rows.h"
+#include "interpreter/lang/report/name_lists.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {

@@ -1,11 +1,11 @@
 // Calls of values: of functions of the script here, of natives and operation rows in bind_native.cpp and bind_row.cpp.
 // How a call is written is call_expr.cpp.
 #include "interpreter/lang/eval/bind.h"
-#include "interpreter/lang/eval/forms.h"
+#include "interpreter/lang/eval/form_walks.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/annotations.h"
-#include "interpreter/lang/eval/operators.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/eval/operator_rows.h"
+#include "interpreter/lang/report/name_lists.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/wrapped.h"
 

@@ -2,10 +2,10 @@
 // fails. An argument that the statement assigns anew (see kMove in resolve.h) is moved out of its variable into the
 // call, so that the callee holds the only reference; where the call fails before using it, the variable gets it back.
 #include "interpreter/lang/eval/assertion.h"
-#include "interpreter/lang/eval/forms.h"
+#include "interpreter/lang/eval/form_walks.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/names/aliases.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/name_lists.h"
 #include "interpreter/lang/values/unknown.h"
 #include "interpreter/lang/values/wrapped.h"
 

@@ -1,11 +1,11 @@
 // The walk over expressions, and the variables that they read and declare. Operands are read in place where that is
 // safe, so that host arithmetic copies nothing.
 #include "interpreter/lang/eval/flow/traced_flow.h"
-#include "interpreter/lang/eval/forms.h"
+#include "interpreter/lang/eval/form_walks.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/eval/layouts/shard_expr.h"
-#include "interpreter/lang/eval/operators.h"
+#include "interpreter/lang/eval/operator_rows.h"
 #include "interpreter/lang/values/unknown.h"
 
 namespace shard::lang {

@@ -4,7 +4,7 @@
 #include "interpreter/ir/core_ops.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/names/aliases.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/name_lists.h"
 #include "runtime/channel/processes.h"
 
 namespace shard::lang {
@@ -49,7 +49,7 @@ std::optional<Value> mesh_field(const runtime::Mesh& mesh, const std::string& na
   return std::nullopt;
 }
 
-// The axes that split a dimension, in order, or over which something is pending or reduced.
+// The axes that split a dimension, in order, or over which something is unreduced or reduced.
 Value axes_of(const Spec& s) {
   std::vector<Value> axes;
   const auto add = [&](const std::vector<std::string>& names) {

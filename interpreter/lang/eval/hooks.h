@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/lang/eval/flow.h"
+#include "interpreter/lang/eval/statement_end.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/native.h"
 

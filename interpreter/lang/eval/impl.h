@@ -9,11 +9,11 @@
 #include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/eval/calls.h"
 #include "interpreter/lang/eval/cells.h"
-#include "interpreter/lang/eval/flow.h"
 #include "interpreter/lang/eval/frames.h"
 #include "interpreter/lang/eval/hooks.h"
 #include "interpreter/lang/eval/interpreter.h"
 #include "interpreter/lang/eval/modules.h"
+#include "interpreter/lang/eval/statement_end.h"
 #include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/eval/watch.h"
 #include "interpreter/lang/warnings/warnings.h"
@@ -59,7 +59,7 @@ struct Interpreter::Impl {
   void bind(const grammar::Pattern& p, Value v, bool fresh);
   void assign(const grammar::Expr& target, grammar::AssignOp op, Value v);
 
-  // ---- expressions (evaluate.cpp, arithmetic.cpp, fields.cpp; forms.h)
+  // ---- expressions (evaluate.cpp, arithmetic.cpp, fields.cpp; form_walks.h)
   Value eval(const grammar::Expr& e);
   Flow eval_flow(const grammar::Expr& e, Value& out);  // blocks and ifs without exceptions
   Truth condition(const Value& v, grammar::Span span);

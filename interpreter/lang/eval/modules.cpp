@@ -7,9 +7,9 @@
 
 #include "grammar/advice/advice.h"
 #include "grammar/parse.h"
-#include "interpreter/lang/eval/forms.h"
+#include "interpreter/lang/eval/form_walks.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/name_lists.h"
 #include "interpreter/lang/report/report.h"
 
 namespace shard::lang {

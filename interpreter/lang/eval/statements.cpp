@@ -1,6 +1,6 @@
 // Statements and blocks. Break, continue and return travel as a Flow from statement to statement; only where one stands
 // inside an operand (`1 + if c { return 2 } else { 3 }`) a FlowSignal is thrown, to the nearest loop or call.
-#include "interpreter/lang/eval/forms.h"
+#include "interpreter/lang/eval/form_walks.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/mesh_stmt.h"
 #include "interpreter/lang/values/wrapped.h"

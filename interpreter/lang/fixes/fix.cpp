@@ -3,7 +3,7 @@
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/items.h"
 #include "interpreter/lang/eval/index/masks.h"
-#include "interpreter/lang/eval/operators.h"
+#include "interpreter/lang/eval/operator_rows.h"
 #include "interpreter/lang/fixes/plain_fix.h"
 #include "interpreter/lang/fixes/suggest.h"
 #include "interpreter/lang/report/written.h"

@@ -51,9 +51,9 @@ struct Door::Room {
     Nonce mine = new_nonce();
     struct {
       Nonce nonce;
-      Proof proof;
+      Handshake handshake;
     } theirs{};
-    Proof said{};
+    Handshake said{};
     Hello hello;
     bool heard = false;  // anything at all: who only looks whether the port is open is not worth a word
   };
@@ -77,7 +77,7 @@ struct Door::Room {
     });
   }
 
-  // Random bytes of both; then the proof of who asks, ours, and what he says of himself.
+  // Random bytes of both; then the handshake of who asks, ours, and what he says of himself.
   void answer(const Standing& who) {
     if (standing.size() >= kStanding) standing.front()->end();  // its step ends with an error
     standing.push_back(who);
@@ -87,15 +87,15 @@ struct Door::Room {
     });
     asio::async_write(who->socket, asio::buffer(who->mine), [this, who](const Failed& failed, std::size_t) {
       if (failed) return turn_away(who);
-      asio::async_read(who->socket, asio::buffer(&who->theirs, sizeof who->theirs),
-                       [this, who](const Failed& f, std::size_t n) {
-                         who->heard = n > 0;
-                         const Nonce& asks = who->theirs.nonce;
-                         if (f || !same_proof(who->theirs.proof, proof_of(token, Side::Asks, asks, who->mine)))
-                           return turn_away(who);
-                         who->said = proof_of(token, Side::Answers, asks, who->mine);
-                         let_in(who);
-                       });
+      asio::async_read(
+          who->socket, asio::buffer(&who->theirs, sizeof who->theirs), [this, who](const Failed& f, std::size_t n) {
+            who->heard = n > 0;
+            const Nonce& asks = who->theirs.nonce;
+            if (f || !same_handshake(who->theirs.handshake, handshake_of(token, Side::Asks, asks, who->mine)))
+              return turn_away(who);
+            who->said = handshake_of(token, Side::Answers, asks, who->mine);
+            let_in(who);
+          });
     });
   }
 
@@ -110,7 +110,7 @@ struct Door::Room {
                            return turn_away(who);
                          who->limit.cancel();
                          const std::scoped_lock lock(mutex);
-                         came.push_back({h, Line::of(who->socket.release())});
+                         came.push_back({h, Connection::of(who->socket.release())});
                          changed.notify_all();
                        });
     });

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/channel/tcp/line.h"
+#include "runtime/channel/tcp/connection.h"
 
 namespace shard::runtime {
 
@@ -28,7 +28,7 @@ static_assert(sizeof(Hello) == 24);
 
 struct Guest {
   Hello hello;
-  Line line;
+  Connection line;
 };
 
 class Door {

@@ -1,6 +1,6 @@
 // Complex numbers taken apart and put together. Everything else about them is arithmetic of their parts
 // (stdlib/ops/complex.cpp), so these are the only loops that see them.
-#include "runtime/kernels/vector/parts.h"
+#include "runtime/kernels/vector/common.h"
 
 namespace shard::runtime::SHARD_ISA {
 namespace {

@@ -2,7 +2,7 @@
 // sums and products are formed in unsigned arithmetic. Nothing here traps: a quotient by zero has all bits set, as XLA
 // has it, rounding it down gives jax.numpy's -2 (-1 for 0 // 0), and a remainder by zero is 0; shifts by the width or
 // more (or by a negative count) shift everything out.
-#include "runtime/kernels/vector/parts.h"
+#include "runtime/kernels/vector/common.h"
 
 namespace shard::runtime::SHARD_ISA {
 namespace {

@@ -5,7 +5,7 @@
 #pragma once
 #include <cstdint>
 
-#include "runtime/kernels/vector/parts.h"
+#include "runtime/kernels/vector/common.h"
 
 namespace shard::runtime::SHARD_ISA {
 

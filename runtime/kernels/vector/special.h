@@ -3,7 +3,7 @@
 #pragma once
 #include <math.h>
 
-#include "runtime/kernels/vector/parts.h"
+#include "runtime/kernels/vector/common.h"
 
 namespace shard::runtime::SHARD_ISA {
 

@@ -4,7 +4,7 @@
 
 #include "interpreter/cost_model/estimate.h"
 #include "interpreter/lang/eval/interpreter.h"
-#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "interpreter/lang/staging/jit.h"
 
 namespace shard::stdlib {

@@ -8,7 +8,7 @@
 #include "interpreter/cost_model/quantities.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "stdlib/host/cost/chips.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms/transforms.h"

@@ -1,4 +1,4 @@
-// What is wrong with a call that is foretold on a chip, in a few words: memory that it lacks, turns of a pipeline
+// What is wrong with a call that is predicted on a chip, in a few words: memory that it lacks, turns of a pipeline
 // with nothing to do, or lines that wait.
 #include <algorithm>
 

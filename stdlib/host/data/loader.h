@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "interpreter/lang/values/native.h"
-#include "stdlib/host/data/order.h"
-#include "stdlib/host/data/rows.h"
+#include "stdlib/host/data/loader_rows.h"
+#include "stdlib/host/data/permutation.h"
 
 namespace shard::stdlib {
 

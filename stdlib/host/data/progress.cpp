@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/native.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/data/progress_line.h"
 #include "stdlib/host/host.h"
 

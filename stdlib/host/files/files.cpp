@@ -3,9 +3,9 @@
 
 #include "grammar/characters.h"
 #include "interpreter/lang/eval/impl.h"
+#include "stdlib/host/files/float_text.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
-#include "stdlib/host/files/text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {

@@ -12,9 +12,9 @@
 #include "interpreter/lang/eval/interpreter.h"
 #include "runtime/array/crc32c.h"
 #include "runtime/array/view.h"
-#include "runtime/mesh/pieces.h"
+#include "runtime/mesh/array_reader.h"
+#include "stdlib/host/files/byte_source.h"
 #include "stdlib/host/files/sink.h"
-#include "stdlib/host/files/source.h"
 
 namespace shard::stdlib {
 
@@ -26,7 +26,7 @@ struct ArrayHeader {
 };
 
 // Part of an array: the elements from `origin` on that fill `to`, whose sizes say how many and whose strides where.
-struct Block {
+struct ArrayPart {
   runtime::Shape origin;
   runtime::View to;
 };
@@ -37,7 +37,7 @@ class Contents {
   virtual ~Contents() = default;
   std::vector<ArrayHeader> arrays;
   std::vector<std::string> left_out;  // what it holds beside them: a warning each
-  virtual void read(std::size_t array, const Block& block) = 0;
+  virtual void read(std::size_t array, const ArrayPart& block) = 0;
   virtual void check_end() {}  // once all of every array was read: what shows only then
   // What `load` gives, of what stands for the arrays in their order.
   virtual lang::Value tree(lang::Interpreter& in, std::vector<lang::Value> arrays) = 0;
@@ -91,6 +91,6 @@ struct Stored {
   bool big_endian = false, fortran = false;
   runtime::PartialSum* sum = nullptr;  // told every run of bytes; null, or the elements lie in row-major order
 };
-void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, const Block& block);
+void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, const ArrayPart& block);
 
 }  // namespace shard::stdlib

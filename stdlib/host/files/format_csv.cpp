@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "grammar/characters.h"
+#include "stdlib/host/files/float_text.h"
 #include "stdlib/host/files/format.h"
-#include "stdlib/host/files/text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -188,7 +188,7 @@ class Csv : public Contents {
     arrays.push_back({"", whole ? DType::I32 : DType::F32, {survey_.rows, static_cast<std::int64_t>(survey_.columns)}});
   }
 
-  void read(std::size_t, const Block& block) override {
+  void read(std::size_t, const ArrayPart& block) override {
     std::vector<std::string> row;
     rows_.restart();
     if (!survey_.names.empty()) rows_.again(row, survey_.columns);

@@ -43,7 +43,7 @@ class Idx : public Contents {
                 "it is an idx file of shape " + runtime::to_string(a.shape) + ", which takes");
     arrays.push_back(std::move(a));
   }
-  void read(std::size_t, const Block& block) override { read_stored(file_, stored_, arrays[0], block); }
+  void read(std::size_t, const ArrayPart& block) override { read_stored(file_, stored_, arrays[0], block); }
   void check_end() override { file_.check_end(); }
   bool in_parts() const override { return file_.anywhere(); }
   lang::Value tree(lang::Interpreter&, std::vector<lang::Value> values) override { return std::move(values[0]); }

@@ -123,7 +123,7 @@ namespace {
 class NpyFile : public Contents {
  public:
   explicit NpyFile(Source& file) : file_(file), npy_(read_npy_header(file)) { arrays.push_back(npy_.header); }
-  void read(std::size_t, const Block& block) override { read_stored(file_, npy_.stored, arrays[0], block); }
+  void read(std::size_t, const ArrayPart& block) override { read_stored(file_, npy_.stored, arrays[0], block); }
   void check_end() override { file_.check_end(); }
   bool in_parts() const override { return file_.anywhere(); }
   lang::Value tree(lang::Interpreter&, std::vector<lang::Value> values) override { return std::move(values[0]); }

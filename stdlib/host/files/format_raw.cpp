@@ -21,7 +21,7 @@ class RawNumbers : public Contents {
                   std::string(runtime::name(dtype)) + ", which takes " + std::to_string(item));
     arrays.push_back({"", dtype, {static_cast<std::int64_t>(bytes / item)}, 0});
   }
-  void read(std::size_t, const Block& block) override { read_stored(file_, {}, arrays[0], block); }
+  void read(std::size_t, const ArrayPart& block) override { read_stored(file_, {}, arrays[0], block); }
   bool in_parts() const override { return file_.anywhere(); }
   lang::Value tree(lang::Interpreter&, std::vector<lang::Value> values) override { return std::move(values[0]); }
 

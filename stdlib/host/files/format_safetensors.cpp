@@ -211,7 +211,7 @@ std::optional<std::size_t> SafetensorsFile::find(const std::string& name) const 
   return it == by_name_.end() ? std::nullopt : std::optional(it->second);
 }
 
-void SafetensorsFile::read_summed(std::size_t i, const Block& block, runtime::PartialSum* sum) {
+void SafetensorsFile::read_summed(std::size_t i, const ArrayPart& block, runtime::PartialSum* sum) {
   read_stored(file_, {begin_ + arrays[i].place, false, false, sum}, arrays[i], block);
 }
 

@@ -11,9 +11,9 @@
 
 #include "runtime/array/crc32c.h"
 #include "runtime/channel/processes.h"
+#include "stdlib/host/files/float_text.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/sink.h"
-#include "stdlib/host/files/text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {

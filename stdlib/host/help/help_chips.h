@@ -1,4 +1,4 @@
-// The table of `help chips`. Used by help.cpp.
+// The table of `help chips`. Used by help_function.cpp.
 #pragma once
 #include <string>
 

@@ -1,9 +1,9 @@
-// What help tells of an operation beside its signature and sentence; see help_facts.cpp. Used by help.cpp.
+// What help tells of an operation beside its signature and sentence; see help_facts.cpp. Used by help_function.cpp.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "interpreter/lang/eval/interpreter.h"
 
 namespace shard::stdlib {
@@ -16,10 +16,10 @@ struct Facts {
 Facts facts_of(const ir::OpTable& table, const ir::OpDef& op);
 
 struct Example;
-const Example* example_of(std::string_view name);  // help.cpp; null where there is none
-// What a builtin does, in its own sentences; help.cpp.
+const Example* example_of(std::string_view name);  // help_function.cpp; null where there is none
+// What a builtin does, in its own sentences; help_function.cpp.
 std::string sentences_of(lang::Interpreter& in, const lang::Value& builtin);
-// How a value is called and what it does; help.cpp.
+// How a value is called and what it does; help_function.cpp.
 std::string help_of(lang::Interpreter& in, const lang::Value& v);
 
 }  // namespace shard::stdlib

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/name_lists.h"
 #include "interpreter/lang/values/tree.h"
 #include "stdlib/host/files/tree_json.h"
 #include "stdlib/host/storage/loading.h"
@@ -176,7 +176,7 @@ class Fitter {
 Value types_like(Interpreter& in, const Value& like) {
   return lang::map_leaves(like, [&](const Value& leaf) {
     if (const auto place = asked(leaf)) return Value(in.context().unknown(*place));
-    // While checking, a host number is the file's; what is foretold goes on from the one that is here.
+    // While checking, a host number is the file's; what is predicted goes on from the one that is here.
     if (!in.impl().checker || !(leaf.is_host_number() || leaf.is<bool>())) return leaf;
     return Value(in.context().unknown(runtime::Type::of(leaf.is<bool>()           ? runtime::DType::Bool
                                                         : leaf.is<std::int64_t>() ? runtime::DType::I32

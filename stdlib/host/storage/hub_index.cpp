@@ -32,7 +32,7 @@ class HubIndex : public Contents {
     }
   }
 
-  void read(std::size_t i, const Block& block) override { places_[i].first->read(places_[i].second, block); }
+  void read(std::size_t i, const ArrayPart& block) override { places_[i].first->read(places_[i].second, block); }
   void check_end() override {
     for (auto& [name, file] : files_) file.contents->check_end();
   }

@@ -1,13 +1,13 @@
 // load and save: trees of arrays to files and folders and back. What a file is, its content says, for text its ending;
 // the table of formats knows (files/format.h). A folder is a checkpoint (folder_writer.h).
-#include "interpreter/lang/report/lists.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/report/name_lists.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/joint_save.h"
 #include "stdlib/host/storage/loading.h"
-#include "stdlib/host/storage/together.h"
 #include "stdlib/host/storage/writing.h"
 
 namespace shard::stdlib {

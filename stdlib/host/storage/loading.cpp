@@ -72,7 +72,7 @@ namespace {
 
 constexpr std::int64_t kSmall = 1 << 16;  // bytes
 
-Block as_words(Block keys) {
+ArrayPart as_words(ArrayPart keys) {
   keys.origin.push_back(0);
   keys.to.dtype = runtime::DType::U32;
   for (std::int64_t& stride : keys.to.strides) stride *= 2;
@@ -127,7 +127,7 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
       leaf->value = number_of(file, leaf->array);
       continue;
     }
-    // A program that is checked or foretold needs the type alone, and small numbers.
+    // A program that is checked or predicted needs the type alone, and small numbers.
     if (c.types_only() && (type.mesh || runtime::bytes_of(type.shape, runtime::size_of(type.dtype)) > kSmall)) {
       leaf->value = Value(c.unknown(*leaf->at));
       continue;
@@ -135,7 +135,7 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
     const bool words = file.arrays[leaf->array].dtype != leaf->at->type.dtype;  // of keys
     leaf->value = Value(trace::Tensor(
         runtime::new_placed(c.pool(), *leaf->at, [&](const runtime::Shape& origin, const runtime::View& to) {
-          file.read(leaf->array, words ? as_words({origin, to}) : Block{origin, to});
+          file.read(leaf->array, words ? as_words({origin, to}) : ArrayPart{origin, to});
         })));
   }
   file.check_end();

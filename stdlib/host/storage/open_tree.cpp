@@ -8,7 +8,7 @@ namespace {
 
 // Elements in a file. They are read by `pread` and not by touching pages: a file that shrinks is an error, not a
 // signal.
-class InFile final : public runtime::Elsewhere {
+class InFile final : public runtime::RemoteBlocks {
  public:
   InFile(std::shared_ptr<OpenTree> file, std::size_t which) : file_(std::move(file)), which_(which) {}
 

@@ -3,7 +3,7 @@
 // tolerances.
 #include <cmath>
 
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {

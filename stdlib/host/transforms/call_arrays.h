@@ -11,14 +11,14 @@ namespace shard::stdlib {
 // The arguments of one call: their leaves, and which of them are arrays, floats first.
 struct CallArrays {
   std::vector<lang::CallArg> call;
-  lang::HollowTree tree;           // of the arguments' values
+  lang::TreeStructure tree;        // of the arguments' values
   std::vector<std::size_t> where;  // leaves that are arrays: those of floating point first
   std::size_t floats = 0;
   std::vector<trace::Tensor> tensors;  // by `where`
   explicit CallArrays(std::vector<lang::CallArg> args) : call(std::move(args)) {
     std::vector<lang::Value> values;
     for (const lang::CallArg& a : call) values.push_back(a.value);
-    tree = lang::HollowTree(lang::Value::tuple(std::move(values)));
+    tree = lang::TreeStructure(lang::Value::tuple(std::move(values)));
     for (bool wants_float : {true, false})
       for (std::size_t i = 0; i < tree.size(); ++i) {
         const lang::Value& leaf = tree.leaf(i);

@@ -1,12 +1,12 @@
 // jit, comm and memory_stats: compiled functions, what a call of one says between the devices, and what it
 // holds on each.
-#include "interpreter/ir/text.h"
+#include "interpreter/ir/shard_text.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/exported.h"
 #include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/staging/placeholders.h"
-#include "interpreter/lang/staging/why.h"
+#include "interpreter/lang/staging/why_text.h"
 
 #include <map>
 #include <set>

@@ -54,7 +54,7 @@ void positional_only(Interpreter& in, const CallArrays& args, const char* who) {
 struct Rule {  // the three functions, traced for one call
   TracedCall body;
   trace::Traced forward, backward;
-  lang::HollowTree residual;
+  lang::TreeStructure residual;
   std::vector<int> gradients;  // by float argument: a result of backward, or -1 for none
 };
 

@@ -5,8 +5,8 @@ namespace shard::stdlib {
 using lang::Value;
 using trace::Tensor;
 
-lang::HollowTree take_results(lang::Interpreter& in, Value value, lang::Take which, std::vector<Tensor>& results,
-                              grammar::Span span) {
+lang::TreeStructure take_results(lang::Interpreter& in, Value value, lang::Take which, std::vector<Tensor>& results,
+                                 grammar::Span span) {
   return lang::take_leaves(std::move(value), which, results, [&](const Value& leaf) { return in.tensor(leaf, span); });
 }
 

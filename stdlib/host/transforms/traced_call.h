@@ -8,12 +8,12 @@
 namespace shard::stdlib {
 
 // A value that becomes results of a graph, behind those that `results` holds; the tree that is left.
-lang::HollowTree take_results(lang::Interpreter& in, lang::Value value, lang::Take which,
-                              std::vector<trace::Tensor>& results, grammar::Span span);
+lang::TreeStructure take_results(lang::Interpreter& in, lang::Value value, lang::Take which,
+                                 std::vector<trace::Tensor>& results, grammar::Span span);
 
 struct TracedCall {
   trace::Traced traced;
-  lang::HollowTree result;
+  lang::TreeStructure result;
 };
 
 // Traces `call` on parameters of these types; it gives the value of the function, of which `which` become results.

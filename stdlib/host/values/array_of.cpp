@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "runtime/array/half.h"
 #include "stdlib/host/host.h"
 

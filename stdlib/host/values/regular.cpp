@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "interpreter/lang/values/parts.h"
+#include "interpreter/lang/values/value_items.h"
 
 namespace shard::stdlib {
 namespace {

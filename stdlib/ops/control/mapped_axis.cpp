@@ -10,7 +10,7 @@
 // Dimensions count from the end (`axis` of mapped_gather: in the result). Values and gradients are jax.vmap's with an
 // axis name.
 #include "interpreter/transform/batch.h"
-#include "stdlib/ops/control/collective.h"
+#include "stdlib/ops/control/communication.h"
 
 namespace shard::stdlib {
 namespace {

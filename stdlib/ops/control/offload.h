@@ -1,4 +1,5 @@
-// What a policy of `remat` keeps in the host's memory between the forward and the backward part. Used by call.cpp.
+// What a policy of `remat` keeps in the host's memory between the forward and the backward part. Used by
+// function_call.cpp.
 #pragma once
 #include "stdlib/ops/control/control.h"
 

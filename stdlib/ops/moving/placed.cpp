@@ -7,7 +7,7 @@ ir::Compose placed_last(ir::Compose inner) {
     if (!attrs.has("out") || attrs.layout("out").sharding.unreduced.empty()) return inner(b, in, attrs);
     Layout whole = attrs.layout("out");
     whole.sharding.unreduced = {};
-    whole.sharding.pending = runtime::Pending::Sum;
+    whole.sharding.unreduced_kind = runtime::UnreducedKind::Sum;
     Attrs less = attrs;
     less.set("out", whole);
     Vars made = inner(b, in, less);

@@ -4,8 +4,8 @@
 
 namespace shard::stdlib {
 
-// What makes arrays, with an `out:` that leaves a sum pending: the result is placed, and what is made on the way counts
-// as it is.
+// What makes arrays, with an `out:` that leaves a sum unreduced: the result is placed, and what is made on the way
+// counts as it is.
 ir::Compose placed_last(ir::Compose inner);
 
 // What makes arrays in several steps: made first, and laid out as `out:` says.

@@ -3,8 +3,8 @@
 
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/index/items.h"
-#include "interpreter/lang/values/parts.h"
 #include "interpreter/lang/values/unknown.h"
+#include "interpreter/lang/values/value_items.h"
 
 namespace shard::lang {
 

@@ -3,7 +3,7 @@
 #include "interpreter/lang/eval/layouts/shard_expr.h"
 #include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/report/written.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 
@@ -133,7 +133,7 @@ Value AnnotationCheck::layout(const Spec& spec, Value v) {
     check_divides(l, t->type().shape, span_);
     const runtime::Sharding want = explicit_part(l);
     runtime::Sharding have = m_.ctx.type_of(*t).sharding;
-    have.pending = have.unreduced.empty() ? want.pending : have.pending;
+    have.unreduced_kind = have.unreduced.empty() ? want.unreduced_kind : have.unreduced_kind;
     for (auto& d : have.dims) d.open = false;
     if (!(have == want))
       misplaced(

@@ -44,8 +44,8 @@ class AnnotationCheck {
   std::int64_t* bound(std::int32_t id);  // the size that a name has in this call; null where it has none yet
   void layout_of_type(const grammar::TypeLit& t, grammar::Span where, const runtime::Type& have, std::size_t open,
                       std::size_t rank);
-  // Which axes it is pending and reduced over. A reduced value is as good as a whole one where the annotation does not
-  // say.
+  // Which axes it is unreduced and reduced over. A reduced value is as good as a whole one where the annotation does
+  // not say.
   void groups_of_type(const grammar::TypeLit& t, grammar::Span where, const runtime::Type& have,
                       const runtime::Mesh& mesh, const std::string& spec);
 

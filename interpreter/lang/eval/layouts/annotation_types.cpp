@@ -111,7 +111,7 @@ std::int64_t* AnnotationCheck::bound(std::int32_t id) {
 void AnnotationCheck::groups_of_type(const TypeLit& t, Span where, const runtime::Type& have, const runtime::Mesh& mesh,
                                      const std::string& spec) {
   runtime::AxisSet unreduced, reduced;
-  runtime::Pending pending = have.sharding.pending;
+  runtime::UnreducedKind kind = have.sharding.unreduced_kind;
   for (const TypeGroup& g : t.groups) {
     std::vector<std::string> names;
     for (const Word& w : g.axes) names.push_back(w.text);
@@ -121,17 +121,17 @@ void AnnotationCheck::groups_of_type(const TypeLit& t, Span where, const runtime
     if (g.tag == "R") reduced = set;
     if (g.tag[0] != 'U' || set.empty()) continue;
     unreduced = set;
-    pending = g.tag == "U_max"   ? runtime::Pending::Max
-              : g.tag == "U_min" ? runtime::Pending::Min
-                                 : runtime::Pending::Sum;
+    kind = g.tag == "U_max"   ? runtime::UnreducedKind::Max
+           : g.tag == "U_min" ? runtime::UnreducedKind::Min
+                              : runtime::UnreducedKind::Sum;
   }
   const runtime::AxisSet shown = mesh.of_kind(AxisKind::Explicit);
   const bool same = (have.sharding.unreduced & shown) == unreduced &&
-                    (unreduced.empty() || have.sharding.pending == pending) &&
+                    (unreduced.empty() || have.sharding.unreduced_kind == kind) &&
                     (reduced.empty() || (have.sharding.reduced & shown) == reduced);
   if (same) return;
-  const std::string over = unreduced.empty() ? "it must not be a pending sum"
-                                             : "it must be pending over " + ir::axes_text(mesh, unreduced.list());
+  const std::string over = unreduced.empty() ? "it must not be an unreduced sum"
+                                             : "it must be unreduced over " + ir::axes_text(mesh, unreduced.list());
   const bool only_reduced = (have.sharding.unreduced & shown) == unreduced;
   misplaced(
       what() + " must be " + std::string(m_.in.sources().text(where)) + ", and it is " + runtime::to_string(have),

@@ -1,8 +1,8 @@
 #include "interpreter/lang/eval/layouts/spec.h"
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/report/lists.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/report/name_lists.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 
@@ -166,7 +166,7 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
       out.sharding.dims[d].axes.push_back(a);
     }
   }
-  auto pending = [&](const std::vector<std::string>& axes, const char* what, AxisSet& to) {
+  auto add = [&](const std::vector<std::string>& axes, const char* what, AxisSet& to) {
     for (AxisId a : axes_named(m, axes, *mesh, span, text)) {
       once(a);
       if (mesh->axes[a].kind == runtime::AxisKind::Auto)
@@ -177,15 +177,15 @@ ir::Layout resolve_spec(Impl& m, const Spec& spec, int rank, Span span, const ru
       to.add(a);
     }
   };
-  pending(spec.unreduced, "unreduced", out.sharding.unreduced);
-  pending(spec.reduced, "reduced", out.sharding.reduced);
+  add(spec.unreduced, "unreduced", out.sharding.unreduced);
+  add(spec.reduced, "reduced", out.sharding.reduced);
   if (!spec.kind.empty() && spec.unreduced.empty())
     m.fail("spec", span,
-           "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is pending, and no axis is `unreduced`");
+           "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is unreduced, and no axis is `unreduced`");
   if (spec.kind == "max")
-    out.sharding.pending = runtime::Pending::Max;
+    out.sharding.unreduced_kind = runtime::UnreducedKind::Max;
   else if (spec.kind == "min")
-    out.sharding.pending = runtime::Pending::Min;
+    out.sharding.unreduced_kind = runtime::UnreducedKind::Min;
   else if (!spec.kind.empty() && spec.kind != "sum")
     m.fail("spec", span, "`kind` is \"sum\", \"max\" or \"min\", and not \"" + spec.kind + "\"");
   return out;

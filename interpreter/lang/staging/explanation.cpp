@@ -1,0 +1,213 @@
+#include "interpreter/lang/staging/explanation.h"
+
+#include <algorithm>
+#include <map>
+
+#include "grammar/characters.h"
+#include "interpreter/lang/staging/why_text.h"
+#include "runtime/mesh/part.h"
+
+namespace shard::lang {
+namespace {
+
+using exec::CommRecord;
+
+constexpr std::size_t kWidth = 80;
+
+std::string counted(std::int64_t n) {  // 1,048,576
+  std::string digits = std::to_string(n), out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string bytes(std::int64_t n) { return counted(n) + (n == 1 ? " byte" : " bytes"); }
+
+std::string padded(std::string s, std::size_t width, bool right = false) {
+  if (s.size() >= width) return s;
+  return right ? std::string(width - s.size(), ' ') + s : s + std::string(width - s.size(), ' ');
+}
+
+std::string cut(std::string s, std::size_t width = kWidth) {  // not within a character
+  std::size_t columns = 0, at = 0;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    if (grammar::continues(s[i])) continue;
+    if (++columns == width - 2) at = i;
+  }
+  return columns <= width ? s : s.substr(0, at) + "...";
+}
+
+std::string axes_of(const CommRecord& r) {
+  if (r.axes.size() == 1) return "@" + r.axes[0];
+  std::string out = "@(";
+  for (std::size_t i = 0; i < r.axes.size(); ++i) out += (i ? ", " : "") + r.axes[i];
+  return out + ")";
+}
+
+// Whether devices of several processes take part.
+bool crosses(const CommRecord& r, const runtime::MeshRef& mesh) {
+  if (!mesh || !mesh->part) return false;
+  for (const std::string& name : r.axes)
+    if (const auto axis = mesh->find(name); axis && mesh->part->apart.has(*axis)) return true;
+  return false;
+}
+
+struct Entry {
+  std::string kind, axes;
+  bool written, crosses;
+  std::int64_t count, bytes;
+  double seconds = 0;
+  std::vector<std::string> why = {};  // sentences, each once
+};
+
+void add(std::vector<Entry>& to, Entry e, bool with_place) {
+  for (Entry& known : to)
+    if (known.kind == e.kind && (!with_place || (known.axes == e.axes && known.written == e.written))) {
+      known.count += e.count;
+      known.bytes += e.bytes;
+      known.seconds += e.seconds;
+      for (std::string& s : e.why)
+        if (std::find(known.why.begin(), known.why.end(), s) == known.why.end()) known.why.push_back(std::move(s));
+      return;
+    }
+  to.push_back(std::move(e));
+}
+
+struct SourceLine {
+  std::uint32_t source;
+  int line;
+  auto operator<=>(const SourceLine&) const = default;
+};
+
+// Words on as many lines as they need, under an entry.
+std::string under(const std::string& words) {
+  const std::string indent = "     |     ";
+  std::string out, line = indent;
+  for (std::size_t from = 0; from < words.size();) {
+    const std::size_t to = std::min(words.find(' ', from), words.size());
+    const std::string word = words.substr(from, to - from);
+    if (line.size() > indent.size() && line.size() + 1 + word.size() > kWidth) {
+      out += line + "\n";
+      line = indent + "  ";
+    } else if (line.size() > indent.size()) {
+      line += " ";
+    }
+    line += word;
+    from = to + 1;
+  }
+  return out + line + "\n";
+}
+
+std::string reasons(const Entry& e) {
+  constexpr std::size_t kReasons = 3;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kReasons, e.why.size()); ++i) out += under(e.why[i]);
+  if (e.why.size() > kReasons) out += under("and " + std::to_string(e.why.size() - kReasons) + " more like these");
+  return out;
+}
+
+// Lines of the function's own file first, then those of others in order of reading.
+std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, const Prices* prices) {
+  std::map<SourceLine, std::vector<Entry>> places;
+  std::size_t kinds = 0, axes = 0, amounts = 0, times = 0;
+  for (std::size_t i = 0; i < call.plan->comm().size(); ++i) {
+    const CommRecord& r = call.plan->comm()[i];
+    const bool known = sources.has(r.span.source);
+    const SourceLine at =
+        known ? SourceLine{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : SourceLine{0, 0};
+    add(places[at],
+        {r.kind, axes_of(r), r.written, crosses(r, call.mesh), r.count, r.bytes, prices ? prices->seconds[i] : 0.0,
+         r.why ? std::vector{why_text(*r.why, *r.op, sources, r.span)} : std::vector<std::string>{}},
+        true);
+  }
+  const auto times_of = [](const Entry& e) { return e.count == 1 ? std::string() : counted(e.count) + " times"; };
+  for (const auto& [place, entries] : places)
+    for (const Entry& e : entries) {
+      kinds = std::max(kinds, e.kind.size());
+      axes = std::max(axes, e.axes.size());
+      times = std::max(times, times_of(e).size());
+      amounts = std::max(amounts, bytes(e.bytes).size());
+    }
+  std::vector<SourceLine> order;
+  for (const auto& [place, entries] : places) order.push_back(place);
+  std::stable_partition(order.begin(), order.end(), [&](const SourceLine& p) { return p.source == call.where.source; });
+  std::string out;
+  std::uint32_t file = call.where.source;
+  for (const SourceLine& place : order) {
+    if (place.source != file && place.source) out += "in " + cut(sources.at(place.source).name(), kWidth - 4) + ":\n";
+    file = place.source;
+    if (place.source) {
+      std::string text(sources.at(place.source).line(place.line));
+      text.erase(0, std::min(text.find_first_not_of(" \t"), text.size()));
+      out += cut(padded(std::to_string(place.line), 4, true) + " | " + text) + "\n";
+    } else {
+      out += "     | (no line of a file)\n";
+    }
+    for (const Entry& e : places[place]) {
+      out += "     |   " + padded(e.kind, kinds) + "  " + padded(e.axes, axes);
+      if (times) out += "  " + padded(times_of(e), times, true);
+      out += "  " + padded(bytes(e.bytes), amounts, true) + (e.written ? "  written" : "  inserted") +
+             (prices ? "  " + prices->words(e.seconds) : "") + (e.crosses ? ", across processes\n" : "\n");
+      out += reasons(e);
+    }
+  }
+  return out;
+}
+
+// The parts of a list, as many on a line as fit, those behind the first under it.
+std::string wrapped(const std::string& head, const std::vector<std::string>& parts, const std::string& tail) {
+  std::string out, line = head;
+  const std::string indent(std::min<std::size_t>(head.size(), 8), ' ');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::string part = parts[i] + (i + 1 < parts.size() ? "," : tail);
+    if (i && line.size() + 1 + part.size() > kWidth) {
+      out += line + "\n";
+      line = indent;
+    } else if (i) {
+      line += " ";
+    }
+    line += cut(std::move(part), kWidth - std::min(line.size(), kWidth / 2));
+  }
+  return out + line + (parts.empty() ? tail : "") + "\n";
+}
+
+std::string heading(const CompiledCall& call, const grammar::SourceMap& sources) {
+  std::string out = wrapped(call.name + "(", call.arguments, ")");
+  std::string where;
+  if (sources.has(call.where.source)) {
+    const grammar::Source& source = sources.at(call.where.source);
+    where = "at " + source.name() + ":" + std::to_string(source.position(call.where.begin).line);
+  }
+  if (call.mesh)
+    where += (where.empty() ? "" : ", ") + std::string("on ") + counted(call.mesh->size()) +
+             (call.mesh->size() == 1 ? " device " : " devices ") + runtime::to_string(*call.mesh);
+  return where.empty() ? out : out + "  " + where + "\n";
+}
+
+}  // namespace
+
+std::vector<std::string> communication(const CompiledCall& call) {
+  std::vector<Entry> sums;
+  for (const CommRecord& r : call.plan->comm()) add(sums, {r.kind, "", false, false, r.count, r.bytes}, false);
+  std::vector<std::string> parts;
+  for (const Entry& e : sums) parts.push_back(counted(e.count) + " " + e.kind + " of " + bytes(e.bytes));
+  return parts;
+}
+
+std::string explained(const CompiledCall& call, const grammar::SourceMap& sources, const Prices* prices) {
+  std::string out = heading(call, sources) + lines(call, sources, prices);
+  const std::vector<std::string> parts = communication(call);
+  out += parts.empty() ? "  communicates  nothing\n" : wrapped("  communicates  ", parts, "");
+  const exec::MemoryUse& m = call.plan->memory();
+  out += wrapped("  a device holds  ",
+                 {bytes(m.arguments) + " of arguments", counted(m.results) + " of results",
+                  counted(m.temporaries) + " of temporaries"},
+                 "");
+  const std::int64_t devices = call.mesh ? call.mesh->size() : 1;
+  out += "  computes  " + counted(call.plan->flops()) + " floating point operations";
+  return out + (devices > 1 ? " on all devices together\n" : "\n");
+}
+
+}  // namespace shard::lang
