@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "interpreter/ir/explicit_law.h"
-#include "stdlib/ops/control/collective.h"
+#include "stdlib/ops/control/control.h"
 
 namespace shard::stdlib {
 namespace {
@@ -115,10 +115,7 @@ std::vector<Mapped> batch_follow(Builder& b, const OpCall& call, std::span<const
 }  // namespace
 
 OpDef follow_row() {
-  OpDef row{.name = "follow",
-            .signature = "follow(x, like)",
-            .doc = "x, laid out as another value is where nothing else is said."};
-  row.dtype = {Operands::AsIs, {}};
+  OpDef row = internal_row("follow(x, like)", "x, laid out as another value is where nothing else is said.");
   row.derivative =
       ir::Custom{[](Builder&, const NodeView&, std::span<const Var> tangents) -> Vars { return {tangents[0]}; },
                  [](Builder&, const NodeView&, std::span<const Var> cotangents) -> Vars {
@@ -126,17 +123,14 @@ OpDef follow_row() {
                  }};
   row.kernel = ir::Structure::Shard;
   row.batch = batch_follow;
-  row.internal = true;
   row.infer = infer_follow;
   return row;
 }
 
 OpDef shard_row() {
-  OpDef row{.name = "shard", .signature = "shard(x, layout: spec)", .doc = "The same value in another layout."};
-  row.dtype = {Operands::AsIs, {}};
+  OpDef row = internal_row("shard(x, layout: spec)", "The same value in another layout.");
   row.derivative = Transposes{{}, false, shard_back};
   row.kernel = ir::Structure::Shard;
-  row.internal = true;
   row.infer = infer_shard;
   return row;
 }

@@ -48,57 +48,19 @@ Loop to_bool() {
 
 template <class From>
 Loop from(DType to) {
-  switch (to) {
-    case DType::Bool: return to_bool<From>();
-    case DType::I4:  // floats are clamped, integers wrap
-      if constexpr (kFloat<From>)
-        return SHARD_UNARY(From, std::int8_t, (cut<From, std::int8_t>(x > 7 ? From{7} : x < -8 ? From{-8} : x)));
-      else
-        return pair<From, std::int8_t>();
-    case DType::I8: return pair<From, std::int8_t>();
-    case DType::I16: return pair<From, std::int16_t>();
-    case DType::I32: return pair<From, std::int32_t>();
-    case DType::I64: return pair<From, std::int64_t>();
-    case DType::U8: return pair<From, std::uint8_t>();
-    case DType::U16: return pair<From, std::uint16_t>();
-    case DType::U32: return pair<From, std::uint32_t>();
-    case DType::U64: return pair<From, std::uint64_t>();
-    case DType::F8E4M3:
-    case DType::F8E5M2:
-    case DType::F16:
-    case DType::BF16:
-      if constexpr (sizeof(From) == 8 && kFloat<From>)
-        return SHARD_UNARY(double, float, f64_to_f32_odd(x));
-      else
-        return pair<From, float>();
-    case DType::F32: return pair<From, float>();
-    case DType::F64: return pair<From, double>();
-    default: return nullptr;
+  if (to == DType::Bool) return to_bool<From>();
+  if constexpr (kFloat<From>) {
+    if (to == DType::I4)  // floats are clamped, integers wrap
+      return SHARD_UNARY(From, std::int8_t, (cut<From, std::int8_t>(x > 7 ? From{7} : x < -8 ? From{-8} : x)));
+    if (sizeof(From) == 8 && is_narrow(to)) return SHARD_UNARY(double, float, f64_to_f32_odd(x));
   }
+  return in_register(to, [](auto x) { return pair<From, decltype(x)>(); });
 }
 
 }  // namespace
 
 Loop convert(DType source, DType to) {
-  switch (source) {
-    case DType::Bool:
-    case DType::U8: return from<std::uint8_t>(to);
-    case DType::I4:
-    case DType::I8: return from<std::int8_t>(to);
-    case DType::I16: return from<std::int16_t>(to);
-    case DType::I32: return from<std::int32_t>(to);
-    case DType::I64: return from<std::int64_t>(to);
-    case DType::U16: return from<std::uint16_t>(to);
-    case DType::U32: return from<std::uint32_t>(to);
-    case DType::U64: return from<std::uint64_t>(to);
-    case DType::F8E4M3:
-    case DType::F8E5M2:
-    case DType::F16:
-    case DType::BF16:
-    case DType::F32: return from<float>(to);
-    case DType::F64: return from<double>(to);
-    default: return nullptr;
-  }
+  return in_register(source, [&](auto x) { return from<decltype(x)>(to); });
 }
 
 namespace {

@@ -10,7 +10,6 @@
 
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
-#include "stdlib/ops/control/offload.h"
 #include "stdlib/ops/elementwise.h"
 
 namespace shard::stdlib {
@@ -183,30 +182,24 @@ std::vector<Mapped> batch_call(Builder& b, const OpCall& call, std::span<const M
 
 }  // namespace
 
-OpDef call_like(std::string_view name, std::string_view signature, std::string_view doc) {
-  OpDef row{.name = name, .signature = signature, .doc = doc};
-  row.dtype = {Operands::AsIs, {}};
+OpDef call_like(std::string_view signature, std::string_view doc) {
+  OpDef row = internal_row(signature, doc);
   row.kernel = ir::Structure::Call;
-  row.internal = true;
   return row;
 }
 
 OpDef named_value_row() {
-  OpDef row{.name = kNamed,
-            .signature = "named_value(x, name: str)",
-            .doc = "The value itself, which `remat` may keep by its name."};
+  OpDef row = internal_row("named_value(x, name: str)", "The value itself, which `remat` may keep by its name.");
   row.factors = broadcast_factors;
-  row.dtype = {Operands::AsIs, {}};
   row.derivative = ir::Custom{[](Builder&, const ir::NodeView&, std::span<const Var> t) -> Vars { return {t[0]}; },
                               [](Builder&, const ir::NodeView&, std::span<const Var> ct) -> Vars { return {ct[0]}; }};
   row.kernel = runtime::Code::Identity;
-  row.internal = true;
   row.samples = "[4, 6] name='a'; i32[4] name='b'";
   return row;
 }
 
 OpDef call_row() {
-  OpDef row = call_like("call", "call(values: arrays)",
+  OpDef row = call_like("call(values: arrays)",
                         "A function kept together; with `remat`, computed again for the backward pass.");
   row.derivative = ir::Custom{.jvp = {}, .vjp = {}, .push = push_call, .pull = pull_call};
   row.batch = batch_call;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "stdlib/ops/control/collective.h"
+#include "stdlib/ops/control/control.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -126,9 +126,7 @@ FactorRule rule(const OpCall& call) {
   for (std::size_t d = 0; d < c.shape.size(); ++d)
     out.push_back(c.from[d] >= 0 ? in[static_cast<std::size_t>(c.from[d])]
                                  : ir::DimFactors{r.factor(c.shape[d], FactorKind::Whole)});
-  r.rule.operands = {in};
-  r.rule.results = {out};
-  return r.rule;
+  return r.made({in}, {out});
 }
 
 // ---- types
@@ -264,9 +262,9 @@ Var sum_missing(Builder& b, Var ct, const Attrs& attrs, const Type& want) {
 
 using TransposeFn = Var (*)(Builder&, const NodeView&, Var ct, const Type& want);
 Transposes transposes(TransposeFn of) {
-  return Transposes{{}, false, [of](Builder& b, const NodeView& n, int, std::span<const Var> ct, const Type& want) {
-                      return sum_missing(b, of(b, n, ct[0], want), n.call.attrs, want);
-                    }};
+  return linear([of](Builder& b, const NodeView& n, Var ct, const Type& want) {
+    return sum_missing(b, of(b, n, ct, want), n.call.attrs, want);
+  });
 }
 
 Var psum_back(Builder& b, const NodeView& n, Var ct, const Type&) {
@@ -344,18 +342,16 @@ std::vector<Mapped> batch_leading(Builder& b, const OpCall& call, std::span<cons
 
 // ---- rows
 
-OpDef row(std::string_view name, std::string_view signature, std::string_view doc, Collective comm,
-          ir::Derivative derivative, std::vector<Type> (*infer)(const OpCall&)) {
-  OpDef r{.name = name, .signature = signature, .doc = doc};
+OpDef row(std::string_view signature, std::string_view doc, Collective comm, ir::Derivative derivative,
+          std::vector<Type> (*infer)(const OpCall&)) {
+  OpDef r = internal_row(signature, doc);
   r.factors = ir::FactorFn(rule);
-  r.dtype = {Operands::AsIs, {}};
   r.derivative = std::move(derivative);
   r.kernel = ir::Structure::Collective;
   r.flops = 0;
   r.comm = comm;
   if (comm.combine == Reduce::Sum) r.of_complex = ir::OnParts{};
   r.batch = batch_leading;
-  r.internal = true;
   r.infer = infer;
   return r;
 }
@@ -363,33 +359,31 @@ OpDef row(std::string_view name, std::string_view signature, std::string_view do
 }  // namespace
 
 void register_collective(OpTable& table) {
-  table.add(row("psum", "psum(x, axes: ints)", "The sum of x over the devices along the axes, on each of them.",
+  table.add(row("psum(x, axes: ints)", "The sum of x over the devices along the axes, on each of them.",
                 {.combine = Reduce::Sum}, transposes(psum_back), infer_reduction));
-  table.add(row("pmax", "pmax(x, axes: ints)", "The largest x along the axes.", {.combine = Reduce::Max}, extreme(),
+  table.add(row("pmax(x, axes: ints)", "The largest x along the axes.", {.combine = Reduce::Max}, extreme(),
                 infer_reduction));
-  table.add(row("pmin", "pmin(x, axes: ints)", "The smallest x along the axes.", {.combine = Reduce::Min}, extreme(),
+  table.add(row("pmin(x, axes: ints)", "The smallest x along the axes.", {.combine = Reduce::Min}, extreme(),
                 infer_reduction));
-  table.add(row("pprod", "pprod(x, axes: ints)", "The product of x over the devices along the axes.",
-                {.combine = Reduce::Prod}, ir::NotDifferentiable{"it is made behind derivatives, by the partitioner"},
-                infer_reduction));
-  table.add(row("all_gather", "all_gather(x, axes: ints, axis: int = 0, tiled: bool = false, to: str = \"varying\")",
+  table.add(row("pprod(x, axes: ints)", "The product of x over the devices along the axes.", {.combine = Reduce::Prod},
+                ir::NotDifferentiable{"it is made behind derivatives, by the partitioner"}, infer_reduction));
+  table.add(row("all_gather(x, axes: ints, axis: int = 0, tiled: bool = false, to: str = \"varying\")",
                 "The x of all devices along the axes, joined along a dimension (tiled) or stacked as a new one.",
                 {.join = "axis"}, transposes(gather_back), infer_move));
-  table.add(row("psum_scatter", "psum_scatter(x, axes: ints, axis: int = 0, tiled: bool = false)",
+  table.add(row("psum_scatter(x, axes: ints, axis: int = 0, tiled: bool = false)",
                 "The sum along the axes, split along a dimension.", {.combine = Reduce::Sum, .split = "axis"},
                 transposes(scatter_back), infer_move));
-  table.add(row("all_to_all", "all_to_all(x, axes: ints, split: int = 0, concat: int = 0, tiled: bool = false)",
+  table.add(row("all_to_all(x, axes: ints, split: int = 0, concat: int = 0, tiled: bool = false)",
                 "Piece i of the x of every device.", {.split = "split", .join = "concat"}, transposes(exchange_back),
                 infer_move));
-  table.add(row("ppermute", "ppermute(x, axes: ints, pairs: pairs)",
-                "The x of the source device, zeros where there is none.", {.pairs = true}, transposes(permute_back),
-                infer_permute));
-  table.add(row("axis_index", "axis_index(axes: ints)", "Where this device is along the axes.", {.place = true},
-                ir::Zero{}, infer_index));
-  table.add(row("pcast", "pcast(x, axes: ints, to: str = \"varying\")",
+  table.add(row("ppermute(x, axes: ints, pairs: pairs)", "The x of the source device, zeros where there is none.",
+                {.pairs = true}, transposes(permute_back), infer_permute));
+  table.add(
+      row("axis_index(axes: ints)", "Where this device is along the axes.", {.place = true}, ir::Zero{}, infer_index));
+  table.add(row("pcast(x, axes: ints, to: str = \"varying\")",
                 "The same value, typed as one that may differ between devices.", {}, transposes(cast_back),
                 infer_cast));
-  table.add(row("own_slice", "own_slice(x, axes: ints, axis: int)", "This device's part of a value that all have.",
+  table.add(row("own_slice(x, axes: ints, axis: int)", "This device's part of a value that all have.",
                 {.split = "axis"}, transposes(slice_back), infer_move));
   table.add(shard_row());
   table.add(follow_row());

@@ -1,7 +1,7 @@
 // `offload` is a copy between a device's memory and the host's (interpreter/ir/host_copy.h): the value itself. A policy
 // of `remat` puts one behind what makes a value and one before what reads it first in the backward part, so that
 // between them, and nowhere else, the device does without it.
-#include "stdlib/ops/control/offload.h"
+#include "stdlib/ops/control/control.h"
 
 #include <utility>
 
@@ -95,16 +95,13 @@ Graph copied_back(const ir::OpTable& table, const Graph& backward, std::span<con
 }
 
 OpDef offload_row() {
-  OpDef row{
-      .name = "offload",
-      .signature = "offload(x, memory: str)",
-      .doc = "The value itself, copied to the memory \"host\", or back to the \"device\": what `remat` offloads."};
+  OpDef row = internal_row(
+      "offload(x, memory: str)",
+      "The value itself, copied to the memory \"host\", or back to the \"device\": what `remat` offloads.");
   row.factors = broadcast_factors;
-  row.dtype = {Operands::AsIs, {}};
   row.derivative = ir::Custom{[](Builder&, const ir::NodeView&, std::span<const Var> t) -> Vars { return {t[0]}; },
                               [](Builder&, const ir::NodeView&, std::span<const Var> ct) -> Vars { return {ct[0]}; }};
   row.kernel = runtime::Code::Identity;
-  row.internal = true;
   row.flops = 0;
   row.samples = "[4, 6] memory='host'; i32[4] memory='device'";
   return row;

@@ -153,14 +153,10 @@ std::vector<Mapped> batch_per_device(Builder& b, const OpCall& call, std::span<c
 }  // namespace
 
 void register_per_device(OpTable& table) {
-  OpDef row{.name = "per_device",
-            .signature = "per_device(xs: arrays...)",
-            .doc = "A function that each device runs on its own blocks."};
-  row.dtype = {Operands::AsIs, {}};
+  OpDef row = internal_row("per_device(xs: arrays...)", "A function that each device runs on its own blocks.");
   row.derivative = ir::Custom{jvp, vjp};
   row.kernel = ir::Structure::Manual;
   row.batch = batch_per_device;
-  row.internal = true;
   row.infer = infer;
   table.add(std::move(row));
 }

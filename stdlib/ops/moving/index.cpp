@@ -11,7 +11,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/hlo.h"
-#include "stdlib/ops/moving/placed.h"
+#include "stdlib/ops/moving/parts.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -389,8 +389,8 @@ ir::KindFn kind_of_first(std::string_view op) {
   };
 }
 
-OpDef scatter_row(std::string_view name, std::string_view signature, std::string_view doc) {
-  OpDef row{.name = name, .signature = signature, .doc = doc};
+OpDef scatter_row(std::string_view signature, std::string_view doc) {
+  OpDef row = internal_row(signature, doc);
   row.factors = [](const OpCall& call) {
     const auto joined = joined_by(call);
     IndexRule i(call, masked_unless_key(call), joined ? FactorKind::Reduced : FactorKind::Whole,
@@ -400,37 +400,30 @@ OpDef scatter_row(std::string_view name, std::string_view signature, std::string
     if (call.in.size() > 2 && call.in[2].shape != rows)
       fail("shape", "writing " + runtime::to_string(call.in[2]) + " to " + runtime::to_string(call.in[0]) + " at " +
                         runtime::to_string(call.in[1]) + ": rows of shape " + runtime::to_string(rows) + " are needed");
-    i.r.rule.operands = {i.x, i.index, i.rows};
-    i.r.rule.results = {i.x};
-    return i.r.rule;
+    return i.r.made({i.x, i.index, i.rows}, {i.x});
   };
-  row.dtype = {Operands::AsIs, kind_of_first(name)};
+  row.dtype.result = kind_of_first(row.name);
   row.hlo = scatter_hlo;
   row.in_place = true;
   row.kernel = scatter_kernel();
   row.explicit_refuses = index_refuses;
   row.partition = scatter_locally;
   row.batch = scatter_batch;
-  row.internal = true;
   return row;
 }
 
 }  // namespace
 
 void register_index(OpTable& t) {
-  OpDef take_row{
-      .name = "take_rows",
-      .signature = "take_rows(x, index, axis: int, batch: int = 0, bounds: str = \"clamp\", out: spec? = none)",
-      .doc =
-          "The rows of x along an axis at the positions of an index; beyond the end the last one (clamp; edge: which "
-          "gets no gradient then), nan or 0 (drop); folded: -1 - i reads i without gradient."};
+  OpDef take_row = internal_row(
+      "take_rows(x, index, axis: int, batch: int = 0, bounds: str = \"clamp\", out: spec? = none)",
+      "The rows of x along an axis at the positions of an index; beyond the end the last one (clamp; edge: which "
+      "gets no gradient then), nan or 0 (drop); folded: -1 - i reads i without gradient.");
   take_row.factors = [](const OpCall& call) {
     IndexRule i(call, masked_unless_key(call), FactorKind::Pass);
-    i.r.rule.operands = {i.x, i.index};
-    i.r.rule.results = {i.rows};
-    return i.r.rule;
+    return i.r.made({i.x, i.index}, {i.rows});
   };
-  take_row.dtype = {Operands::AsIs, kind_of_first("take")};
+  take_row.dtype.result = kind_of_first("take");
   take_row.derivative = Transposes{{0}, false, take_transpose, [](const OpCall& call) {
                                      return call.attrs.text("bounds") == "nan" && !runtime::is_float(call.in[0].dtype);
                                    }};
@@ -440,7 +433,6 @@ void register_index(OpTable& t) {
   take_row.explicit_refuses = index_refuses;
   take_row.partition = take_locally;
   take_row.batch = take_batch;
-  take_row.internal = true;
   take_row.samples =
       "[8, 4] i32[6] 0..8 axis=-2 batch=0 bounds='clamp'; "
       "[2, 8, 4] i32[2, 2] 0..10 axis=-2 batch=0 bounds='clamp'; "
@@ -452,7 +444,7 @@ void register_index(OpTable& t) {
   t.add(std::move(take_row));
 
   OpDef write =
-      scatter_row("scatter_rows", "scatter_rows(x, index, v, axis: int, batch: int = 0, op: str, out: spec? = none)",
+      scatter_row("scatter_rows(x, index, v, axis: int, batch: int = 0, op: str, out: spec? = none)",
                   "x with rows v added or set at the positions of an index; positions out of range are left out.");
   write.of_complex = ir::OnParts{};
   write.derivative = Transposes{{0, 2}, true, scatter_transpose};
@@ -464,9 +456,9 @@ void register_index(OpTable& t) {
       "[4, 8] i32[4, 2] 0..8 [4, 2] axis=-1 batch=1 op='add'; "
       "i32[8] i32[] 0..8 i32[] axis=-1 batch=0 op='add'";
   t.add(std::move(write));
-  OpDef merge = scatter_row(
-      "scatter_reduce", "scatter_reduce(x, index, v, axis: int, batch: int = 0, op: str, out: spec? = none)",
-      "x with rows v multiplied into, or the smaller or larger kept, at the positions of an index.");
+  OpDef merge =
+      scatter_row("scatter_reduce(x, index, v, axis: int, batch: int = 0, op: str, out: spec? = none)",
+                  "x with rows v multiplied into, or the smaller or larger kept, at the positions of an index.");
   merge.derivative = ir::Custom{reduce_jvp, {}};
   merge.samples =
       "[8, 4] i32[6] 0..8 [6, 4] axis=-2 batch=0 op='mul'; "
