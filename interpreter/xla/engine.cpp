@@ -19,7 +19,7 @@ using runtime::DeviceArray;
 // Which of an array's distinct blocks the device at `position` has.
 std::size_t block_at(const runtime::Mesh* mesh, const runtime::DeviceArray& array, std::size_t position) {
   if (!mesh || !array.type.mesh) return 0;
-  const std::vector<std::int64_t> at = runtime::place_in(*mesh, static_cast<std::int64_t>(position));
+  const std::vector<std::int64_t> at = runtime::coordinates_of(*mesh, static_cast<std::int64_t>(position));
   std::int64_t block = 0;
   for (const runtime::AxisId axis : array.distinct.list()) block = block * mesh->size_of(axis) + at[axis];
   return static_cast<std::size_t>(block);

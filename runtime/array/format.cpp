@@ -4,12 +4,11 @@
 #include "runtime/array/format.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <utility>
-
-#include "runtime/array/digits.h"
-#include "runtime/array/half.h"
 
 namespace shard::runtime {
 namespace {
@@ -19,38 +18,101 @@ constexpr std::int64_t kThreshold = 1000, kEdge = 3;
 constexpr std::size_t kLine = 75;
 thread_local std::size_t line_limit = kLine;
 
-double float_at(const View& v, std::int64_t i) {
-  switch (v.dtype) {
-    case DType::F16: return f16_to_f32(v.as<std::uint16_t>()[i]);
-    case DType::BF16: return bf16_to_f32(v.as<std::uint16_t>()[i]);
-    case DType::F8E4M3: return e4m3_to_f32(v.as<std::uint8_t>()[i]);
-    case DType::F8E5M2: return e5m2_to_f32(v.as<std::uint8_t>()[i]);
-    case DType::F32: return v.as<float>()[i];
-    default: return v.as<double>()[i];
-  }
+const void* element(const View& v, std::int64_t i) {
+  return v.as<char>() + i * static_cast<std::int64_t>(size_of(v.dtype));
 }
 
+double float_at(const View& v, std::int64_t i) { return element_double(v.dtype, element(v, i)); }
+
 std::string integer_at(const View& v, std::int64_t i) {
-  switch (v.dtype) {
-    case DType::I4:
-    case DType::I8: return std::to_string(v.as<std::int8_t>()[i]);
-    case DType::I16: return std::to_string(v.as<std::int16_t>()[i]);
-    case DType::I32: return std::to_string(v.as<std::int32_t>()[i]);
-    case DType::I64: return std::to_string(v.as<std::int64_t>()[i]);
-    case DType::U8: return std::to_string(v.as<std::uint8_t>()[i]);
-    case DType::U16: return std::to_string(v.as<std::uint16_t>()[i]);
-    case DType::U32: return std::to_string(v.as<std::uint32_t>()[i]);
-    default: return std::to_string(v.as<std::uint64_t>()[i]);
-  }
+  const std::int64_t x = element_int(v.dtype, element(v, i));
+  return v.dtype == DType::U64 ? std::to_string(static_cast<std::uint64_t>(x)) : std::to_string(x);
 }
 
 // Quotients and limits of NumPy's exponent test are taken in the array's own type.
 double rounded(double x, DType t) {
-  if (t == DType::F16) return f16_to_f32(f32_to_f16(f64_to_f32_odd(x)));
-  if (t == DType::F8E4M3) return e4m3_to_f32(f32_to_e4m3(f64_to_f32_odd(x)));
-  if (t == DType::F8E5M2) return e5m2_to_f32(f32_to_e5m2(f64_to_f32_odd(x)));
-  if (t == DType::BF16) return bf16_to_f32(f32_to_bf16(f64_to_f32_odd(x)));
-  return t == DType::F32 ? static_cast<double>(static_cast<float>(x)) : x;
+  alignas(double) char of_type[sizeof x];
+  store_element(t, x, 0, of_type);
+  return element_double(t, of_type);
+}
+
+using Text = char[512];  // the longest fixed f64 has 309 digits and 8 places
+
+std::string to_text(double x, std::chars_format format, int places) {
+  Text buffer;
+  const auto r = std::to_chars(buffer, buffer + sizeof buffer, x, format, places);
+  return {buffer, r.ptr};
+}
+
+// The shortest digits that name x, a float of its type: by std::to_chars for f32 and f64; for the narrower types, whose
+// spacing is coarse, by trying one digit more until the text reads back as the same number.
+std::string shortest_scientific(double x, DType type) {
+  Text buffer;
+  if (type == DType::F64)
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, x, std::chars_format::scientific).ptr};
+  if (type == DType::F32)
+    return {buffer,
+            std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(x), std::chars_format::scientific).ptr};
+  for (int places = 0; places < 8; ++places) {
+    std::string text = to_text(x, std::chars_format::scientific, places);
+    if (rounded(std::strtof(text.c_str(), nullptr), type) == x) return text;
+  }
+  return to_text(x, std::chars_format::scientific, 8);
+}
+
+// The value is 0.d1d2d3... * 10^point (for zero: digits "0", point 1). Finite values only; the sign is kept apart.
+struct Digits {
+  bool negative = false;
+  std::string digits;
+  int point = 1;
+};
+
+Digits parse(const std::string& text) {  // "-d.ddde+XX" without the sign
+  Digits d;
+  const std::size_t e = text.find('e');
+  for (const char c : text.substr(0, e))
+    if (c != '.') d.digits += c;
+  d.point = std::atoi(text.c_str() + e + 1) + 1;
+  while (d.digits.size() > 1 && d.digits.back() == '0') d.digits.pop_back();
+  if (d.digits == "0") d.point = 1;
+  return d;
+}
+
+std::string trimmed(std::string s) {
+  while (s.back() == '0') s.pop_back();
+  return s;
+}
+
+Digits shortest_digits(double x, DType type) {
+  Digits d = parse(shortest_scientific(std::fabs(x), type));
+  d.negative = std::signbit(x);
+  return d;
+}
+
+// Positional, at most `places` digits after the point (rounded exactly, ties to even), trailing zeros trimmed; always
+// has the point: "-1.", "0.25".
+std::string positional(double x, DType type, int places) {
+  const Digits d = shortest_digits(x, type);
+  const int size = static_cast<int>(d.digits.size());
+  const std::string sign = d.negative ? "-" : "";
+  if (size - d.point > places) return sign + trimmed(to_text(std::fabs(x), std::chars_format::fixed, places));
+  if (d.point <= 0) return sign + trimmed("0." + std::string(static_cast<std::size_t>(-d.point), '0') + d.digits);
+  std::string whole = d.digits.substr(0, static_cast<std::size_t>(d.point));
+  whole.resize(static_cast<std::size_t>(d.point), '0');
+  return sign + whole + "." + (size > d.point ? trimmed(d.digits.substr(static_cast<std::size_t>(d.point))) : "");
+}
+
+// Scientific, at most `places` digits after the point, trailing zeros trimmed: "1.e+10", "-2.5e-07"; the exponent has
+// two digits or more.
+std::string scientific(double x, DType type, int places) {
+  Digits d = shortest_digits(x, type);
+  const bool negative = d.negative;
+  if (static_cast<int>(d.digits.size()) > places + 1)
+    d = parse(to_text(std::fabs(x), std::chars_format::scientific, places));
+  const int e = d.point - 1;
+  std::string power = std::to_string(std::abs(e));
+  if (power.size() < 2) power.insert(0, "0");
+  return (negative ? "-" : "") + d.digits.substr(0, 1) + "." + d.digits.substr(1) + "e" + (e < 0 ? "-" : "+") + power;
 }
 
 // From where on whole numbers get exponents: NumPy's min(8, decimal digits of the type); bf16, which NumPy lacks, as
@@ -110,7 +172,7 @@ class FloatFormat {
   std::string signed_text(std::string s) const { return plus_ && s[0] != '-' ? "+" + s : s; }
   // Digits beyond the fewest that name the number are its true ones, as NumPy's, not zeros.
   std::string exponent_text(double x) const {
-    const std::string s = signed_text(rounded_scientific(x, static_cast<int>(places_)));
+    const std::string s = signed_text(to_text(x, std::chars_format::scientific, static_cast<int>(places_)));
     const std::size_t e = s.find('e'), dot = std::min(s.find('.'), e);
     std::string power = s.substr(e + 2);
     if (power.size() < power_) power.insert(0, power_ - power.size(), '0');

@@ -8,7 +8,6 @@
 #include <memory>
 #include <numeric>
 
-#include "runtime/array/half.h"
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/transpose.h"
@@ -106,30 +105,6 @@ void copy_nest(const Pair& nest, const T* in, T* out) {
   });
 }
 
-// One element of `t` with the given value.
-void store_scalar(DType t, double value, std::int64_t integer, void* at) {
-  const std::uint64_t word = static_cast<std::uint64_t>(integer);
-  switch (t) {
-    case DType::Bool: *static_cast<std::uint8_t*>(at) = integer != 0; return;
-    case DType::F16: *static_cast<std::uint16_t*>(at) = f32_to_f16(f64_to_f32_odd(value)); return;
-    case DType::BF16: *static_cast<std::uint16_t*>(at) = f32_to_bf16(f64_to_f32_odd(value)); return;
-    case DType::F32: *static_cast<float*>(at) = static_cast<float>(value); return;
-    case DType::F64: *static_cast<double*>(at) = value; return;
-    case DType::F8E4M3: *static_cast<std::uint8_t*>(at) = f32_to_e4m3(f64_to_f32_odd(value)); return;
-    case DType::F8E5M2: *static_cast<std::uint8_t*>(at) = f32_to_e5m2(f64_to_f32_odd(value)); return;
-    case DType::I4: *static_cast<std::int8_t*>(at) = to_i4(static_cast<std::int8_t>(integer)); return;
-    case DType::C64: static_cast<float*>(at)[0] = static_cast<float>(value), static_cast<float*>(at)[1] = 0; return;
-    case DType::C128: static_cast<double*>(at)[0] = value, static_cast<double*>(at)[1] = 0; return;
-    default: break;
-  }
-  switch (size_of(t)) {
-    case 1: *static_cast<std::uint8_t*>(at) = static_cast<std::uint8_t>(word); return;
-    case 2: *static_cast<std::uint16_t*>(at) = static_cast<std::uint16_t>(word); return;
-    case 4: *static_cast<std::uint32_t*>(at) = static_cast<std::uint32_t>(word); return;
-    default: *static_cast<std::uint64_t*>(at) = word; return;
-  }
-}
-
 // 0, 1, 2, ... in elements of `t`.
 void ramp(DType t, std::int64_t n, void* to) {
   if (t == DType::I32) {
@@ -138,7 +113,7 @@ void ramp(DType t, std::int64_t n, void* to) {
   }
   const std::size_t item = size_of(t);
   for (std::int64_t i = 0; i < n; ++i)
-    store_scalar(t, static_cast<double>(i), i, static_cast<unsigned char*>(to) + static_cast<std::size_t>(i) * item);
+    store_element(t, static_cast<double>(i), i, static_cast<unsigned char*>(to) + static_cast<std::size_t>(i) * item);
 }
 
 }  // namespace
@@ -158,7 +133,7 @@ void copy(const View& in, const View& out) {
 
 void fill(const View& out, double value, std::int64_t integer) {
   alignas(16) unsigned char element[16];
-  store_scalar(out.dtype, value, integer, element);
+  store_element(out.dtype, value, integer, element);
   copy(View{out.dtype, out.shape, Strides(out.shape.size(), 0), element}, out);
 }
 

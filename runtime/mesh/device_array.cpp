@@ -3,12 +3,10 @@
 
 #include <cstring>
 
-#include "runtime/array/half.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/mesh/part.h"
 
 namespace shard::runtime {
-namespace {
 
 // The physical array seen in global order: for each dimension its axes, major to minor, then the local size. In front
 // `pending` dimensions hold the terms of an unreduced value. Other distinct axes hold the same value: index 0.
@@ -134,7 +132,7 @@ ArrayRef block_of(Pool& pool, const ArrayRef& array, std::int64_t position) {
   auto out = new_block(pool, a->type.dtype, local, a->type.weak);
   std::int64_t block = 0;
   if (!a->distinct.empty()) {
-    const std::vector<std::int64_t> at = place_in(*a->type.mesh, position);
+    const std::vector<std::int64_t> at = coordinates_of(*a->type.mesh, position);
     for (const AxisId axis : a->distinct.list()) block = block * a->type.mesh->size_of(axis) + at[axis];
   }
   const std::size_t bytes = out->buffer->bytes();
@@ -148,50 +146,13 @@ std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
   const Shape local = a.local();
   std::vector<std::int64_t> at;
-  if (a.type.mesh) at = place_in(*a.type.mesh, position);
+  if (a.type.mesh) at = coordinates_of(*a.type.mesh, position);
   for (std::size_t d = 0; d < local.size(); ++d) {
     std::int64_t part = 0;
     for (const AxisId axis : a.layout.dims[d].axes) part = part * a.type.mesh->size_of(axis) + at[axis];
     out.emplace_back(part * local[d], (part + 1) * local[d]);
   }
   return out;
-}
-
-double element_double(DType dtype, const void* p) {
-  switch (dtype) {
-    case DType::F16: return f16_to_f32(*static_cast<const std::uint16_t*>(p));
-    case DType::BF16: return bf16_to_f32(*static_cast<const std::uint16_t*>(p));
-    case DType::F8E4M3: return e4m3_to_f32(*static_cast<const std::uint8_t*>(p));
-    case DType::F8E5M2: return e5m2_to_f32(*static_cast<const std::uint8_t*>(p));
-    case DType::C64:  // the real part
-    case DType::F32: return *static_cast<const float*>(p);
-    case DType::C128:
-    case DType::F64: return *static_cast<const double*>(p);
-    case DType::U64: return static_cast<double>(*static_cast<const std::uint64_t*>(p));
-    default: return static_cast<double>(element_int(dtype, p));
-  }
-}
-
-std::int64_t element_int(DType dtype, const void* p) {
-  switch (dtype) {
-    case DType::Bool:
-    case DType::U8: return *static_cast<const std::uint8_t*>(p);
-    case DType::I4:
-    case DType::I8: return *static_cast<const std::int8_t*>(p);
-    case DType::I16: return *static_cast<const std::int16_t*>(p);
-    case DType::U16: return *static_cast<const std::uint16_t*>(p);
-    case DType::I32: return *static_cast<const std::int32_t*>(p);
-    case DType::U32: return *static_cast<const std::uint32_t*>(p);
-    case DType::I64:
-    case DType::U64:
-    case DType::Key: return *static_cast<const std::int64_t*>(p);
-    default: break;
-  }
-  const double x = element_double(dtype, p);  // a float is cut off and clamped, nan is 0
-  if (!(x == x)) return 0;
-  if (x >= 0x1p63) return INT64_MAX;
-  if (x < -0x1p63) return INT64_MIN;
-  return static_cast<std::int64_t>(x);
 }
 
 namespace {

@@ -59,7 +59,7 @@ ArrayRef to_host(Pool& pool, const ArrayRef& a);
 View global_view(const DeviceArray& a);
 // The value whose terms lie along the first `pending` dimensions: their sum (maximum, minimum; of truth values: or).
 void join_terms(Pending kind, const View& terms, int pending, const View& to);
-// The block that the device at `position` (row-major in the mesh) holds, as a single-block array.
+// The block that the device at `position` holds, as a single-block array.
 ArrayRef block_of(Pool& pool, const ArrayRef& a, std::int64_t position);
 // For each dimension, the half-open range of global indices that the device at `position` holds.
 std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a, std::int64_t position);
@@ -67,7 +67,5 @@ std::vector<std::pair<std::int64_t, std::int64_t>> index_of(const DeviceArray& a
 double element_double(const DeviceArray& a, std::int64_t flat);
 std::int64_t element_int(const DeviceArray& a, std::int64_t flat);
 ArrayRef parts_of(const ArrayRef& host);  // of complex numbers, a last dimension of 2 with their parts; else itself
-double element_double(DType dtype, const void* element);
-std::int64_t element_int(DType dtype, const void* element);
 
 }  // namespace shard::runtime

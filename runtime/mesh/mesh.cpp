@@ -50,7 +50,7 @@ std::vector<std::int64_t> sizes_of(const Mesh& mesh) {
   return out;
 }
 
-std::vector<std::int64_t> place_of(std::int64_t position, const std::vector<std::int64_t>& sizes) {
+std::vector<std::int64_t> coordinates_of(std::int64_t position, const std::vector<std::int64_t>& sizes) {
   std::vector<std::int64_t> at(sizes.size());
   for (std::size_t i = sizes.size(); i-- > 0;) {
     at[i] = position % sizes[i];

@@ -75,10 +75,10 @@ inline bool same_mesh(const MeshRef& a, const MeshRef& b) { return a == b || (a 
 bool same_devices(const Mesh& a, const Mesh& b);  // axes' names and sizes, and devices, are equal (kinds may differ)
 std::string to_string(const Mesh& mesh);          // "(@data: 4, @model: 2 explicit)"
 std::vector<std::int64_t> sizes_of(const Mesh& mesh);  // of its axes
-// Row-major position as a place along each of some sizes, or along each axis of the mesh.
-std::vector<std::int64_t> place_of(std::int64_t position, const std::vector<std::int64_t>& sizes);
-inline std::vector<std::int64_t> place_in(const Mesh& mesh, std::int64_t position) {
-  return place_of(position, sizes_of(mesh));
+// The coordinates of a row-major position, among these sizes or along the axes of the mesh.
+std::vector<std::int64_t> coordinates_of(std::int64_t position, const std::vector<std::int64_t>& sizes);
+inline std::vector<std::int64_t> coordinates_of(const Mesh& mesh, std::int64_t position) {
+  return coordinates_of(position, sizes_of(mesh));
 }
 // All sizes of so many axes, first to last, that make `devices` together.
 std::vector<std::vector<std::int64_t>> ways_to_divide(std::int64_t devices, std::size_t axes);

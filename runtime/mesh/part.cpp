@@ -23,7 +23,7 @@ std::shared_ptr<const MeshPart> part_of(const Mesh& mesh, const std::shared_ptr<
   std::vector<std::int64_t> box(whole.size(), 1);  // of the process that has the first device
   for (std::int64_t p = 0; p < mesh.size(); ++p)
     if (owner(p) == owner(0)) {
-      const std::vector<std::int64_t> at = place_of(p, whole);
+      const std::vector<std::int64_t> at = coordinates_of(p, whole);
       for (std::size_t a = 0; a < box.size(); ++a) box[a] = std::max(box[a], at[a] + 1);
     }
   std::vector<std::int64_t> cells;
@@ -40,7 +40,7 @@ std::shared_ptr<const MeshPart> part_of(const Mesh& mesh, const std::shared_ptr<
   out->here.part = nullptr;
   out->here.devices.clear();
   for (std::int64_t p = 0; p < mesh.size(); ++p) {
-    const std::vector<std::int64_t> at = place_of(p, whole);
+    const std::vector<std::int64_t> at = coordinates_of(p, whole);
     std::int64_t cell = 0;
     for (std::size_t a = 0; a < box.size(); ++a) cell = cell * cells[a] + at[a] / box[a];
     int& there = out->grid[static_cast<std::size_t>(cell)];
@@ -54,7 +54,7 @@ std::shared_ptr<const MeshPart> part_of(const Mesh& mesh, const std::shared_ptr<
   const auto mine = std::find(out->grid.begin(), out->grid.end(), processes->index());
   if (mine == out->grid.end()) return nullptr;
   out->processes = processes;
-  out->first = place_of(mine - out->grid.begin(), cells);
+  out->first = coordinates_of(mine - out->grid.begin(), cells);
   for (std::size_t a = 0; a < box.size(); ++a) {
     out->first[a] *= box[a];
     out->here.axes[a].size = box[a];
@@ -72,7 +72,7 @@ std::vector<int> members_along(const Mesh& mesh, std::span<const AxisId> along) 
   for (AxisId a : along) sizes.push_back(cells[a]), count *= cells[a];
   std::vector<int> out;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::vector<std::int64_t> place = place_of(i, sizes);
+    const std::vector<std::int64_t> place = coordinates_of(i, sizes);
     for (std::size_t k = 0; k < along.size(); ++k) at[along[k]] = place[k];
     std::int64_t cell = 0;
     for (std::size_t a = 0; a < cells.size(); ++a) cell = cell * cells[a] + at[a];
@@ -100,7 +100,7 @@ GatherBlocks::GatherBlocks(const Mesh& mesh, const std::vector<AxisId>& order, A
   mine_.push_back(block_bytes), all_.push_back(block_bytes);
   for (const int member : members_) {
     const auto cell = std::find(mesh.part->grid.begin(), mesh.part->grid.end(), member) - mesh.part->grid.begin();
-    const std::vector<std::int64_t> place = place_of(cell, cells);
+    const std::vector<std::int64_t> place = coordinates_of(cell, cells);
     auto& at = at_.emplace_back(mine_.size(), 0);
     for (std::size_t d = 0; d < order.size(); ++d)
       if (along.has(order[d])) at[d] = place[order[d]] * mine_[d];

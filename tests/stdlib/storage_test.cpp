@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "runtime/array/crc32c.h"
-#include "stdlib/host/storage/folder_reader.h"
+#include "stdlib/host/storage/folder.h"
 #include "stdlib/host/storage/loading.h"
 #include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
@@ -121,9 +121,7 @@ TEST_CASE("saved on one mesh, loaded on another, equal to the bit; every device 
         inner.read(i, b);
       }
       void check_end() override { inner.check_end(); }
-      lang::Value tree(lang::Interpreter& in, std::vector<lang::Value> v) override {
-        return inner.tree(in, std::move(v));
-      }
+      lang::Value tree(std::vector<lang::Value> v) override { return inner.tree(std::move(v)); }
       bool flat() const override { return inner.flat(); }
       Contents& inner;
       std::uint64_t bytes = 0;

@@ -9,7 +9,7 @@
 #include "interpreter/cli/cost/foretold.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/lang/staging/why.h"
-#include "stdlib/host/files/xml.h"
+#include "stdlib/host/files/text.h"
 #include "stdlib/packed_text.h"
 
 namespace shard::cli {

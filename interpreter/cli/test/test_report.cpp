@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <map>
 
-#include "stdlib/host/files/xml.h"
+#include "stdlib/host/files/text.h"
 
 namespace shard::cli {
 namespace {

@@ -1,17 +1,13 @@
-// Where values lie: typeof, sharding, shards, device_get, and the devices there are. One process in this version.
+// Where values lie: typeof, sharding, shards, device_get, from_blocks, and the devices there are.
 #include "interpreter/lang/staging/placeholders.h"
 #include "interpreter/lang/values/format.h"
 #include "runtime/channel/processes.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/mesh/device_blocks.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-using runtime::DType;
-using runtime::Type;
 
 Value type_value(Type t) {
   t.weak = false;
@@ -55,7 +51,7 @@ Value sharding_of(Interpreter& in, const Value& v, grammar::Span span) {
   if (v.is_host_number() || v.is<bool>()) return make_spec(nullptr, {});
   if (auto* t = v.get<std::shared_ptr<const Type>>()) return make_spec((*t)->mesh, (*t)->sharding);
   if (!v.is_tensor()) in.fail("type", span, "sharding takes an array, this is " + lang::kind_name(v));
-  const trace::Tensor& t = v.tensor();
+  const Tensor& t = v.tensor();
   const bool laid_out = !t.traced() && (t.array()->has_elements() || in.context().target().passes().partition);
   if (laid_out) return spec_of(*t.array());
   const Type& type = t.type();
@@ -69,13 +65,13 @@ Value sharding_of(Interpreter& in, const Value& v, grammar::Span span) {
   return Value(std::shared_ptr<const lang::DeferredString>(std::move(later)));
 }
 
-runtime::ArrayRef concrete(Interpreter& in, const Value& v, grammar::Span span, std::string_view what) {
+ArrayRef concrete(Interpreter& in, const Value& v, grammar::Span span, std::string_view what) {
   if (!v.is_tensor()) in.fail("type", span, std::string(what) + " takes an array, this is " + lang::kind_name(v));
   return in.context().concrete(v.tensor(), what);
 }
 
 Value shards(Interpreter& in, BoundArgs& a) {
-  const runtime::ArrayRef x = runtime::whole(in.context().pool(), concrete(in, a[0], a.args[0].span, "shards"));
+  const ArrayRef x = runtime::whole(in.context().pool(), concrete(in, a[0], a.args[0].span, "shards"));
   const std::int64_t n = x->type.mesh ? x->type.mesh->size() : 1;
   std::vector<Value> out;
   for (std::int64_t p = 0; p < n; ++p) {
@@ -84,7 +80,7 @@ Value shards(Interpreter& in, BoundArgs& a) {
     const int id = x->type.mesh ? x->type.mesh->devices[static_cast<std::size_t>(p)] : 0;
     out.push_back(Value::record({{"device", Value(lang::Device{id})},
                                  {"index", Value::tuple(std::move(index))},
-                                 {"data", Value(trace::Tensor(runtime::block_of(in.context().pool(), x, p)))}}));
+                                 {"data", Value(Tensor(runtime::block_of(in.context().pool(), x, p)))}}));
   }
   return Value::list(std::move(out));
 }
@@ -94,14 +90,14 @@ Value device_get(Interpreter& in, BoundArgs& a) {
     if (leaf.is<std::shared_ptr<const Type>>())
       in.fail("type", a.span, "device_get takes arrays, this is " + lang::kind_name(leaf));
     if (!leaf.is_tensor()) return leaf;
-    const runtime::ArrayRef x = in.context().concrete(leaf.tensor(), "device_get");
-    const runtime::ArrayRef host = runtime::to_host(in.context().pool(), x);
-    if (!host->type.mesh) return trace::Tensor(host);
+    const ArrayRef x = in.context().concrete(leaf.tensor(), "device_get");
+    const ArrayRef host = runtime::to_host(in.context().pool(), x);
+    if (!host->type.mesh) return Tensor(host);
     auto bare = std::make_shared<runtime::DeviceArray>();  // the same memory without its mesh
     bare->type = Type::of(host->type.dtype, host->type.shape, host->type.weak);
     bare->layout = bare->type.sharding;
     bare->buffer = host->buffer;
-    return trace::Tensor(runtime::ArrayRef(std::move(bare)));
+    return Tensor(ArrayRef(std::move(bare)));
   });
 }
 
@@ -136,6 +132,62 @@ Value specs_by(Interpreter& in, BoundArgs& a) {
   return lang::with_leaves(a[0], std::move(leaves));
 }
 
+// An array from its blocks, each made by a function of where it lies. Every distinct block is made once, and brought
+// together with no other.
+Value from_blocks(Interpreter& in, BoundArgs& a) {
+  trace::Context& c = in.context();
+  if (!a[0].callable())
+    in.fail("type", a.args[0].span,
+            "from_blocks takes a function of the index first: from_blocks(fn(index) = ..., [8, 4], P(@X))");
+  const auto* items = a[1].items();
+  if (!items) in.fail("type", a.args[1].span, "the shape is a list of sizes, this is " + lang::kind_name(a[1]));
+  Shape shape;
+  for (const Value& v : *items) {
+    shape.push_back(in.integer(v, a.args[1].span, "a size"));
+    if (shape.back() < 0) in.fail("shape", a.args[1].span, "a size is not negative");
+  }
+  const auto* spec = a[2].get<std::shared_ptr<const lang::Spec>>();
+  if (!spec) in.fail("type", a.args[2].span, "the layout is a spec such as P(@X), this is " + lang::kind_name(a[2]));
+  const ir::Layout layout = in.resolve(**spec, static_cast<int>(shape.size()), a.args[2].span);
+
+  Type type = Type::of(DType::F32, shape);
+  type.mesh = layout.mesh;
+  type.sharding = layout.sharding;
+  runtime::DeviceArray place;  // where the blocks lie; those of other processes are theirs to make
+  place.type = type;
+  place.layout = runtime::placement_of(type).layout;
+  if (layout.mesh) place.distinct = place.layout.split_axes() | place.layout.unreduced;
+  const Shape local = place.local();
+  std::vector<ArrayRef> blocks;
+  bool types_only = false;
+  for (const runtime::DeviceBlock& where : runtime::device_blocks(place)) {
+    std::vector<Value> ranges;
+    for (std::size_t d = 0; d < local.size(); ++d)
+      ranges.emplace_back(lang::Range{where.origin[d], where.origin[d] + local[d]});
+    const Value v = in.call(a[0], {Value::tuple(std::move(ranges))}, a.span);
+    const Tensor t = as_array(in, v, a.span);
+    ArrayRef block = c.concrete(t, "from_blocks");
+    types_only = types_only || !block->has_elements();
+    if (!types_only) block = runtime::to_host(c.pool(), block);
+    if (block->type.shape != local)
+      in.fail("shape", a.args[0].span,
+              "the block has the shape " + runtime::to_string(block->type.shape) + ", " + runtime::to_string(local) +
+                  " is needed here");
+    if (!blocks.empty() && block->type.dtype != blocks[0]->type.dtype)
+      in.fail(
+          "type", a.args[0].span,
+          "blocks differ in type: " + runtime::to_string(blocks[0]->type) + " and " + runtime::to_string(block->type));
+    blocks.push_back(std::move(block));
+  }
+  type.dtype = blocks.at(0)->type.dtype;
+  if (types_only) return Value(c.unknown(runtime::placement_of(type)));
+  auto block = blocks.begin();
+  return Value(
+      Tensor(runtime::new_placed(c.pool(), runtime::placement_of(type), [&](const Shape&, const runtime::View& to) {
+        runtime::copy((*block++)->view(), to);
+      })));
+}
+
 }  // namespace
 
 Value spec_of(const runtime::DeviceArray& a) { return make_spec(a.type.mesh, a.layout); }
@@ -162,6 +214,9 @@ void register_layout(Interpreter& in) {
              device_get});
   in.define({"devices", "devices()", "The devices there are; of each, `id`, `process` and `kind`.", devices});
   in.define({"local_devices", "local_devices()", "The devices of this process.", local_devices});
+  in.define({"from_blocks", "from_blocks(f, shape, spec)",
+             "The array whose blocks are f(index), index a tuple of ranges; each distinct block is made once.",
+             from_blocks});
   number("device_count", "How many devices there are.", in.context().devices());
   const auto& processes = in.context().processes();
   number("process_index", "Which process this is, from 0.", processes ? processes->index() : 0);

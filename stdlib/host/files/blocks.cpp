@@ -11,8 +11,6 @@
 namespace shard::stdlib {
 namespace {
 
-using runtime::DType;
-using runtime::Shape;
 using runtime::Strides;
 
 constexpr std::size_t kPiece = std::size_t{1} << 18;              // summed up while it is in the cache of its core
@@ -135,18 +133,65 @@ void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, 
   }
 }
 
-runtime::ArrayRef array_to_write(lang::Interpreter& in, const lang::Value& v) {
+ArrayRef array_to_write(Interpreter& in, const Value& v) {
   return runtime::whole(in.context().pool(), in.context().concrete(v.tensor(), "save"));
 }
 
-runtime::ArrayRef only_array(lang::Interpreter& in, const lang::Value& v, std::string_view file) {
+ArrayRef only_array(Interpreter& in, const Value& v, std::string_view file) {
   if (!v.is_tensor()) refuse_file(std::string(file) + " file holds one array, this is " + lang::kind_name(v));
   return array_to_write(in, v);
 }
 
-void write_pieces(lang::Interpreter& in, const runtime::ArrayRef& a, Sink& file) {
-  runtime::Pieces pieces(in.context().pool(), a);
-  for (std::string_view piece = pieces.next(); !piece.empty(); piece = pieces.next()) file.write(piece);
+void write_pieces(Interpreter& in, const ArrayRef& a, Sink& file) {
+  each_piece(in, a, [&](std::string_view piece) { file.write(piece); });
 }
+
+std::uint64_t stored_bytes(DType dtype, const Shape& shape) {
+  return static_cast<std::uint64_t>(runtime::checked_bytes(shape, runtime::size_of(dtype)));
+}
+
+std::uint64_t little(std::string_view bytes) {
+  std::uint64_t x = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) x = x << 8 | static_cast<unsigned char>(bytes[i]);
+  return x;
+}
+
+std::string little(std::uint64_t x, std::size_t bytes) {
+  std::string out;
+  for (; bytes > 0; --bytes, x >>= 8) out += static_cast<char>(x & 255);
+  return out;
+}
+
+Value Contents::tree(std::vector<Value> values) {
+  std::vector<std::pair<std::string, Value>> named;
+  for (std::size_t i = 0; i < values.size(); ++i) named.emplace_back(arrays[i].name, std::move(values[i]));
+  return Value::record(std::move(named));
+}
+
+// ---- raw numbers, little-endian, with nothing around them: token files. What they are, the script says (`dtype:`), so
+// this is no row of the table.
+namespace {
+
+std::uint64_t whole_size(Source& file) {  // of a packed one it is found by unpacking
+  char c = 0;
+  if (!file.size()) file.read_some(file.most(), &c, 1);
+  if (!file.size()) refuse_file("its size cannot be found");
+  return *file.size();
+}
+
+class RawNumbers : public OneArray {
+ public:
+  RawNumbers(Source& file, DType dtype) : OneArray(file) {
+    const std::uint64_t bytes = whole_size(file), item = runtime::size_of(dtype);
+    if (bytes % item != 0)
+      refuse_file("its " + std::to_string(bytes) + " bytes are no whole number of " +
+                  std::string(runtime::name(dtype)) + ", which takes " + std::to_string(item));
+    arrays.push_back({"", dtype, {static_cast<std::int64_t>(bytes / item)}, 0});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Contents> raw_contents(Source& file, DType dtype) { return std::make_unique<RawNumbers>(file, dtype); }
 
 }  // namespace shard::stdlib

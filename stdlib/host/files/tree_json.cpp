@@ -12,8 +12,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::Value;
-
 constexpr int kDeepestTree = kDeepestJson / 3 - 1;  // a record within a record is three levels of JSON
 
 std::string float_node(double x) {

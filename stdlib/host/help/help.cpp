@@ -1,25 +1,24 @@
 // help(f): how a function is called and what it does. Builtins tell their signature and sentence, what their row says
-// of shapes, gradients and layouts (help_facts.cpp), and an example (examples.txt); functions of scripts their header
+// of shapes, gradients and layouts, and an example (examples.txt); functions of scripts their header
 // and the `##` comment above them. The page of all builtins is made of the same.
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <sstream>
 
+#include "grammar/diagnostic.h"
+#include "interpreter/ir/builder.h"
+#include "interpreter/ir/samples.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/wrapped.h"
-#include "stdlib/host/help/help_chips.h"
-#include "stdlib/host/help/help_facts.h"
-#include "stdlib/host/host.h"
+#include "interpreter/transform/differentiate.h"
+#include "stdlib/host/help/help.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::stdlib {
 namespace {
-
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
 
 // The documented functions of a record: name, parameters, the first sentence of the comment.
 std::string functions_of(const lang::Record& record) {
@@ -39,7 +38,187 @@ std::string functions_of(const lang::Record& record) {
   return s;
 }
 
-// What is known of one builtin.
+// ---- the records of a module that are chips, a line each, in the units of data sheets
+double number_in(const lang::Record& record, std::string_view field) {
+  const Value* v = record.find(std::string(field));
+  if (!v) return -1;
+  return v->is<std::int64_t>() ? static_cast<double>(*v->get<std::int64_t>())
+         : v->is<double>()     ? *v->get<double>()
+                               : -1;
+}
+
+std::string in_units(double x, double unit) {
+  if (x < 0) return "-";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", x / unit);
+  return text;
+}
+
+std::string domain_of(const lang::Record& chip) {
+  const Value* domain = chip.find("domain");
+  if (!domain || !domain->items()) return in_units(number_in(chip, "domain"), 1);
+  std::string out;
+  for (const Value& size : *domain->items())
+    out += (out.empty() ? "" : "x") + std::to_string(size.is<std::int64_t>() ? *size.get<std::int64_t>() : 0);
+  return out;
+}
+
+// A line for each field that is a chip: a record with `name` and `flops`. Empty where there is none.
+std::string chips_table(const lang::Record& module) {
+  constexpr double kTera = 1e12, kGiga = 1e9;
+  std::vector<std::vector<std::string>> rows{
+      {"chip", "memory", "bf16", "f32", "f64", "bandwidth", "link", "network", "host", "domain"},
+      {"", "GB", "TFLOP/s", "TFLOP/s", "TFLOP/s", "GB/s", "GB/s", "GB/s", "GB/s", "chips"}};
+  for (const auto& [field, v] : module.fields) {
+    const lang::Record* chip = v.fields();
+    const Value* name = chip ? chip->find("name") : nullptr;
+    const Value* flops = chip ? chip->find("flops") : nullptr;
+    if (!name || !name->is_string() || !flops || !flops->fields()) continue;
+    std::vector<std::string> row{name->str(), in_units(number_in(*chip, "memory"), kGiga)};
+    for (const char* type : {"bf16", "f32", "f64"}) row.push_back(in_units(number_in(*flops->fields(), type), kTera));
+    for (const char* way : {"bandwidth", "link", "network", "host"})
+      row.push_back(in_units(number_in(*chip, way), kGiga));
+    row.push_back(domain_of(*chip));
+    rows.push_back(std::move(row));
+  }
+  if (rows.size() == 2) return {};
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::size_t width = 0;
+      for (const auto& other : rows) width = std::max(width, other[i].size());
+      const std::string gap(width - row[i].size(), ' ');
+      line += (i ? "  " : "") + (i ? gap + row[i] : row[i] + gap);
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+// ---- what a row says about itself: the shapes of its samples, its gradient, and what explicit axes make of a split
+// operand. Nothing is written down twice: the row is used on its samples' types and tells.
+
+struct Facts {
+  std::vector<std::string> shapes;  // "(f32[4,6], f32[6,8]) -> f32[4,8]"
+  std::string gradient;
+  std::vector<std::string> layout;  // the same with one dimension split over an explicit axis
+};
+
+using ir::Builder;
+using ir::Graph;
+using ir::OpDef;
+using ir::Sample;
+using ir::Vars;
+
+constexpr std::size_t kLayouts = 6;  // lines of the layout rule
+
+std::vector<Type> types_of(const Sample& s) {
+  std::vector<Type> out;
+  for (const auto& o : s.operands) out.push_back(Type::of(o.dtype, o.shape));
+  return out;
+}
+
+Graph use(const ir::OpTable& table, const OpDef& op, const Sample& s, const std::vector<Type>& types) {
+  Builder b(table);
+  Vars in;
+  for (const Type& t : types) in.push_back(b.param(t));
+  return b.finish(b.emit(op, std::span<const ir::Var>(in), s.attrs));
+}
+
+std::string text_of(const std::vector<Type>& types) {
+  std::string out;
+  for (const Type& t : types) out += (out.empty() ? "" : ", ") + runtime::to_string(t);
+  return out;
+}
+std::vector<Type> results_of(const Graph& g) {
+  std::vector<Type> out;
+  for (ir::Var r : g.results) out.push_back(g.type(r));
+  return out;
+}
+
+// A sample's attributes as a call writes them: without what an operand left out says.
+std::string written(const Sample& s) {
+  std::string out;
+  for (const auto& [name, value] : s.attrs)
+    if (!name.starts_with("has_") && !std::holds_alternative<std::monostate>(value))
+      out += ", " + name + ": " + ir::to_string(value);
+  return s.operands.empty() && !out.empty() ? out.substr(2) : out;
+}
+
+std::vector<std::string> shapes(const ir::OpTable& table, const OpDef& op) {
+  std::vector<std::string> out;
+  for (const Sample& s : samples_of(op)) {
+    const auto types = types_of(s);
+    const std::string line =
+        "(" + text_of(types) + written(s) + ") -> " + text_of(results_of(use(table, op, s, types)));
+    if (line.size() < 100 && !among(out, line)) out.push_back(line);
+    if (out.size() == 2) break;
+  }
+  return out;
+}
+
+std::string gradient(const ir::OpTable& table, const OpDef& op) {
+  for (const Sample& s : samples_of(op)) {
+    const Graph g = use(table, op, s, types_of(s));
+    std::vector<int> wrt;
+    std::vector<bool> with_ct;
+    for (std::size_t i = 0; i < g.params.size(); ++i)
+      if (runtime::is_inexact(g.type(g.params[i]).dtype)) wrt.push_back(static_cast<int>(i));
+    for (ir::Var r : g.results) with_ct.push_back(runtime::is_inexact(g.type(r).dtype));
+    if (wrt.empty() || std::find(with_ct.begin(), with_ct.end(), true) == with_ct.end()) continue;
+    try {
+      transform::vjp(table, g, wrt, with_ct, false);
+    } catch (const grammar::Error& e) { return std::string("none: ") + e.what(); }
+    // Without a step the result is an operand itself.
+    const bool flat = !g.nodes.empty() && std::all_of(g.nodes.begin(), g.nodes.end(), [](const ir::Node& n) {
+      return std::holds_alternative<ir::Zero>(n.op->derivative) || n.inputs.empty() || n.op->name == "convert";
+    });
+    return flat ? "zero: the value does not change with small changes" : "forward and reverse, any number of times";
+  }
+  return "none: the results, or all operands, are no floating point numbers";
+}
+
+// What becomes of one operand split over an explicit axis of two devices, dimension by dimension.
+std::vector<std::string> layouts(const ir::OpTable& table, const OpDef& op) {
+  auto mesh = std::make_shared<const runtime::Mesh>(runtime::Mesh{{{"X", 2, runtime::AxisKind::Explicit}}, {0, 1}});
+  std::vector<std::string> out;
+  for (const Sample& s : samples_of(op)) {
+    const auto whole = types_of(s);
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      for (std::size_t d = 0; d < whole[i].shape.size(); ++d) {
+        if (whole[i].shape[d] % 2 || out.size() == kLayouts) continue;
+        // The operand alone; where that is refused, with all operands of its rank split alike.
+        std::string line;
+        for (bool alike : {false, true}) {
+          std::vector<Type> types = whole;
+          for (std::size_t j = 0; j < types.size(); ++j) {
+            types[j].mesh = mesh;
+            const bool same = types[j].shape.size() == whole[i].shape.size() && types[j].shape[d] % 2 == 0;
+            if (j == i || (alike && same)) types[j].sharding.dims[d].axes = {0};
+          }
+          std::string tried = "(" + text_of(types) + written(s) + ") -> ";
+          try {
+            line = tried + text_of(results_of(use(table, op, s, types)));
+            break;
+          } catch (const grammar::Error&) {
+            if (line.empty()) line = tried + "an error that says what to write";
+          }
+        }
+        if (!among(out, line)) out.push_back(line);
+      }
+    if (!out.empty()) break;
+  }
+  return out;
+}
+
+Facts facts_of(const ir::OpTable& table, const OpDef& op) {
+  return {shapes(table, op), gradient(table, op), layouts(table, op)};
+}
+
+// ---- builtins
+
+// What is known of one.
 struct Entry {
   std::vector<std::pair<std::string, std::string>> calls;  // signature and sentence: of the host function, of the row
   Facts facts;
@@ -93,8 +272,11 @@ void add_lines(std::string& out, const std::string& label, const std::vector<std
     out += "  " + (i ? std::string(label.size(), ' ') : label) + lines[i] + "\n";
 }
 
+}  // namespace
+
+// Of lines that end.
 std::string indented(const std::string& text, const std::string& by) {
-  std::string out = by;
+  std::string out = text.empty() ? "" : by;
   for (std::size_t i = 0; i < text.size(); ++i) {
     out += text[i];
     if (text[i] == '\n' && i + 1 < text.size()) out += by;
@@ -102,7 +284,9 @@ std::string indented(const std::string& text, const std::string& by) {
   return out;
 }
 
-}  // namespace
+bool among(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
 
 std::string sentences_of(Interpreter& in, const Value& builtin) {
   std::string out;
@@ -165,26 +349,25 @@ const Example* example_of(std::string_view name) {
 }
 
 std::vector<Example> examples() {
+  static constexpr std::pair<std::string_view, std::string Example::*> kFields[] = {{"what: ", &Example::what},
+                                                                                    {"subjects: ", &Example::subjects},
+                                                                                    {"shapes: ", &Example::shapes},
+                                                                                    {"gradient: ", &Example::gradient},
+                                                                                    {"layout: ", &Example::layout}};
   std::vector<Example> out;
   std::string group;
   std::istringstream in{examples_text()};
   for (std::string line; std::getline(in, line);) {
+    const auto* field =
+        std::find_if(std::begin(kFields), std::end(kFields), [&](const auto& f) { return line.starts_with(f.first); });
     if (line.starts_with("=== "))
       group = line.substr(4);
     else if (line.starts_with("== "))
       out.push_back({line.substr(3), group, {}, {}, {}, {}, {}, {}});
     else if (out.empty())
       continue;
-    else if (line.starts_with("what: "))
-      out.back().what = line.substr(6);
-    else if (line.starts_with("subjects: "))
-      out.back().subjects = line.substr(10);
-    else if (line.starts_with("shapes: "))
-      out.back().shapes = line.substr(8);
-    else if (line.starts_with("gradient: "))
-      out.back().gradient = line.substr(10);
-    else if (line.starts_with("layout: "))
-      out.back().layout = line.substr(8);
+    else if (field != std::end(kFields))
+      out.back().*field->second = line.substr(field->first.size());
     else
       out.back().code += line + "\n";
   }

@@ -8,10 +8,6 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-
 constexpr std::size_t kMostRows = 100;  // of more the first and the last are shown
 constexpr int kLeastColumn = 4, kGap = 2;
 

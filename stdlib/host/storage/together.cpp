@@ -1,13 +1,27 @@
 #include "stdlib/host/storage/together.h"
 
+#include <array>
 #include <chrono>
-#include <cstring>
+#include <numeric>
 #include <thread>
 
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/source.h"
 
 namespace shard::stdlib {
+namespace {
+
+// What each process says, in their order.
+template <class T>
+std::vector<T> gathered(runtime::Processes& processes, std::string_view what, const T& mine) {
+  std::vector<int> everybody(static_cast<std::size_t>(processes.count()));
+  std::iota(everybody.begin(), everybody.end(), 0);
+  std::vector<T> all(everybody.size());
+  processes.gather({what}, everybody, &mine, sizeof mine, all.data());
+  return all;
+}
+
+}  // namespace
 
 void all_together(runtime::Processes* processes, std::string_view what, const std::function<void()>& f) {
   if (!processes) return f();
@@ -21,10 +35,7 @@ void all_together(runtime::Processes* processes, std::string_view what, const st
     e.code.copy(mine.code, sizeof mine.code - 1);
     std::string_view(e.what()).copy(mine.text, sizeof mine.text - 1);
   }
-  std::vector<int> everybody;
-  for (int i = 0; i < processes->count(); ++i) everybody.push_back(i);
-  std::vector<Said> all(everybody.size());
-  processes->gather({what}, everybody, &mine, sizeof mine, all.data());
+  std::vector<Said> all = gathered(*processes, what, mine);
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].code[sizeof mine.code - 1] = all[i].text[sizeof mine.text - 1] = '\0';
     if (all[i].code[0] != '\0')
@@ -43,16 +54,12 @@ SharedFolder::SharedFolder(runtime::Processes* processes, const std::string& pat
   });
   if (folder_) beside_ = folder_->beside();
   if (!processes) return;
-  char name[512] = {};
-  std::vector<int> everybody;
-  for (int i = 0; i < share_.count; ++i) everybody.push_back(i);
-  std::vector<char> all(sizeof name * everybody.size());
   // The name of the temporary folder is the first one's to choose; only what stands behind the last `/` is sent.
-  const std::string last = beside_.substr(beside_.rfind('/') + 1);
-  last.copy(name, sizeof name - 1);
-  processes->gather({"the name of a folder"}, everybody, name, sizeof name, all.data());
-  all[sizeof name - 1] = '\0';
-  if (!folder_) beside_ = folder_of(without_slashes(path)) + "/" + all.data();
+  std::array<char, 512> name{};
+  beside_.substr(beside_.rfind('/') + 1).copy(name.data(), name.size() - 1);
+  name = gathered(*processes, "the name of a folder", name)[0];
+  name.back() = '\0';
+  if (!folder_) beside_ = folder_of(without_slashes(path)) + "/" + name.data();
 }
 
 Written SharedFolder::from_others() const {

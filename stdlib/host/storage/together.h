@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "runtime/channel/processes.h"
-#include "stdlib/host/storage/folder_writer.h"
+#include "stdlib/host/storage/folder.h"
 
 namespace shard::stdlib {
 

@@ -11,19 +11,14 @@
 namespace shard::stdlib {
 namespace {
 
-using lang::BoundArgs;
-using lang::Interpreter;
-using lang::Value;
-using runtime::DType;
-
 // The host number in a value: itself, a traced number's known value, or the one element of a concrete array.
 Value host_number(Interpreter& in, const Value& v, grammar::Span span, std::string_view what) {
   if (!v.is_tensor()) return v;
-  const trace::Tensor& t = v.tensor();
+  const Tensor& t = v.tensor();
   if (runtime::numel(t.type().shape) != 1)
     in.fail("type", span, std::string(what) + " takes one number, this is " + runtime::to_string(t.type()));
   if (t.traced() && t.known()) return std::visit([](auto x) { return Value(x); }, in.context().need(t));
-  const runtime::ArrayRef a = runtime::to_host(in.context().pool(), in.context().concrete(t, what));
+  const ArrayRef a = on_host(in, t, what);
   if (a->type.dtype == DType::Bool) return Value(runtime::element_int(*a, 0) != 0);
   if (runtime::is_integer(a->type.dtype)) {
     const std::int64_t i = runtime::element_int(*a, 0);
@@ -34,14 +29,6 @@ Value host_number(Interpreter& in, const Value& v, grammar::Span span, std::stri
   return Value(runtime::element_double(*a, 0));
 }
 
-// A number that only a run has: an array without data stands for it.
-std::optional<Value> later(Interpreter& in, const Value& v, DType kind) {
-  if (!v.is_tensor() || v.tensor().traced() || v.tensor().array()->has_elements() ||
-      runtime::numel(v.tensor().type().shape) != 1)
-    return std::nullopt;
-  return Value(in.context().unknown(runtime::Type::of(kind, {}, true)));
-}
-
 template <class T>
 bool parse(std::string_view s, T& out) {
   s = grammar::trimmed(s);
@@ -50,37 +37,39 @@ bool parse(std::string_view s, T& out) {
   return !s.empty() && r.ec == std::errc() && r.ptr == s.data() + s.size();
 }
 
-Value to_int(Interpreter& in, BoundArgs& a) {
+// What `int` or `float` was given: a text as its number, all else as a number of the host; for one that only a run has
+// an array without data stands.
+template <class T>
+Value number_given(Interpreter& in, BoundArgs& a, const char* who, const char* what, DType kind) {
   const grammar::Span span = a.args[0].span;
   if (a[0].is_string()) {
-    std::int64_t i = 0;
-    if (!parse(a[0].str(), i)) in.fail("value", span, lang::quoted(a[0].str()) + " is no integer");
-    return Value(i);
+    T x{};
+    if (!parse(a[0].str(), x)) in.fail("value", span, lang::quoted(a[0].str()) + " is no " + what);
+    return Value(x);
   }
-  if (auto number = later(in, a[0], DType::I32)) return *number;
-  const Value v = host_number(in, a[0], span, "int");
-  if (auto* b = v.get<bool>()) return Value(std::int64_t{*b});
-  if (v.is<std::int64_t>()) return v;
+  if (a[0].is_tensor() && !a[0].tensor().traced() && !a[0].tensor().array()->has_elements() &&
+      runtime::numel(a[0].tensor().type().shape) == 1)
+    return Value(in.context().unknown(Type::of(kind, {}, true)));
+  const Value v = host_number(in, a[0], span, who);
+  if (const auto* b = v.get<bool>()) return Value(static_cast<T>(*b));
+  if (!v.is_host_number())
+    in.fail("type", span, std::string(who) + " takes a number or text, this is " + lang::kind_name(v));
+  return v;
+}
+
+Value to_int(Interpreter& in, BoundArgs& a) {
+  const Value v = number_given<std::int64_t>(in, a, "int", "integer", DType::I32);
   const double* d = v.get<double>();
-  if (!d) in.fail("type", span, "int takes a number or text, this is " + lang::kind_name(v));
+  if (!d) return v;
   if (!(*d >= -0x1p63 && *d < 0x1p63))
-    in.fail("value", span, lang::show(v, in.context().pool()) + " is no 64-bit integer");
+    in.fail("value", a.args[0].span, lang::show(v, in.context().pool()) + " is no 64-bit integer");
   return Value(static_cast<std::int64_t>(*d));
 }
 
 Value to_float(Interpreter& in, BoundArgs& a) {
-  const grammar::Span span = a.args[0].span;
-  if (a[0].is_string()) {
-    double d = 0;
-    if (!parse(a[0].str(), d)) in.fail("value", span, lang::quoted(a[0].str()) + " is no number");
-    return Value(d);
-  }
-  if (auto number = later(in, a[0], DType::F32)) return *number;
-  const Value v = host_number(in, a[0], span, "float");
-  if (auto* b = v.get<bool>()) return Value(*b ? 1.0 : 0.0);
-  if (auto* i = v.get<std::int64_t>()) return Value(static_cast<double>(*i));
-  if (!v.is<double>()) in.fail("type", span, "float takes a number or text, this is " + lang::kind_name(v));
-  return v;
+  const Value v = number_given<double>(in, a, "float", "number", DType::F32);
+  const auto* i = v.get<std::int64_t>();
+  return i ? Value(static_cast<double>(*i)) : v;
 }
 
 Value to_str(Interpreter& in, BoundArgs& a) {
@@ -95,7 +84,7 @@ Value bytes(Interpreter& in, BoundArgs& a) {
   for (const Value& v : lang::leaves(a[0])) {
     if (v.is_tensor())
       total += runtime::bytes_of(v.tensor().type().shape, runtime::size_of(v.tensor().type().dtype));
-    else if (auto* t = v.get<std::shared_ptr<const runtime::Type>>())
+    else if (auto* t = v.get<std::shared_ptr<const Type>>())
       total += runtime::bytes_of((*t)->shape, runtime::size_of((*t)->dtype));
     else if (v.is_string())
       total += static_cast<std::int64_t>(v.str().size());

@@ -1,24 +1,28 @@
-// Writing a checkpoint folder: shard.json and the arrays' blocks in safetensors files (docs: README.md of this folder).
-// Everything goes into a temporary folder beside, is brought to the disk, and gets its name by one rename.
+// Checkpoint folders: shard.json and the arrays' blocks in safetensors files (docs: README.md of this folder).
 #pragma once
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "interpreter/lang/eval/interpreter.h"
+#include "stdlib/host/files/format.h"
 
 namespace shard::stdlib {
+
+// ---- writing one: everything goes into a temporary folder beside, is brought to the disk, and gets its name by one
+// rename (folder_writer.cpp)
 
 // A tree as it was: arrays are immutable and shared, so that holding them is all it takes.
 struct Snapshot {
   struct Array {
     std::string name, blocks;  // its blocks are called `blocks` and a number
-    runtime::ArrayRef array;
+    ArrayRef array;
   };
   std::string tree;  // its JSON node
   std::vector<Array> arrays;
 };
-Snapshot snapshot_of(lang::Interpreter& in, const lang::Value& tree);
+Snapshot snapshot_of(Interpreter& in, const Value& tree);
 
 // Who of several processes writes: the blocks that it owns, into data_<index>.safetensors.
 struct Share {
@@ -54,10 +58,23 @@ class NewFolder {
   std::string path_, beside_;
   int lock_ = -1;
 };
-void write_folder(runtime::Pool& pool, const std::string& path, const Snapshot& what);  // by this process alone
 
-std::string without_slashes(std::string path);      // at its end
 void remove_unfinished(const std::string& folder);  // what processes left behind that are no more
-void remove_checkpoint(const std::string& path);    // a folder that write_folder made
+void remove_checkpoint(const std::string& path);    // a whole one
+
+// ---- reading trees that lie in several files: checkpoint folders, and the sharded files of model hubs. Headers are
+// read and held against each other first; blocks are read where they lie. (folder_reader.cpp)
+
+using MayRead = std::function<void(const std::string& path)>;  // throws where a file may not be read
+
+// A checkpoint folder. What is read as a whole, in whatever pieces, is held against its check sums by
+// check_end(). Errors are RuntimeError("io"), as those of every format.
+std::unique_ptr<Contents> open_folder(const std::string& path, const MayRead& may_read);
+// Reads everything once and throws where something is missing or does not fit its check sum.
+void check_folder(const std::string& path, const MayRead& may_read);
+// The sharded files that model hubs serve: a JSON index, "model.safetensors.index.json", of names to files beside it.
+std::unique_ptr<Contents> open_hub_index(const std::string& path, const MayRead& may_read);
+bool is_hub_index(const std::string& path);
+bool is_folder(const std::string& path);  // written with a "/" at the end, or one that is there
 
 }  // namespace shard::stdlib
