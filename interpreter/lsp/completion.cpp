@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "grammar/layout.h"
+#include "grammar/characters.h"
 #include "grammar/parse.h"
 #include "interpreter/cli/repl/completion.h"
 #include "interpreter/cli/repl/editor.h"
@@ -112,10 +112,7 @@ std::string completion_resolve(Session& s, const Params& p) {
 std::string signature_help(Session& s, const Params& p) {
   const Document& d = s.document(p);
   const std::size_t offset = s.offset(d, p);
-  constexpr std::size_t kFar = 4000;                                              // as far back as the call may begin
-  std::string before = grammar::lay_out(d.text.str(), 1).text.substr(0, offset);  // comments are blank
-  before.erase(0, before.size() - std::min(before.size(), kFar));
-  const auto call = cli::open_call(values_of(s, d), before);
+  const auto call = cli::open_call(values_of(s, d), d.text.str().substr(0, offset));
   if (!call || call->callee.empty()) return null();
   std::vector<std::string> signatures = call->signatures;
   if (d.tree)  // as it is written now, of the text's own functions

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "grammar/layout.h"
+#include "grammar/characters.h"
 #include "grammar/stable_sort.h"
 
 namespace shard::lsp {

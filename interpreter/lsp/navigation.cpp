@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "grammar/layout.h"
+#include "grammar/characters.h"
 #include "grammar/parse.h"
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lsp/features.h"

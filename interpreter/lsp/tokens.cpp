@@ -92,8 +92,7 @@ std::string semantic_tokens(Session& s, const Params& p) {
     for (const NameUse& u : d.tree->uses) {
       const auto at = carried(shift, u.span);
       if (!at || at->first == at->second || at->second > text.size()) continue;
-      if (inks[at->first] != Ink::Plain && inks[at->first] != Ink::String) continue;  // a string's {name} is a name
-      if (names.imports(u.span) && inks[at->first] == Ink::String) continue;          // a file's
+      if (inks[at->first] != Ink::Plain) continue;  // an import's file is a string
       const Token t = names.token(u, at->first, at->second);
       for (std::size_t i = t.begin; i < t.end; ++i)
         kinds[i] = t.kind, modifiers[i] = static_cast<std::uint8_t>(t.modifiers);

@@ -1,6 +1,6 @@
-// THE table of operators: how each is written, how tightly it binds, which node it makes. Everything that must agree
-// with it (the parser's chains, the printer's parentheses, what ends an expression) reads it. Called by expression.cpp
-// and print.cpp.
+// THE table of operators and of the other signs: how each is written, how tightly it binds, which node it makes,
+// whether a statement goes on after it. Everything that must agree with it (the scanner, the parser's chains, the
+// printer's parentheses, what ends an expression or a line) reads it.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -30,7 +30,12 @@ struct UnaryRow {
 const BinaryRow& row(BinaryOp op);
 const UnaryRow& row(UnaryOp op);
 
-// The operator that `text` starts with, or null. Longer tokens win, those that are no operators (`|>` `->` `+=`) too.
+// The sign (or `and`, `not`, `as`, ...) that `text` starts with, the longest of the language; empty where none stands.
+std::string_view sign_at(std::string_view text);
+// Whether a statement goes on in the next line behind it.
+bool goes_on_after(std::string_view sign);
+
+// The operator that `text` starts with, or null.
 const BinaryRow* binary_at(std::string_view text);
 const UnaryRow* unary_at(std::string_view text);
 

@@ -1,15 +1,15 @@
 // A text as the pieces that `fmt` moves: tokens and comments, each with what its surroundings make of it. Strings stay
 // whole, with all that they interpolate.
 #pragma once
-#include <cstdint>
-#include <string_view>
+#include <span>
 #include <vector>
 
-#include "grammar/layout.h"
+#include "grammar/logical_lines.h"
+#include "grammar/scan.h"
 
 namespace shard::grammar::style {
 
-enum class Kind : std::uint8_t { Word, Number, Text, Sign, Open, Close, Comment };
+using Kind = TokenKind;
 
 // What a bracket is for. Marks: `{V:X}` behind a type. Names: a pattern's braces, `let {w, b} = p`.
 enum class Bracket : std::uint8_t { None, Call, Group, List, Index, Type, Record, Names, Marks, Block };
@@ -29,5 +29,13 @@ struct Piece {
 };
 
 std::vector<Piece> pieces_of(std::string_view text, const Layout& layout);
+
+// breaking.cpp
+bool blank_between(const Piece& a, const Piece& b);  // neighbours in a line
+// The pieces of a line that is too long before which new lines begin, in order; none where nothing lets it. Several
+// statements get a line each. The blocks of a statement that is made of them (`if`, `for`, a function's body) are laid
+// out anew, a statement a line; else the line is broken once, where it is bound least. `indent`: blanks before its
+// first piece.
+std::vector<std::size_t> breaks_of(std::span<const Piece> line, std::size_t indent);
 
 }  // namespace shard::grammar::style

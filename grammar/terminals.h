@@ -1,10 +1,10 @@
-// What the tokens of the grammar do, as plain functions: a take_ function moves `at` past what it takes and the blanks
-// after it, or leaves it and says false; an at_ function only looks. lexical.h makes X3 parsers of them.
+// The grammar's terminals as plain functions over the text laid out: a take_ function moves `at` past what it takes and
+// the blanks after it, or leaves it and says false; an at_ function only looks. lexical.h makes X3 parsers of them.
 #pragma once
 #include <string>
 #include <string_view>
 
-#include "grammar/operators.h"
+#include "grammar/operator_table.h"
 #include "grammar/state.h"
 
 namespace shard::grammar {

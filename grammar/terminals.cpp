@@ -1,13 +1,13 @@
-// The tokens, character by character.
-#include "grammar/tokens.h"
+// What each takes; where it ends is the scanner's (scan.h).
+#include "grammar/terminals.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "grammar/advice/advice.h"
-#include "grammar/characters.h"
 #include "grammar/parse.h"
+#include "grammar/scan.h"
 
 namespace shard::grammar {
 namespace {
@@ -16,9 +16,12 @@ std::string_view rest(const State& s, Iterator at) { return {at, static_cast<std
 
 std::string_view word_at(const State& s, Iterator at) {
   if (at >= s.end || !is_word_start(*at)) return {};
-  Iterator to = at;
-  while (to < s.end && is_word_part(*to)) ++to;
-  return {at, static_cast<std::size_t>(to - at)};
+  return {at, word_end(rest(s, at), 0)};
+}
+
+void take(State& s, Iterator& at, std::size_t bytes) {
+  at += bytes;
+  skip_blanks(s, at);
 }
 
 char next_sign(State& s, Iterator at) {
@@ -60,7 +63,7 @@ void escape(State& s, Iterator& at, std::string& out) {
 }  // namespace
 
 void skip_blanks(State& s, Iterator& at) {
-  while (at < s.end && (*at == ' ' || *at == '\t' || *at == '\r')) ++at;
+  while (at < s.end && is_blank(*at)) ++at;
 }
 
 bool take_symbol(State& s, Iterator& at, std::string_view symbol, bool quiet, bool blanks) {
@@ -82,8 +85,7 @@ bool take_keyword(State& s, Iterator& at, std::string_view word, bool quiet) {
     if (!quiet) s.expect(at, word, true);
     return false;
   }
-  at += word.size();
-  skip_blanks(s, at);
+  take(s, at, word.size());
   return true;
 }
 
@@ -97,15 +99,13 @@ bool take_word(State& s, Iterator& at, WordKind kind, std::string_view expected,
     s.fail(s.span(at, w.size()), "`" + std::string(w) + "` is a keyword and cannot be redefined");
   out.text = w;
   out.span = s.span(at, w.size());
-  at += w.size();
-  skip_blanks(s, at);
+  take(s, at, w.size());
   return true;
 }
 
 bool take_newline(State& s, Iterator& at) {
   if (at >= s.end || (*at != '\n' && *at != ';')) return false;
-  ++at;
-  skip_blanks(s, at);
+  take(s, at, 1);
   return true;
 }
 
@@ -120,8 +120,7 @@ bool take_operator(State& s, Iterator& at, bool sizes, Link& out) {
   if (!row || (sizes && !row->in_sizes)) return false;
   out.binary = row;
   out.span = s.span(at, row->token.size());
-  at += row->token.size();
-  skip_blanks(s, at);
+  take(s, at, row->token.size());
   return true;
 }
 
@@ -135,8 +134,7 @@ bool take_sign(State& s, Iterator& at, Link& out) {
   }
   out.prefix = row;
   out.span = s.span(at, row->token.size());
-  at += row->token.size();
-  skip_blanks(s, at);
+  take(s, at, row->token.size());
   return true;
 }
 
@@ -144,29 +142,22 @@ bool take_dtype(State& s, Iterator& at, bool keys, std::string& out) {
   const std::string_view w = word_at(s, at);
   if (!(is_dtype(w) || (keys && w == "key")) || next_sign(s, at + w.size()) != '[') return false;
   out = w;
-  at += w.size();
-  skip_blanks(s, at);
+  take(s, at, w.size());
   return true;
 }
 
 bool take_text(State& s, Iterator& at, std::string& out) {
-  const Iterator from = at;
-  while (at < s.end && *at != '"' && *at != '\n') {
+  const Iterator from = at, end = at + literal_end(rest(s, at), 0);
+  while (at < end) {
     if (*at == '\\') {
       escape(s, at, out);
       continue;
     }
-    if (*at == '{' || *at == '}') {
-      if (at + 1 < s.end && at[1] == *at) {
-        out += *at;
-        at += 2;
-        continue;
-      }
-      if (*at == '{') break;
+    if (*at == '}' && (at + 1 >= s.end || at[1] != '}'))
       s.fail(s.span(at, std::size_t{1}), "a `}` in a string is written `}}`", {},
              {{"write the brace twice", s.span(at, std::size_t{1}), "}}", true}});
-    }
-    out += *at++;
+    out += *at;
+    at += *at == '{' || *at == '}' ? 2 : 1;
   }
   return at != from;
 }
@@ -174,15 +165,14 @@ bool take_text(State& s, Iterator& at, std::string& out) {
 bool take_format(State& s, Iterator& at, std::string& out) {
   if (at >= s.end || *at != ':') return false;
   const Iterator from = ++at;
-  while (at < s.end && *at != '{' && *at != '}' && *at != '"' && *at != '\n') ++at;
+  at += format_end(rest(s, at), 0);
   out.assign(from, at);
   return true;
 }
 
 bool at_record(State& s, Iterator at) {
-  Iterator next = at;
-  while (next < s.end && (*next == '\n' || *next == ' ' || *next == '\t' || *next == '\r')) ++next;
-  return (next < s.end && *next == '}') || opens_record(rest(s, at));
+  Scanner scan(rest(s, at));
+  return scan.text(scan.solid()) == "}" || opens_record(rest(s, at));
 }
 
 bool at_groups(State& s, Iterator at) {
@@ -197,19 +187,13 @@ bool at_function(State& s, Iterator at, bool named) {
     const std::string_view w = word_at(s, at);
     if (w == "fn") {
       if (!named) return true;
-      at += 2;
-      skip_blanks(s, at);
+      take(s, at, w.size());
       return !word_at(s, at).empty();
     }
     if (w != "jit" && w != "manual" && w != "auto" && w != "explicit") return false;
-    at += w.size();
-    skip_blanks(s, at);
-    if (w == "jit" || at >= s.end || *at != '(') continue;
-    for (int open = 0; at < s.end && *at != '\n';) {  // what stands in the parentheses is the rule's matter
-      if (*at == '(') ++open;
-      if (*at++ == ')' && --open == 0) break;
-    }
-    skip_blanks(s, at);
+    take(s, at, w.size());
+    if (w != "jit" && at < s.end && *at == '(')  // what stands in the parentheses is the rule's matter
+      take(s, at, bracket_end(rest(s, at), 0));
   }
 }
 
@@ -255,25 +239,11 @@ Node number(State& s, Iterator begin, Iterator end) {
 
 std::string_view found(State& s, Iterator at) {
   if (at >= s.end) return {};
-  if (const std::string_view w = word_at(s, at); !w.empty()) return w;
-  Iterator to = at;
-  if (*at >= '0' && *at <= '9') {
-    while (to < s.end && (is_word_part(*to) || (*to == '.' && to + 1 < s.end && to[1] >= '0' && to[1] <= '9'))) ++to;
-    return {at, static_cast<std::size_t>(to - at)};
-  }
-  if (*at == '"') {
-    for (++to; to < s.end && *to != '"' && *to != '\n'; ++to)
-      if (*to == '\\') ++to;
-    if (to < s.end && *to == '"') ++to;
-    return {at, static_cast<std::size_t>(std::min(to, s.end) - at)};
-  }
-  if (const BinaryRow* row = binary_at(rest(s, at))) return {at, row->token.size()};
-  for (std::string_view longer : {"...", "->", "|>", "+=", "-=", "*=", "/=", "&&", "||"}) {
-    if (rest(s, at).substr(0, longer.size()) == longer) return {at, longer.size()};
-  }
-  ++to;
-  while (to < s.end && continues(*to)) ++to;
-  return {at, static_cast<std::size_t>(to - at)};
+  const std::string_view text = rest(s, at);
+  const Token t = Scanner(text, Strings::Whole).next();
+  const bool starts =
+      t && t.begin == 0 && t.kind != TokenKind::Comment;  // it may stand at a blank, or a `#` in a string
+  return text.substr(0, starts ? t.end : 1);
 }
 
 }  // namespace shard::grammar

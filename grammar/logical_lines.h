@@ -1,5 +1,5 @@
 // Pass 1: the lines of a text. It makes a copy of the same length, so that offsets hold, in which every comment and
-// every newline that does not end a statement is blank; it knows strings and brackets and nothing else of the grammar.
+// every newline that does not end a statement is blank; it knows the scanner's tokens and nothing else of the grammar.
 // Here stand the errors that only this pass can name well: unbalanced brackets, unterminated strings, 'abc', too many
 // brackets. Called by parse.cpp. The rules are in language.md, section 1.
 #pragma once
@@ -33,11 +33,5 @@ struct Layout {
 };
 
 Layout lay_out(std::string_view source, std::uint32_t id);
-
-// Whether the `{` before `rest` opens a record: what follows is `...`, or a word or a string and then `:`.
-bool opens_record(std::string_view rest);
-
-bool is_word_start(char c);
-bool is_word_part(char c);
 
 }  // namespace shard::grammar

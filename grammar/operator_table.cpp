@@ -1,9 +1,12 @@
-// The table, and the climb from flat chains to trees (two stacks; see "shunting yard").
-#include "grammar/operators.h"
+// The table, with the keywords beside it (declared in parse.h), and the climb from flat chains to trees (two stacks;
+// see "shunting yard").
+#include "grammar/operator_table.h"
 
+#include <algorithm>
 #include <array>
 
 #include "grammar/advice/near_text.h"
+#include "grammar/parse.h"
 
 namespace shard::grammar {
 namespace {
@@ -29,8 +32,42 @@ constexpr std::array<UnaryRow, 4> unaries = {{
     {"+", UnaryOp::Pos, Level::Sign},
     {"~", UnaryOp::BitNot, Level::Sign},
 }};
-// Tokens that begin as an operator does and are none.
-constexpr std::array<std::string_view, 7> others = {"|>", "->", "+=", "-=", "*=", "/=", "..."};
+// What is no operator.
+struct OtherRow {
+  std::string_view token;
+  bool goes_on;
+};
+constexpr std::array<OtherRow, 16> others = {{
+    {"|>", true},
+    {"->", true},
+    {"+=", true},
+    {"-=", true},
+    {"*=", true},
+    {"/=", true},
+    {"=", true},
+    {",", true},
+    {":", true},
+    {"...", false},
+    {".", false},
+    {";", false},
+    {"as", true},
+    {"in", true},
+    {"shard", true},
+    {"?", false},
+}};
+
+// The words that have a meaning of their own, and the element types.
+constexpr std::array<std::string_view, 24> keywords = {
+    "let",   "fn",    "jit",      "manual", "mesh",   "shard", "as", "use", "if",   "else",  "for",  "in",
+    "while", "break", "continue", "return", "import", "and",   "or", "not", "true", "false", "none", "P"};
+constexpr std::array<std::string_view, 18> dtypes = {"bool", "i8",  "i16",  "i32",       "i64",     "u8",
+                                                     "u16",  "u32", "u64",  "f16",       "bf16",    "f32",
+                                                     "f64",  "c64", "c128", "f8_e4m3fn", "f8_e5m2", "i4"};
+
+template <class Words>
+bool has(const Words& words, std::string_view word) {
+  return !word.empty() && std::find(words.begin(), words.end(), word) != words.end();
+}
 
 bool starts(std::string_view text, std::string_view token) {
   if (text.empty() || text[0] != token[0] || text.substr(0, token.size()) != token) return false;
@@ -154,26 +191,38 @@ class Climber {
 }  // namespace
 
 const BinaryRow& row(BinaryOp op) {
-  for (const BinaryRow& r : binaries)
-    if (r.op == op) return r;
-  throw Error("internal", {}, "an operator is missing in the table");
+  return *std::find_if(binaries.begin(), binaries.end(), [&](const BinaryRow& r) { return r.op == op; });
 }
 
 const UnaryRow& row(UnaryOp op) {
-  for (const UnaryRow& r : unaries)
-    if (r.op == op) return r;
-  throw Error("internal", {}, "an operator is missing in the table");
+  return *std::find_if(unaries.begin(), unaries.end(), [&](const UnaryRow& r) { return r.op == op; });
+}
+
+std::string_view sign_at(std::string_view text) {
+  std::string_view best;
+  const auto see = [&](const auto& rows) {
+    for (const auto& r : rows)
+      if (r.token.size() > best.size() && starts(text, r.token)) best = r.token;
+  };
+  see(binaries);
+  see(unaries);
+  see(others);
+  return best;
+}
+
+bool goes_on_after(std::string_view sign) {
+  const auto has = [&](const auto& rows) {
+    return std::any_of(rows.begin(), rows.end(), [&](const auto& r) { return r.token == sign; });
+  };
+  const auto other = std::find_if(others.begin(), others.end(), [&](const OtherRow& r) { return r.token == sign; });
+  return other == others.end() ? has(binaries) || has(unaries) : other->goes_on;
 }
 
 const BinaryRow* binary_at(std::string_view text) {
-  const BinaryRow* best = nullptr;
-  for (const BinaryRow& r : binaries) {
-    if (starts(text, r.token) && (!best || r.token.size() > best->token.size())) best = &r;
-  }
-  for (std::string_view other : others) {
-    if (best && starts(text, other) && other.size() > best->token.size()) return nullptr;
-  }
-  return best;
+  const std::string_view sign = sign_at(text);
+  const auto found =
+      std::find_if(binaries.begin(), binaries.end(), [&](const BinaryRow& r) { return r.token == sign; });
+  return found == binaries.end() ? nullptr : &*found;
 }
 
 const UnaryRow* unary_at(std::string_view text) {
@@ -181,6 +230,12 @@ const UnaryRow* unary_at(std::string_view text) {
     if (starts(text, r.token)) return &r;
   return nullptr;
 }
+
+std::span<const std::string_view> all_keywords() { return keywords; }
+
+bool is_dtype(std::string_view word) { return has(dtypes, word); }
+
+bool is_keyword(std::string_view word) { return has(keywords, word) || is_dtype(word); }
 
 Operand climb(State& state, std::vector<Link> chain) {
   if (chain.size() == 1) return std::move(chain.front().operand);

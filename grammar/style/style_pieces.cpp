@@ -1,72 +1,38 @@
-// The scan: bytes to pieces, with a stack of open brackets. The text has been parsed, so brackets and strings close.
-#include "grammar/style/pieces.h"
+// Tokens to pieces, with a stack of open brackets. The text has been parsed, so brackets and strings close.
+#include "grammar/style/style_pieces.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "grammar/characters.h"
-#include "grammar/operators.h"
+#include "grammar/operator_table.h"
 #include "grammar/parse.h"
 
 namespace shard::grammar::style {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-constexpr std::array<std::string_view, 16> kLong = {
-    "...", "|>", "**", "->", "-=", "+=", "*=", "/=", "..", "<<", ">>", "<=", ">=", "==", "!=", "//"};
 // Keywords that are operands, or stand directly before a bracket: `fn(x)`, `P(@X)`, `manual(@X) fn`.
 constexpr std::array<std::string_view, 10> kLikeNames = {"true", "false",  "none",  "P",        "fn",
                                                          "jit",  "manual", "break", "continue", "explicit"};
 
-std::size_t behind_hole(std::string_view s, std::size_t at);
-
-// Behind the string whose quote stands at `at`.
-std::size_t behind_text(std::string_view s, std::size_t at) {
-  for (++at; at < s.size() && s[at] != '"';) {
-    if (s[at] == '\\' || s.substr(at, 2) == "{{")
-      at += 2;
-    else if (s[at] == '{')
-      at = behind_hole(s, at + 1);
-    else
-      ++at;
-  }
-  return std::min(at + 1, s.size());
-}
-
-// Behind the `}` of an interpolation that begins at `at`.
-std::size_t behind_hole(std::string_view s, std::size_t at) {
-  for (int open = 0; at < s.size();) {
-    const char c = s[at];
-    if (c == '"') {
-      at = behind_text(s, at);
-      continue;
-    }
-    ++at;
-    if (c == '}' && open == 0) break;
-    open += c == '(' || c == '[' || c == '{';
-    open -= c == ')' || c == ']' || c == '}';
-  }
-  return at;
-}
-
-class Scan {
+class Pieces {
  public:
-  Scan(std::string_view text, const Layout& layout) : text_(text), layout_(layout) {
-    if (text_.substr(0, 3) == "\xEF\xBB\xBF") at_ = 3;
-  }
+  Pieces(std::string_view text, const Layout& layout)
+      : text_(text), layout_(layout), scan_(text, Strings::Whole, text.starts_with("\xEF\xBB\xBF") ? 3 : 0) {}
 
   std::vector<Piece> run() {
-    while (skip_blanks(), at_ < text_.size()) {
-      const std::size_t begin = at_;
-      Piece p{take(), {}};
-      p.text = text_.substr(begin, at_ - begin);
+    for (Token t = scan_.next(); t; t = scan_.next()) {
+      if (t.kind == Kind::Newline) {
+        joined_ = (newlines_++ == 0 || joined_) && layout_.text[t.begin] != '\n';
+        line_ = t.end;
+        continue;
+      }
+      Piece p{t.kind, scan_.text(t)};
       p.inside = open_.empty() ? Bracket::None : open_.back().bracket;
       p.newlines = std::exchange(newlines_, 0);
       p.joined = std::exchange(joined_, false);
       if (p.newlines > 0 && !p.joined && (p.inside == Bracket::None || p.inside == Bracket::Block)) opens_ = true;
-      understand(p, begin);
+      understand(p, t);
       if (p.kind != Kind::Comment) opens_ = false;
       if (p.kind != Kind::Comment) last_ = out_.size();
       out_.push_back(p);
@@ -85,62 +51,14 @@ class Scan {
   bool follows_value() const { return !opens_ && last() && last()->value; }
   bool follows(std::string_view text) const { return !opens_ && last() && last()->text == text; }
 
-  void skip_blanks() {
-    for (; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      if (c == '\n') {
-        joined_ = newlines_++ == 0 ? layout_.text[at_] != '\n' : joined_ && layout_.text[at_] != '\n';
-        line_ = at_ + 1;
-      } else if (c != ' ' && c != '\t' && c != '\r') {
-        break;
-      }
-    }
-  }
-
-  Kind take() {
-    const char c = text_[at_];
-    if (c == '#') {
-      at_ = std::min(text_.find('\n', at_), text_.size());
-      return Kind::Comment;
-    }
-    if (c == '"') {
-      at_ = behind_text(text_, at_);
-      return Kind::Text;
-    }
-    if (is_word_start(c)) {
-      while (at_ < text_.size() && is_word_part(text_[at_])) ++at_;
-      return Kind::Word;
-    }
-    if (is_digit(c)) return number();
-    for (std::string_view s : kLong)
-      if (text_.substr(at_, s.size()) == s) {
-        at_ += s.size();
-        return Kind::Sign;
-      }
-    ++at_;
-    return c == '(' || c == '[' || c == '{' ? Kind::Open : c == ')' || c == ']' || c == '}' ? Kind::Close : Kind::Sign;
-  }
-
-  Kind number() {
-    const auto peek = [&](std::size_t ahead) { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; };
-    const bool hexadecimal = peek(0) == '0' && (peek(1) == 'x' || peek(1) == 'X');
-    while (is_word_part(peek(0)) || (peek(0) == '.' && is_digit(peek(1)))) {
-      const bool power = !hexadecimal && (peek(0) == 'e' || peek(0) == 'E');
-      ++at_;
-      if (power && (peek(0) == '-' || peek(0) == '+') && is_digit(peek(1))) ++at_;
-    }
-    return Kind::Number;
-  }
-
-  void understand(Piece& p, std::size_t begin) {
+  void understand(Piece& p, const Token& t) {
     switch (p.kind) {
       case Kind::Comment:
-        while (!p.text.empty() && std::string_view(" \t\r").find(p.text.back()) != std::string_view::npos)
-          p.text.remove_suffix(1);
-        p.column = characters(text_.substr(line_, begin - line_));
+        while (is_blank(p.text.back())) p.text.remove_suffix(1);
+        p.column = characters(text_.substr(line_, t.begin - line_));
         return;
-      case Kind::Word: return word(p);
-      case Kind::Open: return open(p);
+      case Kind::Word: return word(p, t.end);
+      case Kind::Open: return open(p, text_.substr(t.end));
       case Kind::Close:
         p.bracket = open_.back().bracket;
         if (p.bracket == Bracket::Index) loosen_slices();
@@ -159,9 +77,9 @@ class Scan {
   }
 
   // After `.`, and before `:`, every word is a name; `on` is one but behind a value.
-  void word(Piece& p) {
-    const std::size_t next = text_.find_first_not_of(" \t", at_);
-    const bool name = follows(".") || (next != std::string_view::npos && text_[next] == ':' && follows_name_place());
+  void word(Piece& p, std::size_t end) {
+    const std::size_t next = text_.find_first_not_of(" \t", end);
+    const bool name = follows(".") || (next != npos && text_[next] == ':' && follows_name_place());
     const bool like = std::find(kLikeNames.begin(), kLikeNames.end(), p.text) != kLikeNames.end();
     p.keyword = !name && !like && !is_dtype(p.text) &&
                 (is_keyword(p.text) || (p.text == "on" && follows_value() && !follows("fn")));
@@ -171,10 +89,9 @@ class Scan {
     return last() && (last()->kind == Kind::Open || last()->text == ",") && last()->bracket != Bracket::Index;
   }
 
-  void open(Piece& p) {
+  void open(Piece& p, std::string_view rest) {
     const bool value = follows_value();
     bool pattern = follows("let") || follows("for") || (!open_.empty() && open_.back().pattern && !value);
-    const std::string_view rest = text_.substr(at_);
     if (p.text == "(") {
       p.bracket = value ? Bracket::Call : Bracket::Group;
       pattern = pattern || follows("fn") || (out_.size() > 1 && value && before_last("fn"));
@@ -193,7 +110,7 @@ class Scan {
     if (value && last()->bracket == Bracket::Type && marks(rest)) return Bracket::Marks;
     if (opens_record(rest)) return Bracket::Record;
     const std::size_t next = rest.find_first_not_of(" \t\r\n");
-    const bool empty = next != std::string_view::npos && rest[next] == '}';
+    const bool empty = next != npos && rest[next] == '}';
     if (empty) return value || follows("else") ? Bracket::Block : Bracket::Record;
     return pattern && !value ? Bracket::Names : Bracket::Block;
   }
@@ -238,7 +155,8 @@ class Scan {
 
   std::string_view text_;
   const Layout& layout_;
-  std::size_t at_ = 0, line_ = 0, last_ = 0;
+  Scanner scan_;
+  std::size_t line_ = 0, last_ = 0;
   int newlines_ = 0;
   bool joined_ = false;
   bool opens_ = true;  // the next token opens a statement
@@ -248,6 +166,6 @@ class Scan {
 
 }  // namespace
 
-std::vector<Piece> pieces_of(std::string_view text, const Layout& layout) { return Scan(text, layout).run(); }
+std::vector<Piece> pieces_of(std::string_view text, const Layout& layout) { return Pieces(text, layout).run(); }
 
 }  // namespace shard::grammar::style

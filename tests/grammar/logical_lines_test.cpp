@@ -1,8 +1,9 @@
 // The first pass: which newlines end a statement, comments, what a brace opens, brackets and strings that do not match.
-#include "grammar/layout.h"
+#include "grammar/logical_lines.h"
 
 #include <catch2/catch.hpp>
 
+#include "grammar/scan.h"
 #include "tests/grammar/tree.h"
 
 using namespace shard::grammar;
