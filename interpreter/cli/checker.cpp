@@ -3,7 +3,7 @@
 #include "grammar/parse.h"
 #include "grammar/stable_sort.h"
 #include "interpreter/cli/signals.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
 
 namespace shard::cli {
 namespace {
@@ -64,10 +64,10 @@ void Checker::names(lang::Interpreter& in, const std::string& path, const std::s
   if (!parsed.module) return;
   lang::ModuleNames module;
   lang::NamesFound names;
-  lang::resolve_names(parsed.module, module, in.impl().builtins.for_names(), names);
+  lang::resolve_names(parsed.module, module, in.builtins().for_names(), names);
   found.insert(found.end(), names.errors.begin(), names.errors.end());
   for (Diagnostic& d : names.warnings)
-    if (in.impl().warnings.wanted(d, sources)) add_warning(std::move(d));
+    if (in.wanted(d)) add_warning(std::move(d));
 }
 
 void Checker::types(lang::Interpreter& in, const std::string& path, const std::string& text) {

@@ -1,5 +1,5 @@
 // A script looked at in place of run: what `shard check` tells and what `shard lsp` knows of a text. The script is
-// evaluated on arrays that are types (interpreter/lang/check/check.h says what differs from a run): host code runs,
+// evaluated on arrays that are types (interpreter/lang/eval/checking says what differs from a run): host code runs,
 // operations only infer, and every error is found.
 #pragma once
 #include <functional>

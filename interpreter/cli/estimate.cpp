@@ -2,7 +2,7 @@
 // is foretold on a chip: time, memory, and the lines that cost most.
 #include "interpreter/cli/cost/attempts.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/staging/why.h"
+#include "interpreter/lang/staging/explain.h"
 
 namespace shard::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "interpreter/cli/cost/plan_search.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/report/report.h"
 
 namespace shard::cli {
@@ -27,7 +27,7 @@ const std::string& value_in(const Candidate& c, const std::string& column) {
   return as_written;
 }
 
-std::string count_text(double n) { return n < 1e18 ? lang::counted(std::llround(n)) : "very many"; }
+std::string count_text(double n) { return n < 1e18 ? lang::in_thousands(std::llround(n)) : "very many"; }
 
 // How many there were, and which were not foretold.
 std::string summary(const Search& s) {

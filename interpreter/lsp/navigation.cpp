@@ -4,7 +4,7 @@
 
 #include "grammar/characters.h"
 #include "grammar/parse.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lsp/features.h"
 #include "interpreter/lsp/names.h"
 #include "runtime/array/dtype.h"
@@ -186,7 +186,7 @@ std::string prepare_rename(Session& s, const Params& p) {
 std::string rename(Session& s, const Params& p) {
   const Document& d = s.document(p);
   const std::string name = need_text(p, {"newName"});
-  if (grammar::is_keyword(name) || s.interpreter().impl().builtins.reserved().contains(name))
+  if (grammar::is_keyword(name) || s.interpreter().builtins().reserved().contains(name))
     throw Refused{kInvalidParams, "`" + name + "` is a keyword and cannot be redefined"};
   if (!is_name(name)) throw Refused{kInvalidParams, "`" + name + "` is no name for a variable"};
   const Asked a = asked(s, d, p);

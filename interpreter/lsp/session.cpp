@@ -9,7 +9,7 @@
 
 #include "grammar/parse.h"
 #include "grammar/stable_sort.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
 
 namespace shard::lsp {
 namespace {
@@ -70,7 +70,7 @@ std::shared_ptr<const Tree> Session::tree_of(const std::string& path, const std:
   lang::ModuleNames names;
   lang::NamesFound found;
   found.with_uses = true;
-  lang::resolve_names(parsed.module, names, interpreter().impl().builtins.for_names(), found);
+  lang::resolve_names(parsed.module, names, interpreter().builtins().for_names(), found);
   auto tree = std::make_shared<Tree>();
   tree->text = text;
   tree->module = parsed.module;

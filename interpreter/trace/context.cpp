@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "grammar/kept.h"
 #include "interpreter/exec/abstract.h"
 #include "interpreter/ir/core_ops.h"
 
@@ -50,19 +51,6 @@ bool numbers_count(std::span<const ArrayRef> args) {
   });
 }
 
-class FrameScope {
- public:
-  FrameScope(FrameRef& current, FrameRef next) : current_(current), old_(std::move(current)) {
-    current_ = std::move(next);
-  }
-  ~FrameScope() { current_ = std::move(old_); }
-  FrameScope(const FrameScope&) = delete;
-
- private:
-  FrameRef& current_;
-  FrameRef old_;
-};
-
 // As code under `mesh` sees it.
 runtime::Type typed_by(const runtime::DeviceArray& a, const runtime::MeshRef& mesh) {
   if (!a.type.mesh || !mesh || a.type.mesh == mesh || !runtime::same_devices(*a.type.mesh, *mesh)) return a.type;
@@ -97,6 +85,45 @@ runtime::Type over_border(runtime::Type type, const runtime::MeshRef& here) {
 }
 
 }  // namespace
+
+const runtime::Type& Tensor::type() const {
+  if (!valid()) throw runtime::RuntimeError("unknown", "this value is known only in a run");
+  if (!frame_) return array_->type;
+  return frame_->done ? frame_->done->type(var_) : frame_->builder.type(var_);
+}
+
+// ---- the cache of single operations: hashing and comparing without making anything
+
+std::size_t EagerCache::key(const ir::OpDef& op, const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args) {
+  std::size_t h = ir::mix(reinterpret_cast<std::size_t>(&op), attrs.empty() ? 0 : ir::hash(attrs));
+  for (const auto& a : args) {
+    h = ir::mix(h, static_cast<std::size_t>(a->type.dtype) * 2 + a->type.weak);
+    for (auto n : a->type.shape) h = ir::mix(h, static_cast<std::size_t>(n));
+    h = ir::mix(h, a->distinct.bits());
+  }
+  return h;
+}
+
+const exec::Executable* EagerCache::find(std::size_t key, const exec::Target& target, const ir::OpDef& op,
+                                         const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args,
+                                         const runtime::MeshRef& current) const {
+  auto [begin, end] = entries_.equal_range(key);
+  for (auto it = begin; it != end; ++it) {
+    const Entry& e = it->second;
+    if (e.target != &target || e.op != &op || e.args.size() != args.size() || !same_mesh(e.current, current) ||
+        !(e.attrs == attrs))
+      continue;
+    bool fits = true;
+    for (std::size_t i = 0; i < args.size() && fits; ++i) fits = exec::matches(e.args[i], *args[i]);
+    if (fits) return e.plan.get();
+  }
+  return nullptr;
+}
+
+const exec::Executable* EagerCache::add(std::size_t key, Entry entry) {
+  if (entries_.size() >= kLimit) entries_.clear();
+  return entries_.emplace(key, std::move(entry))->second.plan.get();
+}
 
 Context::Context(const ir::OpTable& table, runtime::Pool& pool, int devices)
     : table_(table), pool_(pool), devices_(devices), plans_(table), scalars_(kScalars), target_(&target("lockstep")) {}
@@ -398,7 +425,7 @@ Traced Context::trace(std::span<const runtime::Type> params,
       host = std::make_shared<const Known>(Known{*known[i], {static_cast<int>(i)}, frame});
     given.emplace_back(frame, frame->builder.param(params[i]), std::move(host));
   }
-  FrameScope scope(frame_, frame);
+  const grammar::Kept scope(frame_, frame);
   ir::Vars results;
   for (const Tensor& t : body(given)) results.push_back(lift(t, frame));
   Traced out;

@@ -8,13 +8,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/cache.h"
 #include "interpreter/exec/targets.h"
 #include "interpreter/ir/builder.h"
-#include "interpreter/trace/eager.h"
 #include "interpreter/trace/tensor.h"
 #include "runtime/array/buffer.h"
 #include "runtime/mesh/device_blocks.h"
@@ -59,6 +59,28 @@ struct Traced {
   ir::GraphRef graph;            // parameters: the declared ones, then one for each captured value
   std::vector<Tensor> captured;  // values of the surrounding frame (or concrete)
   std::vector<int> guards;
+};
+
+// Operations on concrete arrays, outside of any trace: each is a graph of one node, compiled through the common
+// pipeline and found again by target, operation, attributes and how the operands are laid out.
+class EagerCache {
+ public:
+  struct Entry {
+    const exec::Target* target;
+    const ir::OpDef* op;
+    ir::Attrs attrs;
+    std::vector<exec::ArrayInfo> args;
+    runtime::MeshRef current;  // the mesh that said which axes are explicit
+    std::shared_ptr<const exec::Executable> plan;
+  };
+  static std::size_t key(const ir::OpDef& op, const ir::Attrs& attrs, std::span<const runtime::ArrayRef> args);
+  const exec::Executable* find(std::size_t key, const exec::Target& target, const ir::OpDef& op, const ir::Attrs& attrs,
+                               std::span<const runtime::ArrayRef> args, const runtime::MeshRef& current) const;
+  const exec::Executable* add(std::size_t key, Entry entry);
+
+ private:
+  static constexpr std::size_t kLimit = 4096;  // emptied when it holds this many
+  std::unordered_multimap<std::size_t, Entry> entries_;
 };
 
 class Context {

@@ -8,7 +8,8 @@
 
 #include "interpreter/cli/cost/foretold.h"
 #include "interpreter/ir/op.h"
-#include "interpreter/lang/staging/why.h"
+#include "interpreter/lang/report/report.h"
+#include "interpreter/lang/staging/explain.h"
 #include "stdlib/host/files/text.h"
 #include "stdlib/packed_text.h"
 

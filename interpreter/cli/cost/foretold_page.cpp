@@ -8,7 +8,7 @@
 #include "interpreter/cli/terminal.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/staging/why.h"
+#include "interpreter/lang/staging/explain.h"
 
 namespace shard::cli {
 namespace {

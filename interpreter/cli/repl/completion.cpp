@@ -6,7 +6,8 @@
 #include "grammar/parse.h"
 #include "grammar/scan.h"
 #include "interpreter/cli/repl/editor.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
+#include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format.h"
@@ -25,7 +26,7 @@ std::vector<std::string> axes(Interpreter& in) {  // of the current mesh, and th
   std::vector<std::string> out;
   if (const auto& mesh = in.context().mesh())
     for (const auto& a : mesh->axes) out.push_back("@" + a.name);
-  if (const lang::Record* rules = in.impl().surroundings.rules().fields())
+  if (const lang::Record* rules = in.surroundings().rules().fields())
     for (const auto& f : rules->fields) out.push_back("@" + f.first);
   return out;
 }
@@ -69,7 +70,7 @@ std::vector<std::string> fields(Interpreter& in, const std::string& path) {
   if (v->is<std::shared_ptr<const lang::MeshValue>>())
     for (const char* f : {"axes", "shape", "devices"}) out.push_back(path + "." + f);
   if (v->is_tensor() || v->items())  // x.f() is f(x)
-    for (const std::string& f : in.impl().builtins.names()) out.push_back(path + "." + f);
+    for (const std::string& f : in.builtins().names()) out.push_back(path + "." + f);
   return out;
 }
 
@@ -172,7 +173,7 @@ std::vector<std::string> completions(Interpreter& in, const std::set<std::string
   out.insert(out.end(), names.begin(), names.end());
   for (std::string_view w : grammar::all_keywords()) out.emplace_back(w);
   for (std::string_view w : contextual_words()) out.emplace_back(w);
-  for (const std::string& w : in.impl().builtins.names()) out.push_back(w);
+  for (const std::string& w : in.builtins().names()) out.push_back(w);
   return out;
 }
 

@@ -9,7 +9,6 @@
 #include "interpreter/cli/repl/shown.h"
 #include "interpreter/cli/signals.h"
 #include "interpreter/cli/terminal.h"
-#include "interpreter/lang/eval/impl.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::cli {

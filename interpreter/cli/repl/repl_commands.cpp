@@ -10,7 +10,6 @@
 #include "interpreter/cli/repl/repl.h"
 #include "interpreter/cli/repl/shown.h"
 #include "interpreter/cli/terminal.h"
-#include "interpreter/lang/eval/impl.h"
 #include "stdlib/stdlib.h"
 
 namespace shard::cli {

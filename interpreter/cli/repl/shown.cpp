@@ -10,7 +10,7 @@
 #include "interpreter/cli/repl/ink.h"
 #include "interpreter/cli/terminal.h"
 #include "interpreter/exec/executable.h"
-#include "interpreter/lang/staging/placeholders.h"
+#include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/tree.h"
 #include "runtime/array/format.h"

@@ -37,4 +37,7 @@ class Builtins {
   std::set<std::string> reserved_, see_variables_;
 };
 
+// The field of a record whose function is called so elsewhere (Dense: linear); or empty.
+std::string_view member_here(const Record* record, std::string_view name);
+
 }  // namespace shard::lang

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/unknown.h"
 
@@ -113,7 +112,7 @@ Tensor stacked(Interpreter& in, const Value& v, Span span) {
 
 Tensor Interpreter::tensor(const Value& v, Span span) {
   if (auto* t = v.get<Tensor>()) return *t;
-  context_.set_span(impl_->recorded_at(span));
+  context_.set_span(recorded_at(span));
   if (auto* i = v.get<std::int64_t>()) return context_.scalar(*i);
   if (auto* d = v.get<double>()) return context_.scalar(*d);
   if (auto* b = v.get<bool>()) return context_.scalar(*b);
@@ -131,11 +130,11 @@ Tensor Interpreter::tensor(const Value& v, Span span) {
 std::int64_t Interpreter::integer(const Value& v, Span span, std::string_view what) {
   if (auto* i = v.get<std::int64_t>()) return *i;
   if (auto* t = v.get<Tensor>(); t && t->type().shape.empty() && runtime::is_integer(t->type().dtype)) {
-    context_.set_span(impl_->recorded_at(span));
+    context_.set_span(recorded_at(span));
     if (t->known()) return std::get<std::int64_t>(context_.need(*t));
-    if (impl_->checker && !t->traced() && !t->array()->has_elements()) return impl_->checker->size_of(*t);
-    return impl_->at(
-        span, [&] { return runtime::element_int(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0); });
+    if (checker() && !t->traced() && !t->array()->has_elements()) return checker()->size_of(*t);
+    return at(span,
+              [&] { return runtime::element_int(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0); });
   }
   const auto* real = v.get<double>();
   fail("type", span,
@@ -149,13 +148,13 @@ double Interpreter::number(const Value& v, Span span, std::string_view what) {
   if (auto* i = v.get<std::int64_t>()) return static_cast<double>(*i);
   if (auto* t = v.get<Tensor>();
       t && t->type().shape.empty() && (runtime::is_integer(t->type().dtype) || runtime::is_float(t->type().dtype))) {
-    context_.set_span(impl_->recorded_at(span));
+    context_.set_span(recorded_at(span));
     if (t->known()) {
       const HostNumber n = context_.need(*t);
       return std::holds_alternative<std::int64_t>(n) ? static_cast<double>(std::get<std::int64_t>(n))
                                                      : std::get<double>(n);
     }
-    return impl_->at(span, [&] {
+    return at(span, [&] {
       return runtime::element_double(*runtime::to_host(context_.pool(), context_.concrete(*t, what)), 0);
     });
   }
@@ -169,7 +168,7 @@ bool Interpreter::truth(const Value& v, Span span) {
     case Truth::Traced: break;
     case Truth::Unknown: only_in_a_run(span);
   }
-  context_.set_span(impl_->recorded_at(span));
+  context_.set_span(recorded_at(span));
   context_.concrete(v.tensor(), "a condition on the host");
   return false;
 }
@@ -185,10 +184,6 @@ const std::string& Interpreter::text(const Value& v, Span span, std::string_view
 
 std::string Interpreter::show(const Value& v) { return lang::show(v, context_.pool()); }
 std::string Interpreter::repr(const Value& v) { return lang::repr(v, context_.pool()); }
-
-ir::Layout Interpreter::resolve(const Spec& spec, int rank, Span span, const runtime::MeshRef& mesh) {
-  return resolve_spec(*impl_, spec, rank, span, mesh);
-}
 
 void Interpreter::fail(std::string code, Span span, std::string message, std::vector<std::string> notes) {
   throw grammar::Error(std::move(code), span, std::move(message), std::move(notes));

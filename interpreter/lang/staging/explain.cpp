@@ -4,18 +4,111 @@
 #include <map>
 
 #include "grammar/characters.h"
-#include "interpreter/lang/report/lists.h"
-#include "interpreter/lang/staging/why.h"
+#include "interpreter/ir/op.h"
+#include "interpreter/lang/report/report.h"
+#include "interpreter/lang/values/format.h"
 #include "runtime/mesh/part.h"
 
 namespace shard::lang {
 namespace {
 
 using exec::CommRecord;
+using Sources = grammar::SourceMap;
+
+// ---- why the partitioner inserted a collective
+
+constexpr std::size_t kCode = 32;  // columns of an expression
+
+std::string of_line(const Sources& sources, grammar::Span at, grammar::Span here) {
+  const int line = source_line(sources, at);
+  if (line == 0 || (at.source == here.source && line == source_line(sources, here))) return "";
+  return " of line " + std::to_string(line) + (at.source == here.source ? "" : " of " + sources.at(at.source).name());
+}
+
+std::string told(const ir::Why::Value& v, const Sources& sources, grammar::Span here) {
+  const std::string type = runtime::to_string(v.type);
+  return type + (sources.has(v.made.source) ? of_line(sources, v.made, here) : " (given)");
+}
+
+std::string wisher(const ir::Why& why, const Sources& sources, grammar::Span here) {
+  if (!why.by) return "the result";
+  const std::string code = code_at(sources, why.where, kCode);
+  return "`" + (code.empty() ? std::string(why.by->name) : code) + "`" + of_line(sources, why.where, here);
+}
+
+// What is pending that this collective finishes.
+std::string pending_of(const ir::OpDef& op) {
+  switch (op.comm && op.comm->combine ? *op.comm->combine : runtime::Reduce::Sum) {
+    case runtime::Reduce::Max: return "maximum";
+    case runtime::Reduce::Min: return "minimum";
+    case runtime::Reduce::Prod: return "product";
+    default: return "sum";
+  }
+}
+
+std::string listed(const std::vector<ir::Why::Value>& values, const Sources& sources, grammar::Span here) {
+  std::string out;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == values.size() ? " and " : ", ") + told(values[i], sources, here);
+  return out;
+}
+
+std::string over(const ir::Why& why) {
+  std::string out;
+  const auto axes = (why.value.type.sharding.unreduced - why.wanted.sharding.unreduced).list();
+  for (std::size_t i = 0; i < axes.size(); ++i) out += (i ? ", @" : "@") + why.value.type.mesh->axes[axes[i]].name;
+  return out;
+}
+
+Value types_of(const std::vector<ir::Why::Value>& values) {
+  std::vector<Value> out;
+  for (const auto& v : values) out.push_back(Value::string(runtime::to_string(v.type)));
+  return Value::list(std::move(out));
+}
+
+}  // namespace
+
+std::string code_at(const Sources& sources, grammar::Span span, std::size_t width) {
+  if (!sources.has(span.source)) return "";
+  std::string text(sources.at(span.source).text().substr(span.begin, span.end - span.begin));
+  const bool more = text.find('\n') != std::string::npos || text.size() > width;
+  text.resize(grammar::whole_characters(text, std::min(text.find('\n'), more ? width - 3 : width)).size());
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return more ? text + "..." : text;
+}
+
+std::string why_text(const ir::Why& why, const ir::OpDef& op, const Sources& sources, grammar::Span here) {
+  const std::string wanted = runtime::to_string(why.wanted);
+  if (!why.terms.empty()) {
+    const std::string code = code_at(sources, why.value.made, kCode);
+    return (code.empty() ? "what is made" : "`" + code + "`") + of_line(sources, why.value.made, here) + " of " +
+           listed(why.terms, sources, here) + " is a " + pending_of(op) + " over " + over(why) +
+           (why.product ? "" : "; " + wisher(why, sources, here) + " wants it as " + wanted);
+  }
+  const std::string value = told(why.value, sources, here);
+  if (why.beside.empty()) return value + ": " + wisher(why, sources, here) + " wants it as " + wanted;
+  return value + " meets " + listed(why.beside, sources, here) + " in " + wisher(why, sources, here) +
+         ", which wants it as " + wanted;
+}
+
+Value why_record(const ir::Why& why, const Sources& sources) {
+  const std::string code = code_at(sources, why.where, kCode);
+  return Value::record({{"value", Value::string(runtime::to_string(why.value.type))},
+                        {"wanted", Value::string(runtime::to_string(why.wanted))},
+                        {"made", Value(std::int64_t{source_line(sources, why.value.made)})},
+                        {"line", Value(std::int64_t{source_line(sources, why.where)})},
+                        {"by", why.by ? Value::string(code.empty() ? std::string(why.by->name) : code) : Value()},
+                        {"beside", types_of(why.beside)},
+                        {"terms", types_of(why.terms)}});
+}
+
+// ---- what a call does
+
+namespace {
 
 constexpr std::size_t kWidth = 80;
 
-std::string bytes(std::int64_t n) { return counted(n) + (n == 1 ? " byte" : " bytes"); }
+std::string bytes(std::int64_t n) { return in_thousands(n) + (n == 1 ? " byte" : " bytes"); }
 
 std::string padded(std::string s, std::size_t width, bool right = false) {
   if (s.size() >= width) return s;
@@ -29,13 +122,6 @@ std::string cut(std::string s, std::size_t width = kWidth) {  // not within a ch
     if (++columns == width - 2) at = i;
   }
   return columns <= width ? s : s.substr(0, at) + "...";
-}
-
-std::string axes_of(const CommRecord& r) {
-  if (r.axes.size() == 1) return "@" + r.axes[0];
-  std::string out = "@(";
-  for (std::size_t i = 0; i < r.axes.size(); ++i) out += (i ? ", " : "") + r.axes[i];
-  return out + ")";
 }
 
 // Whether devices of several processes take part.
@@ -110,11 +196,12 @@ std::string lines(const CompiledCall& call, const grammar::SourceMap& sources, c
     const SourceLine at =
         known ? SourceLine{r.span.source, sources.at(r.span.source).position(r.span.begin).line} : SourceLine{0, 0};
     add(places[at],
-        {r.kind, axes_of(r), r.written, crosses(r, call.mesh), r.count, r.bytes, prices ? prices->seconds[i] : 0.0,
+        {r.kind, show(Axis{r.axes}), r.written, crosses(r, call.mesh), r.count, r.bytes,
+         prices ? prices->seconds[i] : 0.0,
          r.why ? std::vector{why_text(*r.why, *r.op, sources, r.span)} : std::vector<std::string>{}},
         true);
   }
-  const auto times_of = [](const Entry& e) { return e.count == 1 ? std::string() : counted(e.count) + " times"; };
+  const auto times_of = [](const Entry& e) { return e.count == 1 ? std::string() : in_thousands(e.count) + " times"; };
   for (const auto& [place, entries] : places)
     for (const Entry& e : entries) {
       kinds = std::max(kinds, e.kind.size());
@@ -173,7 +260,7 @@ std::string heading(const CompiledCall& call, const grammar::SourceMap& sources)
     where = "at " + source.name() + ":" + std::to_string(source.position(call.where.begin).line);
   }
   if (call.mesh)
-    where += (where.empty() ? "" : ", ") + std::string("on ") + counted(call.mesh->size()) +
+    where += (where.empty() ? "" : ", ") + std::string("on ") + in_thousands(call.mesh->size()) +
              (call.mesh->size() == 1 ? " device " : " devices ") + runtime::to_string(*call.mesh);
   return where.empty() ? out : out + "  " + where + "\n";
 }
@@ -184,7 +271,7 @@ std::vector<std::string> communication(const CompiledCall& call) {
   std::vector<Entry> sums;
   for (const CommRecord& r : call.plan->comm()) add(sums, {r.kind, "", false, false, r.count, r.bytes}, false);
   std::vector<std::string> parts;
-  for (const Entry& e : sums) parts.push_back(counted(e.count) + " " + e.kind + " of " + bytes(e.bytes));
+  for (const Entry& e : sums) parts.push_back(in_thousands(e.count) + " " + e.kind + " of " + bytes(e.bytes));
   return parts;
 }
 
@@ -194,11 +281,11 @@ std::string explained(const CompiledCall& call, const grammar::SourceMap& source
   out += parts.empty() ? "  communicates  nothing\n" : wrapped("  communicates  ", parts, "");
   const exec::MemoryUse& m = call.plan->memory();
   out += wrapped("  a device holds  ",
-                 {bytes(m.arguments) + " of arguments", counted(m.results) + " of results",
-                  counted(m.temporaries) + " of temporaries"},
+                 {bytes(m.arguments) + " of arguments", in_thousands(m.results) + " of results",
+                  in_thousands(m.temporaries) + " of temporaries"},
                  "");
   const std::int64_t devices = call.mesh ? call.mesh->size() : 1;
-  out += "  computes  " + counted(call.plan->flops()) + " floating point operations";
+  out += "  computes  " + in_thousands(call.plan->flops()) + " floating point operations";
   return out + (devices > 1 ? " on all devices together\n" : "\n");
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "grammar/source.h"
+#include "interpreter/ir/why.h"
 #include "interpreter/lang/staging/jit.h"
 
 namespace shard::lang {
@@ -17,5 +18,15 @@ struct Prices {
   std::string (*words)(double);
 };
 std::string explained(const CompiledCall& call, const grammar::SourceMap& sources, const Prices* prices = nullptr);
+
+// ---- why the partitioner inserted a collective (ir/why.h)
+
+// "`x @ w` of f32[8@X,8@Y] and f32[8@Y,4] is a sum over @Y; `tanh(x @ w)` wants it as f32[8@X,4]"; lines other than
+// that of `here` are named.
+// `op`: the collective that is there for it.
+std::string why_text(const ir::Why& why, const ir::OpDef& op, const grammar::SourceMap& sources, grammar::Span here);
+// {value, wanted, made, line, by, beside, terms}: types with layouts as text, lines, the code that wanted it.
+Value why_record(const ir::Why& why, const grammar::SourceMap& sources);
+std::string code_at(const grammar::SourceMap& sources, grammar::Span span, std::size_t width);  // on one line
 
 }  // namespace shard::lang

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdio>
 
+#include "grammar/overloaded.h"
 #include "grammar/parse.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format_spec.h"
@@ -18,13 +19,6 @@ namespace shard::lang {
 namespace {
 
 using runtime::RuntimeError;
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overload(F...) -> Overload<F...>;
 
 bool plain_word(const std::string& s) {
   auto part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
@@ -48,28 +42,29 @@ class Shower {
 
   void walk(const Value& v) {
     std::visit(
-        Overload{[&](const None&) { put("none"); },
-                 [&](bool b) { put(b ? "true" : "false"); },
-                 [&](std::int64_t i) { put(std::to_string(i)); },
-                 [&](double d) { put(runtime::format_double(d)); },
-                 [&](const std::shared_ptr<const std::string>& s) { put(quotes_ ? lang::quoted(*s) : *s); },
-                 [&](const trace::Tensor& t) { tensor(t); },
-                 [&](const std::shared_ptr<List>& l) { sequence('[', l->items, ']'); },
-                 [&](const std::shared_ptr<Tuple>& t) { sequence('(', t->items, ')'); },
-                 [&](const std::shared_ptr<Record>& r) { record(*r); },
-                 [&](const std::shared_ptr<const Closure>& c) { put(header(*c->function)); },
-                 [&](const ir::OpDef* op) { put("fn " + std::string(op->name)); },
-                 [&](const std::shared_ptr<const Native>& n) { put("fn " + n->name); },
-                 [&](const std::shared_ptr<const Wrapped>&) { put(shown_wrapped(v)); },
-                 [&](const std::shared_ptr<const Axis>& a) { put(show(*a)); },
-                 [&](const std::shared_ptr<const Spec>& s) { put(show(*s)); },
-                 [&](const std::shared_ptr<const MeshValue>& m) { put(m->mesh ? runtime::to_string(*m->mesh) : "()"); },
-                 [&](runtime::DType d) { put(std::string(runtime::name(d))); },
-                 [&](const std::shared_ptr<const runtime::Type>& t) { put(runtime::to_string(*t)); },
-                 [&](const Range& r) { put(std::to_string(r.begin) + ".." + std::to_string(r.end)); },
-                 [&](const Device& d) { put("cpu:" + std::to_string(d.id)); },
-                 [&](const std::shared_ptr<const DeferredString>& d) { later(*d); },
-                 [&](const std::shared_ptr<Loader>& l) { put(l->describe()); }},
+        grammar::Overloaded{
+            [&](const None&) { put("none"); },
+            [&](bool b) { put(b ? "true" : "false"); },
+            [&](std::int64_t i) { put(std::to_string(i)); },
+            [&](double d) { put(runtime::format_double(d)); },
+            [&](const std::shared_ptr<const std::string>& s) { put(quotes_ ? lang::quoted(*s) : *s); },
+            [&](const trace::Tensor& t) { tensor(t); },
+            [&](const std::shared_ptr<List>& l) { sequence('[', l->items, ']'); },
+            [&](const std::shared_ptr<Tuple>& t) { sequence('(', t->items, ')'); },
+            [&](const std::shared_ptr<Record>& r) { record(*r); },
+            [&](const std::shared_ptr<const Closure>& c) { put(header(*c->function)); },
+            [&](const ir::OpDef* op) { put("fn " + std::string(op->name)); },
+            [&](const std::shared_ptr<const Native>& n) { put("fn " + n->name); },
+            [&](const std::shared_ptr<const Wrapped>&) { put(shown_wrapped(v)); },
+            [&](const std::shared_ptr<const Axis>& a) { put(show(*a)); },
+            [&](const std::shared_ptr<const Spec>& s) { put(show(*s)); },
+            [&](const std::shared_ptr<const MeshValue>& m) { put(m->mesh ? runtime::to_string(*m->mesh) : "()"); },
+            [&](runtime::DType d) { put(std::string(runtime::name(d))); },
+            [&](const std::shared_ptr<const runtime::Type>& t) { put(runtime::to_string(*t)); },
+            [&](const Range& r) { put(std::to_string(r.begin) + ".." + std::to_string(r.end)); },
+            [&](const Device& d) { put("cpu:" + std::to_string(d.id)); },
+            [&](const std::shared_ptr<const DeferredString>& d) { later(*d); },
+            [&](const std::shared_ptr<Loader>& l) { put(l->describe()); }},
         v.variant());
   }
 
@@ -192,14 +187,14 @@ std::string pattern_text(const grammar::Pattern& p) {
       return (x.rest && e == x.elements[*x.rest] ? "..." : "") + pattern_text(*e);
     });
   };
-  return std::visit(Overload{[](const grammar::NamePattern& n) { return n.name; },
-                             [&](const grammar::TuplePattern& t) { return parts(t, "(", ")"); },
-                             [&](const grammar::ListPattern& l) { return parts(l, "[", "]"); },
-                             [&](const grammar::RecordPattern& r) {
-                               return list(r.fields, "{", "}", [](const grammar::FieldPattern& f) {
-                                 return f.rest ? "..." + pattern_text(*f.target) : f.name.text;
-                               });
-                             }},
+  return std::visit(grammar::Overloaded{[](const grammar::NamePattern& n) { return n.name; },
+                                        [&](const grammar::TuplePattern& t) { return parts(t, "(", ")"); },
+                                        [&](const grammar::ListPattern& l) { return parts(l, "[", "]"); },
+                                        [&](const grammar::RecordPattern& r) {
+                                          return list(r.fields, "{", "}", [](const grammar::FieldPattern& f) {
+                                            return f.rest ? "..." + pattern_text(*f.target) : f.name.text;
+                                          });
+                                        }},
                     p.node);
 }
 
@@ -261,25 +256,24 @@ std::string show(const runtime::ArrayRef& a, runtime::Pool& pool) {
   return host->type.rank() == 0 ? runtime::format_element(host->view()) : runtime::format_array(host->view());
 }
 
-std::string show(const Value& v, runtime::Pool& pool) {
-  Shower s(pool, false, nullptr);
-  s.walk(v);
-  return std::move(s.text);
-}
-
-std::string repr(const Value& v, runtime::Pool& pool) {
-  Shower s(pool, true, nullptr);
-  s.walk(v);
-  return std::move(s.text);
-}
-
 namespace {
+
+std::string shown(const Value& v, runtime::Pool& pool, bool quotes) {
+  Shower s(pool, quotes, nullptr);
+  s.walk(v);
+  return std::move(s.text);
+}
+
 void need_number(const runtime::Type& type, std::string_view format) {
   if (type.rank() != 0)
     throw RuntimeError("format", "the format '" + std::string(format) + "' is for one number, and this is " +
                                      runtime::to_string(type) + ": index it first, or show it without a format");
 }
+
 }  // namespace
+
+std::string show(const Value& v, runtime::Pool& pool) { return shown(v, pool, false); }
+std::string repr(const Value& v, runtime::Pool& pool) { return shown(v, pool, true); }
 
 std::string format_value(const runtime::ArrayRef& a, std::string_view text, runtime::Pool& pool) {
   const FormatSpec spec = parse_format(text);

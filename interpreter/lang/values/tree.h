@@ -58,4 +58,20 @@ enum class Take : std::uint8_t { Arrays, ArraysAndNumbers };  // numbers: of the
 HollowTree take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken,
                        const std::function<trace::Tensor(const Value&)>& as_tensor);
 
+// ---- where two trees come apart, for messages
+
+// "`layers[0].b` is f32[3] in the first and missing in the second"; nothing where the trees have one structure, or
+// differ as a whole, which their structures show. `prefix`: where the first has a leaf, the second may have a tree.
+std::vector<std::string> tree_difference(const Value& a, const Value& b, const std::string& in_a,
+                                         const std::string& in_b, bool prefix = false);
+
+// ---- what values that are no lists consist of when they are gone through
+
+// Code points of a UTF-8 string; broken bytes count one each.
+std::vector<std::string> code_points(std::string_view s);
+// An entry of a spec: an axis, or none where nothing splits the dimension (or the partitioner may).
+Value entry_of(const SpecEntry& entry);
+// Of a record pairs (name, value), of a string its characters, of a spec its entries; nothing of any other value.
+std::optional<std::vector<Value>> parts_of(const Value& v);
+
 }  // namespace shard::lang

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <chrono>
 
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/warnings/warnings.h"
 #include "runtime/array/format.h"
@@ -120,7 +119,7 @@ Value print(Interpreter& in, BoundArgs& a) {
   const DeferredString d = joined(in, a.rest);
   if (d.values.empty())
     in.write(d.texts.back() + "\n");
-  else if (in.context().types_only() && !in.context().tracing() && !in.impl().checker)
+  else if (in.context().types_only() && !in.context().tracing() && !in.checker())
     in.write(with_unknowns(d) + "\n");
   else
     record_effect(in, "print", d, {});

@@ -3,9 +3,7 @@
 #include <cmath>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/eval/modules.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 
 namespace shard::stdlib {
 namespace {
@@ -16,9 +14,7 @@ using lang::Value;
 
 // The chips of the module: "a100-80" is its field a100_80.
 std::vector<std::pair<std::string, Value>> module_chips(Interpreter& in, grammar::Span span) {
-  grammar::ImportStmt import;
-  import.module = "chips";
-  const Value module = lang::import_module(in.impl(), import, span);
+  const Value module = in.load_module("chips", span);
   std::vector<std::pair<std::string, Value>> out;
   for (const auto& field : module.fields()->fields) {
     const lang::Record* chip = field.second.fields();

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "grammar/stable_sort.h"
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/jit.h"
 #include "stdlib/host/cost/chips.h"
@@ -204,7 +203,7 @@ Value cost(Interpreter& in, BoundArgs& a) {
 // What a script that is foretold takes for a value that only a run has.
 Value assume(Interpreter& in, BoundArgs& a) {
   const bool here = a[0].is_tensor() && a[0].tensor().valid() && !a[0].tensor().traced();
-  if (!here || a[0].tensor().array()->has_elements() || in.impl().checker) return a[0];
+  if (!here || a[0].tensor().array()->has_elements() || in.checker()) return a[0];
   const runtime::Type& type = a[0].tensor().type();
   const trace::Tensor taken = array_of(in, a[1], type.dtype, a.args[1].span);
   if (taken.type().shape != type.shape)

@@ -6,7 +6,6 @@
 #include "grammar/stable_sort.h"
 #include "interpreter/cost_model/estimate.h"
 #include "interpreter/cost_model/quantities.h"
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/explain.h"
 #include "stdlib/host/cost/chips.h"

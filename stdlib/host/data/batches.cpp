@@ -2,7 +2,7 @@
 // them.
 #include <cstring>
 
-#include "interpreter/lang/eval/layouts/shard_expr.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "runtime/mesh/device_blocks.h"
 #include "stdlib/host/data/loader.h"
 #include "stdlib/host/host.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "grammar/characters.h"
-#include "interpreter/lang/report/source_line.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/native.h"
 #include "stdlib/host/data/progress_line.h"

@@ -3,9 +3,8 @@
 // does, as JAX does.
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/ir/varying.h"
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/spec.h"
-#include "interpreter/lang/staging/manual.h"
+#include "interpreter/lang/staging/modes.h"
 #include "stdlib/host/devices/along.h"
 #include "stdlib/host/host.h"
 
@@ -400,7 +399,7 @@ Along along_axes(Interpreter& in, const Value& v, const char* who, grammar::Span
     if (!a.mesh)
       in.fail("mesh", span,
               std::string(who) + " over @" + name + " needs a mesh: declare one, `mesh m = (@" + name + ": 8)`");
-    for (AxisId axis : lang::axes_named(in.impl(), {name}, *a.mesh, span, who)) {
+    for (AxisId axis : lang::axes_named(in, {name}, *a.mesh, span, who)) {
       const std::string& of_mesh = a.mesh->axes[axis].name;
       if (manual && a.mesh->axes[axis].kind != runtime::AxisKind::Manual)
         in.fail("mode", span,

@@ -1,5 +1,5 @@
 // Where values lie: typeof, sharding, shards, device_get, from_blocks, and the devices there are.
-#include "interpreter/lang/staging/placeholders.h"
+#include "interpreter/lang/staging/jit.h"
 #include "interpreter/lang/values/format.h"
 #include "runtime/channel/processes.h"
 #include "runtime/kernels/kernels.h"

@@ -10,7 +10,6 @@
 #include <map>
 
 #include "grammar/characters.h"
-#include "interpreter/lang/eval/impl.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/text.h"
@@ -24,7 +23,7 @@ Value exists(Interpreter& in, BoundArgs& a) {
   if (in.options().may_read && !in.options().may_read(path)) return Value(false);
   struct stat info {};
   const bool there = stat(path.c_str(), &info) == 0;
-  if (!there && in.context().types_only() && (in.impl().checker || not_written(in, path)))  // a run may write it
+  if (!there && in.context().types_only() && (in.checker() || not_written(in, path)))  // a run may write it
     return Value(in.context().unknown(Type::of(DType::Bool, {})));
   return Value(there);
 }

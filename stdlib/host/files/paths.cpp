@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/lang/eval/impl.h"
 
 namespace shard::stdlib {
 
@@ -69,7 +68,7 @@ void check_may_write(Interpreter& in, const std::string& path, grammar::Span spa
 bool writes_nothing(Interpreter& in, const std::string& path) {
   if (!in.context().types_only()) return false;
   if (in.options().not_written) in.options().not_written(path);
-  in.impl().not_written.insert(without_slashes(path));
+  in.not_written().insert(without_slashes(path));
   return true;
 }
 
@@ -78,7 +77,7 @@ bool not_written(Interpreter& in, const std::string& path) {
   const auto within = [](const std::string& inner, const std::string& outer) {
     return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '/');
   };
-  const auto& all = in.impl().not_written;
+  const auto& all = in.not_written();
   return std::any_of(all.begin(), all.end(),
                      [&](const std::string& p) { return within(asked, p) || within(p, asked); });
 }

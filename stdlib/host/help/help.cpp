@@ -9,7 +9,7 @@
 #include "grammar/diagnostic.h"
 #include "interpreter/ir/builder.h"
 #include "interpreter/ir/samples.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/wrapped.h"
@@ -376,7 +376,7 @@ std::vector<Example> examples() {
 
 std::vector<std::string> builtin_functions(Interpreter& in) {
   std::vector<std::string> out;
-  for (const std::string& name : in.impl().builtins.names()) {
+  for (const std::string& name : in.builtins().names()) {
     const Value v = *in.builtin(name);
     if (v.is<const ir::OpDef*>() || v.is<std::shared_ptr<const lang::Native>>()) out.push_back(name);
   }

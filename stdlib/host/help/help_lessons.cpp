@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 #include "stdlib/host/help/help.h"
 #include "stdlib/stdlib.h"
 

@@ -7,9 +7,9 @@
 #include "grammar/diagnostic.h"
 #include "grammar/parse.h"
 #include "grammar/stable_sort.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/names/aliases.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/lang/warnings/warnings.h"
@@ -134,7 +134,7 @@ std::string called_elsewhere(const std::vector<Named>& all, const std::string& n
 
 // What others call so: the function here, or how it is done.
 std::string elsewhere(Interpreter& in, const std::string& name) {
-  const lang::Aliases& names = in.impl().builtins.aliases();
+  const lang::Aliases& names = in.builtins().aliases();
   if (const std::string_view way = names.way_here(name); !way.empty())
     return name + ", elsewhere\n  " + std::string(way) + "\n";
   if (const std::string here(names.name_here(name)); !here.empty())
@@ -320,7 +320,7 @@ std::vector<std::string> help_hints(Interpreter& in, const std::string& topic) {
   for (const Recipe& r : recipes()) names.insert(names.end(), r.subjects.begin(), r.subjects.end());
   for (const Example& e : examples())
     for (std::string& subject : subjects_in(e.subjects)) names.push_back(std::move(subject));
-  for (const auto& [name, entry] : in.impl().builtins.aliases().all()) names.emplace_back(name);
+  for (const auto& [name, entry] : in.builtins().aliases().all()) names.emplace_back(name);
   if (const auto near = grammar::near_miss(last_part(topic), names))
     return {"did you mean `shard help " + *near + "`?"};
   const std::vector<std::string> asked = stems(topic);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "grammar/characters.h"
-#include "interpreter/lang/report/source_line.h"
+#include "interpreter/lang/report/report.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {

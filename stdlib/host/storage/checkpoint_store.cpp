@@ -10,7 +10,6 @@
 #include <cstring>
 #include <future>
 
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/native.h"
 #include "interpreter/lang/values/unknown.h"
 #include "stdlib/host/files/paths.h"
@@ -124,7 +123,7 @@ class CheckpointStore {
   void end(Interpreter& in) { wait(in, saved_at_, false); }  // an error is told where it was saved
 
   Value latest(Interpreter& in, grammar::Span span) {
-    if (in.context().types_only() && (in.impl().checker || not_written_)) lang::only_in_a_run(span);
+    if (in.context().types_only() && (in.checker() || not_written_)) lang::only_in_a_run(span);
     Value found;
     newest_good(in, span, [&](std::int64_t step, const std::string& path, const MayRead& may_read) {
       check_folder(path, may_read);

@@ -2,8 +2,7 @@
 // fit is told at once.
 #include <map>
 
-#include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/tree.h"
 #include "stdlib/host/files/tree_json.h"
 #include "stdlib/host/storage/loading.h"
@@ -171,7 +170,7 @@ Value types_like(Interpreter& in, const Value& like) {
   return lang::map_leaves(like, [&](const Value& leaf) {
     if (const auto place = asked(leaf)) return Value(in.context().unknown(*place));
     // While checking, a host number is the file's; what is foretold goes on from the one that is here.
-    if (!in.impl().checker || !(leaf.is_host_number() || leaf.is<bool>())) return leaf;
+    if (!in.checker() || !(leaf.is_host_number() || leaf.is<bool>())) return leaf;
     return Value(in.context().unknown(Type::of(leaf.is<bool>()           ? DType::Bool
                                                : leaf.is<std::int64_t>() ? DType::I32
                                                                          : DType::F32,

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "interpreter/lang/report/lists.h"
+#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/format.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"

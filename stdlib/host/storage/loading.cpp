@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "grammar/stable_sort.h"
-#include "interpreter/lang/eval/layouts/shard_expr.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/values/tree.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/storage/folder.h"

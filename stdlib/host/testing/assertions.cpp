@@ -3,9 +3,9 @@
 #include <cctype>
 #include <cmath>
 
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/hooks.h"
 #include "interpreter/lang/values/format.h"
-#include "interpreter/lang/values/tree_difference.h"
+#include "interpreter/lang/values/tree.h"
 #include "runtime/array/format.h"
 #include "stdlib/host/host.h"
 
@@ -114,7 +114,7 @@ Value assert_error(Interpreter& in, BoundArgs& a) {
     in.fail("type", a.args[0].span,
             "assert_error takes a function without arguments: assert_error(fn() = x[9], \"out of range\")");
   std::string text;
-  const lang::ErrorsThrown thrown(in.impl().checker);
+  const lang::ErrorsThrown thrown(in.checker());
   try {
     in.call(a[0], std::vector<Value>{}, a.span);
   } catch (const grammar::Error& e) {

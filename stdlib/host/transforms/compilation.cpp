@@ -1,12 +1,11 @@
 // jit, comm and memory_stats: compiled functions, what a call of one says between the devices, and what it
 // holds on each.
 #include "interpreter/ir/text.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/report/report.h"
+#include "interpreter/lang/staging/explain.h"
 #include "interpreter/lang/staging/exported.h"
 #include "interpreter/lang/staging/jit.h"
-#include "interpreter/lang/staging/placeholders.h"
-#include "interpreter/lang/staging/why.h"
 
 #include <map>
 #include <set>
@@ -38,7 +37,7 @@ Value totals(Interpreter& in, const std::vector<exec::CommRecord>& records) {
   auto out = std::make_shared<lang::Record>(lang::Record{std::move(fields), nullptr});
   auto zeros = std::make_shared<lang::Record>();
   std::set<std::string> kinds;
-  for (const std::string& kind : in.impl().builtins.reserved()) kinds.insert(kind);
+  for (const std::string& kind : in.builtins().reserved()) kinds.insert(kind);
   for (const ir::OpDef& row : in.context().table().rows())  // those that only the partitioner makes
     if (row.comm && row.comm->communicates()) kinds.emplace(row.name);
   for (const std::string& kind : kinds)

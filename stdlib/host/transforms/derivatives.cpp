@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "interpreter/ir/builder.h"
-#include "interpreter/lang/values/tree_difference.h"
+#include "interpreter/lang/values/tree.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/batch.h"
 #include "interpreter/transform/differentiate.h"

@@ -1,12 +1,10 @@
 // scan and associative_scan, loops over a traced body, and eval_shape, which traces and runs nothing.
 #include "grammar/parse.h"
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/fixes/conversion.h"
-#include "interpreter/lang/fixes/tree_fix.h"
 #include "interpreter/lang/report/written.h"
-#include "interpreter/lang/staging/placeholders.h"
-#include "interpreter/lang/values/tree_difference.h"
+#include "interpreter/lang/staging/jit.h"
+#include "interpreter/lang/values/tree.h"
 #include "stdlib/host/transforms/transforms.h"
 #include "stdlib/ops/control/control.h"
 

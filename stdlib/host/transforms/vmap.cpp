@@ -1,7 +1,7 @@
 // vmap: a function mapped over a dimension of its arguments. It is traced on one element; the graph is then given a
 // batch dimension in front (transform/batch.h).
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/lang/eval/impl.h"
+#include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "interpreter/transform/batch.h"
 #include "stdlib/host/transforms/transforms.h"
@@ -54,7 +54,7 @@ bool of_mesh(Interpreter& in, const Value& axis, grammar::Span span) {
   auto* names = axis.get<std::shared_ptr<const lang::Axis>>();
   if (!names) in.fail("type", span, "`axis:` of vmap is an axis, such as @data; this is " + lang::kind_name(axis));
   const runtime::MeshRef& mesh = in.context().mesh();
-  const lang::Record* rules = in.impl().surroundings.rules().fields();
+  const lang::Record* rules = in.surroundings().rules().fields();
   for (const std::string& name : (*names)->names) {
     auto id = mesh ? mesh->find(name) : std::nullopt;
     if (id && mesh->axes[*id].kind == runtime::AxisKind::Manual)

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "grammar/characters.h"
-#include "interpreter/lang/eval/layouts/shard_expr.h"
+#include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/values/format.h"
 #include "stdlib/host/host.h"
 

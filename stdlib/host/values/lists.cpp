@@ -5,8 +5,8 @@
 #include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/values/closure.h"
 #include "interpreter/lang/values/format.h"
-#include "interpreter/lang/values/parts.h"
-#include "interpreter/lang/values/traced_range.h"
+#include "interpreter/lang/values/native.h"
+#include "interpreter/lang/values/tree.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "stdlib/host/host.h"
 

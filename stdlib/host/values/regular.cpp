@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/lang/values/parts.h"
+#include "interpreter/lang/values/tree.h"
 
 namespace shard::stdlib {
 namespace {

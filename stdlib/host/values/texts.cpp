@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "grammar/stable_sort.h"
-#include "interpreter/lang/values/parts.h"
+#include "interpreter/lang/values/tree.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/values/regular.h"
 

@@ -1,7 +1,7 @@
 // Functions over the leaves of trees: lists, tuples and records are the branches, `none` is an empty tree.
 #include <algorithm>
 
-#include "interpreter/lang/values/tree_difference.h"
+#include "interpreter/lang/values/tree.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {

@@ -1,6 +1,5 @@
 // `if` on a condition that only a run knows. Both branches are traced as regions of the core operation `branch`; the
 // variables that they assign are results beside the value. Host numbers among them become arrays.
-#include "interpreter/lang/eval/flow/traced_flow.h"
 #include "interpreter/lang/eval/flow/traced_region.h"
 #include "interpreter/lang/eval/impl.h"
 

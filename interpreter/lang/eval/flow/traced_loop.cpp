@@ -1,10 +1,9 @@
 // `while` and `for` on conditions and ranges that only a run knows. The body is traced as a region of the core
 // operation `while_loop`; the variables that it assigns are its carry. Host numbers among them become arrays.
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/lang/eval/flow/traced_flow.h"
 #include "interpreter/lang/eval/flow/traced_region.h"
 #include "interpreter/lang/eval/impl.h"
-#include "interpreter/lang/values/traced_range.h"
+#include "interpreter/lang/values/native.h"
 
 namespace shard::lang {
 

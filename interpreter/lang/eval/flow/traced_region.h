@@ -17,10 +17,7 @@ class Variables {
   Variables(Interpreter::Impl& m, const void* node, grammar::Span span);
   std::size_t size() const { return list_.size(); }
   const std::string& name(std::size_t i) const { return list_[i].name; }
-  Value& at(std::size_t i) {
-    CellRef c = m_.cell_of(list_[i].slot);
-    return c ? c->value : m_.frame().locals[list_[i].slot.index];
-  }
+  Value& at(std::size_t i) { return *m_.place_of(list_[i].slot); }
   const Value& before(std::size_t i) const { return before_[i]; }
   void restore() {
     for (std::size_t i = 0; i < size(); ++i) at(i) = before_[i];

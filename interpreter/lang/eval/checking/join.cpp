@@ -1,4 +1,4 @@
-#include "interpreter/lang/check/join.h"
+#include "interpreter/lang/eval/checking/join.h"
 
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/values/unknown.h"
@@ -66,11 +66,6 @@ Value blurred(Impl& m, const Value& v) {
   return with_leaves(v, std::move(all));
 }
 
-Value* place_of(Impl& m, const Slot& s) {
-  if (CellRef c = m.cell_of(s)) return c->set ? &c->value : nullptr;
-  return s.where == Where::Local ? &m.frame().locals[s.index] : nullptr;
-}
-
 AssignedVariables::AssignedVariables(Impl& m, const void* statement) : m_(m) {
   const auto& all = m.frame().unit->assigned;
   const auto it = all.find(statement);
@@ -81,7 +76,7 @@ std::vector<Value> AssignedVariables::values() const {
   std::vector<Value> out;
   if (!list_) return out;
   for (const auto& a : *list_) {
-    const Value* v = place_of(m_, a.slot);
+    const Value* v = m_.place_of(a.slot);
     out.push_back(v ? *v : nothing());
   }
   return out;
@@ -89,7 +84,7 @@ std::vector<Value> AssignedVariables::values() const {
 
 void AssignedVariables::set(const std::vector<Value>& values) {
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (Value* v = place_of(m_, (*list_)[i].slot)) *v = values[i];
+    if (Value* v = m_.place_of((*list_)[i].slot)) *v = values[i];
 }
 
 void AssignedVariables::join(const std::vector<Value>& before) {

@@ -1,15 +1,10 @@
 // What is known of a variable where the paths of a script come together: after a branch that a run may not take, after
 // a loop that was left early.
 #pragma once
-#include <optional>
-
-#include "interpreter/lang/eval/interpreter.h"
-#include "interpreter/lang/values/closure.h"
+#include "interpreter/lang/eval/checking/checking.h"
 
 namespace shard::lang {
 
-// The kind of a number, of the script or of a run.
-std::optional<runtime::DType> number_kind(const Value& v);
 // One value that stands for both; nothing() where there is none.
 Value joined(Interpreter::Impl& m, const Value& a, const Value& b);
 // Numbers become those of a run, of which only the kind is known.
@@ -30,8 +25,5 @@ class AssignedVariables {
   Interpreter::Impl& m_;
   const std::vector<Unit::Assigned>* list_;  // null: none
 };
-
-// Where a variable's value is; null before it has one.
-Value* place_of(Interpreter::Impl& m, const Slot& s);
 
 }  // namespace shard::lang
