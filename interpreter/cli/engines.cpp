@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "interpreter/cli/command.h"
-#include "interpreter/exec/targets.h"
+#include "interpreter/exec/target.h"
 #include "interpreter/lang/report/report.h"
 #include "runtime/pjrt/client.h"
 

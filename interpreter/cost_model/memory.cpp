@@ -4,7 +4,6 @@
 
 #include "grammar/stable_sort.h"
 #include "interpreter/cost_model/estimate.h"
-#include "interpreter/ir/host_copy.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/layout.h"

@@ -10,7 +10,7 @@
 
 namespace shard::embed {
 
-// What runs what a script computes: a target of the list (exec/targets.h), or `xla`, behind a colon the path of a
+// What runs what a script computes: a target of the list (exec/target.h), or `xla`, behind a colon the path of a
 // plug-in of PJRT. Empty: what the options ask for.
 struct Runs {
   std::string engine;

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "interpreter/exec/lowering.h"
-#include "interpreter/ir/host_copy.h"
+#include "interpreter/ir/region_edges.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/nest.h"
 
@@ -43,7 +43,7 @@ std::int64_t gathered(const View& v) {
   if (nest.rank == 0) return 0;
   const std::int64_t step = nest.stride[0][nest.rank - 1];
   if (step == 0 || (step == 1 && nest.size[nest.rank - 1] >= kLine)) return 0;
-  return runtime::numel(v.shape) * static_cast<std::int64_t>(runtime::size_of(v.dtype));
+  return runtime::numel(v.shape) * item_bytes(v.dtype);
 }
 
 // What an element of a constant array is, read back from memory.
@@ -58,8 +58,6 @@ Scalar read(DType dtype, const runtime::BufferRef& buffer) {
     s.integer = runtime::element_int(a, 0), s.value = static_cast<double>(s.integer);
   return s;
 }
-
-}  // namespace
 
 // Registers by type; one that is free is taken again.
 class Registers {
@@ -108,8 +106,7 @@ class ElementUnit {
   }
 
  private:
-  const Node& node(std::size_t k) const { return l_.g_.nodes[static_cast<std::size_t>(unit_.nodes[k])]; }
-  bool needed(ir::Var v) const { return l_.needed_[at(v)] != 0; }
+  const Node& node(std::size_t k) const { return l_.node(unit_.nodes[k]); }
   DType dtype(ir::Var v) const { return l_.type(v).dtype; }
 
   // Operands from outside: inputs and constants are in their registers from the start and stay there; what is the same
@@ -142,7 +139,7 @@ class ElementUnit {
     if (code.code == Code::Convert && code.type == dtype(out)) code.code = Code::Identity;
     program_.code.push_back(code);
     held_[out.id] = code.dst;
-    if (needed(out)) {
+    if (l_.needed(out)) {
       outputs_.push_back(out);
       program_.outputs.push_back(code.dst);
     }
@@ -150,9 +147,9 @@ class ElementUnit {
       const ir::Var v = n.inputs[i];
       const auto before = n.inputs.begin() + static_cast<std::ptrdiff_t>(i);
       const bool again = std::find(n.inputs.begin(), before, v) != before;
-      if (inner_.count(v.id) && last_[v.id] == k && !needed(v) && !again) registers_.give(held_[v.id]);
+      if (inner_.count(v.id) && last_[v.id] == k && !l_.needed(v) && !again) registers_.give(held_[v.id]);
     }
-    if (!needed(out) && !last_.count(out.id)) registers_.give(code.dst);  // dead code
+    if (!l_.needed(out) && !last_.count(out.id)) registers_.give(code.dst);  // dead code
   }
 
   void constants() {  // the same everywhere: computed now
@@ -160,7 +157,7 @@ class ElementUnit {
     std::vector<runtime::BufferRef> buffers;
     std::vector<void*> pointers;
     for (ir::Var v : outputs_) {
-      buffers.push_back(l_.around_.pool.allocate(runtime::size_of(dtype(v))));
+      buffers.push_back(l_.around().pool.allocate(runtime::size_of(dtype(v))));
       pointers.push_back(buffers.back()->data());
       views.push_back(runtime::contiguous(dtype(v), {}, nullptr));
     }
@@ -170,10 +167,9 @@ class ElementUnit {
   }
 
   void kernel() {
-    const Mesh* mesh = l_.mesh_;
+    const Mesh* mesh = l_.mesh();
     const AxisSet distinct = l_.axes(node(0).outputs[0]);
-    const bool result =
-        std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return l_.result_[at(v)] != 0; });
+    const bool result = std::any_of(outputs_.begin(), outputs_.end(), [&](ir::Var v) { return l_.is_result(v); });
     const Anchors order = order_of(inputs_, dense_place(kNoStorage, DType::F32, distinct, shape_, mesh), result, mesh);
     std::vector<StridedView> made;
     for (ir::Var v : outputs_) made.push_back(l_.fresh(dtype(v), order, shape_));
@@ -182,16 +178,16 @@ class ElementUnit {
     for (const StridedView& p : made) out.push_back(view_of(p, order, mesh));
     for (const View& v : in) l_.copies(gathered(v));
     ir::BoundKernel run;
-    if (!l_.around_.measure)
+    if (!l_.around().measure)
       run = [kernel = std::make_shared<runtime::ElementKernel>(std::move(program_), in, out),
-             stop = &l_.around_.pool.stop()](void* const* i, void* const* o) { kernel->run(i, o, stop); };
+             stop = &l_.around().pool.stop()](void* const* i, void* const* o) { kernel->run(i, o, stop); };
     l_.step(std::move(run), inputs_, made, in_place(made, distinct));
-    for (std::size_t i = 0; i < outputs_.size(); ++i) l_.put(outputs_[i], made[i]);
+    l_.put(outputs_, made);
   }
 
   // An output may go over an input that is read element for element, by nothing else in another way.
-  std::vector<std::pair<int, int>> in_place(const std::vector<StridedView>& made, AxisSet distinct) const {
-    std::vector<std::pair<int, int>> pairs;
+  Lowering::InPlace in_place(const std::vector<StridedView>& made, AxisSet distinct) const {
+    Lowering::InPlace pairs;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (!alone(inputs_, i) || inputs_[i].distinct != distinct || !lies_as(inputs_[i], made[0])) continue;
       for (std::size_t o = 0; o < made.size(); ++o)
@@ -210,16 +206,18 @@ class ElementUnit {
   std::set<std::int32_t> inner_;              // values of the unit
   std::vector<StridedView> inputs_;
   std::vector<std::pair<std::pair<DType, Scalar>, Register>> constants_;
-  std::vector<ir::Var> outputs_;
+  ir::Vars outputs_;
 };
 
-void Lowering::emit_elementwise(const Unit& unit) {
-  const Node& first = g_.nodes[static_cast<std::size_t>(unit.nodes.front())];
+}  // namespace
+
+void lower_elementwise(Lowering& l, const Unit& unit) {
+  const Node& first = l.node(unit.nodes.front());
   const bool same_type = std::get<Code>(first.op->kernel) == Code::Convert &&
-                         type(first.inputs[0]).dtype == type(first.outputs[0]).dtype;  // only the weakness changed
-  const bool same_memory = ir::host_copy(first) != ir::HostCopy::None && !around_.alone();
-  if (unit.nodes.size() == 1 && (same_type || same_memory)) return put(first.outputs[0], place(first.inputs[0]));
-  ElementUnit(*this, unit).emit();
+                         l.type(first.inputs[0]).dtype == l.type(first.outputs[0]).dtype;  // only the weakness changed
+  const bool same_memory = ir::host_copy(first) != ir::HostCopy::None && !l.around().alone();
+  if (unit.nodes.size() == 1 && (same_type || same_memory)) return l.put(first.outputs[0], l.place(first.inputs[0]));
+  ElementUnit(l, unit).emit();
 }
 
 }  // namespace shard::exec

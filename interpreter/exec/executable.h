@@ -22,6 +22,13 @@ ArrayInfo array_info(const runtime::DeviceArray& a);
 // Whether an array is laid out so.
 bool matches(const ArrayInfo& info, const runtime::DeviceArray& a);
 
+// Arrays without elements: what a target gives that computes nothing (abstract.cpp). An array whose buffer is null
+// stands for its type and layout; what reads an element of it ends in RuntimeError("unknown")
+// (runtime/mesh/device_array.cpp).
+ArrayRef without_elements(const ArrayInfo& info);
+// An array of this type that is laid out as the type says over all axes; what it is typed with are the explicit ones.
+ArrayRef without_elements(runtime::Type type, const runtime::MeshRef& mesh);
+
 // A temporary, or the buffer of a loop, that lies on a device.
 struct Piece {
   const ir::Node* maker = nullptr;  // whose instruction writes it first; none: a result's copy

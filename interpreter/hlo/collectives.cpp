@@ -19,10 +19,9 @@ std::int64_t stride_of(const Mesh& mesh, AxisId axis) {
 }
 
 // The devices that stand along the axes (the first the slowest), one list for each place along the others.
-std::vector<ir::Ints> lines(const Mesh& mesh, std::span<const AxisId> axes) {
+std::vector<ir::Ints> lines(const Mesh& mesh, const std::vector<AxisId>& axes) {
   std::vector<ir::Ints> out;
-  std::int64_t count = 1;
-  for (AxisId a : axes) count *= mesh.size_of(a);
+  const std::int64_t count = mesh.size_of(axes);
   for (std::int64_t device = 0; device < mesh.size(); ++device) {
     const bool first = std::all_of(axes.begin(), axes.end(),
                                    [&](AxisId a) { return device / stride_of(mesh, a) % mesh.size_of(a) == 0; });
@@ -146,13 +145,7 @@ Value Emitter::collective(const ir::Node& n, std::span<const Value> in, const ru
     return dynamic_slice(x, starts, out.shape);
   }
   const bool written = !n.attrs.has("written") || n.attrs.flag("written");
-  if (program_.mesh->size_of([&] {
-        runtime::AxisSet set;
-        for (AxisId a : axes) set.add(a);
-        return set;
-      }()) == 1 &&
-      !written)
-    return reshape(x, out.shape);
+  if (program_.mesh->size_of(axes) == 1 && !written) return reshape(x, out.shape);
   ++to_.collectives;
   if (c.pairs) {
     std::vector<ir::Ints> all;
@@ -180,8 +173,7 @@ Value Emitter::collective(const ir::Node& n, std::span<const Value> in, const ru
                   dim_attribute("all_gather_dim", join) + over + channel(to_, true));
   }
   const std::int64_t split = dimension(c.split, x.rank());
-  const std::int64_t count = n.attrs.has("groups") ? n.attrs.integer("group_size")
-                                                   : static_cast<std::int64_t>(lines(*program_.mesh, axes)[0].size());
+  const std::int64_t count = n.attrs.has("groups") ? n.attrs.integer("group_size") : program_.mesh->size_of(axes);
   const auto exchange = [&](const Value& v, std::int64_t from, std::int64_t to, Shape made) {
     return to_.op("stablehlo.all_to_all", {v}, v.dtype, std::move(made),
                   dim_attribute("split_dimension", from) + dim_attribute("concat_dimension", to) +

@@ -24,17 +24,21 @@ Values typed(Writer& to, const ir::Graph& g, std::span<const ir::Var> vars) {
   return out;
 }
 
-Value row_at(const Value& x, const Value& i) {
+Values starts_at(const Value& x, const Value& i) {  // of row i
   Values starts{i};
   for (std::size_t d = 1; d < x.shape.size(); ++d) starts.push_back(x.to->constant(i.dtype, {}, 0));
+  return starts;
+}
+
+Value row_at(const Value& x, const Value& i) {
+  const Values starts = starts_at(x, i);
   Shape one = x.shape;
   one[0] = 1;
   return reshape(dynamic_slice(x, starts, one), Shape(x.shape.begin() + 1, x.shape.end()));
 }
 
 Value with_row(const Value& x, const Value& row, const Value& i) {
-  Values starts{i};
-  for (std::size_t d = 1; d < x.shape.size(); ++d) starts.push_back(x.to->constant(i.dtype, {}, 0));
+  const Values starts = starts_at(x, i);
   Shape one = row.shape;
   one.insert(one.begin(), 1);
   return dynamic_update(x, reshape(row, one), starts);
@@ -48,9 +52,7 @@ Values Emitter::structure(const Inside& at) {
   const ir::Node& n = at.node;
   switch (*ir::structure_of(*n.op)) {
     case Structure::Constant: {
-      const ir::AttrValue* value = n.attrs.find("value");
-      if (const auto* whole = value ? std::get_if<std::int64_t>(value) : nullptr)
-        return {to_.integer(at.out[0].dtype, {}, *whole)};
+      if (const auto* whole = n.attrs.get<std::int64_t>("value")) return {to_.integer(at.out[0].dtype, {}, *whole)};
       return {to_.constant(at.out[0].dtype, {}, n.attrs.number("value"))};
     }
     case Structure::Scan: return scan(at);

@@ -37,7 +37,7 @@ bool hand_out(const Mesh& mesh, const Axes& axes, const DimFactors& dim, const F
               std::vector<Axes>& given) {
   std::size_t at = 0;
   for (int f : dim) {
-    std::int64_t left = rule.factors[static_cast<std::size_t>(f)].size;
+    std::int64_t left = rule.factor(f).size;
     while (at < axes.size() && (left != 1 || mesh.size_of(axes[at]) == 1)) {
       if (left % mesh.size_of(axes[at])) return false;
       left /= mesh.size_of(axes[at]);
@@ -61,9 +61,7 @@ int grown_to(const FactorRule& rule, std::size_t operand, std::size_t d) {
 // Where a factor stands in the result.
 std::string dimension_of(const FactorRule& rule, int f) {
   for (const ValueFactors& r : rule.results)
-    for (std::size_t d = 0; d < r.size(); ++d)
-      if (std::find(r[d].begin(), r[d].end(), f) != r[d].end())
-        return "dimension " + std::to_string(d) + " of the result";
+    if (const auto d = dimension_with(r, f)) return "dimension " + std::to_string(*d) + " of the result";
   return "the same dimension";
 }
 
@@ -118,11 +116,10 @@ void lay_out(const OpCall& call, const FactorRule& rule, const std::vector<Axes>
       if (!more.empty() && whole_before)
         refuse(use(call) + ": a whole dimension before one that is split over " + axes_text(mesh, more) +
                " cannot be merged with it. Say the result's layout with `out: P(...)`, or `shard` the operand first");
-      whole_before |= more.empty() && rule.factors[static_cast<std::size_t>(f)].size > 1;
+      whole_before |= more.empty() && rule.factor(f).size > 1;
       axes.insert(axes.end(), more.begin(), more.end());
     }
-    std::int64_t n = 1;
-    for (AxisId a : axes) n *= mesh.size_of(a);
+    const std::int64_t n = mesh.size_of(axes);
     if (t.shape[d] % n)
       refuse(use(call) + ": dimension " + std::to_string(d) + " of the result has size " + std::to_string(t.shape[d]) +
              ", which " + axes_text(mesh, axes) + " (" + std::to_string(n) +
@@ -345,8 +342,7 @@ AxisSet summed_axes(const OpCall& call, const FactorRule& rule) {
       }
     }
   AxisSet summed;
-  for (const auto& axes : by_factor)
-    for (AxisId a : axes.value_or(Axes{})) summed.add(a);
+  for (const auto& axes : by_factor) summed |= AxisSet::of(axes.value_or(Axes{}));
   for (const Type& in : call.in) summed |= in.sharding.unreduced;
   return summed;
 }

@@ -26,6 +26,4 @@ struct Why {
   bool product = false;       // of these terms, formed at once
 };
 
-const Why* why_of(const Attrs& attrs);  // null: it was written
-
 }  // namespace shard::ir

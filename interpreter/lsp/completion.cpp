@@ -9,7 +9,6 @@
 #include "interpreter/cli/repl/editor.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lsp/features.h"
-#include "interpreter/lsp/names.h"
 #include "runtime/array/dtype.h"
 #include "stdlib/stdlib.h"
 
@@ -29,7 +28,7 @@ std::set<std::string> names_at(const Document& d, std::size_t offset) {
   const std::size_t at = Shift(d.text.str(), d.tree->text)(offset).value_or(d.tree->text.size());
   for (const NameUse& u : d.tree->uses) {
     if (u.kind != NameUse::Declared && u.kind != NameUse::Parameter) continue;
-    const std::string name = d.tree->text.substr(u.span.begin, u.span.end - u.span.begin);
+    const std::string name = d.tree->word(u.span);
     const auto inside = functions_around(*d.tree, u.span.begin);
     const bool seen = std::all_of(inside.begin(), inside.end(), [&](const grammar::Function* f) {
       return (f->span.begin <= at && at <= f->span.end) || f->name_span == u.span;
@@ -63,9 +62,7 @@ std::string completion(Session& s, const Params& p) {
   const std::set<std::string> names = names_at(d, offset);
   lang::Interpreter& in = values_of(s, d);
   std::vector<std::string> words = cli::completions(in, names, before);
-  std::erase_if(words, [&](const std::string& w) { return !w.starts_with(word); });
-  std::sort(words.begin(), words.end());
-  words.erase(std::unique(words.begin(), words.end()), words.end());
+  cli::only_those_of(words, word);
   const std::string range = s.range(d.text, offset - word.size(), offset);
   std::vector<std::string> out;
   for (const std::string& w : words) {

@@ -50,15 +50,10 @@ class Outline {
     return list(out);
   }
 
-  void pattern(const grammar::Pattern& p, Span whole, std::vector<std::string>& out) {
-    if (auto* n = std::get_if<grammar::NamePattern>(&p.node))
-      add(out, n->name, Symbol::Variable, whole, p.span, types_of(d_, p.span));
-    if (auto* t = std::get_if<grammar::TuplePattern>(&p.node))
-      for (const auto& e : t->elements) pattern(*e, whole, out);
-    if (auto* l = std::get_if<grammar::ListPattern>(&p.node))
-      for (const auto& e : l->elements) pattern(*e, whole, out);
-    if (auto* r = std::get_if<grammar::RecordPattern>(&p.node))
-      for (const auto& f : r->fields) pattern(*f.target, whole, out);
+  void pattern(const grammar::Pattern& all, Span whole, std::vector<std::string>& out) {
+    grammar::each_name(all, [&](const grammar::Pattern& p, const grammar::NamePattern& n) {
+      add(out, n.name, Symbol::Variable, whole, p.span, types_of(d_, p.span));
+    });
   }
 
   void add(std::vector<std::string>& out, const std::string& name, int kind, Span whole, Span word,

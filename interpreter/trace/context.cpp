@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "grammar/kept.h"
-#include "interpreter/exec/abstract.h"
 #include "interpreter/ir/core_ops.h"
 
 namespace shard::trace {

@@ -13,7 +13,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/cache.h"
-#include "interpreter/exec/targets.h"
+#include "interpreter/exec/target.h"
 #include "interpreter/ir/builder.h"
 #include "interpreter/trace/tensor.h"
 #include "runtime/array/buffer.h"
@@ -109,7 +109,7 @@ class Context {
 
   // ---- the target: what runs programs, `lockstep` unless it is set
   const exec::Target& target() const { return *target_; }
-  const exec::Target& target(std::string_view name);  // one of the list (exec/targets.h), whichever is set
+  const exec::Target& target(std::string_view name);  // one of the list (exec/target.h), whichever is set
   void set_target(const exec::Target& target) { target_ = &target; }  // lives as long as the context
   // The target holds no elements: arrays have no buffer, and what reads an element ends in an error of code "unknown".
   // `shard check` works so.

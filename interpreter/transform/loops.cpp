@@ -1,11 +1,9 @@
-#include "interpreter/transform/loops.h"
-#include "interpreter/transform/nodes.h"
-
 #include <algorithm>
 
 #include "interpreter/ir/builder.h"
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/layout.h"
+#include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
 
 namespace shard::transform {
@@ -54,21 +52,10 @@ class Trimmer {
       nodes.push_back(std::move(n));
     }
     ir::Builder b = builder_like(table_, g_);
-    Vars now(g_.types.size());
-    for (Var p : g_.params) now[at(p)] = b.param(g_.type(p));
-    for (std::size_t i = nodes.size(); i-- > 0;) {
-      Node& n = nodes[i];
-      ir::SpanScope scope(b, n.span);
-      Vars inputs;
-      std::vector<ir::Type> types;
-      for (Var v : n.inputs) inputs.push_back(now[at(v)]);
-      for (Var v : n.outputs) types.push_back(g_.type(v));
-      Vars outputs = b.append(*n.op, std::move(inputs), std::move(n.attrs), std::move(n.regions), std::move(types));
-      for (std::size_t k = 0; k < outputs.size(); ++k) now[at(n.outputs[k])] = outputs[k];
-    }
-    Vars results;
-    for (Var r : g_.results) results.push_back(now[at(r)]);
-    return b.finish(std::move(results));
+    ir::GraphCopy copy(b, g_);
+    copy.params();
+    for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) copy.node(*n);
+    return copy.finish();
   }
 
  private:
@@ -142,17 +129,13 @@ class Trimmer {
 
 class Hoister {
  public:
-  Hoister(const ir::OpTable& table, const Graph& g)
-      : table_(table), g_(g), b_(builder_like(table, g)), now_(g.types.size()) {}
+  Hoister(const ir::OpTable& table, const Graph& g) : table_(table), g_(g), b_(builder_like(table, g)), now_(b_, g) {}
 
   Graph run() {
-    for (Var p : g_.params) now_[at(p)] = b_.param(g_.type(p));
+    now_.params();
     for (const Node& n : g_.nodes) {
       ir::SpanScope scope(b_, n.span);
-      Vars inputs;
-      std::vector<ir::Type> types;
-      for (Var v : n.inputs) inputs.push_back(now_[at(v)]);
-      for (Var v : n.outputs) types.push_back(g_.type(v));
+      Vars inputs = now_(n.inputs);
       std::vector<GraphRef> regions;
       for (const auto& r : n.regions) regions.push_back(share(hoist_invariants(table_, *r)));
       ir::Attrs attrs = n.attrs;
@@ -161,12 +144,9 @@ class Hoister {
         for (std::size_t r = regions.size(); r-- > 0;) move_out(wiring, r, regions[r], inputs);
         ir::set_edges(*n.op, attrs, wiring);
       }
-      Vars outputs = b_.append(*n.op, std::move(inputs), std::move(attrs), std::move(regions), std::move(types));
-      for (std::size_t k = 0; k < outputs.size(); ++k) now_[at(n.outputs[k])] = outputs[k];
+      now_.node(n, std::move(inputs), std::move(attrs), std::move(regions));
     }
-    Vars results;
-    for (Var r : g_.results) results.push_back(now_[at(r)]);
-    return b_.finish(std::move(results));
+    return now_.finish();
   }
 
  private:
@@ -174,22 +154,16 @@ class Hoister {
   void move_out(ir::RegionEdges& wiring, std::size_t index, GraphRef& region, Vars& inputs) {
     const Graph& body = *region;
     const auto [first, consts] = wiring.constants(index);
-    Vars outside(body.types.size());
-    for (std::size_t i = 0; i < consts; ++i) outside[at(body.params[i])] = inputs[first + i];
+    ir::GraphCopy outside(b_, body);
+    for (std::size_t i = 0; i < consts; ++i) outside[body.params[i]] = inputs[first + i];
     Marks moved(body.nodes.size(), 0);
     bool any = false;
     for (std::size_t i = 0; i < body.nodes.size(); ++i) {
       const Node& n = body.nodes[i];
-      if (!movable(body, n, outside)) continue;
+      if (!movable(body, n, outside.now)) continue;
       moved[i] = 1;
       any = true;
-      ir::SpanScope scope(b_, n.span);
-      Vars in;
-      std::vector<ir::Type> types;
-      for (Var v : n.inputs) in.push_back(outside[at(v)]);
-      for (Var v : n.outputs) types.push_back(body.type(v));
-      Vars out = b_.append(*n.op, std::move(in), n.attrs, n.regions, std::move(types));
-      for (std::size_t k = 0; k < out.size(); ++k) outside[at(n.outputs[k])] = out[k];
+      outside.node(n);
     }
     if (!any) return;
     Graph rest = body;
@@ -207,7 +181,7 @@ class Hoister {
       for (Var v : body.nodes[i].outputs) {
         if (!used[at(v)]) continue;
         rest.params.insert(rest.params.begin() + static_cast<std::ptrdiff_t>(consts + more), v);
-        inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(first + consts + more), outside[at(v)]);
+        inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(first + consts + more), outside[v]);
         ++more;
       }
     }
@@ -230,7 +204,7 @@ class Hoister {
   const ir::OpTable& table_;
   const Graph& g_;
   ir::Builder b_;
-  Vars now_;
+  ir::GraphCopy now_;
 };
 
 }  // namespace

@@ -1,15 +1,13 @@
 // Partitioning of one graph or region: node by node, in order. What a value is (its variable, its layout, a pending
 // reduction) is kept beside what propagation wants it to be; a value is brought into another layout only where
 // something needs it. Loops, branches and per-device code are in partition_regions.cpp.
-#include "interpreter/transform/partition.h"
-#include "interpreter/transform/nodes.h"
+#include "interpreter/transform/passes.h"
 
 #include <algorithm>
 #include <array>
 
-#include "interpreter/transform/choose.h"
+#include "interpreter/ir/linear.h"
 #include "interpreter/transform/partitioner.h"
-#include "interpreter/transform/pending.h"
 
 namespace shard::transform {
 
@@ -20,6 +18,47 @@ using ir::Type;
 using ir::Var;
 using ir::Vars;
 
+namespace {
+
+// ---- pending sums: whether an operation shall work on the terms of a sum instead of the sum. That it may is said by
+// ir/linear.h, that it pays is said here.
+struct CarryOperand {
+  bool pending;  // a sum over `axes` is to be done, and nobody else uses the value
+  const Sharding* layout;
+  std::int64_t bytes;  // global
+};
+
+// True where the result's terms can be computed from the operands' terms: the operation is linear in all pending
+// operands together and exact, every other operand is the same for all terms, and nothing is made larger. `wish`: the
+// layout that the result shall have; where it is split over the axes of the sum the sum is better done (and scattered)
+// before.
+bool carries(const ir::OpCall& call, std::span<const CarryOperand> operands, AxisSet axes, const Sharding& wish,
+             std::int64_t result_bytes) {
+  const std::optional<ir::Linear> lin = ir::linear(call);
+  if (!lin || !lin->exact || lin->in.size() != operands.size()) return false;
+  std::size_t pending = 0;
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const CarryOperand& o = operands[i];
+    if (o.pending) {
+      if (!lin->in[i]) return false;
+      ++pending;
+      bytes = std::max(bytes, o.bytes);
+    } else {
+      if (lin->jointly && lin->in[i]) return false;
+      if (!(o.layout->split_axes() & axes).empty() || !(o.layout->unreduced & axes).empty()) return false;
+    }
+  }
+  if (pending == 0 || (!lin->jointly && pending > 1)) return false;
+  if (result_bytes > bytes) return false;
+  if (lin->scales && result_bytes == bytes && call.op.flops >= 2)
+    return false;  // a product of terms costs as much as one of sums
+  if (pending == 1 && result_bytes == bytes && !(wish.split_axes() & axes).empty()) return false;
+  return true;
+}
+
+}  // namespace
+
 Partitioner::Partitioner(ProgramContext& context, ir::Builder& builder, const ir::Graph& graph, const Layouts& layouts,
                          AxisSet blocked, Partitioner* loop)
     : context_(context),
@@ -29,11 +68,7 @@ Partitioner::Partitioner(ProgramContext& context, ir::Builder& builder, const ir
       blocked_(blocked),
       loop_(loop),
       values_(graph.types.size()),
-      uses_(graph.types.size(), 0) {
-  for (const Node& n : g_.nodes)
-    for (Var v : n.inputs) ++uses_[at(v)];
-  for (Var v : g_.results) ++uses_[at(v)];
-}
+      uses_(ir::count_uses(graph)) {}
 
 Type Partitioner::local_type(const Type& global, const Sharding& layout, AxisSet varying) const {
   Type t = Type::of(global.dtype, runtime::local_shape(*context_.mesh, global.shape, layout), global.weak);
@@ -91,11 +126,10 @@ Var Partitioner::need(Var v, const Sharding& layout, const Asking* asked) {
     made = add_param(g_.type(v), want);
     extra_.push_back({x.outer, want, made, asking(v)});
   } else if (!made.valid()) {
-    b_.set_why(why(v, want, asked ? *asked : asking(v)));
+    const ir::WhyScope because(b_, why(v, want, asked ? *asked : asking(v)));
     ir::SpanScope scope(
         b_, x.layout.unreduced.empty() ? grammar::Span{} : x.span);  // a sum is caused by the node that left it
     made = reshard(b_, x.var, g_.type(v), *context_.mesh, x.layout, want);
-    b_.set_why(nullptr);
   }
   x.copies.push_back({want, b_.barrier(), made});
   return made;
@@ -136,11 +170,10 @@ void Partitioner::run() {
     now_ = &n;
     ir::SpanScope scope(b_, n.span);
     b_.set_barrier(n.attrs.has("barrier") ? n.attrs.integer("barrier") : 0);
-    const ir::Structure* kind = ir::structure_of(*n.op);
-    if (!kind || *kind == ir::Structure::Collective)
-      operation(n);
+    if (ir::structure_of(*n.op))
+      structure(n, i);
     else
-      structure(n, i, *kind);
+      operation(n);
   }
   now_ = nullptr;
   b_.set_barrier(0);
@@ -160,7 +193,7 @@ std::vector<Type> Partitioner::result_types(const Node& n, std::span<const Var> 
 
 // An operation with a factor rule; one without is done whole on every device.
 void Partitioner::operation(const Node& n) {
-  std::optional<ir::FactorRule> rule = rule_of(g_, n);
+  const RuleRef rule = rule_of(g_, n);
   AxisSet carried = settle_pending(n);
   if (!rule) return whole_operation(n);
 
@@ -243,13 +276,14 @@ Vars Partitioner::emit_local(const Node& n, const ir::FactorRule& rule, const Fa
   if (split && n.op->partition) {
     std::vector<Type> in = types_of(g_, n.inputs);
     ir::OpCall call{*n.op, in, n.attrs, n.regions};
-    if (!n.op->comm && !n.inputs.empty())
-      b_.set_why(why(n.inputs[0], layout_of(rule, rule.operands[0], axes, *context_.mesh), asking(n.inputs[0])));
-    Vars outputs = n.op->partition(b_, ir::LocalCall{call, rule, *context_.mesh, axes, std::move(attrs)}, inputs);
-    b_.set_why(nullptr);
-    return outputs;
+    const bool moves = !n.op->comm && !n.inputs.empty();
+    const ir::WhyScope because(
+        b_, moves ? why(n.inputs[0], layout_of(rule, rule.operands[0], axes, *context_.mesh), asking(n.inputs[0]))
+                  : nullptr);
+    return n.op->partition(b_, ir::LocalCall{call, rule, *context_.mesh, axes, std::move(attrs)}, inputs);
   }
-  return b_.append(*n.op, inputs, std::move(attrs), n.regions, result_types(n, inputs, layouts));
+  RuleRef local = local_rule(*n.op, types_of(b_.graph(), inputs), attrs);
+  return b_.append(*n.op, inputs, std::move(attrs), n.regions, result_types(n, inputs, layouts), std::move(local));
 }
 
 // Factors that are split and not in the result leave a reduction over their axes. Truth values are reduced at once, as
@@ -261,10 +295,7 @@ void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, 
   for (std::size_t f = 0; f < rule.factors.size(); ++f) {
     const ir::Factor& factor = rule.factors[f];
     if (axes[f].empty() || factor.kind == FactorKind::Pass) continue;
-    bool there = false;
-    for (const auto& dim : rule.results[result])
-      there |= std::find(dim.begin(), dim.end(), static_cast<int>(f)) != dim.end();
-    if (there) continue;
+    if (ir::dimension_with(rule.results[result], static_cast<int>(f))) continue;
     const FactorReduce how = factor.reduce;
     const bool logical = how == FactorReduce::And || how == FactorReduce::Or;
     for (AxisId a : axes[f])
@@ -286,7 +317,7 @@ void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, 
   is.sharding = to;
   ir::Why note{{was, now_->span}, is, now_->op, now_->span, {}, {}};
   if (truth.empty()) note.terms = *terms(), note.product = true;
-  b_.set_why(std::make_shared<const ir::Why>(std::move(note)));
+  const ir::WhyScope because(b_, std::make_shared<const ir::Why>(std::move(note)));
   if (truth.empty()) {
     const auto list = product.list();
     local = b_.emit1(
@@ -297,7 +328,6 @@ void Partitioner::leave_pending(const ir::FactorRule& rule, std::size_t result, 
     Var x = ir::convert(b_, local, runtime::DType::I32);
     local = ir::convert(b_, reshard(b_, x, number, *context_.mesh, from, to), dtype);
   }
-  b_.set_why(nullptr);
 }
 
 void Partitioner::whole_operation(const Node& n) {

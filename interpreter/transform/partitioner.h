@@ -5,7 +5,7 @@
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/ir/why.h"
 #include "interpreter/transform/layout.h"
-#include "interpreter/transform/partition.h"
+#include "interpreter/transform/passes.h"
 
 namespace shard::transform {
 
@@ -84,7 +84,7 @@ class Partitioner {
                                      std::span<const Sharding> layouts) const;
 
   // partition_regions.cpp
-  void structure(const ir::Node& n, std::size_t index, ir::Structure kind);
+  void structure(const ir::Node& n, std::size_t index);
   void constrain(const ir::Node& n);
   void effect(const ir::Node& n);
   void regions(const ir::Node& n, std::size_t index);

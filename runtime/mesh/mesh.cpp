@@ -24,6 +24,18 @@ std::int64_t Mesh::size_of(AxisSet s) const {
   return n;
 }
 
+AxisSet Mesh::real(AxisSet s) const {
+  for (AxisId a : s.list())
+    if (axes[a].size == 1) s.remove(a);
+  return s;
+}
+
+std::int64_t Mesh::size_of(const std::vector<AxisId>& list) const {
+  std::int64_t n = 1;
+  for (AxisId a : list) n *= axes[a].size;
+  return n;
+}
+
 AxisSet Mesh::all() const {
   AxisSet s;
   for (std::size_t i = 0; i < axes.size(); ++i) s.add(static_cast<AxisId>(i));

@@ -23,6 +23,11 @@ class AxisSet {  // a set of axes of one mesh
     s.add(a);
     return s;
   }
+  static AxisSet of(const std::vector<AxisId>& axes) {
+    AxisSet s;
+    for (AxisId a : axes) s.add(a);
+    return s;
+  }
   void add(AxisId a) { bits_ |= 1u << a; }
   void remove(AxisId a) { bits_ &= ~(1u << a); }
   bool has(AxisId a) const { return bits_ >> a & 1u; }
@@ -65,6 +70,8 @@ struct Mesh {
   std::optional<AxisId> find(std::string_view axis) const;
   std::int64_t size_of(AxisId a) const { return axes[a].size; }
   std::int64_t size_of(AxisSet s) const;
+  std::int64_t size_of(const std::vector<AxisId>& list) const;  // the product of their sizes
+  AxisSet real(AxisSet s) const;                                // without axes of size 1
   AxisSet all() const;
   AxisSet of_kind(AxisKind k) const;
   bool operator==(const Mesh& o) const { return axes == o.axes && devices == o.devices; }

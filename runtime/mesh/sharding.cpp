@@ -22,11 +22,7 @@ AxisSet Sharding::split_axes() const {
 
 AxisSet Sharding::used_axes() const { return split_axes() | unreduced | reduced; }
 
-std::int64_t parts(const Mesh& mesh, const DimSharding& dim) {
-  std::int64_t n = 1;
-  for (const AxisId a : dim.axes) n *= mesh.size_of(a);
-  return n;
-}
+std::int64_t parts(const Mesh& mesh, const DimSharding& dim) { return mesh.size_of(dim.axes); }
 
 Shape local_shape(const Mesh& mesh, const Shape& global, const Sharding& s) {
   Shape out = global;

@@ -1,5 +1,6 @@
 // Every layout into every other on 2 x 2 x 2 devices, pending sums included: the blocks that arrive are those that
 // cutting the whole value gives, and no step holds more than it must.
+#include "interpreter/transform/passes.h"
 #include "tests/interpreter/lockstep.h"
 #include "tests/share.h"
 

@@ -2,7 +2,7 @@
 // holds its arrays elsewhere; and what a program knows of itself: distinct axes of nested loops, passes, the cost of
 // collectives.
 #include "grammar/diagnostic.h"
-#include "interpreter/exec/abstract.h"
+#include "interpreter/exec/executable.h"
 #include "interpreter/ir/collective.h"
 #include "interpreter/trace/context.h"
 #include "tests/interpreter/execute.h"

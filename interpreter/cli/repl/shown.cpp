@@ -1,5 +1,3 @@
-#include "interpreter/cli/repl/shown.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "interpreter/cli/repl/ink.h"
+#include "interpreter/cli/repl/repl.h"
 #include "interpreter/cli/terminal.h"
 #include "interpreter/exec/executable.h"
 #include "interpreter/lang/staging/jit.h"

@@ -5,9 +5,9 @@
 #include "grammar/walk.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/jit.h"
+#include "interpreter/transform/layout.h"
+#include "interpreter/transform/passes.h"
 #include "interpreter/transform/pipeline.h"
-#include "interpreter/transform/prepare.h"
-#include "interpreter/transform/value_layouts.h"
 
 namespace shard::lang {
 
@@ -18,6 +18,66 @@ using trace::Tensor;
 // ---- variables of functions that are compiled
 
 namespace {
+
+// Which layout each value of a recorded graph gets: asked by the nodes as they were recorded, for an editor that shows
+// the values' names. The passes renumber, merge and move nodes; what stays is the operation, its place in the source
+// and its types, by which a node is found again.
+class ValueLayouts {
+ public:
+  // A graph without calls (whole_graph, inline_calls); `arguments`: the layouts of its parameters.
+  ValueLayouts(ir::Graph graph, const runtime::MeshRef& mesh, std::span<const Sharding> arguments);
+  ValueLayouts(const ValueLayouts&) = delete;
+  // Of an input or output of a node of the graph, or of one whose nodes became a part of it (a function that was
+  // differentiated); nothing where no such node is left.
+  std::optional<Sharding> of(const ir::Graph& recorded, const ir::Node& node, ir::Var value) const;
+
+ private:
+  struct Placed {
+    const ir::Graph* graph;
+    const ir::Node* node;
+    const transform::Layouts* layouts;
+  };
+  void list(const ir::Graph& graph, const transform::Layouts& layouts);
+
+  ir::Graph graph_;
+  transform::Layouts layouts_;
+  std::vector<Placed> nodes_;  // of the graph and its regions, in order
+};
+
+ValueLayouts::ValueLayouts(ir::Graph graph, const runtime::MeshRef& mesh, std::span<const Sharding> arguments)
+    : graph_(std::move(graph)), layouts_(transform::propagate(graph_, mesh, arguments)) {
+  list(graph_, layouts_);
+}
+
+void ValueLayouts::list(const ir::Graph& graph, const transform::Layouts& layouts) {
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const ir::Node& node = graph.nodes[n];
+    if (node.span.known()) nodes_.push_back({&graph, &node, &layouts});
+    for (std::size_t r = 0; r < node.regions.size(); ++r) list(*node.regions[r], layouts.regions[n][r]);
+  }
+}
+
+std::optional<Sharding> ValueLayouts::of(const ir::Graph& recorded, const ir::Node& node, ir::Var value) const {
+  const auto alike = [&](const Placed& p) {
+    if (p.node->op != node.op || !(p.node->span == node.span) || p.node->inputs.size() != node.inputs.size() ||
+        p.node->outputs.size() != node.outputs.size())
+      return false;
+    const auto same = [&](ir::Var a, ir::Var b) {
+      return recorded.type(a).shape == p.graph->type(b).shape && recorded.type(a).dtype == p.graph->type(b).dtype;
+    };
+    return std::equal(node.inputs.begin(), node.inputs.end(), p.node->inputs.begin(), same) &&
+           std::equal(node.outputs.begin(), node.outputs.end(), p.node->outputs.begin(), same);
+  };
+  const auto found = std::find_if(nodes_.begin(), nodes_.end(), alike);
+  if (found == nodes_.end()) return std::nullopt;
+  const auto in = [&](const ir::Vars& values, const ir::Vars& there) -> std::optional<Sharding> {
+    const auto here = std::find(values.begin(), values.end(), value);
+    if (here == values.end()) return std::nullopt;
+    return found->layouts->of[at(there[static_cast<std::size_t>(here - values.begin())])];
+  };
+  auto out = in(node.outputs, found->node->outputs);
+  return out ? out : in(node.inputs, found->node->inputs);
+}
 
 const trace::Frame* outermost(const Value& v) {
   for (const Value& leaf : leaves(v))
@@ -62,7 +122,7 @@ class CallLayouts {
   }
 
   // While a function is being written much in it is used by nothing yet: laid out as if it were.
-  const transform::ValueLayouts& all() {
+  const ValueLayouts& all() {
     if (!all_) all_.emplace(transform::inline_calls(ctx_.table(), *call_.graph), call_.mesh, given_);
     return *all_;
   }
@@ -70,7 +130,7 @@ class CallLayouts {
   const trace::Context& ctx_;
   const CompiledCall& call_;
   std::vector<Sharding> given_;
-  std::optional<transform::ValueLayouts> used_, all_;
+  std::optional<ValueLayouts> used_, all_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "interpreter/ir/elsewhere.h"
+#include "interpreter/ir/op.h"
 
 namespace shard::lang {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "interpreter/exec/abstract.h"
+#include "interpreter/exec/executable.h"
 #include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/staging/jit_cache.h"

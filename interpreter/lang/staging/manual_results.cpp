@@ -1,8 +1,8 @@
 // The results of per-device code: their pieces are put together as their specs say.
 #include <algorithm>
 
+#include "interpreter/ir/collective.h"
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/ir/varying.h"
 #include "interpreter/lang/report/written.h"
 #include "interpreter/lang/staging/manual_call.h"
 

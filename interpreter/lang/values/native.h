@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/ir/elsewhere.h"
+#include "interpreter/ir/op.h"
 #include "interpreter/lang/values/value.h"
 
 namespace shard::lang {

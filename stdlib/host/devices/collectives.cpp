@@ -1,8 +1,8 @@
 // Collectives as per-device code calls them. Each maps over trees, finds the axes in the current mesh (where manual
 // code has made them manual), and applies the row; a value that does not vary along the axes is first cast to one that
 // does, as JAX does.
+#include "interpreter/ir/collective.h"
 #include "interpreter/ir/explicit_law.h"
-#include "interpreter/ir/varying.h"
 #include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/staging/modes.h"
 #include "stdlib/host/devices/along.h"

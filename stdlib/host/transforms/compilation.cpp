@@ -1,6 +1,6 @@
 // jit, comm and memory_stats: compiled functions, what a call of one says between the devices, and what it
 // holds on each.
-#include "interpreter/ir/text.h"
+#include "interpreter/ir/graph.h"
 #include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/explain.h"

@@ -4,7 +4,7 @@
 // Rules are traced where a derivative is asked for, and then once; else the function is called as it is. A rule may
 // call its own function: inside, one derivative less is to come.
 #include "interpreter/lang/values/wrapped.h"
-#include "interpreter/transform/cotangent.h"
+#include "interpreter/transform/differentiate.h"
 #include "stdlib/host/transforms/transforms.h"
 
 namespace shard::stdlib {

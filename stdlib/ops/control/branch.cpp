@@ -3,7 +3,6 @@
 // the condition, both regions are computed and the results selected.
 #include "grammar/diagnostic.h"
 #include "interpreter/transform/batch.h"
-#include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
 

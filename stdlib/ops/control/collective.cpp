@@ -27,18 +27,12 @@ MeshRef mesh_of(const OpCall& call) {
   fail("mesh", std::string(call.op.name) + " needs a mesh: declare one, and use it in a `manual fn`");
 }
 
-AxisSet axes_of(const Attrs& attrs) {
-  AxisSet out;
-  for (auto a : attrs.ints("axes")) out.add(static_cast<AxisId>(a));
-  return out;
-}
-
 bool grouped(const Attrs& attrs) { return attrs.has("groups"); }
 
 // Devices that communicate with each other: along the axes, or in one group.
 std::int64_t devices(const OpCall& call) {
   if (grouped(call.attrs)) return call.attrs.integer("group_size");
-  return mesh_of(call)->size_of(axes_of(call.attrs));
+  return mesh_of(call)->size_of(call.attrs.axes());
 }
 
 bool tiled(const Attrs& attrs) { return flag_or(attrs, "tiled", false); }
@@ -48,7 +42,7 @@ std::size_t dim_of(const Type& t, std::int64_t negative, std::string_view op) {
 std::string axes_named(const OpCall& call) {
   std::string out;
   MeshRef mesh = mesh_of(call);
-  for (AxisId a : axes_of(call.attrs).list()) out += (out.empty() ? "@" : ", @") + mesh->axes[a].name;
+  for (AxisId a : call.attrs.axes().list()) out += (out.empty() ? "@" : ", @") + mesh->axes[a].name;
   return out;
 }
 
@@ -158,7 +152,7 @@ void check_combined(const OpCall& call) {
 std::vector<Type> infer_reduction(const OpCall& call) {
   check_combined(call);
   Type out = moved(call);
-  AxisSet axes = axes_of(call.attrs);
+  AxisSet axes = call.attrs.axes();
   if (grouped(call.attrs))
     out.varying |= axes;
   else
@@ -170,7 +164,7 @@ std::vector<Type> infer_reduction(const OpCall& call) {
 std::vector<Type> infer_move(const OpCall& call) {
   if (call.op.comm->combine) check_combined(call);
   Type out = moved(call);
-  AxisSet axes = axes_of(call.attrs);
+  AxisSet axes = call.attrs.axes();
   if (call.op.comm->join && !call.op.comm->split && text_or(call.attrs, "to", "varying") == "same")
     out.varying = out.varying - axes;
   else
@@ -196,7 +190,7 @@ std::vector<Type> infer_permute(const OpCall& call) {
 
 std::vector<Type> infer_index(const OpCall& call) {
   Type out = Type::of(DType::I32, {});
-  out.varying = axes_of(call.attrs);
+  out.varying = call.attrs.axes();
   if (call.attrs.has("mesh")) out.mesh = mesh_of(call);
   return {out};
 }
@@ -204,7 +198,7 @@ std::vector<Type> infer_index(const OpCall& call) {
 std::vector<Type> infer_cast(const OpCall& call) {
   Type out = call.in[0];
   out.mesh = mesh_of(call);
-  AxisSet axes = axes_of(call.attrs);
+  AxisSet axes = call.attrs.axes();
   std::string to = text_or(call.attrs, "to", "varying");
   if (to == "varying") {
     out.varying |= axes;
@@ -256,7 +250,7 @@ Var cast_varying(Builder& b, Var x, const Attrs& attrs, AxisSet axes) {
 
 // A value that did not vary counted once a device, so its cotangent is the sum of theirs.
 Var sum_missing(Builder& b, Var ct, const Attrs& attrs, const Type& want) {
-  AxisSet extra = (b.type(ct).varying - want.varying) & axes_of(attrs);
+  AxisSet extra = (b.type(ct).varying - want.varying) & attrs.axes();
   return extra.empty() ? ct : b.emit1(*b.core().psum, {ct}, only(attrs, extra));
 }
 
@@ -269,7 +263,7 @@ Transposes transposes(TransposeFn of) {
 
 Var psum_back(Builder& b, const NodeView& n, Var ct, const Type&) {
   if (grouped(n.call.attrs)) return b.emit1(n.call.op, {ct}, over(n.call.attrs));
-  return cast_varying(b, ct, n.call.attrs, axes_of(n.call.attrs));
+  return cast_varying(b, ct, n.call.attrs, n.call.attrs.axes());
 }
 
 Var gather_back(Builder& b, const NodeView& n, Var ct, const Type& want) {
@@ -303,7 +297,7 @@ Var cast_back(Builder&, const NodeView&, Var ct, const Type&) { return ct; }  //
 
 Var slice_back(Builder& b, const NodeView& n, Var ct, const Type& want) {
   const Attrs& attrs = n.call.attrs;
-  if (!(want.varying & axes_of(attrs)).empty())
+  if (!(want.varying & attrs.axes()).empty())
     throw std::logic_error("own_slice is for values that all devices have, not for " + runtime::to_string(want));
   return b.emit1(*b.core().all_gather, {ct},
                  over(attrs, {{"axis", attrs.integer("axis")}, {"tiled", true}, {"to", std::string("same")}}));
@@ -326,7 +320,7 @@ ir::Custom extreme() {
   out.vjp = [](Builder& b, const NodeView& n, std::span<const Var> ct) -> Vars {
     if (!ct[0].valid()) return {Var{}};
     Var spread = grouped(n.call.attrs) ? b.emit1(*b.core().psum, {ct[0]}, over(n.call.attrs))
-                                       : cast_varying(b, ct[0], n.call.attrs, axes_of(n.call.attrs));
+                                       : cast_varying(b, ct[0], n.call.attrs, n.call.attrs.axes());
     return {sum_missing(b, ir::mul(b, spread, share_of_extreme(b, n)), n.call.attrs, n.call.in[0])};
   };
   return out;

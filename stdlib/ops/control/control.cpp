@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "interpreter/transform/batch.h"
-#include "interpreter/transform/cotangent.h"
+#include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -102,8 +102,6 @@ Type row_type(const Type& t) {
 }
 
 Type stacked_type(const Type& t, std::int64_t length) { return transform::with_front(t, length); }
-
-GraphRef share(Graph g) { return std::make_shared<const Graph>(std::move(g)); }
 
 Marks marks_of(const Graph& g, std::span<const Var> vars) {
   Marks m(g.types.size(), 0);

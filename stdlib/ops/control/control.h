@@ -44,7 +44,6 @@ std::string carry_way_out(const Type& in, const Type& out);
 std::size_t count(const Attrs& attrs, std::string_view name);  // a non-negative integer attribute
 Type row_type(const Type& t);                                  // without its leading dimension
 Type stacked_type(const Type& t, std::int64_t length);         // with one, whole
-GraphRef share(Graph g);
 Marks marks_of(const Graph& g, std::span<const Var> vars);
 std::span<const Var> part(const Vars& vars, std::size_t begin, std::size_t size);
 void append(Vars& to, std::span<const Var> more);

@@ -5,7 +5,6 @@
 //   custom_jvp_call  regions [body, rule]; attrs args. rule(in..., a tangent for each of args) -> results, a tangent
 //   for each result
 #include "grammar/diagnostic.h"
-#include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
 

@@ -4,7 +4,6 @@
 // of the constants.
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/batch.h"
-#include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
 

@@ -3,10 +3,9 @@
 // condition that differs from element to element, the loop runs until all are done, and those that are keep their
 // carry.
 #include "grammar/diagnostic.h"
+#include "interpreter/ir/collective.h"
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/ir/varying.h"
 #include "interpreter/transform/batch.h"
-#include "interpreter/transform/cotangent.h"
 #include "interpreter/transform/differentiate.h"
 #include "stdlib/ops/control/control.h"
 
