@@ -80,11 +80,10 @@ std::string lessons_of(const std::filesystem::path& root, const std::string& pag
     std::size_t taken = 0;
     while (++i < lines.size() && !(box ? lines[i].starts_with("```") : lines[i].empty())) {
       if (++taken > kMost)
-        fail((root / page).string() + ": more than " + std::to_string(kMost) +
-             " lines stand behind subjects: " + subjects);
+        fail((root / page).string() + ": more than " + std::to_string(kMost) + " lines follow subjects: " + subjects);
       out += "  " + lines[i] + "\n";
     }
-    if (!taken) fail((root / page).string() + ": no lines stand behind subjects: " + subjects);
+    if (!taken) fail((root / page).string() + ": no lines follow subjects: " + subjects);
   }
   return out.empty() ? out : "=== " + page + "\ntitle: " + title_of(lines) + "\n" + out;
 }

@@ -25,7 +25,7 @@ set(CPACK_PACKAGE_VENDOR Shard)
 set(CPACK_PACKAGE_CONTACT "The Shard authors <maintainers@shard.example>")
 string(REGEX REPLACE "^A " "" CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")   # as Debian's titles are
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "A script declares a mesh of devices, lays arrays out over it and trains;
-the compiler finds what the devices must say to each other, and tells it.
+the compiler finds what the devices must send each other, and shows it.
 Devices are simulated, in one process or in several, or those of a plug-in
 of PJRT.
 .

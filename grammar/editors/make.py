@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
-"""The words of the language as editors want them: the TextMate grammar of VS Code and the syntax file of Vim, from what `shard help --words` lists.
+"""What editors and the reference of the language list of what the program knows: the TextMate grammar of VS Code and the syntax file of Vim, from
+`shard help --words`; functions by group (`shard help --all`) and commands (`shard help --commands`) in ../language.md, each between its two marks.
 
-    make.py SHARD           writes vscode/shard.tmLanguage.json and vim/syntax/shard.vim
+    make.py SHARD           writes vscode/shard.tmLanguage.json, vim/syntax/shard.vim and the lists of language.md
     make.py SHARD --check   only says whether they are what it would write (status 1 where not)
 """
-import json, os, subprocess, sys
+import json, os, re, subprocess, sys, textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+def help_of(shard, option): return subprocess.run([shard, 'help', option], capture_output=True, text=True, check=True).stdout
+
+
 def words_of(shard):
     """{kind: [word, ...]}"""
-    lines = subprocess.run([shard, 'help', '--words'], capture_output=True, text=True, check=True).stdout.splitlines()
-    return {kind: words.split() for kind, words in (line.split(': ', 1) for line in lines)}
+    return {kind: words.split() for kind, words in (line.split(': ', 1) for line in help_of(shard, '--words').splitlines())}
 
 
 def either(words): return r'\b(' + '|'.join(sorted(words)) + r')\b'
@@ -80,10 +83,34 @@ def vim(words):
         "let b:current_syntax = 'shard'", ''])
 
 
+def functions(shard):
+    """A list: each group of the reference with the names in it."""
+    groups = re.split(r'^## ', help_of(shard, '--all'), flags=re.M)[1:]
+    lines = []
+    for group in groups:
+        title, names = group.split('\n', 1)[0], ' '.join(re.findall(r'^### (.*)$', group, re.M))
+        lines.append(f'- {title}:')
+        lines += [f'  `{line}`' for line in textwrap.wrap(names, 140, break_on_hyphens=False)]
+    return '\n'.join(lines)
+
+
+def commands(shard):
+    rows = [line.split('\t')[1:] for line in help_of(shard, '--commands').splitlines() if line.startswith('command\t')]
+    return '\n'.join(['| command | what |', '| --- | --- |', *(f'| `shard {name}` | {what} |' for name, what in rows)])
+
+
+def language(shard):
+    with open(os.path.join(HERE, '../language.md'), encoding='utf-8') as f: text = f.read()
+    for name, made in (('functions', functions(shard)), ('commands', commands(shard))):
+        text = re.sub(rf'(<!-- {name}: [^\n]*-->\n).*?(<!-- end -->)', lambda m: f'{m[1]}\n{made}\n\n{m[2]}', text, flags=re.S)
+    return text
+
+
 def main():
-    words = words_of(os.path.abspath(sys.argv[1]))
+    shard = os.path.abspath(sys.argv[1])
+    words = words_of(shard)
     stale = []
-    for path, text in (('vscode/shard.tmLanguage.json', textmate(words)), ('vim/syntax/shard.vim', vim(words))):
+    for path, text in (('vscode/shard.tmLanguage.json', textmate(words)), ('vim/syntax/shard.vim', vim(words)), ('../language.md', language(shard))):
         path = os.path.join(HERE, path)
         there = open(path, encoding='utf-8').read() if os.path.exists(path) else None
         if there == text: continue
@@ -92,7 +119,7 @@ def main():
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, 'w', encoding='utf-8') as f: f.write(text)
     if '--check' in sys.argv:
-        print(f'these are not what the words of the language are: {", ".join(stale)}; run grammar/editors/make.py SHARD' if stale else 'the words of editors are those of the language')
+        print(f'these are not what the program knows: {", ".join(stale)}; run grammar/editors/make.py SHARD' if stale else 'editors and language.md list what the program knows')
         return 1 if stale else 0
     print('\n'.join('written: ' + s for s in stale) or 'nothing has changed')
     return 0

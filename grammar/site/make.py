@@ -129,7 +129,7 @@ STYLE = 'pre { overflow-x: auto; } .section td code { white-space: normal; } .se
 
 # Further pages: those that the front page sends people to.
 MORE = {'coming_from_jax.md': 'scripts/coming_from_jax.md', 'from_shard_to_jax.md': 'scripts/from_shard_to_jax.md', 'before_you_rent.md': 'scripts/before_you_rent.md',
-        'clusters.md': 'scripts/clusters.md', 'foresight.md': 'interpreter/cost_model/README.md', 'embedding.md': 'interpreter/embed/README.md', 'measurements.md': 'tests/bench/README.md', 'changelog.md': 'CHANGELOG.md'}
+        'clusters.md': 'scripts/clusters.md', 'cost_model.md': 'interpreter/cost_model/README.md', 'embedding.md': 'interpreter/embed/README.md', 'measurements.md': 'tests/bench/README.md', 'changelog.md': 'CHANGELOG.md'}
 
 
 def main():

@@ -150,7 +150,7 @@ std::string record(const Chip& chip, int devices, double error) {
                     std::to_string(std::thread::hardware_concurrency()) + " processors" +
                     (known ? ", load " + rounded(load[0]) : "") + ", " + std::to_string(devices) +
                     " simulated devices" + (chip.simulated > 1 ? " in " + rounded(chip.simulated) + " processes" : "") +
-                    ", which share all of it. Its own\n# small programs are foretold with " +
+                    ", which share all of it. Its own\n# small programs are predicted with " +
                     cost_model::percent_text(error, 1) + " of error.\n{\n  name: \"this machine\",\n  flops: {";
   for (const auto& [type, rate] : chip.flops)
     out += (out.ends_with("{") ? "" : ", ") + std::string(runtime::name(type)) + ": " + rounded(rate);

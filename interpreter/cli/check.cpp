@@ -132,7 +132,7 @@ Command check_command() {
            {"--json", "Errors and warnings as a JSON array on standard output"},
            {"--fix", "First write the fixes that are certainly what was meant into the files"},
            {"--names", "Syntax and names only"},
-           {"--types", "Print the type of each `let` beside its line"}},
+           {"--types", "Print the type of each `let` next to its line"}},
           true,
           check};
 }

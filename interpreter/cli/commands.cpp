@@ -23,7 +23,7 @@ std::span<const Option> setting_options() {
        Option::Value},
       {"--exact", "Add the terms of all devices in one order, the same for any number of processes"},
       {"--debug-nans", "Stop at the first line that makes a nan or an infinity, in compiled code too; slow"},
-      {"--allow", "A warning that is not told; `shard help warnings` lists them", Option::Values},
+      {"--allow", "A warning to silence; `shard help warnings` lists them", Option::Values},
       {"--deny-warnings", "Every warning is an error"},
       {"--set",
        "name=value: the initial value of a top-level `let` instead of the script's; @data=4 the size of a mesh axis, "

@@ -89,7 +89,7 @@ int estimate(const Arguments& a) {
 Command estimate_command() {
   return {
       "estimate",
-      "Foretell time and memory of a script's compiled calls on a chip, without data and without running them",
+      "Predict time and memory of a script's compiled calls on a chip, without data and without running them",
       {{"file", "The script (- reads it from standard input)", Option::Word, true},
        {"--chip", "Its name in the module `chips`, or a script that ends with a record; several with commas",
         Option::Value, true},

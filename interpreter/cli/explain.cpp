@@ -74,7 +74,7 @@ int explain(const Arguments& a) {
 
 Command explain_command() {
   return {"explain",
-          "Tell what each compiled call of a script does between devices; nothing is computed, printed or written",
+          "Explain what each compiled call of a script does between devices; nothing is computed, printed or written",
           {{"file", "The script (- reads it from standard input)", Option::Word, true},
            {"--chip", "Say what each collective takes on this chip, and which constraints would make it cheaper",
             Option::Value}},

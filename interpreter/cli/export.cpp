@@ -99,7 +99,7 @@ Command export_command() {
             "manual: whole arrays at the border (the default); replica: the blocks of one device, for any reader; "
             "auto: the whole graph, for XLA to cut",
             Option::Value},
-           {"-o", "Where to write it: X.mlir, and X.json with names and layouts beside it", Option::Value},
+           {"-o", "Where to write it: X.mlir, with X.json for names and layouts", Option::Value},
            {"--python", "Write X.py too, which runs it in JAX"}},
           true,
           export_programs};

@@ -57,7 +57,7 @@ int help(const Arguments& a) {
   const int stopped = guarded(in, [&] {
     const bool command = find_command(topic) != nullptr;
     const std::string text = stdlib::help_on(in, topic);
-    if (command) write_out("`" + topic + "` is a command of the program: `shard " + topic + " --help` tells of it.\n");
+    if (command) write_out("`" + topic + "` is a command of the program: `shard " + topic + " --help` explains it.\n");
     write_out((command && !text.empty() ? "\n" : "") + fitted(text));
     if (!text.empty() || command) return;
     std::fprintf(stderr, "error: nothing is called '%s' or speaks of it\n", topic.c_str());

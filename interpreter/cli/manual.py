@@ -25,8 +25,8 @@ def takes(kind): return kind in ('value', 'values')
 def man(commands, version):
     out = [f'.TH SHARD 1 "" "shard {version}" "User Commands"', '.SH NAME', r'shard \- a small language for training models whose arrays live on many devices', '.SH SYNOPSIS',
            '.nf', r'\fBshard\fP \fIFILE\fP [\fIOPTIONS\fP] [\-\- \fIWORDS\fP]', r'\fBshard\fP \fICOMMAND\fP [\fIOPTIONS\fP]', '.fi', '.SH DESCRIPTION',
-           roff('A script declares a mesh of devices, lays arrays out over it and trains; the interpreter finds what the devices must say to each other, and runs it on simulated devices. '
-                '`shard FILE` runs a script, `shard` alone is interactive, `shard help NAME` tells of any function or word of the language.'), '.SH COMMANDS']
+           roff('A script declares a mesh of devices, lays arrays out over it and trains; the interpreter finds what the devices must send each other, and runs it on simulated devices. '
+                '`shard FILE` runs a script, `shard` alone is interactive, `shard help NAME` explains any function or word of the language.'), '.SH COMMANDS']
     for name, what, options in commands:
         words = ' '.join(rf'\fI{o.upper()}\fP' + ('...' if kind == 'words' else '') for o, kind, _ in options if kind in ('word', 'words'))
         out += ['.SS', rf'shard {name} {words}'.rstrip(), roff(what) + '.']

@@ -126,13 +126,13 @@ int plan(const Arguments& a) {
 
 Command plan_command() {
   return {"plan",
-          "Foretell a script for every way to divide the devices and every value of settings; the best first",
+          "Predict a script for every way to divide the devices and every value of settings; the best first",
           {{"file", "The script", Option::Word, true},
            {"--chip", "Its name in the module `chips`, or a script that ends with a record", Option::Value, true},
            {"--axes", "Mesh axes whose sizes are open: data,model", Option::Value},
            {"--over", "A setting with the values to try: micro=1,2,4; may stand several times", Option::Values},
            {"--rules", "Which axis each name of the script's `rules` lies on is open"},
-           {"--most", "With --rules: how many candidates are foretold at most: 1000", Option::Value},
+           {"--most", "With --rules: how many candidates are predicted at most: 1000", Option::Value},
            {"--top", "How many lines: 10", Option::Value},
            {"--json", "A JSON array of all candidates, the best first"}},
           true,

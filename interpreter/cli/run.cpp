@@ -93,13 +93,14 @@ int run(const Arguments& a) {
 Command run_command() {
   return {
       "run",
-      "Run a script (- reads it from standard input); words behind -- reach it as `args`",
+      "Run a script (- reads it from standard input); words after -- reach it as `args`",
       {{"file", "The script", Option::Word},
        {"-e", "Code to run in place of a script", Option::Value},
        kEngine,
        {"--engine-process", "The script in a process of its own, which a plug-in that aborts ends alone", Option::Flag},
        {"--profile",
-        "Time every instruction, and write a page for a browser (.json: a timeline) beside what is foretold",
+        "Time every instruction, and write a page for a browser (.json: a timeline) that compares it with the "
+        "prediction",
         Option::Value},
        {"--chip", "What --profile compares with: a chip of `shard estimate`; `shard calibrate` measures this machine",
         Option::Value},

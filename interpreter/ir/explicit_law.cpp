@@ -156,9 +156,9 @@ void pass_added(const OpCall& call, const Linear& lin, AxisSet unreduced, const 
     if (number && mine.empty() && (!lin.in[i] || known_number(call, i) == 0.0)) continue;  // to pad with
     if (lin.in[i] ? !(mine == unreduced) : !mine.empty())
       refuse(use(call) +
-             (lin.in[i] ? ": one is a sum pending over " + axes +
+             (lin.in[i] ? ": one is a sum unreduced over " + axes +
                               " and the other is not, so adding them would count it once a device"
-                        : ": what it depends on is a sum pending over " + axes) +
+                        : ": what it depends on is a sum unreduced over " + axes) +
              kFinish);
   }
 }
@@ -173,9 +173,9 @@ void pass_scaled(const OpCall& call, const Linear& lin, AxisSet unreduced, const
   }
   for (const Type& t : call.in)
     if (t.sharding.unreduced.empty() && t.rank() > 0 && !t.sharding.reduced.contains(unreduced))
-      refuse(use(call) + ": a sum pending over " + axes + " may be " + (quotient ? "divided" : "multiplied") +
+      refuse(use(call) + ": a sum unreduced over " + axes + " may be " + (quotient ? "divided" : "multiplied") +
              " by a value that is `reduced` over " + axes + " or by a number" + kFinish);
-  if (holders > 1) refuse(use(call) + ": a product of two pending sums is not a sum of products" + kFinish);
+  if (holders > 1) refuse(use(call) + ": a product of two unreduced sums is not a sum of products" + kFinish);
 }
 
 // Whether a sum pending over `unreduced` may pass.
@@ -185,11 +185,12 @@ void pass_unreduced(const OpCall& call, const std::optional<Linear>& lin, const 
   bool may = lin && pending == runtime::Pending::Sum && !is_contraction(call, lin);
   for (std::size_t i = 0; may && !lin->jointly && i < call.in.size(); ++i)
     may = lin->in[i] || call.in[i].sharding.unreduced.empty();
-  if (!may) refuse(use(call) + " is not linear, so it cannot be taken of a sum pending over " + axes + kFinish);
+  if (!may) refuse(use(call) + " is not linear, so it cannot be taken of a sum unreduced over " + axes + kFinish);
   if (lin->jointly) pass_added(call, *lin, unreduced, axes);
   if (lin->scales) pass_scaled(call, *lin, unreduced, axes);
   if (call.attrs.has("rounds")) return;  // a `cast` of the script says itself that terms are rounded (JAX lets it pass)
-  if (!lin->exact) refuse(use(call) + " would round the terms of a sum pending over " + axes + " one by one" + kFinish);
+  if (!lin->exact)
+    refuse(use(call) + " would round the terms of a sum unreduced over " + axes + " one by one" + kFinish);
 }
 
 // Over which axes the operands are reduced, beside those of a pending sum that they scale: they agree.
@@ -249,7 +250,7 @@ void check_kind(const OpCall& call, const FactorRule& rule, const Layout& out, c
   for (const Factor& f : rule.factors) {
     if (f.kind != FactorKind::Reduced) continue;
     if (f.reduce == FactorReduce::Prod)
-      refuse(use(call) + " gives a product, which cannot be left pending: leave `unreduced` out of `out:`");
+      refuse(use(call) + " gives a product, which cannot be left unreduced: leave `unreduced` out of `out:`");
     const Pending mine = f.reduce == FactorReduce::Max   ? Pending::Max
                          : f.reduce == FactorReduce::Min ? Pending::Min
                                                          : Pending::Sum;
@@ -257,7 +258,7 @@ void check_kind(const OpCall& call, const FactorRule& rule, const Layout& out, c
     const std::string said = mine == Pending::Sum   ? "without `kind:`"
                              : mine == Pending::Max ? "with `kind: \"max\"`"
                                                     : "with `kind: \"min\"`";
-    refuse(use(call) + " leaves a " + name(mine) + " pending, not a " + name(asked) + ": write `out:` " + said);
+    refuse(use(call) + " leaves a " + name(mine) + " unreduced, not a " + name(asked) + ": write `out:` " + said);
   }
 }
 
@@ -286,7 +287,7 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
     const bool placed = out.sharding.pending == runtime::Pending::Sum &&
                         (!sums || (lin && std::find(lin->in.begin(), lin->in.end(), false) != lin->in.end()));
     if (!summed.contains(pending) && !placed)
-      refuse(use(call) + ": `out:` leaves a sum pending over " + axes_text(*out.mesh, out.sharding.unreduced.list()) +
+      refuse(use(call) + ": `out:` leaves a sum unreduced over " + axes_text(*out.mesh, out.sharding.unreduced.list()) +
              (summed.empty() ? std::string(", but no summed dimension is split")
                              : ", but the summed dimensions are split over " + axes_text(*out.mesh, summed.list())) +
              (call.in.size() > 1 ? " on both sides alike" : ""));
@@ -309,7 +310,7 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
                    });
   left = sum ? left - out.sharding.unreduced : AxisSet{};  // a sum of a pending sum stays pending (JAX)
   if (!(left & out.sharding.used_axes()).empty())
-    refuse(use(call) + ": a sum pending over " + axes_text(*out.mesh, left.list()) +
+    refuse(use(call) + ": a sum unreduced over " + axes_text(*out.mesh, left.list()) +
            " stays so, and `out:` names the same axes. Finish the sum first: `shard x as P(...)`");
   t = with_explicit_layout(std::move(t), out);
   t.sharding.unreduced |= left;
@@ -320,7 +321,7 @@ void apply_out(const OpCall& call, const FactorRule& rule, const Layout& out, Ty
 
 void check_summable(runtime::DType dtype, const std::string& what) {
   if (dtype == runtime::DType::Bool || dtype == runtime::DType::Key)
-    refuse(what + ": a sum of " + (dtype == runtime::DType::Bool ? "truth values" : "keys") + " cannot be pending" +
+    refuse(what + ": a sum of " + (dtype == runtime::DType::Bool ? "truth values" : "keys") + " cannot be unreduced" +
            (dtype == runtime::DType::Bool ? ": make them numbers first, `cast(x, i32)`" : ""));
 }
 
@@ -414,7 +415,7 @@ void apply_explicit_law(const OpCall& call, const FactorRule& rule, std::vector<
   for (const Type& t : results)
     if (AxisSet both = t.sharding.split_axes() & (t.sharding.unreduced | t.sharding.reduced); !both.empty())
       refuse(use(call) + " would split its result over " + axes_text(*mesh, both.list()) + ", over which it is also " +
-             (t.sharding.unreduced.empty() ? "reduced" : "a pending sum") +
+             (t.sharding.unreduced.empty() ? "reduced" : "an unreduced sum") +
              ". `shard` an operand first: `shard x as P(...)`");
   for (Type& t : results) t.mesh = t.sharding.used_axes().empty() && t.varying.empty() ? nullptr : mesh;
 }

@@ -51,7 +51,7 @@ std::vector<Type> infer_shard(const OpCall& call) {
       x.sharding.unreduced.contains(out.sharding.unreduced) && x.sharding.pending == layout.sharding.pending;
   if (!out.sharding.unreduced.empty() && layout.sharding.pending != runtime::Pending::Sum && !less)
     fail("layout", "`shard` of " + runtime::to_string(x) +
-                       " cannot leave a maximum or minimum pending: `max` and `min` do, by their `out:`");
+                       " cannot leave a maximum or minimum unreduced: `max` and `min` do, by their `out:`");
   out.sharding.reduced = layout.sharding.reduced & typed;
   AxisSet used = out.sharding.unreduced | out.sharding.reduced;
   for (const auto& d : out.sharding.dims)

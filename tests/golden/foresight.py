@@ -460,7 +460,7 @@ for i in 0..20 { w = step(w, x) }
 def a_run_is_measured_by_line_beside_what_is_foretold():
     path = script(PROFILED)
     p = shard('run', path, '--profile', path + '.json', '--chip', chip('simulated: 1'))
-    check(p.returncode == 0 and 'step: 20 calls' in p.stdout and 'foretold on round' in p.stdout, 'the lines', p)
+    check(p.returncode == 0 and 'step: 20 calls' in p.stdout and 'predicted on round' in p.stdout, 'the lines', p)
     with open(path + '.json') as f: say = json.load(f)
     call, = say['calls']
     check(call['name'] == 'step' and call['line'] == 1 and call['count'] == 20, 'one function', p)
@@ -488,7 +488,7 @@ def a_machine_is_measured():
     with open(file, 'w') as f: f.write(said.replace('simulated: 2', 'simulated: 1'))   # what follows runs in one
     path = script(PROFILED)
     p = shard('run', path, '--profile', path + '.json', '--chip', file)
-    check(p.returncode == 0 and 'foretold on this machine' in p.stdout, 'is a chip', p)
+    check(p.returncode == 0 and 'predicted on this machine' in p.stdout, 'is a chip', p)
     with open(path + '.json') as f: call, = json.load(f)['calls']
     check(1 / 5 < call['foretold_seconds'] / call['quiet_seconds'] < 5, 'near enough to be this machine, however busy', p)
 
@@ -547,7 +547,7 @@ def advice_is_foretold_before_it_is_given():
     path = script(ADVISED.replace('{rows}', '4096'))
     args = ('--chip', chip(), '--devices', '4')
     p = shard('estimate', path, *args, '--advise')
-    check(p.returncode == 0 and 'advice, foretold like the rest' in p.stdout, 'gives advice', p)
+    check(p.returncode == 0 and 'advice, predicted like the rest' in p.stdout, 'gives advice', p)
     words = re.findall(r'line 3: let h = shard \.\.\. as (P\([^)]*\)): (\S+ \S+) instead of (\S+ \S+)', p.stdout)
     check(words, 'a layout for the line that waits', p)
     for spec, better, now in words:

@@ -101,7 +101,7 @@ def everything_has_its_page():
     check(len(lessons) > 40 and all(f'lessons/{n[:-6]}.html' in pages for n in lessons), 'lessons')
     commands = re.findall(r'^command\t(\S+)\t', subprocess.run([SHARD, 'help', '--commands'], capture_output=True, text=True).stdout, re.M)
     check(len(commands) > 12 and all(f'commands/{c}.html' in pages for c in commands) and '--devices' in pages['commands/run.html'].words, 'commands')
-    check(all(f'{p}.html' in pages for p in ('before_you_rent', 'coming_from_jax', 'from_shard_to_jax', 'embedding', 'clusters', 'foresight')), 'planning, JAX, embedding, clusters')
+    check(all(f'{p}.html' in pages for p in ('before_you_rent', 'coming_from_jax', 'from_shard_to_jax', 'embedding', 'clusters', 'cost_model')), 'planning, JAX, embedding, clusters')
     check(len([p for p in pages if re.match(r'tutorial/\d\d_', p)]) == 10, 'tutorial')
 
 

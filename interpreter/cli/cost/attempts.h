@@ -16,7 +16,7 @@ struct Attempt {
     bool fits = false;
   };
   std::optional<Figures> found = {};
-  std::string why = "it was not foretold";  // it cannot be, does not fit, or waits: a sentence
+  std::string why = "it was not predicted";  // it cannot be, does not fit, or waits: a sentence
 };
 
 std::int64_t given_to(const Foretold& call);

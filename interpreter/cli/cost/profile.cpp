@@ -82,8 +82,8 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
   most->of.time = measured(*of_most);
   const Profile& ran = most->of.time;
   std::string text = "\n" + most->call.name + ": " + std::to_string(most->count) + " calls, " + times(of_most->total) +
-                     "; one by itself " + times(ran.seconds) + ", foretold on " + chip_.name + " " +
-                     times(said.seconds) + "\n   measured   foretold   line\n";
+                     "; one by itself " + times(ran.seconds) + ", predicted on " + chip_.name + " " +
+                     times(said.seconds) + "\n   measured  predicted   line\n";
   std::string rows;
   std::size_t shown = 0;
   for (const auto& [line, c] : compared(ran, said, sources)) {
@@ -100,9 +100,9 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
     if (!write_file(file_, trace)) return false;
   } else {
     const std::string table =
-        "<h2>Measured and foretold <small>of " + std::to_string(most->count) +
-        " calls the least that each instruction took; foretold on " + chip_.name + ": " + times(said.seconds) +
-        "</small></h2><div class=scroll><table id=compared><tr><th class=r>measured<th class=r>foretold<th "
+        "<h2>Measured and predicted <small>of " + std::to_string(most->count) +
+        " calls the least that each instruction took; predicted on " + chip_.name + ": " + times(said.seconds) +
+        "</small></h2><div class=scroll><table id=compared><tr><th class=r>measured<th class=r>predicted<th "
         "class=r>line<th>\n" +
         rows + "</table></div>\n";
     if (!write_file(file_, html(*most, chip_, sources, table))) return false;

@@ -206,7 +206,7 @@ Command repl_command() {
             lang::Interpreter& in = machine->interpreter();
             return Loop(in, "Shard " SHARD_VERSION ", " + std::to_string(in.context().devices()) + " devices" +
                                 (many > 1 ? " of " + std::to_string(many) + " processes" : "") +
-                                ". :help tells more, :quit or Ctrl-D leaves.\n")
+                                ". :help shows more, :quit or Ctrl-D leaves.\n")
                 .go();
           }};
 }

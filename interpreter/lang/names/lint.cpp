@@ -113,7 +113,7 @@ void Lint::block(const std::vector<StmtPtr>& body) {
     const char* word = leaves(*body[i]);
     if (!word) continue;
     warn("unreachable", {body[i + 1]->span.source, body[i + 1]->span.begin, body.back()->span.end},
-         std::string("nothing behind this `") + word + "` runs", {"drop it, or move it up"});
+         std::string("nothing after this `") + word + "` runs", {"drop it, or move it up"});
     return;
   }
 }

@@ -22,8 +22,8 @@ constexpr Warning kWarnings[] = {
      "change in place, so the caller's keeps what it was.",
      "By its name, before the script runs.", "Give the changed copy back, and assign it where the function is called.",
      "fn clear(x) {\n  x[0] = 0.0\n}\nlet x = ones([2])\nclear(x)\nprint(x)\n"},
-    {"unreachable", "Statements stand behind a `return`, `break` or `continue` and never run.",
-     "By the form, before the script runs; also behind an `if` of which both parts leave.",
+    {"unreachable", "Statements after a `return`, `break` or `continue` never run.",
+     "By the form, before the script runs; also after an `if` of which both parts leave.",
      "Drop them, or move them up.", "fn f(x) {\n  return x\n  print(x)\n}\nf(1)\n"},
     {"shadowed-builtin",
      "A variable that is no function has the name of a builtin function that the same block calls "
@@ -42,7 +42,7 @@ constexpr Warning kWarnings[] = {
      "By the names, before the script runs: `(p, s) = opt.update(g, s, p)`.", "Write `(p, s) = opt.step(p, g, s)`.",
      "import optim\nlet opt = optim.sgd(0.1)\nlet p = ones([2])\nlet s = opt.init(p)\n(p, s) = opt.update(p, s, "
      "p)\nprint(p, s)\n"},
-    {"unused-result", "A call stands alone as a statement, gives a value, and does nothing beside that.",
+    {"unused-result", "A call stands alone as a statement, gives a value, and does nothing else.",
      "While the script runs: nothing was printed, written, asserted or assigned by the call. Functions of a host, and "
      "those that ever did such a thing, are left alone.",
      "Assign the value, or drop the call.", "let x = ones([2, 3])\nx.reshape([6])\nprint(x)\n"},
@@ -87,7 +87,7 @@ std::string help_of_warning(std::string_view topic) {
     for (const Warning& w : kWarnings) out += std::string(w.code) + "\n  " + std::string(w.what) + "\n";
     return out +
            "A comment `# allow: CODE` at the end of the line silences one there, `--allow CODE` everywhere; with\n"
-           "`--deny-warnings` each is an error. `shard help CODE` tells of one.\n";
+           "`--deny-warnings` each is an error. `shard help CODE` explains one.\n";
   }
   const Warning* w = find_warning(topic);
   if (!w) return out;

@@ -244,8 +244,8 @@ void register_output(Interpreter& in) {
   in.define({"error", "error(message)", "Stops with this message.", error});
   in.define({"warn",
              "warn(message, code = none)",
-             "Tells a warning, once a place, and goes on; from inside of a module of the library it is told at the "
-             "script's call. `code` names another one than `warned`: see `shard help warnings`.",
+             "Prints a warning, once for each place, and goes on; from inside of a module of the library it is shown "
+             "at the script's call. `code` names another one than `warned`: see `shard help warnings`.",
              warn,
              {"warnings"}});
   in.define({"clock",

@@ -154,7 +154,7 @@ Value plan(Interpreter& in, BoundArgs& a) {
   const Chip chip = need_chip(in, a, "plan");
   const runtime::MeshRef mesh = in.context().mesh();
   if (!mesh)
-    in.fail("mesh", a.span, "plan divides the devices of a mesh, and there is none",
+    in.fail("mesh", a.span, "plan divides the devices of a mesh, and none is declared",
             {"mesh m = (@data: 8, @model: 1)"});
   std::int64_t devices = mesh->size();
   std::erase_if(a.rest, [&](const lang::CallArg& x) {
@@ -243,12 +243,13 @@ void register_estimate(Interpreter& in) {
              "types may stand for arrays.",
              cost});
   in.define({"plan", "plan(f, xs...)",
-             "A call f(xs...) foretold on a chip (`chip:`, as for estimate) for all ways to divide the devices of the "
+             "Predicts a call f(xs...) on a chip (`chip:`, as for estimate) for all ways to divide the devices of the "
              "mesh, or `devices: 64` of them, among its axes: a list of {axes, step_seconds, peak_bytes_per_device, "
              "fits, why}, the best first. Nothing is run, types may stand for arrays.",
              plan});
   in.define({"assume", "assume(x, value)",
-             "x; where a script is foretold without its data (`shard estimate`) and x is not known, `value`.", assume});
+             "x; but `value` where a script is predicted without its data (`shard estimate`) and x is not known.",
+             assume});
 }
 
 }  // namespace shard::stdlib

@@ -190,9 +190,9 @@ void register_progress(Interpreter& in) {
              resumed});
   in.define({"progress",
              "progress(xs, show = none)",
-             "The same sequence, with a line on the terminal that tells how far it is, how fast, and the time left. "
-             "show: a function of no arguments that gives a record of numbers to stand beside, fn() = {loss: loss}; it "
-             "is called when the line is drawn. Where there is no terminal, a line every 30 s.",
+             "The same sequence, with a line on the terminal that shows how far it is, how fast, and the time left. "
+             "show: a function of no arguments that gives a record of numbers to show with it, fn() = {loss: loss}; it "
+             "is called when the line is drawn. Without a terminal, a line every 30 s.",
              progress,
              {{"tqdm", "write `for x in progress(xs) { ... }`"}}});
 }

@@ -446,7 +446,7 @@ void register_collectives(Interpreter& in) {
   define({"all_to_all", "all_to_all(x, along, split = 0, concat = 0, tiled = false, groups = none)",
           "Piece i of the x of every device, joined.", all_to_all});
   define({"ppermute", "ppermute(x, along, pairs = none, shift = none)",
-          "The x of the source device, for (source, destination) pairs, zeros where there is none; `shift: k` sends "
+          "The x of the source device, for (source, destination) pairs, zeros without a source; `shift: k` sends "
           "from i to i + k, round the ring.",
           ppermute});
   define({"pshuffle", "pshuffle(x, along, sources)", "Device k gets the x of device sources[k].", pshuffle});

@@ -123,7 +123,7 @@ std::string xml_text(std::string_view text, std::string_view kept, std::string_v
 void register_files(Interpreter& in) {
   in.define({"exists", "exists(path)", "Whether there is a file or folder of this name.", exists});
   in.define(
-      {"here", "here(path)", "The path of a file that lies beside the script which asks: here(\"data.csv\").", here});
+      {"here", "here(path)", "The path of a file in the folder of the script that calls: here(\"data.csv\").", here});
   in.define({"read_text", "read_text(path)", "A text file in UTF-8, gzipped or not, as a string.", read_text});
   in.define({"read_csv", "read_csv(path)",
              "A table whose first line names its columns, as a record of arrays (lists of strings where a column holds "

@@ -293,7 +293,7 @@ std::string help_on(Interpreter& in, const std::string& topic) {
 
 std::string help_subjects() {
   std::string out =
-      "help NAME tells of a function or a word: help matmul, help optim.adam, help mesh\n"
+      "help NAME explains a function or a word: help matmul, help optim.adam, help mesh\n"
       "help WORDS finds how something is done: help gradient clipping, help average over devices\n"
       "help NAME of another library finds what stands for it: help jax.lax.psum, help torch.cat\n"
       "modules: ";
@@ -310,7 +310,7 @@ std::string help_subjects() {
     line += (line.empty() ? "  " : ", ") + subject;
   }
   end();
-  return out + "\n`shard help --all` tells of all builtins, as a page.\n";
+  return out + "\n`shard help --all` describes all builtins, as a page.\n";
 }
 
 std::vector<std::string> help_hints(Interpreter& in, const std::string& topic) {

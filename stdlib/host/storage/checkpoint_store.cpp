@@ -218,7 +218,7 @@ Value checkpoint_folder(Interpreter& in, BoundArgs& a) {
        function("latest", "latest()", "The step of the newest good checkpoint, or none.",
                 [store](Interpreter& at, BoundArgs& x) { return store->latest(at, x.span); }),
        function("restore", "restore(like = none)",
-                "The tree of the newest good checkpoint in the layout of `like`, or none where there is none yet.",
+                "The tree of the newest good checkpoint in the layout of `like`, or `none` before the first.",
                 [store](Interpreter& at, BoundArgs& x) { return store->restore(at, x[0], x.span); }),
        function("wait", "wait()", "Returns once everything that was saved is on the disk.",
                 [store](Interpreter& at, BoundArgs& x) -> Value {

@@ -142,7 +142,7 @@ class CheckpointFolder : public Contents {
     const std::string file = path_ + "/shard.json";
     struct stat info {};
     if (stat(path_.c_str(), &info) == 0 && lstat(file.c_str(), &info) != 0)
-      refuse_file("there is none: the folder is no checkpoint");
+      refuse_file("it is missing: the folder is no checkpoint");
     may_read_(file);
     return read_index(*open_in_folder(file));
   }

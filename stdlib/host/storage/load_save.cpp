@@ -168,7 +168,7 @@ void register_load_save(Interpreter& in) {
              "The content of a file: " + format_names("or") +
                  ", gzipped or not, or of a checkpoint folder. csv gives one array of rank 2. as: specs for the tree, "
                  "or for some fields of it, on the current mesh. like: a tree of arrays or types; arrays come in their "
-                 "layout, and all that does not fit is told. Each device reads the bytes of its blocks. "
+                 "layout, and all that does not fit is reported. Each device reads the bytes of its blocks. "
                  "strict: false leaves out what is left over and keeps what `like` has for what is missing; rename: "
                  "a function of a name in the file, none where it is to be left out. dtype: the file holds numbers of "
                  "this type and nothing else. map: true leaves arrays in the file (" +

@@ -155,7 +155,7 @@ class Filler {
 
 Tensor stacked(Interpreter& in, const Value& v, grammar::Span span) {
   if (!v.items()) return v.is<Range>() ? array_of(in, v, std::nullopt, span) : in.tensor(v, span);
-  if (v.items()->empty()) in.fail("shape", span, "an empty list beside arrays makes no array");
+  if (v.items()->empty()) in.fail("shape", span, "an empty list among arrays makes no array");
   std::vector<Value> parts;
   for (const Value& x : *v.items()) parts.emplace_back(stacked(in, x, span));
   return call_row(in, "stack", {Value::list(std::move(parts))}, span).tensor();

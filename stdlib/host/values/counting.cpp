@@ -108,7 +108,7 @@ Value finfo(Interpreter& in, BoundArgs& a) {
   if (runtime::is_complex(d)) d = runtime::part_of(d);  // as NumPy
   const auto form = runtime::float_form(d);
   if (!form)
-    in.fail("type", a.args[0].span, "finfo tells of float types, this is " + std::string(runtime::name(d)),
+    in.fail("type", a.args[0].span, "finfo describes float types, this is " + std::string(runtime::name(d)),
             {"of an integer type: `iinfo(" + std::string(runtime::name(d)) + ")`"});
   const double eps = std::ldexp(1.0, -form->fraction), tiny = std::ldexp(1.0, form->low);
   const std::int64_t bits = runtime::bits_of(d);
@@ -127,7 +127,7 @@ Value finfo(Interpreter& in, BoundArgs& a) {
 Value iinfo(Interpreter& in, BoundArgs& a) {
   const DType d = type_in(in, a, "iinfo");
   if (!runtime::is_integer(d))
-    in.fail("type", a.args[0].span, "iinfo tells of integer types, this is " + std::string(runtime::name(d)),
+    in.fail("type", a.args[0].span, "iinfo describes integer types, this is " + std::string(runtime::name(d)),
             {"of a float type: `finfo(" + std::string(runtime::name(d)) + ")`"});
   const int bits = runtime::bits_of(d);
   const bool is_signed = runtime::is_signed(d);

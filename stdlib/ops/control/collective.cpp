@@ -211,7 +211,7 @@ std::vector<Type> infer_cast(const OpCall& call) {
     out.sharding.reduced |= axes;
   } else if (to == "unreduced") {
     if (!out.varying.contains(axes))
-      fail("varying", "pcast of " + runtime::to_string(out) + ": only a value that varies can become a pending sum");
+      fail("varying", "pcast of " + runtime::to_string(out) + ": only a value that varies can become an unreduced sum");
     out.varying = out.varying - axes;
     out.sharding.unreduced |= axes;
   } else {

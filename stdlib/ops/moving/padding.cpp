@@ -92,7 +92,7 @@ Var repeated(Builder& b, Var x, const Pairs& widths, std::string_view mode) {
     const Type& t = b.type(x);
     if (t.shape[i] == 0)
       fail("shape", "pad: dimension " + std::to_string(i) + " of " + runtime::to_string(t) +
-                        " is empty, so there is nothing to repeat beside it; mode \"constant\" fills it with a number");
+                        " is empty, so there is nothing to repeat; mode \"constant\" fills it with a number");
     const std::int64_t axis = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(widths.size());
     if (laid_out(t) && is_split(t, static_cast<int>(i))) {
       x = looked_up(b, x, axis, before, behind, mode);

@@ -66,7 +66,7 @@ std::optional<std::string> reshape_refuses(const OpCall& call, const FactorRule&
       for (std::size_t k = i0; k < i; ++k) {
         if (from[k] == 1) continue;
         if (is_split(t, static_cast<int>(k)) && whole)
-          return refuse("a whole dimension is merged with a split one behind it");
+          return refuse("a whole dimension is merged with a split one after it");
         whole |= !is_split(t, static_cast<int>(k));
       }
     }

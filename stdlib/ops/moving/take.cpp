@@ -64,7 +64,7 @@ Vars take_along_axis(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   auto lead = runtime::broadcast(xs, is);
   if (!lead)
     fail("shape", "take_along_axis: " + runtime::to_string(b.type(in[0])) + " and " +
-                      runtime::to_string(b.type(in[1])) + " differ beside the axis");
+                      runtime::to_string(b.type(in[1])) + " differ in dimensions other than the axis");
   auto with = [&](std::int64_t size) {
     Shape shape = *lead;
     shape.push_back(size);

@@ -106,7 +106,7 @@ Reading read_einsum(const Builder& b, std::string_view text, std::span<const Var
   auto bad = [&](const std::string& why) { fail("einsum", "einsum \"" + std::string(text) + "\": " + why); };
   std::size_t arrow = spec.find("->");
   if (const std::size_t sign = spec.find('>'); arrow == std::string::npos && sign != std::string::npos)
-    bad("the result stands behind `->`: \"" + std::string(text.substr(0, text.find('>'))) + "->" +
+    bad("the result follows `->`: \"" + std::string(text.substr(0, text.find('>'))) + "->" +
         std::string(text.substr(text.find('>') + 1)) + "\"");
   std::string left = spec.substr(0, arrow), right = arrow == std::string::npos ? "" : spec.substr(arrow + 2);
   Reading r;

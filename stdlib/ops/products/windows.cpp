@@ -253,7 +253,7 @@ WindowPlan plan_of(const Builder& b, Var x, const Ints& window, const Attrs& att
   const std::string padding = text_or(attrs, "padding", "SAME");
   if (padding != "SAME" && padding != "VALID")
     fail("value",
-         "padding is \"SAME\" or \"VALID\", got \"" + padding + "\"; widths go to `pads: [(before, behind), ...]`");
+         "padding is \"SAME\" or \"VALID\", got \"" + padding + "\"; widths go to `pads: [(before, after), ...]`");
   for (std::size_t i = 0; i < count && padding == "SAME"; ++i) {
     const std::int64_t n = shape[shape.size() - 1 - count + i], places = (n + plan.stride[i] - 1) / plan.stride[i];
     const std::int64_t total = std::max<std::int64_t>((places - 1) * plan.stride[i] + plan.reach(i) - n, 0);
