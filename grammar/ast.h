@@ -221,17 +221,6 @@ struct Pattern {
   std::int32_t id = 0;  // shares the counter of Expr::id
   std::variant<NamePattern, TuplePattern, ListPattern, RecordPattern> node;
 };
-// f(where it stands, the name) for each name that a pattern gives a value.
-template <class F>
-void each_name(const Pattern& p, const F& f) {
-  if (auto* n = std::get_if<NamePattern>(&p.node)) f(p, *n);
-  if (auto* t = std::get_if<TuplePattern>(&p.node))
-    for (const auto& e : t->elements) each_name(*e, f);
-  if (auto* l = std::get_if<ListPattern>(&p.node))
-    for (const auto& e : l->elements) each_name(*e, f);
-  if (auto* r = std::get_if<RecordPattern>(&p.node))
-    for (const auto& x : r->fields) each_name(*x.target, f);
-}
 
 struct TypeAnnot {
   ExprPtr type;

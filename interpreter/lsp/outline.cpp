@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "grammar/scan.h"
+#include "grammar/walk.h"
 #include "interpreter/lang/values/format.h"
 #include "interpreter/lsp/features.h"
 

@@ -7,6 +7,7 @@
 #include "runtime/mesh/part.h"
 
 namespace shard::runtime {
+namespace {
 
 // The physical array seen in global order: for each dimension its axes, major to minor, then the local size. In front
 // `pending` dimensions hold the terms of an unreduced value. Other distinct axes hold the same value: index 0.

@@ -5,6 +5,7 @@
 
 #include "grammar/characters.h"
 #include "grammar/parse.h"
+#include "grammar/walk.h"
 #include "interpreter/cli/repl/completion.h"
 #include "interpreter/cli/signals.h"
 #include "interpreter/cli/terminal.h"
