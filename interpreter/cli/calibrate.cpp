@@ -204,7 +204,7 @@ int calibrate(const Arguments& a) {
     chip.flops.emplace_back(i == 1 ? runtime::DType::F64 : runtime::DType::BF16,
                             chip.flops[0].second * types[0].seconds / types[i].seconds);
   const double error = error_of(chip, samples);
-  std::string text = "   measured   foretold   program\n";
+  std::string text = "   measured  predicted   program\n";
   for (const Sample& s : samples)
     text += right(time_text(s.seconds), 11) + right(time_text(foretold(chip, s)), 11) + "   " + s.name + "\n";
   chip.simulated = *processes;

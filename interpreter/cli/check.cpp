@@ -92,7 +92,7 @@ int check(const Arguments& a) {
   Checker checker(a.settings, a.has("--names"));
   int status = 0;
   if (a.has("--fix") && std::count(a.words.begin(), a.words.end(), "-"))
-    return misused("--fix writes into files, and standard input is none");
+    return misused("--fix writes into files, and standard input is not a file");
   const std::vector<std::string> paths = scripts_of(a.words);
   for (const std::string& path : paths) {
     std::string text;

@@ -129,7 +129,7 @@ int compile_programs(const Arguments& a) {
 
 Command compile_command() {
   return {"compile",
-          "Compile a script's compiled calls for a machine that need not be here; their memory beside Shard's estimate",
+          "Compile a script's compiled calls for a machine that need not be present; their memory next to Shard's estimate",
           {{"file", "The script (- reads it from standard input)", Option::Word, true},
            {"--for", "h100x8 (h200, a100, b200), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the script",
             Option::Value, true},

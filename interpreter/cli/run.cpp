@@ -62,7 +62,7 @@ int run_apart(const std::function<int(const Entering&)>& body) {
 int run(const Arguments& a) {
   const bool inline_code = a.values.contains("-e");
   if (inline_code == !a.words.empty())
-    return misused("run takes a script, or code behind -e: `shard run file.shard`, `shard run -e 'print(1)'`");
+    return misused("run takes a script, or code after -e: `shard run file.shard`, `shard run -e 'print(1)'`");
   std::string path = inline_code ? "-e" : a.words[0], text = a.value("-e");
   if (!inline_code && !read_script(path, text)) return 1;
   lang::Options options;

@@ -75,7 +75,7 @@ Options read_options(const char* text) try {
     std::vector<std::string> names;
     for (const auto& k : kKnown) names.push_back(k.first);
     const auto near = grammar::near_miss(key, names);
-    refuse("there is none called `" + std::string(key) + "`" + (near ? ", did you mean `" + *near + "`?" : ""));
+    refuse("no option is called `" + std::string(key) + "`" + (near ? ", did you mean `" + *near + "`?" : ""));
   }
   return out;
 } catch (const runtime::RuntimeError& e) {

@@ -178,7 +178,7 @@ void pass_scaled(const OpCall& call, const Linear& lin, AxisSet unreduced, const
   if (holders > 1) refuse(use(call) + ": a product of two unreduced sums is not a sum of products" + kFinish);
 }
 
-// Whether a sum pending over `unreduced` may pass.
+// Whether a sum unreduced over `unreduced` may pass.
 void pass_unreduced(const OpCall& call, const std::optional<Linear>& lin, const Mesh& mesh, AxisSet unreduced,
                     runtime::Pending pending) {
   const std::string axes = axes_text(mesh, unreduced.list());

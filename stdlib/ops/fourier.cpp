@@ -282,7 +282,7 @@ void register_fourier(OpTable& t) {
   register_row(t);
   const ir::Samples lines = "[4, 6]; [8] n=5 norm='ortho'; [3] n=4 norm='forward'; [4, 2] axis=0; c64[4]";
   add_composite(t, "fft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")",
-                "The Fourier transform along an axis, of n elements: cut, or zeros behind.", lines,
+                "The Fourier transform along an axis, of n elements: cut, or padded with zeros.", lines,
                 transform("fft", false));
   add_composite(t, "ifft(x, n: int? = none, axis: int = -1, norm: str = \"backward\")", "The inverse of fft.", lines,
                 transform("ifft", true));

@@ -27,7 +27,7 @@ FactorRule search_factors(const OpCall& call) {
 
 void register_lines(OpTable& t) {
   OpDef row = internal_row("search_lines(a, v, behind: bool = false)",
-                           "Where v would be put into sorted lines, before equals or behind them.", search_factors);
+                           "Where v would be put into sorted lines, before equals or after them.", search_factors);
   row.dtype = {Operands::Promote, always(DType::I32)};
   row.derivative = ir::Zero{};
   row.hlo = search_hlo;

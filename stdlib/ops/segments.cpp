@@ -130,11 +130,11 @@ void register_segments(OpTable& t) {
     add_composite(t, signature, doc, samples, segments(name_in(signature), std::move(op)));
   };
   add("segment_max(x, segments, n: int, out: spec? = none)",
-      "The largest of the rows of x that belong to each of n segments; -inf where there are none.", "max");
+      "The largest of the rows of x that belong to each of n segments; -inf for an empty segment.", "max");
   add("segment_min(x, segments, n: int, out: spec? = none)",
-      "The smallest of the rows of x that belong to each of n segments; inf where there are none.", "min");
+      "The smallest of the rows of x that belong to each of n segments; inf for an empty segment.", "min");
   add("segment_prod(x, segments, n: int, out: spec? = none)",
-      "The products of the rows of x that belong to each of n segments; 1 where there are none.", "mul");
+      "The products of the rows of x that belong to each of n segments; 1 for an empty segment.", "mul");
   OpDef& bins = add_composite(t, "count_bins(x, length: int, weights: array? = none)",
                               "How often each number from 0 up to `length` occurs; with weights, what they add up to.",
                               "i32[8] 0..6 length=6; i32[8] -1..8 [8] length=4 has_weights=true", bincount);

@@ -116,7 +116,7 @@ std::optional<std::string> advice_text(const Basis& b) {
   stable_sort(all, [](const Attempt& x, const Attempt& y) { return x.found->seconds < y.found->seconds; });
   if (all.size() > kGiven) all.resize(kGiven);
   if (all.empty()) return "\n  advice: no other mesh and no layout of a line that was tried is better by 3 %\n";
-  std::string out = "\n  advice, foretold like the rest\n";
+  std::string out = "\n  advice, predicted like the rest\n";
   for (const Attempt& a : all)
     out += "    " + a.words + ": " + time_text(a.found->seconds) + " instead of " + time_text(now.time.seconds) +
            (now.fits ? "" : ", " + bytes_text(static_cast<double>(a.found->peak)) + ": fits") + "\n";

@@ -1,4 +1,4 @@
-// Many runs of a script without data, each with its own settings, mesh or text, foretold on one chip: by as many
+// Many runs of a script without data, each with its own settings, mesh or text, predicted on one chip: by as many
 // processes as there are processors. What `shard plan` searches with, and what advice is tried with before it is given.
 #pragma once
 #include "interpreter/cli/cost/foretold.h"

@@ -95,7 +95,7 @@ std::optional<std::string> constraints_text(const Basis& b) {
       if (trials.attempts.size() < (i + 1) * kAttempts / groups.size()) trials.add(i, *r->why);
   if (!foretell_all(b.path, trials.attempts, b.chip)) return std::nullopt;
   const cost_model::Estimate& now = b.base.of;
-  std::string out = groups.empty() ? "" : "\n  constraints, foretold like the rest\n";
+  std::string out = groups.empty() ? "" : "\n  constraints, predicted like the rest\n";
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const Attempt* best = nullptr;
     std::size_t tried = 0;

@@ -61,7 +61,7 @@ int Loop::go() {
         !in().global(entry.substr(0, 4)))
       break;
     if (entry == "help" && !in().global(entry)) {
-      say(fitted(stdlib::help_subjects()) + ":help tells of this session, :quit leaves it.\n");
+      say(fitted(stdlib::help_subjects()) + ":help explains this session, :quit leaves it.\n");
       continue;
     }
     if (const auto topic = question(entry)) {

@@ -88,7 +88,7 @@ void Loop::help(const std::string& topic) {
   add("_", "the last value");
   say(text + in_lines("Arrays show their type and layout first; print(x) shows all numbers. Ctrl-C gives up the entry "
                       "that is being written, or stops the one that runs. Tab completes names, fields, axes, named "
-                      "arguments and files; the right arrow takes what stands dim behind the cursor.",
+                      "arguments and files; the right arrow takes what is dim after the cursor.",
                       window, 0));
 }
 

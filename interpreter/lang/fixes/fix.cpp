@@ -32,7 +32,7 @@ void explain_none(Interpreter& in, Error& error, const Expr& operand, const Valu
   if (!value.is_none()) return;
   Diagnostic& d = error.diagnostic;
   if (const auto* name = std::get_if<NameRef>(&operand.node)) {
-    d.notes.push_back("`" + name->name + "` is none: begin with a number, as in `let " + name->name + " = 0.0`");
+    d.notes.push_back("`" + name->name + "` is `none`: begin with a number, as in `let " + name->name + " = 0.0`");
     return;
   }
   const auto* call = std::get_if<Call>(&operand.node);

@@ -25,7 +25,7 @@ ManualCall::ManualCall(Interpreter& in, const ManualFunction& body, grammar::Spa
   if (auto* closure = body.function.get<std::shared_ptr<const Closure>>()) function_ = (*closure)->function.get();
   outer_ = body.specs.mesh ? body.specs.mesh : ctx_.mesh();
   if (!outer_)
-    in_.fail("mesh", span, "per-device code needs a mesh, and there is none", {"declare one: mesh m = (@X: 8)"});
+    in_.fail("mesh", span, "per-device code needs a mesh, and none is declared", {"declare one: mesh m = (@X: 8)"});
   take_axes();
 }
 

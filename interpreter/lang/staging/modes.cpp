@@ -92,7 +92,7 @@ Value ModeFunction::call(Interpreter& in, std::vector<CallArg>& args, grammar::S
   auto& ctx = in.context();
   MeshRef outer = ctx.mesh();
   if (!outer)
-    in.fail("mesh", span, "a region of another mode needs a mesh, and there is none",
+    in.fail("mesh", span, "a region of another mode needs a mesh, and none is declared",
             {"declare one: mesh m = (@X: 8)"});
   MeshRef inner = inner_mesh(in, r, *outer, span);
   bool explicit_inside = r.kind == AxisKind::Explicit;

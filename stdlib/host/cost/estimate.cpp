@@ -234,7 +234,7 @@ void register_estimate(Interpreter& in) {
              "model_flops_per_device}; `lines` has the same by source line, `collectives` each collective as `comm(f, "
              "xs..., by: \"line\")` has it, with its `seconds`, `memory` the peak by cause (parameters, "
              "optimizer_state, gradients, kept for the backward part, communication, temporaries), `memory_lines` by "
-             "line, `host_bytes` what `remat` offloads to the host's memory beside it, `peak_line` where it is. An "
+             "line, `host_bytes` what `remat` offloads to the host's memory, which is not in the peak, `peak_line` where the peak is. An "
              "argument whose type a result has gives its memory to it. Nothing is run, types may stand for arrays.",
              estimate});
   in.define({"cost", "cost(f, xs...)",

@@ -158,8 +158,7 @@ void register_explaining(Interpreter& in) {
       {"explain", "explain(f, xs...)",
        "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
        "collectives, their axes and bytes, whether they were written or inserted, and why: which layouts met, and who "
-       "wanted another one; then what the call sends in all, what one device holds, how much is computed, and of a "
-       "call that gives a value beside gradients what it keeps for its backward part, with the bytes of one device, "
+       "wanted another one; then what the call sends in all, what one device holds, how much is computed, and of a call that gives a value and gradients what it keeps for its backward part, with the bytes of one device, "
        "and what `remat` offloads; types may stand for arrays. `chip: \"h100\"` adds what it and each collective take "
        "there and which lines are waited for, `against: g` the same of g(xs...), side by side. Nothing is run.",
        explain});

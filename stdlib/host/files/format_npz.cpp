@@ -105,7 +105,7 @@ class Npz : public Contents {
     if (end == std::string::npos) refuse_file("it is a zip file without its directory");
     const std::uint64_t count = number_at(tail, end + 10, 2), length = number_at(tail, end + 12, 4);
     const std::uint64_t at = number_at(tail, end + 16, 4);
-    if (end + 22 + number_at(tail, end + 20, 2) != tail.size()) refuse_file("bytes stand behind its zip directory");
+    if (end + 22 + number_at(tail, end + 20, 2) != tail.size()) refuse_file("bytes follow its zip directory");
     if (at > from + end || length > from + end - at) refuse_file("its zip directory is damaged");
     const std::string directory = file_.text(at, static_cast<std::size_t>(length));
     std::size_t next = 0;

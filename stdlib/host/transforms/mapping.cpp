@@ -80,7 +80,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
     if (t.rank() == 0)
       in.fail("shape", a.span,
               "scan walks along the first dimension of its sequence, and " + runtime::to_string(t) + " has none",
-              note_if(xs.is_host_number(), "a number of steps is told by `length:`: scan(f, init, length: n)"));
+              note_if(xs.is_host_number(), "give the number of steps with `length:`: scan(f, init, length: n)"));
     if (length && *length != t.shape[0])
       in.fail("shape", a.span,
               "scan's sequences must be equally long: " + std::to_string(*length) + " and " +

@@ -360,7 +360,7 @@ void register_collective(OpTable& table) {
   table.add(row("pmin(x, axes: ints)", "The smallest x along the axes.", {.combine = Reduce::Min}, extreme(),
                 infer_reduction));
   table.add(row("pprod(x, axes: ints)", "The product of x over the devices along the axes.", {.combine = Reduce::Prod},
-                ir::NotDifferentiable{"it is made behind derivatives, by the partitioner"}, infer_reduction));
+                ir::NotDifferentiable{"the partitioner makes it, after derivatives"}, infer_reduction));
   table.add(row("all_gather(x, axes: ints, axis: int = 0, tiled: bool = false, to: str = \"varying\")",
                 "The x of all devices along the axes, joined along a dimension (tiled) or stacked as a new one.",
                 {.join = "axis"}, transposes(gather_back), infer_move));
@@ -370,7 +370,7 @@ void register_collective(OpTable& table) {
   table.add(row("all_to_all(x, axes: ints, split: int = 0, concat: int = 0, tiled: bool = false)",
                 "Piece i of the x of every device.", {.split = "split", .join = "concat"}, transposes(exchange_back),
                 infer_move));
-  table.add(row("ppermute(x, axes: ints, pairs: pairs)", "The x of the source device, zeros where there is none.",
+  table.add(row("ppermute(x, axes: ints, pairs: pairs)", "The x of the source device, zeros without a source.",
                 {.pairs = true}, transposes(permute_back), infer_permute));
   table.add(
       row("axis_index(axes: ints)", "Where this device is along the axes.", {.place = true}, ir::Zero{}, infer_index));

@@ -150,7 +150,7 @@ void register_mapped_axis(OpTable& table) {
                 infer_part, batch<own_part>, part_back));
   table.add(row("mapped_exchange(x, place, axis: int)", "Slice i of every mapped element, for element i.", infer_same,
                 batch<exchange>, same_back));
-  table.add(row("mapped_permute(x, place, pairs: pairs)", "The x of the source element, zeros where there is none.",
+  table.add(row("mapped_permute(x, place, pairs: pairs)", "The x of the source element, zeros without a source.",
                 infer_same, batch<permute>, permute_back));
 }
 

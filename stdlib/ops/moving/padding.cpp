@@ -137,7 +137,7 @@ Vars pad(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 void register_padding(OpTable& t) {
   add_composite(
       t, "pad(x, widths: pairs, mode: str = \"constant\", value: number = 0)",
-      "A value before and behind the elements of each dimension: [(before, behind), ...]; or elements of the array "
+      "A value before and after the elements of each dimension: [(before, after), ...]; or elements of the array "
       "again: mode \"edge\" (the last one), \"reflect\" (mirrored, without the edge), \"symmetric\" (with it), "
       "\"wrap\".",
       "[4] widths=[(2, 1)]; [2, 4] widths=[(1, 0), (0, 1)] value=0.5; [4] widths=[(2, 2)] mode='edge'; "

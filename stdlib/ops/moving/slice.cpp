@@ -264,7 +264,7 @@ Vars pad_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in) {
 
 void register_pad_with(OpTable& t) {
   OpDef row = internal_row("pad_with(x, value, widths: pairs, interior: ints? = none)",
-                           "A value before, behind and (interior) between the elements of the last dimensions.");
+                           "A value before, after and (interior) between the elements of the last dimensions.");
   row.dtype.operands = Operands::Promote;
   row.factors = [](const OpCall& call) {
     const Shape& from = call.in[0].shape;

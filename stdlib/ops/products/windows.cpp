@@ -315,7 +315,7 @@ static hlo::Values windows_hlo(const hlo::Use& u) {
 void register_windows(OpTable& t) {
   OpDef row =
       internal_row("windows(x, window: ints, stride: ints, padding: pairs? = none, dilation: ints? = none)",
-                   "Every window of the spatial dimensions, beside its position; padding: zeros before and behind; "
+                   "Every window of the spatial dimensions, at its position; padding: zeros before and after; "
                    "dilation: how far apart its elements are.");
   row.factors = [](const OpCall& call) {
     RuleBuilder r;
