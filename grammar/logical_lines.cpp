@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "grammar/operator_table.h"
-#include "grammar/scan.h"
+#include "grammar/scanner.h"
 
 namespace shard::grammar {
 namespace {

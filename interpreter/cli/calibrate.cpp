@@ -1,6 +1,6 @@
 // shard calibrate: measures this machine as the engine uses it, and writes it as a chip that `--chip FILE.shard` takes.
-// Small compiled functions are run and timed; the chip's figures are those with which the clock foretells all of them
-// best. None of them is a program that somebody might foretell later.
+// Small compiled functions are run and timed; the chip's figures are those with which the clock predicts all of them
+// best. None of them is a program that somebody might predict later.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,12 +56,12 @@ struct Sample {
   double seconds, between;  // ... of a call besides its instructions
 };
 
-double foretold(const Chip& chip, const Sample& s) {
+double predicted(const Chip& chip, const Sample& s) {
   return cost_model::play(chip, *s.works, s.mesh).seconds + chip.call;
 }
 double error_of(const Chip& chip, const std::vector<Sample>& samples) {  // mean |log|: twice and half are as bad
   double sum = 0;
-  for (const Sample& s : samples) sum += std::abs(std::log(foretold(chip, s) / s.seconds));
+  for (const Sample& s : samples) sum += std::abs(std::log(predicted(chip, s) / s.seconds));
   return sum / static_cast<double>(samples.size());
 }
 
@@ -206,7 +206,7 @@ int calibrate(const Arguments& a) {
   const double error = error_of(chip, samples);
   std::string text = "   measured  predicted   program\n";
   for (const Sample& s : samples)
-    text += right(time_text(s.seconds), 11) + right(time_text(foretold(chip, s)), 11) + "   " + s.name + "\n";
+    text += right(time_text(s.seconds), 11) + right(time_text(predicted(chip, s)), 11) + "   " + s.name + "\n";
   chip.simulated = *processes;
   const std::string file = a.value("-o").empty() ? "machine.shard" : a.value("-o");
   if (!write_file(file, record(chip, a.settings.devices, error))) return 1;

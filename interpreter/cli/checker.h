@@ -10,7 +10,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/cli/session.h"
-#include "interpreter/lang/check/check.h"
+#include "interpreter/lang/check/static_check.h"
 
 namespace shard::cli {
 

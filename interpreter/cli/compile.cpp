@@ -1,6 +1,6 @@
 // shard compile: the compiled calls of a script, which is run without data, are compiled by a plug-in of PJRT for a
-// machine that need not be here; what it needs of a device's memory stands beside what Shard foretells.
-#include "interpreter/cli/cost/foretold.h"
+// machine that need not be here; what it needs of a device's memory stands beside what Shard predicts.
+#include "interpreter/cli/cost/prediction.h"
 #include "interpreter/hlo/module.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/staging/exported.h"
@@ -31,7 +31,7 @@ struct Compiled {
 };
 
 // What the plug-in says is wrong comes back as a sentence: the other calls are compiled all the same.
-Compiled compiled_by(const std::shared_ptr<const pjrt::Plugin>& plugin, const pjrt::Machine& machine,
+Compiled compiled_by(const std::shared_ptr<const pjrt::Plugin>& plugin, const pjrt::TargetMachine& machine,
                      const std::string& text, std::size_t replicas) {
   try {
     return {pjrt::compile_for(plugin, machine, text, replicas), ""};
@@ -80,7 +80,7 @@ std::string json(const lang::CompiledCall& call, int line, const Compiled& made)
 
 int compile_programs(const Arguments& a) {
   const std::string word = a.value("--for"), name = a.value("--function"), engine = a.value("--engine");
-  pjrt::Machine machine;
+  pjrt::TargetMachine machine;
   std::shared_ptr<const pjrt::Plugin> plugin;
   try {
     machine = pjrt::machine_named(word, gpus());
@@ -93,13 +93,13 @@ int compile_programs(const Arguments& a) {
   if (!read_script(a.words[0], text)) return 1;
   Settings settings = a.settings;
   settings.devices = machine.devices;
-  Foresight script(settings, true);
+  DryRun script(settings, true);
   if (const int status = script.run(a.words[0], std::move(text), tell)) return status;
   const std::string by = "PJRT " + std::to_string(plugin->major()) + "." + std::to_string(plugin->minor());
   std::string out;
   bool all_well = true;
   const int status = guarded(script.interpreter(), [&] {
-    for (const Foretold& f : script.calls()) {
+    for (const Prediction& f : script.calls()) {
       if (!name.empty() && f.call.name != name) continue;
       const ir::OpTable& table = script.interpreter().context().table();
       const hlo::Module module = lang::exported(f.call, hlo::Form::Replica, table, script.sources());
@@ -128,16 +128,17 @@ int compile_programs(const Arguments& a) {
 }  // namespace
 
 Command compile_command() {
-  return {"compile",
-          "Compile a script's compiled calls for a machine that need not be present; their memory next to Shard's estimate",
-          {{"file", "The script (- reads it from standard input)", Option::Word, true},
-           {"--for", "h100x8 (h200, a100, b200), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the script",
-            Option::Value, true},
-           {"--function", "Only the compiled function of this name", Option::Value},
-           {"--engine", "The plug-in, xla:PLUGIN.so; else the first found that is for such a machine", Option::Value},
-           {"--json", "One JSON object on standard output"}},
-          true,
-          compile_programs};
+  return {
+      "compile",
+      "Compile a script's compiled calls for a machine that need not be present; their memory next to Shard's estimate",
+      {{"file", "The script (- reads it from standard input)", Option::Word, true},
+       {"--for", "h100x8 (h200, a100, b200), v5e:2x4 (TPUs) or cpu:8; there are as many devices for the script",
+        Option::Value, true},
+       {"--function", "Only the compiled function of this name", Option::Value},
+       {"--engine", "The plug-in, xla:PLUGIN.so; else the first found that is for such a machine", Option::Value},
+       {"--json", "One JSON object on standard output"}},
+      true,
+      compile_programs};
 }
 
 }  // namespace shard::cli

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <set>
 
-#include "interpreter/cli/cost/foretold.h"
+#include "interpreter/cli/cost/prediction.h"
 #include "interpreter/lang/staging/exported.h"
 #include "stdlib/packed_text.h"
 
@@ -19,8 +19,7 @@ std::string python_for(const std::string& name) {
   return out;
 }
 
-bool write_call(const lang::CompiledCall& call, hlo::Form form, Foresight& script, const std::string& base,
-                bool python) {
+bool write_call(const lang::CompiledCall& call, hlo::Form form, DryRun& script, const std::string& base, bool python) {
   const grammar::SourceMap& sources = script.sources();
   const hlo::Module module = lang::exported(call, form, script.interpreter().context().table(), sources);
   const std::size_t folder = base.find_last_of('/');
@@ -49,12 +48,12 @@ int export_programs(const Arguments& a) {
   std::string text;
   if (!read_script(a.words[0], text)) return 1;
   bool stopped_there = false;
-  Foresight script(a.settings, true);
+  DryRun script(a.settings, true);
   // Calls that were compiled before the script asks for what only a run knows are there all the same.
   const auto met = [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
     const bool later = (d.code == "unknown" || d.code == "trace") &&
                        std::any_of(script.calls().begin(), script.calls().end(),
-                                   [&](const Foretold& f) { return all || f.call.name == name; });
+                                   [&](const Prediction& f) { return all || f.call.name == name; });
     if (!later) return tell(d, sources);
     std::fprintf(stderr, "note: followed up to line %d, which needs data: %s\n", source_line(sources, d.span),
                  d.message.c_str());
@@ -65,7 +64,7 @@ int export_programs(const Arguments& a) {
     std::fprintf(stderr, "note: '%s' is not written\n", file.c_str());
   std::vector<const lang::CompiledCall*> chosen;
   std::string there;
-  for (const Foretold& f : script.calls()) {
+  for (const Prediction& f : script.calls()) {
     there += (there.empty() ? "" : ", ") + f.call.name;
     if (all || f.call.name == name) chosen.push_back(&f.call);
   }

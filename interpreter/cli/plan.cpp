@@ -1,4 +1,4 @@
-// shard plan: the same script foretold for every way to divide the devices, every value of some settings, and with
+// shard plan: the same script predicted for every way to divide the devices, every value of some settings, and with
 // --rules every axis that a logical name may lie on. Candidates are partitioned and played like any other script; those
 // that fail or do not fit stay in the table with the reason. All that is chosen is a setting, `--set @data=32`,
 // `--set @embed=@data`, so that the command that runs a candidate is its settings.
@@ -8,7 +8,6 @@
 #include <cstdio>
 
 #include "interpreter/cli/cost/plan_search.h"
-#include "interpreter/lang/report/report.h"
 #include "interpreter/lang/report/report.h"
 
 namespace shard::cli {
@@ -29,7 +28,7 @@ const std::string& value_in(const Candidate& c, const std::string& column) {
 
 std::string count_text(double n) { return n < 1e18 ? lang::in_thousands(std::llround(n)) : "very many"; }
 
-// How many there were, and which were not foretold.
+// How many there were, and which were not predicted.
 std::string summary(const Search& s) {
   const auto fit = std::count_if(s.candidates.begin(), s.candidates.end(), [](const Candidate& c) { return c.fits(); });
   const auto fail =

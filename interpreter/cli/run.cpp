@@ -105,7 +105,7 @@ Command run_command() {
        {"--chip", "What --profile compares with: a chip of `shard estimate`; `shard calibrate` measures this machine",
         Option::Value},
        kTimeout,
-       kDrill},
+       kFault},
       true,
       run};
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "grammar/diagnostic.h"
-#include "interpreter/cli/output.h"
+#include "interpreter/cli/standard_output.h"
 #include "interpreter/embed/machine.h"
 
 namespace shard::cli {
@@ -27,7 +27,7 @@ struct Settings {
   std::vector<std::string> allow;             // codes of warnings that are not told
   bool deny_warnings = false;                 // each is an error
   std::chrono::milliseconds timeout{10'000};  // how long another process is waited for
-  std::vector<std::string> drills;            // faults on purpose (runtime/channel/drill.h)
+  std::vector<std::string> faults;            // faults on purpose (runtime/channel/fault_injection.h)
 };
 
 // The text of a script; "-" is standard input. Where it cannot be read: a clear sentence on standard error, and false.

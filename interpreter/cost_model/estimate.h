@@ -10,7 +10,7 @@ namespace shard::cost_model {
 // Why bytes lie on a device. Arguments: what is learned, what its training keeps beside it (which reaches nothing but
 // itself), and the rest. What the call makes: gradients of what is learned, what the forward part leaves for the
 // backward one, what collectives give, and all else.
-enum class Why : std::uint8_t {
+enum class MemoryCause : std::uint8_t {
   Parameters,
   Optimizer,
   Arguments,
@@ -21,11 +21,11 @@ enum class Why : std::uint8_t {
   Temporaries
 };
 constexpr std::size_t kWhys = 8;
-std::string_view words_of(Why why);
+std::string_view words_of(MemoryCause why);
 
 struct Cause {  // what the instructions of a line hold
   grammar::Span where;
-  Why why = Why::Temporaries;
+  MemoryCause why = MemoryCause::Temporaries;
   std::int64_t bytes = 0;
 };
 
@@ -37,7 +37,7 @@ struct Memory {  // of one device, bytes
   grammar::Span where;                                               // the line at whose instruction the most is held
   std::vector<Cause> causes = {};                                    // then, of what the call makes; the largest first
   std::vector<std::pair<const ir::Node*, std::int64_t>> curve = {};  // after each instruction, all of it
-  std::int64_t of(Why w) const { return whys[static_cast<std::size_t>(w)]; }
+  std::int64_t of(MemoryCause w) const { return whys[static_cast<std::size_t>(w)]; }
 };
 
 // What the forward part of a call makes and its backward part reads: one value, or several of a line that are alike.

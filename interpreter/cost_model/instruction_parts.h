@@ -7,7 +7,7 @@
 #include "interpreter/cost_model/instructions.h"
 #include "interpreter/ir/op.h"
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::cost_model {
 

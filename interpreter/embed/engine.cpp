@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "interpreter/embed/inner.h"
-#include "interpreter/embed/join.h"
+#include "interpreter/embed/join_processes.h"
 #include "interpreter/lang/eval/run_stack.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/warnings/warnings.h"

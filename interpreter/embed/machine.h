@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "interpreter/lang/eval/interpreter.h"
-#include "interpreter/xla/engine.h"
+#include "interpreter/xla/xla_target.h"
 
 namespace shard::embed {
 

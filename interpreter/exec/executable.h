@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "interpreter/transform/program.h"
 #include "runtime/mesh/device_array.h"
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "interpreter/exec/collectives.h"
+#include "interpreter/exec/lower_collectives.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::exec {

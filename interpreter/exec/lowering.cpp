@@ -8,8 +8,8 @@
 #include "grammar/stable_sort.h"
 #include "interpreter/ir/region_edges.h"
 #include "interpreter/transform/distinct.h"
-#include "interpreter/transform/layout.h"
-#include "runtime/kernels/elementwise.h"
+#include "interpreter/transform/factor_layout.h"
+#include "runtime/kernels/element_program.h"
 #include "runtime/kernels/kernels.h"
 
 namespace shard::exec {

@@ -10,7 +10,7 @@
 
 #include "interpreter/exec/draft.h"
 #include "interpreter/exec/fuse.h"
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/mesh/part.h"
 
@@ -148,11 +148,11 @@ class OnMesh {  // for a block: places are over this mesh, which is wider than w
 };
 
 // ---- the parts: units and nodes of one kind each
-void lower_elementwise(Lowering& l, const Unit& unit);          // elementwise.cpp
-void lower_collective(Lowering& l, const ir::Node& n);          // collectives.cpp
-void lower_loop_or_branch(Lowering& l, const ir::Node& n);      // regions.cpp
-void lower_effect(Lowering& l, const ir::Node& n);              // regions.cpp
-void lower_together(Lowering& l, std::span<const Unit> units);  // together.cpp
+void lower_elementwise(Lowering& l, const Unit& unit);          // lower_elementwise.cpp
+void lower_collective(Lowering& l, const ir::Node& n);          // lower_collectives.cpp
+void lower_loop_or_branch(Lowering& l, const ir::Node& n);      // lower_regions.cpp
+void lower_effect(Lowering& l, const ir::Node& n);              // lower_regions.cpp
+void lower_together(Lowering& l, std::span<const Unit> units);  // joined_sums.cpp
 void check_nans(Lowering& l, const ir::Node& n);                // nan_check.cpp
 
 }  // namespace shard::exec

@@ -5,7 +5,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/lowering.h"
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 #include "runtime/mesh/device_array.h"
 
 namespace shard::exec {

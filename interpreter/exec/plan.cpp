@@ -7,7 +7,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/exec/timing.h"
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 
 namespace shard::exec {
 

@@ -49,7 +49,7 @@ class Emitter {
   struct Inside;  // a node with what it stands in
   Values node(const Inside& at);
   Values row(const ir::Node& n, std::span<const Value> in, std::span<const runtime::Type> out);
-  // regions.cpp
+  // emit_regions.cpp
   Values structure(const Inside& at);
   Values scan(const Inside& at);
   Values loop(const Inside& at);
@@ -60,8 +60,8 @@ class Emitter {
   Value constrained(const Value& x, const ir::Node& n, const runtime::Sharding& layout);
   Values per_device(const Inside& at);
   std::vector<std::pair<runtime::AxisId, Laid>> places_along(runtime::AxisSet axes);
-  // collectives.cpp
-  Value added(const Value& x, const runtime::Sharding& terms);  // the sum that its pending axes stand for
+  // emit_collectives.cpp
+  Value added(const Value& x, const runtime::Sharding& terms);  // the sum that its unreduced axes stand for
   Value collective(const ir::Node& n, std::span<const Value> in, const runtime::Type& out);
   Value position(const std::vector<runtime::AxisId>& axes);  // of this device along them, i32
   std::string groups(const ir::Node& n) const;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "grammar/source.h"
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 #include "interpreter/transform/program.h"
 
 namespace shard::hlo {

@@ -5,7 +5,7 @@
 
 #include "grammar/overloaded.h"
 #include "interpreter/ir/why.h"
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 
 namespace shard::ir {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "grammar/diagnostic.h"
 #include "interpreter/ir/collective.h"
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/ir/linear.h"
 
@@ -56,7 +56,7 @@ void vary_alike(Builder& b, const OpDef& op, Vars& inputs) {
 void finish_rounded(Builder& b, const OpDef& op, Vars& inputs, const Attrs& attrs) {
   const std::vector<Type> types = types_of(b.graph(), inputs);
   if (std::none_of(types.begin(), types.end(), [](const Type& t) {
-        return !t.sharding.unreduced.empty() && t.sharding.pending == runtime::Pending::Sum;
+        return !t.sharding.unreduced.empty() && t.sharding.unreduced_kind == runtime::UnreducedKind::Sum;
       }))
     return;
   const auto lin = linear(OpCall{op, types, attrs, {}, &b.graph(), inputs});

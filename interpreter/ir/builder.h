@@ -7,7 +7,7 @@
 
 #include "interpreter/ir/graph.h"
 #include "interpreter/ir/op.h"
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 
 namespace shard::ir {
 
@@ -42,7 +42,7 @@ class Builder {
   }
   // What is recorded will run here: a result larger than any array may be is an error where it is recorded.
   void limit_sizes(bool on) { limit_sizes_ = on; }
-  // In what nobody has written, a derivative, a sum that is still pending is finished where the operation would round
+  // In what nobody has written, a derivative, a sum that is still unreduced is finished where the operation would round
   // its terms one by one; elsewhere that is an error.
   void set_finishes_sums() { finishes_sums_ = true; }
   grammar::Span span() const { return span_; }

@@ -17,12 +17,12 @@ namespace shard::ir {
 
 enum class FactorKind : std::uint8_t {
   Pass,     // in the result: split operands give a split result
-  Reduced,  // absent from the result: a split factor leaves a pending sum (max, min, ...) over its axes
+  Reduced,  // absent from the result: a split factor leaves an unreduced sum (max, min, ...) over its axes
   Whole,    // the operation needs all of it on each device: sort, cumulative sums, linear algebra, concatenation's
             // dimension
   Halo,     // needs elements of other blocks: slices, pads, rolls; split where the row's `partition` fetches them, else
             // gathered
-  Masked,   // indices into it: split, each device works on what it has under a mask, and a sum is pending (row's
+  Masked,   // indices into it: split, each device works on what it has under a mask, and a sum is unreduced (row's
             // `partition`)
 };
 enum class FactorReduce : std::uint8_t { Sum, Prod, Max, Min, And, Or };

@@ -15,7 +15,7 @@
 #include "interpreter/ir/graph.h"
 #include "runtime/array/buffer.h"
 #include "runtime/array/view.h"
-#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/element_program.h"
 
 namespace shard::hlo {  // interpreter/hlo/writer.h
 struct Value;
@@ -150,7 +150,8 @@ enum class Structure : std::uint8_t {
 };
 using Kernel = std::variant<std::monostate, runtime::Code, KernelFn, ViewOf, Compose, Structure>;
 
-// ---- complex numbers: what a row does with operands that are (complex.h). Views and structures need not say it. ----
+// ---- complex numbers: what a row does with operands that are (complex_parts.h). Views and structures need not say it.
+// ----
 struct OnParts {};   // linear over the real numbers: the same to the real and to the imaginary part
 struct InKernel {};  // its kernel, derivative and StableHLO take them as they are
 using OfComplex = std::variant<std::monostate, OnParts, InKernel, Compose>;  // nothing: they are refused
@@ -192,25 +193,25 @@ struct Samples {
 
 // The column `aliases` of rows and host functions: what users of other languages and libraries write for them. Only
 // messages read it (lang/names/aliases.h). Texts are literals.
-struct Elsewhere {
+struct Alias {
   std::string_view name;
   // How it is done here, where our name cannot simply be put in its place. Under the function's own name: what a call
   // of it does elsewhere and not here.
   std::string_view say;
-  constexpr Elsewhere(const char* elsewhere, std::string_view here = {}) : name(elsewhere), say(here) {}
+  constexpr Alias(const char* elsewhere, std::string_view here = {}) : name(elsewhere), say(here) {}
 };
 
 struct OpDef {
   std::string_view name;       // REQUIRED  as users write it
-  std::string_view signature;  // REQUIRED  "sum(x, axis: ints? = none, keepdims: bool = false)"; see table.h
+  std::string_view signature;  // REQUIRED  "sum(x, axis: ints? = none, keepdims: bool = false)"; see op_table.h
   std::string_view doc;        // REQUIRED  one sentence, then what help shows
   Factors factors = {};        // REQUIRED  but for composite and structural kernels
   std::function<std::vector<runtime::Shape>(const OpCall&)> shape = {};  // default: sizes of the factors in the results
   DTypeRule dtype = {};
   Derivative derivative = {};  // REQUIRED
   Kernel kernel = {};          // REQUIRED
-  // REQUIRED but for composites, elementwise codes (hlo/codes.cpp) and structures, effects excepted (hlo/regions.cpp).
-  // An effect gives what must hold.
+  // REQUIRED but for composites, elementwise codes (hlo/code_text.cpp) and structures, effects excepted
+  // (hlo/emit_regions.cpp). An effect gives what must hold.
   Hlo hlo = {};
   OfComplex of_complex = {};
   KernelSumFn kernel_sum = {};  // with a sum over devices behind it: contractions
@@ -225,10 +226,10 @@ struct OpDef {
   std::function<std::optional<std::string>(const OpCall&, const FactorRule&)> explicit_refuses = {};
   PartitionFn partition = {};
   BatchFn batch = {};
-  Samples samples = {};                 // REQUIRED  but for structural rows
-  bool internal = false;                // not callable by name in scripts
-  bool of_trees = false;                // scripts may give a tree as operand 0: it is done to each leaf
-  std::vector<Elsewhere> aliases = {};  // what users of NumPy, JAX, PyTorch write for it: for messages
+  Samples samples = {};             // REQUIRED  but for structural rows
+  bool internal = false;            // not callable by name in scripts
+  bool of_trees = false;            // scripts may give a tree as operand 0: it is done to each leaf
+  std::vector<Alias> aliases = {};  // what users of NumPy, JAX, PyTorch write for it: for messages
   // Structural rows whose result types the factors cannot give (loops, branches, collectives): kinds, shapes and
   // layouts at once.
   std::function<std::vector<Type>(const OpCall&)> infer = {};

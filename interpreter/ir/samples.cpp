@@ -3,7 +3,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 
 namespace shard::ir {
 namespace {

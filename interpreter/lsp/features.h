@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/lsp/session.h"
+#include "interpreter/lsp/editor_session.h"
 
 namespace shard::lsp {
 
@@ -18,7 +18,7 @@ std::string formatting(Session& s, const Params& p);
 std::vector<std::string> edits_to(Session& s, const Text& from, const std::string& to);
 // hover.cpp
 std::string hover(Session& s, const Params& p);
-// completion.cpp
+// complete.cpp
 std::string completion(Session& s, const Params& p);
 std::string completion_resolve(Session& s, const Params& p);
 std::string signature_help(Session& s, const Params& p);

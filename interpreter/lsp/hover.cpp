@@ -1,6 +1,6 @@
 // What a word is: a variable with its type and layout, a function with its comment and what its compiled calls send, a
 // builtin, a word of the language, an axis.
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lsp/features.h"
 #include "stdlib/stdlib.h"
 

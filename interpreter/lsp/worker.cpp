@@ -1,7 +1,7 @@
 // Checks beside the session.
 #include <algorithm>
 
-#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "interpreter/lsp/server.h"
 
 namespace shard::lsp {

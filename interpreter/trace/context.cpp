@@ -42,7 +42,7 @@ std::optional<double> number_of(const runtime::DeviceArray& a) {
   return std::nullopt;
 }
 
-// Whether the number beside a sum that is pending in f16 or bf16 counts: it decides whether the sum passes
+// Whether the number beside a sum that is unreduced in f16 or bf16 counts: it decides whether the sum passes
 // (ir/linear.h).
 bool numbers_count(std::span<const ArrayRef> args) {
   return std::any_of(args.begin(), args.end(), [](const ArrayRef& a) {
@@ -63,7 +63,7 @@ runtime::Type typed_by(const runtime::DeviceArray& a, const runtime::MeshRef& me
   }
   t.sharding.unreduced = a.layout.unreduced & typed;
   t.sharding.reduced = a.layout.reduced & typed;
-  t.sharding.pending = a.layout.pending;
+  t.sharding.unreduced_kind = a.layout.unreduced_kind;
   return t;
 }
 
@@ -200,7 +200,7 @@ std::vector<Tensor> Context::eager(const ir::OpDef& op, std::span<const Tensor> 
     std::size_t key = EagerCache::key(op, attrs, args);
     operations_ += types_only();
     const bool by_value = numbers_count(args);
-    // A script that is foretold has its own small numbers: what hangs on no data is computed.
+    // A script that is predicted has its own small numbers: what hangs on no data is computed.
     const exec::Target* home = target_->takes_single() || !regions.empty() ? target_ : &target("lockstep");
     const exec::Target* on = home;
     if (types_only() && target_->passes().partition && &op != table_.core().shard && regions.empty() &&

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/ir/region_edges.h"
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 #include "interpreter/transform/passes.h"
 
 namespace shard::transform {

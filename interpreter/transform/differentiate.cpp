@@ -27,7 +27,7 @@ ir::Ints ids(runtime::AxisSet axes) {
 }
 
 // The sum over the dimensions that broadcasting had made, at once in the layout that is wanted where that leaves a sum
-// pending.
+// unreduced.
 Var sum_grown(Builder& b, Var x, const Type& want) {
   const Type have = b.type(x);
   const std::size_t rank = have.shape.size(), extra = rank - want.shape.size();
@@ -41,8 +41,8 @@ Var sum_grown(Builder& b, Var x, const Type& want) {
   }
   if (axes.empty()) return x;
   ir::Attrs attrs{{"axes", std::move(axes)}};
-  auto pending = want.sharding.unreduced - have.sharding.unreduced;
-  if (!pending.empty() && want.mesh && have.sharding.split_axes().contains(pending)) {
+  auto unreduced = want.sharding.unreduced - have.sharding.unreduced;
+  if (!unreduced.empty() && want.mesh && have.sharding.split_axes().contains(unreduced)) {
     left.unreduced = want.sharding.unreduced;
     attrs.set("out", ir::Layout{want.mesh, std::move(left)});
   }
@@ -364,7 +364,7 @@ Graph vjp(const ir::OpTable& table, const Graph& f, std::span<const int> wrt, co
 Type cotangent_type(const Type& primal) {
   Type t = primal;
   std::swap(t.sharding.reduced, t.sharding.unreduced);
-  t.sharding.pending = runtime::Pending::Sum;
+  t.sharding.unreduced_kind = runtime::UnreducedKind::Sum;
   return t;
 }
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "grammar/stable_sort.h"
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 #include "interpreter/transform/passes.h"
 #include "interpreter/transform/regions.h"
 

@@ -285,7 +285,7 @@ Sharding spec_of(const ir::Attrs& attrs, std::string_view name, std::size_t rank
   const Sharding& spec = attrs.layout(name).sharding;
   for (std::size_t d = 0; d < spec.dims.size() && d < rank; ++d) out.dims[d].axes = spec.dims[d].axes;
   out.unreduced = spec.unreduced;
-  out.pending = spec.pending;
+  out.unreduced_kind = spec.unreduced_kind;
   return out;
 }
 
@@ -303,7 +303,7 @@ Sharding typed(const ir::Type& type, AxisSet blocked, bool open) {
     out.dims[d].open = open;
   }
   out.unreduced = type.sharding.unreduced - blocked;
-  out.pending = type.sharding.pending;
+  out.unreduced_kind = type.sharding.unreduced_kind;
   return out;
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::transform {
 
@@ -51,7 +51,7 @@ Sharding spec_of(const ir::Attrs& attrs, std::string_view name, std::size_t rank
 // The layout that a node of structure Shard with the attribute asks for: dimensions that the attribute does not reach
 // are open.
 Sharding asked(const ir::Attrs& attrs, std::size_t rank);
-// What a value's type says of its layout (explicit axes, pending sums), without blocked axes.
+// What a value's type says of its layout (explicit axes, unreduced sums), without blocked axes.
 Sharding typed(const ir::Type& type, AxisSet blocked, bool open);
 
 }  // namespace shard::transform

@@ -1,7 +1,7 @@
 // How a value gets from one layout to another: the cheapest sequence of moves, found by a search over layouts (Dijkstra
 // on the bytes that one device gives, then on the number of steps), and the nodes that are made of it. The way into a
-// pending sum, which explicit layouts can ask for, moves nothing: a value that is split is placed in zeros, one that is
-// whole is kept by the first device of the axis only.
+// unreduced sum, which explicit layouts can ask for, moves nothing: a value that is split is placed in zeros, one that
+// is whole is kept by the first device of the axis only.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -29,9 +29,9 @@ using Split = std::vector<Axes>;
 
 struct State {
   Split split;
-  AxisSet pending;  // axes over which a reduction is still to be done
+  AxisSet unreduced;  // axes over which a reduction is still to be done
   bool operator<(const State& o) const {
-    return split != o.split ? split < o.split : pending.bits() < o.pending.bits();
+    return split != o.split ? split < o.split : unreduced.bits() < o.unreduced.bits();
   }
   bool operator==(const State&) const = default;
 };
@@ -105,17 +105,17 @@ class Search {
     for (std::size_t d = 0; d < shape_.size(); ++d)
       if (kept_[d] != from_.split[d].size()) return std::nullopt;
     std::vector<Move> moves;
-    AxisSet pending = from_.pending;
+    AxisSet unreduced = from_.unreduced;
     auto reduce = [&] {
-      if (!pending.empty()) moves.push_back({Move::Kind::Reduce, pending.list()});
-      pending = {};
+      if (!unreduced.empty()) moves.push_back({Move::Kind::Reduce, unreduced.list()});
+      unreduced = {};
     };
     if (!sums_) reduce();
     for (std::size_t d = 0; d < shape_.size(); ++d)
       for (std::size_t i = kept_[d]; i < to_.split[d].size(); ++i) {
         AxisId a = to_.split[d][i];
-        bool scatter = pending.has(a);
-        pending.remove(a);
+        bool scatter = unreduced.has(a);
+        unreduced.remove(a);
         moves.push_back({scatter ? Move::Kind::ScatterReduce : Move::Kind::Slice, {a}, static_cast<int>(d)});
       }
     reduce();
@@ -135,20 +135,20 @@ class Search {
     std::int64_t bytes = local_bytes(s);
     AxisSet placed;
     for (const auto& axes : s.split) placed |= AxisSet::of(axes);
-    if (!s.pending.empty()) {
-      Axes all = s.pending.list();
+    if (!s.unreduced.empty()) {
+      Axes all = s.unreduced.list();
       std::int64_t n = mesh_.size_of(all);
       State next = s;
-      next.pending = {};
+      next.unreduced = {};
       out.push_back({next, {Move::Kind::Reduce, all}, communicating({.combine = runtime::Reduce::Sum}, bytes, n)});
     }
     for (std::size_t d = 0; d < s.split.size(); ++d) {
       for (AxisId a : wanted_.list()) {
-        bool scatter = s.pending.has(a);
+        bool scatter = s.unreduced.has(a);
         if (placed.has(a) || (scatter && !sums_)) continue;
         State next = s;
         next.split[d].push_back(a);
-        next.pending.remove(a);
+        next.unreduced.remove(a);
         if (!fits(next.split, d)) continue;
         std::int64_t n = mesh_.size_of(a);
         if (scatter)
@@ -188,7 +188,7 @@ class Search {
       next.split[d].resize(kept_[d]);
       used |= AxisSet::of(next.split[d]);
     }
-    used |= s.pending;
+    used |= s.unreduced;
     arrange(s, bytes, next, used, 0, out);
   }
 
@@ -280,28 +280,29 @@ class Search {
   std::map<State, Reached> reached_;
 };
 
-// Moves that bring a value of this global shape from one split to another and reduce `pending` (those of from.unreduced
-// that to.unreduced does not keep). Axes of size 1 are ignored. Sizes divide in both layouts.
+// Moves that bring a value of this global shape from one split to another and reduce `unreduced` (those of
+// from.unreduced that to.unreduced does not keep). Axes of size 1 are ignored. Sizes divide in both layouts.
 std::vector<Move> plan_moves(const Mesh& mesh, const runtime::Shape& shape, std::int64_t item_bytes,
                              const Sharding& from, const Sharding& to) {
-  auto state = [&](const Sharding& s, AxisSet pending) {
+  auto state = [&](const Sharding& s, AxisSet unreduced) {
     State out;
     out.split.resize(shape.size());
     for (std::size_t d = 0; d < shape.size() && d < s.dims.size(); ++d)
       for (AxisId a : s.dims[d].axes)
         if (mesh.size_of(a) > 1) out.split[d].push_back(a);
-    out.pending = pending;
+    out.unreduced = unreduced;
     return out;
   };
   State a = state(from, mesh.real(from.unreduced - to.unreduced)), b = state(to, {});
   if (a == b) return {};
-  return Search(mesh, shape, item_bytes, std::move(a), std::move(b), from.pending == runtime::Pending::Sum).run();
+  return Search(mesh, shape, item_bytes, std::move(a), std::move(b), from.unreduced_kind == runtime::UnreducedKind::Sum)
+      .run();
 }
 
 // Makes nodes of a plan of moves.
 class Emitter {
  public:
-  Emitter(ir::Builder& b, const ir::Type& global, const Mesh& mesh, runtime::Pending kind)
+  Emitter(ir::Builder& b, const ir::Type& global, const Mesh& mesh, runtime::UnreducedKind kind)
       : b_(b), core_(b.core()), global_(global), rank_(static_cast<std::int64_t>(global.shape.size())), kind_(kind) {
     mesh_ref_ =
         global.mesh && runtime::same_devices(*global.mesh, mesh) ? global.mesh : std::make_shared<const Mesh>(mesh);
@@ -335,9 +336,9 @@ class Emitter {
         return b_.emit1(*core_.ppermute, {x}, std::move(attrs));
       }
       case Move::Kind::Reduce: {
-        const ir::OpDef* row = kind_ == runtime::Pending::Sum   ? core_.psum
-                               : kind_ == runtime::Pending::Max ? core_.pmax
-                                                                : core_.pmin;
+        const ir::OpDef* row = kind_ == runtime::UnreducedKind::Sum   ? core_.psum
+                               : kind_ == runtime::UnreducedKind::Max ? core_.pmax
+                                                                      : core_.pmin;
         return b_.emit1(*row, {x}, over(m.axes));
       }
     }
@@ -387,16 +388,16 @@ class Emitter {
   const ir::CoreOps& core_;
   const ir::Type& global_;
   std::int64_t rank_;
-  runtime::Pending kind_;
+  runtime::UnreducedKind kind_;
   runtime::MeshRef mesh_ref_;
 };
 
 }  // namespace
 
 Var reshard(ir::Builder& b, Var x, const ir::Type& global, const Mesh& mesh, const Sharding& from, const Sharding& to) {
-  Emitter emit(b, global, mesh, from.pending);
+  Emitter emit(b, global, mesh, from.unreduced_kind);
   Sharding now = from;
-  Axes fresh;  // axes that become pending and are not split: masked at the end
+  Axes fresh;  // axes that become unreduced and are not split: masked at the end
   for (AxisId a : (to.unreduced - from.unreduced).list()) {
     if (mesh.size_of(a) == 1) continue;
     bool placed = false;

@@ -45,7 +45,7 @@ void Partitioner::structure(const Node& n, std::size_t index) {
   }
 }
 
-// A pending sum that nobody else uses goes straight into the layout that is asked for.
+// An unreduced sum that nobody else uses goes straight into the layout that is asked for.
 void Partitioner::constrain(const Node& n) {
   Var x = n.inputs[0];
   if (!n.attrs.has("layout")) {  // laid out as another value, which was settled by propagation

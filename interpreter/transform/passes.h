@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "interpreter/ir/builder.h"
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 #include "interpreter/transform/program.h"
 
 namespace shard::transform {
@@ -23,7 +23,7 @@ ir::Graph on_one_device(const ir::OpTable& table, const ir::Graph& graph);
 // collectives.
 ir::Graph simplify(const ir::OpTable& table, const ir::Graph& graph);
 
-// ---- loops.cpp: loops and branches made smaller, before propagation.
+// ---- loop_cleanup.cpp: loops and branches made smaller, before propagation.
 // Results that nobody uses, and what only they need, go: steps, carries and results of branches.
 ir::Graph trim_loops(const ir::OpTable& table, const ir::Graph& graph);
 // What does not change in a loop is computed before it, where that makes nothing larger.
@@ -32,7 +32,7 @@ ir::Graph hoist_invariants(const ir::OpTable& table, const ir::Graph& graph);
 // ---- partition.cpp
 // From a global graph with layouts to the program of one device: local shapes, explicit collectives. Here the modes
 // meet. For each node a map from factors to axes is settled; operands that differ are resharded; reduced factors that
-// are split leave a pending sum, carried through linear operations and finished as an all-reduce, or as a
+// are split leave an unreduced sum, carried through linear operations and finished as an all-reduce, or as a
 // reduce-scatter where the value is wanted split.
 struct Partitioned {
   ir::Graph local;                         // params and results as those of the global graph
@@ -41,8 +41,9 @@ struct Partitioned {
 Partitioned partition(const ir::OpTable& table, const ir::Graph& graph, const runtime::MeshRef& mesh,
                       const Layouts& layouts);
 
-// Appends the shortest sequence of slice, permute, all-to-all and gather (reduce, reduce-scatter for pending sums) that
-// brings the local value x of global type `type` from one layout to another. Never replicates and slices. (moves.cpp)
+// Appends the shortest sequence of slice, permute, all-to-all and gather (reduce, reduce-scatter for unreduced sums)
+// that brings the local value x of global type `type` from one layout to another. Never replicates and slices.
+// (moves.cpp)
 ir::Var reshard(ir::Builder& b, ir::Var x, const runtime::Type& global, const runtime::Mesh& mesh,
                 const runtime::Sharding& from, const runtime::Sharding& to);
 
@@ -56,8 +57,8 @@ std::optional<ir::Graph> with_early_sums(const ir::OpTable& table, const ir::Gra
                                          const runtime::Mesh& mesh);
 
 // ---- early_shrinks.cpp
-// What makes a value smaller comes as soon as its operands are there: partitioning finishes a pending gradient where it
-// is needed, most often at the end, and a whole one would be held for each weight until then. The graph, local or of
+// What makes a value smaller comes as soon as its operands are there: partitioning finishes an unreduced gradient where
+// it is needed, most often at the end, and a whole one would be held for each weight until then. The graph, local or of
 // one device, with the same nodes in an order that holds less at a time; in regions too. Nothing where no node moves.
 std::optional<ir::Graph> with_early_shrinks(const ir::Graph& graph);
 

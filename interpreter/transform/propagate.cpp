@@ -1,6 +1,7 @@
-// Layouts grow along the items of the flow until nothing changes, the lowest level first (flow.h, layout.h). Layouts
-// only grow and each is bounded by the mesh, so it ends; items are looked at in a fixed order, so it is deterministic.
-#include "interpreter/transform/layout.h"
+// Layouts grow along the items of the flow until nothing changes, the lowest level first (flow.h, factor_layout.h).
+// Layouts only grow and each is bounded by the mesh, so it ends; items are looked at in a fixed order, so it is
+// deterministic.
+#include "interpreter/transform/factor_layout.h"
 
 #include <algorithm>
 #include <map>

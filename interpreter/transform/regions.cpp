@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "interpreter/transform/differentiate.h"
-#include "interpreter/transform/layout.h"
+#include "interpreter/transform/factor_layout.h"
 
 namespace shard::transform {
 namespace {

@@ -110,7 +110,7 @@ struct CodeFacts {
   Gives gives;
   int cost;
   TypeSet takes;
-  const char* hlo;  // null: interpreter/hlo/codes.cpp composes it
+  const char* hlo;  // null: interpreter/hlo/code_text.cpp composes it
 };
 const CodeFacts& facts(Code code);
 bool takes(Code code, DType type);

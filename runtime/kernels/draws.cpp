@@ -12,7 +12,7 @@
 #include "runtime/kernels/nest.h"
 #include "runtime/kernels/spread.h"
 #include "runtime/kernels/vector/functions.h"
-#include "runtime/kernels/vector/table.h"
+#include "runtime/kernels/vector/loop_table.h"
 
 namespace shard::runtime {
 namespace {

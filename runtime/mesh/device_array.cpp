@@ -10,8 +10,8 @@ namespace shard::runtime {
 namespace {
 
 // The physical array seen in global order: for each dimension its axes, major to minor, then the local size. In front
-// `pending` dimensions hold the terms of an unreduced value. Other distinct axes hold the same value: index 0.
-View global_order(const DeviceArray& a, int& pending) {
+// `unreduced_dims` dimensions hold the terms of an unreduced value. Other distinct axes hold the same value: index 0.
+View global_order(const DeviceArray& a, int& unreduced_dims) {
   const View v = a.view();
   const std::vector<AxisId> distinct = a.distinct.list();
   View out{v.dtype, {}, {}, v.data};
@@ -23,7 +23,7 @@ View global_order(const DeviceArray& a, int& pending) {
       }
   };
   for (const AxisId axis : a.layout.unreduced.list()) add_axis(axis);
-  pending = static_cast<int>(out.shape.size());
+  unreduced_dims = static_cast<int>(out.shape.size());
   for (std::size_t d = 0; d < a.type.shape.size(); ++d) {
     for (const AxisId axis : a.layout.dims[d].axes) add_axis(axis);
     out.shape.push_back(v.shape[distinct.size() + d]);
@@ -93,9 +93,10 @@ ArrayRef from_host(Pool& pool, DType dtype, Shape shape, const void* data, bool 
 ArrayRef to_host(Pool& pool, const ArrayRef& array) {
   const ArrayRef a = whole(pool, here(pool, array));
   if (a->distinct.empty()) return a;
-  int pending = 0;
-  const View blocks = global_order(*a, pending);
-  if (pending == 0 && is_contiguous(blocks) && a->distinct == a->layout.split_axes()) {  // memory is in order already
+  int unreduced_dims = 0;
+  const View blocks = global_order(*a, unreduced_dims);
+  if (unreduced_dims == 0 && is_contiguous(blocks) &&
+      a->distinct == a->layout.split_axes()) {  // memory is in order already
     auto out = std::make_shared<DeviceArray>();
     out->type = Type::of(a->type.dtype, a->type.shape, a->type.weak);
     out->layout = out->type.sharding;
@@ -103,28 +104,28 @@ ArrayRef to_host(Pool& pool, const ArrayRef& array) {
     return out;
   }
   auto out = new_block(pool, a->type.dtype, a->type.shape, a->type.weak);
-  const Shape kept(blocks.shape.begin() + pending, blocks.shape.end());
+  const Shape kept(blocks.shape.begin() + unreduced_dims, blocks.shape.end());
   const View target = contiguous(a->type.dtype, kept, out->buffer->data());
-  if (pending == 0) {
+  if (unreduced_dims == 0) {
     copy(blocks, target);
   } else {
-    join_terms(a->layout.pending, blocks, pending, target);
+    join_terms(a->layout.unreduced_kind, blocks, unreduced_dims, target);
   }
   return out;
 }
 
-void join_terms(Pending kind, const View& terms, int pending, const View& to) {
-  const Reduce op = kind == Pending::Max         ? Reduce::Max
-                    : kind == Pending::Min       ? Reduce::Min
+void join_terms(UnreducedKind kind, const View& terms, int unreduced_dims, const View& to) {
+  const Reduce op = kind == UnreducedKind::Max   ? Reduce::Max
+                    : kind == UnreducedKind::Min ? Reduce::Min
                     : terms.dtype == DType::Bool ? Reduce::Or
                                                  : Reduce::Sum;
-  reduce_blocks(op, terms, pending, to);
+  reduce_blocks(op, terms, unreduced_dims, to);
 }
 
 View global_view(const DeviceArray& a) {
   if (!a.buffer) throw RuntimeError("unknown", "the elements of " + to_string(a.type) + " are not in this process");
-  int pending = 0;
-  return global_order(a, pending);
+  int unreduced_dims = 0;
+  return global_order(a, unreduced_dims);
 }
 
 ArrayRef block_of(Pool& pool, const ArrayRef& array, std::int64_t position) {

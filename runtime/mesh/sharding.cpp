@@ -51,7 +51,8 @@ std::string to_string(const Mesh& mesh, const Sharding& s) {
   }
   if (!s.unreduced.empty()) {
     item("unreduced: " + axes_text(mesh, s.unreduced.list()));
-    if (s.pending != Pending::Sum) item(s.pending == Pending::Max ? "kind: \"max\"" : "kind: \"min\"");
+    if (s.unreduced_kind != UnreducedKind::Sum)
+      item(s.unreduced_kind == UnreducedKind::Max ? "kind: \"max\"" : "kind: \"min\"");
   }
   if (!s.reduced.empty()) item("reduced: " + axes_text(mesh, s.reduced.list()));
   return "P(" + out + ")";

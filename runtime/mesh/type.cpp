@@ -40,7 +40,7 @@ std::size_t hash(const Type& t) {
   }
   h = mix(h, t.sharding.unreduced.bits());
   h = mix(h, t.sharding.reduced.bits());
-  h = mix(h, static_cast<std::size_t>(t.sharding.pending));
+  h = mix(h, static_cast<std::size_t>(t.sharding.unreduced_kind));
   h = mix(h, t.varying.bits());
   if (t.mesh)
     for (const MeshAxis& a : t.mesh->axes)
@@ -60,9 +60,9 @@ std::string to_string(const Type& t) {
   const auto group = [&](const char* tag, AxisSet axes) {
     if (!axes.empty()) groups += (groups.empty() ? "" : ", ") + std::string(tag) + ":" + names(t.mesh, axes.list());
   };
-  const Pending p = t.sharding.pending;
+  const UnreducedKind p = t.sharding.unreduced_kind;
   group("V", t.varying);
-  group(p == Pending::Sum ? "U" : p == Pending::Max ? "U_max" : "U_min", t.sharding.unreduced);
+  group(p == UnreducedKind::Sum ? "U" : p == UnreducedKind::Max ? "U_max" : "U_min", t.sharding.unreduced);
   group("R", t.sharding.reduced);
   return groups.empty() ? s : s + "{" + groups + "}";
 }

@@ -58,7 +58,7 @@ abi::NamedValue option(const std::string& name, const std::string& value) {
 // The devices of a machine as the plug-in describes it.
 class Topology {
  public:
-  Topology(const Plugin& plugin, const Machine& machine) : plugin_(plugin) {
+  Topology(const Plugin& plugin, const TargetMachine& machine) : plugin_(plugin) {
     std::vector<abi::NamedValue> options;
     for (const auto& [name, value] : machine.options) options.push_back(option(name, value));
     abi::TopologyCreate create{};
@@ -98,7 +98,7 @@ class Topology {
 };
 
 // Of a machine without descriptions: its plug-in makes the devices.
-std::optional<MemoryStats> compile_here(const std::shared_ptr<const Plugin>& plugin, const Machine& machine,
+std::optional<MemoryStats> compile_here(const std::shared_ptr<const Plugin>& plugin, const TargetMachine& machine,
                                         const std::string& text, std::size_t replicas) {
   std::vector<std::size_t> devices(replicas);
   std::iota(devices.begin(), devices.end(), std::size_t{0});
@@ -106,7 +106,7 @@ std::optional<MemoryStats> compile_here(const std::shared_ptr<const Plugin>& plu
   return Executable::compile(client, text, std::move(devices), {})->memory();
 }
 
-std::optional<MemoryStats> compile_there(const Plugin& plugin, const Machine& machine, const std::string& text,
+std::optional<MemoryStats> compile_there(const Plugin& plugin, const TargetMachine& machine, const std::string& text,
                                          std::size_t replicas) {
   const Topology topology(plugin, machine);
   std::vector<int> ids = topology.ids();
@@ -119,7 +119,7 @@ std::optional<MemoryStats> compile_there(const Plugin& plugin, const Machine& ma
 
 }  // namespace
 
-Machine machine_named(const std::string& word, std::span<const Gpu> gpus) {
+TargetMachine machine_named(const std::string& word, std::span<const Gpu> gpus) {
   const std::size_t colon = word.find(':');
   const std::string kind = word.substr(0, colon), rest = colon == std::string::npos ? "" : word.substr(colon + 1);
   if (kind == "cpu" && count_in(rest) > 0) return {"cpu", "xla-cpu-pjrt", "", {}, count_in(rest)};
@@ -147,7 +147,7 @@ Machine machine_named(const std::string& word, std::span<const Gpu> gpus) {
   throw RuntimeError("value", "there is no machine '" + word + "': write " + known + "v5e:2x4 (TPUs) or cpu:8");
 }
 
-std::shared_ptr<const Plugin> plugin_for(const Machine& machine, const std::string& path) {
+std::shared_ptr<const Plugin> plugin_for(const TargetMachine& machine, const std::string& path) {
   if (machine.platform == "tpu") setenv("TPU_SKIP_MDS_QUERY", "1", 0);  // else it looks for a cloud, for minutes
   if (!path.empty()) return Plugin::load(choose_plugin(path));
   for (const Found& f : find_plugins())
@@ -158,8 +158,8 @@ std::shared_ptr<const Plugin> plugin_for(const Machine& machine, const std::stri
                                    machine.package + "` installs one, and `--engine xla:PATH` names one");
 }
 
-MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
-                        std::size_t replicas) {
+MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const TargetMachine& machine,
+                        const std::string& text, std::size_t replicas) {
   const auto memory = machine.name.empty() ? compile_here(plugin, machine, text, replicas)
                                            : compile_there(*plugin, machine, text, replicas);
   if (!memory) throw RuntimeError("engine", "this plug-in does not say how much memory a program needs");

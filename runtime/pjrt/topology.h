@@ -10,7 +10,7 @@ struct Gpu {
   double capability, units, lanes, shared, clock, bandwidth, memory, last_cache;
 };
 
-struct Machine {
+struct TargetMachine {
   std::string platform;  // "cuda", "tpu", "cpu": whose plug-in compiles for it
   std::string package;   // that brings it
   std::string name;      // as the plug-in takes it
@@ -19,13 +19,13 @@ struct Machine {
 };
 // "h100x8" (a GPU and how many; "a100" is the first whose name begins so), "v5e:2x4" (a slice of TPUs), "cpu:8";
 // RuntimeError("value") for other words.
-Machine machine_named(const std::string& word, std::span<const Gpu> gpus);
+TargetMachine machine_named(const std::string& word, std::span<const Gpu> gpus);
 // The plug-in for it: the one at this path, else the first found that is for its platform.
-std::shared_ptr<const Plugin> plugin_for(const Machine& machine, const std::string& path);
+std::shared_ptr<const Plugin> plugin_for(const TargetMachine& machine, const std::string& path);
 
 // Compiles a module of `replicas` replicas, and runs nothing. Plug-ins without descriptions of machines (those for the
 // CPU) make as many devices as are asked for.
-MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const Machine& machine, const std::string& text,
-                        std::size_t replicas);
+MemoryStats compile_for(const std::shared_ptr<const Plugin>& plugin, const TargetMachine& machine,
+                        const std::string& text, std::size_t replicas);
 
 }  // namespace shard::runtime::pjrt

@@ -4,8 +4,8 @@
 #include <limits>
 #include <numbers>
 
-#include "interpreter/ir/complex.h"
-#include "stdlib/ops/moving/parts.h"
+#include "interpreter/ir/complex_parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -140,7 +140,7 @@ Vars isclose(Builder& b, std::span<const Var> in, const Attrs& attrs) {
 struct Activation {
   std::string_view signature, doc;
   Expr (*formula)(const Expr& x);
-  std::vector<ir::Elsewhere> aliases = {};
+  std::vector<ir::Alias> aliases = {};
 };
 
 void register_formulas(OpTable& t, ir::Samples samples, std::initializer_list<Activation> activations) {
@@ -194,7 +194,7 @@ void register_rectifiers(OpTable& t) {
                 });
 }
 
-// To another float also the terms of a pending sum: the script says itself that each is rounded.
+// To another float also the terms of an unreduced sum: the script says itself that each is rounded.
 Vars cast(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   const DType dtype = attrs.dtype("dtype");
   if (b.type(in[0]).sharding.unreduced.empty() || !runtime::is_float(dtype)) return {ir::convert(b, in[0], dtype)};

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
 

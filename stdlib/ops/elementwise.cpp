@@ -168,7 +168,7 @@ Vars powered(Builder& b, std::span<const Var> in, const Attrs&) {
 }
 
 void register_arithmetic(OpTable& t) {
-  // Sums and differences are linear in both operands together: a pending sum passes through them.
+  // Sums and differences are linear in both operands together: an unreduced sum passes through them.
   auto linear2 = [](bool negate) {
     return Transposes{
         {}, true, [negate](Builder& b, const NodeView&, int operand, std::span<const Var> ct, const Type& want) {

@@ -55,7 +55,7 @@ inline Expr gt(const Expr& x, const Expr& y) { return call("gt", {x, y}); }
 inline Expr gt(const Expr& x, double y) { return call("gt", {x, x.number(y)}); }
 inline Expr ge(const Expr& x, const Expr& y) { return call("ge", {x, y}); }
 inline Expr ge(const Expr& x, double y) { return call("ge", {x, x.number(y)}); }
-// The other case of a choice. Beside a pending sum, zeros that are pending as it is.
+// The other case of a choice. Beside an unreduced sum, zeros that are unreduced as it is.
 inline Expr case_beside(const Expr& x, double value) {
   if (value != 0 || x.type().sharding.unreduced.empty()) return x.number(value);
   return call("fill_like", {x}, {{"value", 0.0}, {"dtype", x.type().dtype}});

@@ -1,13 +1,13 @@
 // Fourier transforms: one row that takes and gives the two parts of lines, and what users call, made of it. Exchanging
 // the parts on both sides makes the inverse of it (and its transpose), so that it needs no direction.
-#include "runtime/kernels/fourier.h"
+#include "runtime/kernels/fft.h"
 
 #include <cmath>
 
 #include "interpreter/hlo/writer.h"
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "stdlib/ops/elementwise.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {

@@ -6,7 +6,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/complex.h"
 #include "stdlib/ops/elementwise.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -82,15 +82,15 @@ void register_fill_like(OpTable& t) {
       internal_row("fill_like(x, value: number, dtype: dtype)", "A number everywhere, shaped and laid out as x.");
   row.factors = broadcast_factors;
   row.dtype.result = [](const OpCall& call) { return std::vector<Kind>{{call.attrs.dtype("dtype"), false}}; };
-  // Zeros beside a pending sum are pending as it is; another number is whole.
+  // Zeros beside an unreduced sum are unreduced as it is; another number is whole.
   row.infer = [](const OpCall& call) {
     Type made = call.in[0];
     made.dtype = call.attrs.dtype("dtype");
     made.weak = false;
     const bool zero = call.attrs.number("value") == 0 && made.dtype != DType::Bool;
-    if (!zero || made.sharding.pending != runtime::Pending::Sum) {
+    if (!zero || made.sharding.unreduced_kind != runtime::UnreducedKind::Sum) {
       made.sharding.unreduced = {};
-      made.sharding.pending = runtime::Pending::Sum;
+      made.sharding.unreduced_kind = runtime::UnreducedKind::Sum;
     }
     if (made.sharding.used_axes().empty() && made.varying.empty()) made.mesh = nullptr;
     return std::vector<Type>{made};
@@ -122,9 +122,9 @@ ir::Compose filled(std::string_view op, double value) {
   };
 }
 
-// Shaped and laid out as x is, pending sums too: the number then counts once. Other than through fill_like, nothing of
-// x is waited for.
-Var as_pending(Builder& b, Var number, const Type& x) {
+// Shaped and laid out as x is, unreduced sums too: the number then counts once. Other than through fill_like, nothing
+// of x is waited for.
+Var as_unreduced(Builder& b, Var number, const Type& x) {
   Layout layout{x.mesh, x.sharding};
   if (!x.mesh->of_kind(runtime::AxisKind::Auto).empty())
     for (auto& d : layout.sharding.dims) d.open = true;
@@ -136,7 +136,7 @@ ir::Compose filled_like(double value) {
     const Type x = b.type(in[0]);
     DType dtype = dtype_if(attrs, "dtype").value_or(x.dtype);
     if (attrs.has("out")) return {broadcast_out(b, ir::constant(b, value, dtype), x.shape, attrs)};
-    if (value != 0 && !x.sharding.unreduced.empty()) return {as_pending(b, ir::constant(b, value, dtype), x)};
+    if (value != 0 && !x.sharding.unreduced.empty()) return {as_unreduced(b, ir::constant(b, value, dtype), x)};
     return {b.call("fill_like", {in[0]}, {{"value", value}, {"dtype", dtype}})};
   };
 }
@@ -151,7 +151,7 @@ Vars full_like(Builder& b, std::span<const Var> in, const Attrs& attrs) {
   DType dtype = dtype_if(attrs, "dtype").value_or(x.dtype);
   if (attrs.has("out") && b.type(in[1]).shape.empty())
     return {broadcast_out(b, ir::convert(b, in[1], dtype), x.shape, attrs)};
-  if (!x.sharding.unreduced.empty()) return {as_pending(b, ir::convert(b, in[1], dtype), x)};
+  if (!x.sharding.unreduced.empty()) return {as_unreduced(b, ir::convert(b, in[1], dtype), x)};
   Expr none{b, b.call("fill_like", {in[0]}, {{"value", 0.0}, {"dtype", DType::Bool}})};
   Expr value{b, ir::convert(b, in[1], dtype)};
   Expr made = select(none, value, value);

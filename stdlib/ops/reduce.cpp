@@ -1,12 +1,12 @@
 // The reductions that a graph holds: over `axes` (counted from the end), which vanish. Internal: users call sum, mean,
-// ... of statistics.cpp, which settle axes and element types. A split reduced dimension leaves a pending sum, product,
-// maximum, ...
+// ... of statistics.cpp, which settle axes and element types. A split reduced dimension leaves an unreduced sum,
+// product, maximum, ...
 #include <cstdint>
 
 #include "interpreter/hlo/writer.h"
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/hlo.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -136,7 +136,7 @@ OpDef reduce_row(std::string_view signature, std::string_view doc, Reduce op, Fa
 }
 
 // Split along the axis: every device that has the extreme gives the position of its first one, the others a position
-// behind all; the smallest, still pending, is the answer.
+// behind all; the smallest, still unreduced, is the answer.
 Vars arg_locally(Builder& b, const ir::LocalCall& c, std::span<const Var> in, bool largest) {
   auto a = static_cast<std::size_t>(from_front(c.call.attrs.integer("axis"), c.call.in[0].rank()));
   auto& axes = c.axes[static_cast<std::size_t>(c.rule.operands[0][a][0])];

@@ -191,7 +191,7 @@ std::optional<Layout> wanted_layout(const Builder& b, const Type& want, std::spa
   if (!mesh || mesh->of_kind(AxisKind::Explicit).empty()) return std::nullopt;
   Layout made{mesh, Sharding::replicated(want.shape.size())};
   if (want.sharding.dims.size() == want.shape.size()) made.sharding.dims = want.sharding.dims;
-  // A cotangent is never `reduced`: that of a reduced value is pending, whichever of the two the caller wrote.
+  // A cotangent is never `reduced`: that of a reduced value is unreduced, whichever of the two the caller wrote.
   made.sharding.unreduced = want.sharding.unreduced | want.sharding.reduced;
   if (!mesh->of_kind(AxisKind::Auto).empty())
     for (auto& d : made.sharding.dims) d.open = true;

@@ -88,12 +88,12 @@ bool is_split(const Type& t, int dim);
 std::string axes_text(const Type& t, int dim);
 bool laid_out(const Type& t);                    // on a mesh with explicit axes
 bool same_layout(const Type& a, const Type& b);  // dimension by dimension
-// The `out` attribute that makes a derivative come out laid out like `want`: whole where nothing was said, pending
+// The `out` attribute that makes a derivative come out laid out like `want`: whole where nothing was said, unreduced
 // where `want` is reduced. `others` lend their mesh where `want` was never laid out. Nothing where no explicit axis is
 // about.
 std::optional<Layout> wanted_layout(const Builder& b, const Type& want, std::span<const Var> others);
-// The operation with its result laid out so. What it sums is left pending there; what else is to be pending is placed
-// afterwards.
+// The operation with its result laid out so. What it sums is left unreduced there; what else is to be unreduced is
+// placed afterwards.
 Var emit_wanted(Builder& b, const OpDef& op, const Vars& in, Attrs attrs, const Type& want,
                 std::span<const Var> others);
 

@@ -1,10 +1,10 @@
 // Elements counted and joined by where they belong: segment_max, segment_min, segment_prod (segment_sum is in
-// moving/index.cpp), bincount, histogram. All write to places that another array gives; places that are none are left
-// out.
+// moving/gather_scatter.cpp), bincount, histogram. All write to places that another array gives; places that are none
+// are left out.
 #include <cmath>
 #include <limits>
 
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {

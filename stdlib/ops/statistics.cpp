@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "interpreter/ir/complex.h"
-#include "stdlib/ops/moving/parts.h"
+#include "interpreter/ir/complex_parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {

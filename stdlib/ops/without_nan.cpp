@@ -2,7 +2,7 @@
 // sum is 0, all else nan (NumPy, JAX). Other types than floats have no nan: there they are the reductions themselves.
 #include <limits>
 
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "stdlib/ops/elementwise.h"
 #include "stdlib/ops/ops.h"
 

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "grammar/scan.h"
+#include "grammar/scanner.h"
 #include "tests/grammar/tree.h"
 
 using namespace shard::grammar;

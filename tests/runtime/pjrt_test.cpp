@@ -58,8 +58,8 @@ std::vector<T> elements(const pjrt::Buffer& b) {
 TEST_CASE("machines that need not be here have a word each") {
   const Gpu kinds[] = {{"a100-80", "NVIDIA A100-SXM4-80GB", 8, 108, 64, 164 * 1024, 1.41e9, 2e12, 8e10, 4e7},
                        {"b200", "NVIDIA B200", 10, 148, 128, 228 * 1024, 1.965e9, 7.7e12, 1.8e11, 1.2e8}};
-  const Machine gpus = machine_named("b200x8", kinds), slice = machine_named("v5e:2x4", {}),
-                cpu = machine_named("cpu:3", {});
+  const TargetMachine gpus = machine_named("b200x8", kinds), slice = machine_named("v5e:2x4", {}),
+                      cpu = machine_named("cpu:3", {});
   CHECK(gpus.platform == "cuda");
   CHECK(gpus.devices == 8);
   CHECK(gpus.options.at(0) == std::pair<std::string, std::string>{"topology", "1x1x8"});

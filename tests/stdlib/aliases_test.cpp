@@ -4,7 +4,7 @@
 
 #include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/values/closure.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "tests/stdlib/script.h"
 
 using namespace shard;
@@ -81,8 +81,8 @@ TEST_CASE("every row and host function whose column names an alias is found by i
   const lang::Aliases& known = s.in().builtins().aliases();
   std::set<std::string_view> seen;
   std::size_t count = 0;
-  const auto check = [&](std::string_view function, const std::vector<ir::Elsewhere>& names) {
-    for (const ir::Elsewhere& e : names) {
+  const auto check = [&](std::string_view function, const std::vector<ir::Alias>& names) {
+    for (const ir::Alias& e : names) {
       INFO(function << ": " << e.name);
       ++count;
       CHECK(seen.insert(e.name).second);  // an alias belongs to one function

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "stdlib/host/data/rows.h"
-#include "stdlib/host/storage/convert.h"
+#include "stdlib/host/data/loader_rows.h"
+#include "stdlib/host/storage/convert_tree.h"
 #include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/mesh/pieces.h"
+#include "runtime/mesh/array_reader.h"
 #include "stdlib/host/files/format.h"
 #include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"

@@ -138,7 +138,7 @@ TEST_CASE("saved on one mesh, loaded on another, equal to the bit; every device 
             "\nprint(sharding(t.k), all(key_data(t.k) == key_data(split(key(2), 8))))") == "P(@X) true\n");
 }
 
-TEST_CASE("pending sums are saved as their value and loaded as terms that sum up to it") {
+TEST_CASE("unreduced sums are saved as their value and loaded as terms that sum up to it") {
   Place p;
   CHECK(run("mesh m = (@X: 4 explicit)\nlet w = shard ones([2, 8]) as P(_, @X)\nlet g = dot(w, shard ones([8]) as "
             "P(@X), out: P(unreduced: @X))\n" +

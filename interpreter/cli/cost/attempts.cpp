@@ -13,16 +13,16 @@
 namespace shard::cli {
 namespace {
 
-// One, foretold; the script's error is why it cannot be.
-void foretell(const std::string& path, const cost_model::Chip& chip, Attempt& c) {
-  Foresight script(c.settings, true, chip.simulated > 0);
+// One, predicted; the script's error is why it cannot be.
+void predict(const std::string& path, const cost_model::Chip& chip, Attempt& c) {
+  DryRun script(c.settings, true, chip.simulated > 0);
   c.why.clear();
   const int status = script.run(path, *c.text, [&](const grammar::Diagnostic& d, const grammar::SourceMap& sources) {
     const int line = source_line(sources, d.span);
     if (c.why.empty()) c.why = (line ? "line " + std::to_string(line) + ": " : "") + d.message;
   });
   if (status == 0) {
-    const Foretold& most = script.on(chip);
+    const Prediction& most = script.on(chip);
     const cost_model::Estimate& e = most.of;
     c.found = {e.time.seconds, e.time.compute, e.time.waits(), e.time.flops, e.memory.peak, given_to(most), e.fits};
     c.why = cost_model::shortcoming(*most.call.plan, e, chip, script.sources());
@@ -53,7 +53,7 @@ void read_found(std::FILE* from, std::vector<Attempt>& attempts) {
 
 }  // namespace
 
-std::int64_t given_to(const Foretold& call) {
+std::int64_t given_to(const Prediction& call) {
   std::int64_t bytes = 0;
   for (const exec::ArrayInfo& a : call.call.given)
     bytes += runtime::bytes_of(a.type.shape, runtime::size_of(a.type.dtype));
@@ -62,7 +62,7 @@ std::int64_t given_to(const Foretold& call) {
 
 // By as many processes as there are processors: each takes every n-th candidate and writes what it found
 // into a file of its own. Processes, as each is one whole run of a script: what goes wrong in one ends there.
-bool foretell_all(const std::string& path, std::vector<Attempt>& attempts, const cost_model::Chip& chip) {
+bool predict_all(const std::string& path, std::vector<Attempt>& attempts, const cost_model::Chip& chip) {
   if (attempts.empty()) return true;
   const std::size_t workers = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, attempts.size());
   std::vector<std::pair<pid_t, std::FILE*>> started;
@@ -74,7 +74,7 @@ bool foretell_all(const std::string& path, std::vector<Attempt>& attempts, const
       continue;
     }
     for (std::size_t i = w; i < attempts.size() && !interrupted(); i += workers) {
-      foretell(path, chip, attempts[i]);
+      predict(path, chip, attempts[i]);
       if (child == 0) write_found(found, i, attempts[i]);
     }
     if (child < 0) {  // it could not be started: its part is done here

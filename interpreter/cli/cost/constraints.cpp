@@ -1,5 +1,5 @@
 // Constraints that would remove or shrink the collectives that the partitioner inserted: where a value was made, or
-// used, that met another layout, `(shard VALUE as P(...))` in the script's own text, each foretold like any other
+// used, that met another layout, `(shard VALUE as P(...))` in the script's own text, each predicted like any other
 // script before it is shown.
 #include <algorithm>
 
@@ -93,7 +93,7 @@ std::optional<std::string> constraints_text(const Basis& b) {
   for (std::size_t i = 0; i < groups.size(); ++i)  // each record has its own values; the attempts are shared out evenly
     for (const exec::CommRecord* r : groups[i].records)
       if (trials.attempts.size() < (i + 1) * kAttempts / groups.size()) trials.add(i, *r->why);
-  if (!foretell_all(b.path, trials.attempts, b.chip)) return std::nullopt;
+  if (!predict_all(b.path, trials.attempts, b.chip)) return std::nullopt;
   const cost_model::Estimate& now = b.base.of;
   std::string out = groups.empty() ? "" : "\n  constraints, predicted like the rest\n";
   for (std::size_t i = 0; i < groups.size(); ++i) {

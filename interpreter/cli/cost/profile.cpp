@@ -24,8 +24,8 @@ Profile measured(const exec::TimedCalls& calls) {
 }
 
 struct Compared {
-  double measured = 0, foretold = 0;
-  double apart() const { return std::abs(measured - foretold); }
+  double measured = 0, predicted = 0;
+  double apart() const { return std::abs(measured - predicted); }
 };
 
 // By line of the files, the largest difference first.
@@ -38,7 +38,7 @@ std::vector<std::pair<cost_model::Line, Compared>> compared(const Profile& ran, 
           l.cost.compute + l.cost.exposed;
   };
   add(ran, &Compared::measured);
-  add(said, &Compared::foretold);
+  add(said, &Compared::predicted);
   std::vector<std::pair<cost_model::Line, Compared>> out;
   for (auto& [key, line] : lines) out.push_back(line);
   stable_sort(out, [](const auto& a, const auto& b) { return a.second.apart() > b.second.apart(); });
@@ -51,17 +51,17 @@ std::string times(double seconds) { return seconds > 0 ? time_text(seconds) : ""
 
 std::vector<RunProfile::Ran> RunProfile::ran() const {
   std::vector<Ran> out;
-  for (const Foretold& f : calls_)
+  for (const Prediction& f : calls_)
     if (const auto t = timing_.calls().find(f.call.plan.get()); t != timing_.calls().end())
       out.push_back({f, &t->second});
   return out;
 }
 
 bool RunProfile::write(const grammar::SourceMap& sources) {
-  Foretold* most = nullptr;
+  Prediction* most = nullptr;
   const exec::TimedCalls* of_most = nullptr;
   std::string calls;
-  for (Foretold& f : calls_) {
+  for (Prediction& f : calls_) {
     const auto ran = timing_.calls().find(f.call.plan.get());
     if (ran == timing_.calls().end()) continue;
     f.count = ran->second.count;
@@ -71,7 +71,7 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
              ", \"count\": " + std::to_string(f.count) + ", \"least_seconds\": " + number(ran->second.least) +
              ", \"quiet_seconds\": " + number(ran->second.seconds()) +
              ", \"mean_seconds\": " + number(ran->second.total / static_cast<double>(f.count)) +
-             ", \"foretold_seconds\": " + number(f.of.time.seconds) + "}";
+             ", \"predicted_seconds\": " + number(f.of.time.seconds) + "}";
     if (!most || ran->second.total > of_most->total) most = &f, of_most = &ran->second;
   }
   if (!most) {
@@ -89,9 +89,9 @@ bool RunProfile::write(const grammar::SourceMap& sources) {
   for (const auto& [line, c] : compared(ran, said, sources)) {
     const std::string number = std::to_string(line.number);
     const std::string file = sources.has(line.at.source) ? sources.at(line.at.source).name() : "";
-    rows += html_row("rrr ", {times(c.measured), times(c.foretold), number, file});
+    rows += html_row("rrr ", {times(c.measured), times(c.predicted), number, file});
     if (++shown <= 10)
-      text += right(times(c.measured), 11) + right(times(c.foretold), 11) + "   " + right(number, 4) + " | " +
+      text += right(times(c.measured), 11) + right(times(c.predicted), 11) + "   " + right(number, 4) + " | " +
               line_text(sources, line.at, 48) + "\n";
   }
   if (file_.ends_with(".json")) {

@@ -47,7 +47,7 @@ struct Child {
 struct Meeting {
   std::string coordinator;  // host:port
   std::string token;
-  int board = -1;  // where processes of this machine stand (runtime/channel/board.h)
+  int board = -1;  // where processes of this machine stand (runtime/channel/progress_board.h)
 };
 
 // Who has come to the job; a member of each is written while the launcher attends to the processes.

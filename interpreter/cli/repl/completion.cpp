@@ -4,13 +4,13 @@
 #include <filesystem>
 
 #include "grammar/parse.h"
-#include "grammar/scan.h"
+#include "grammar/scanner.h"
 #include "interpreter/cli/repl/editor.h"
 #include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/closure.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "stdlib/stdlib.h"
 

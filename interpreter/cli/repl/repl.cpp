@@ -194,7 +194,7 @@ std::vector<std::string> Loop::complete(const std::string& before) {
 Command repl_command() {
   return {"repl",
           "Read entries one by one and show their values",
-          {kEngine, kTimeout, kDrill},
+          {kEngine, kTimeout, kFault},
           true,
           [](const Arguments& a) {
             lang::Options options;

@@ -10,9 +10,9 @@
 #include "interpreter/cli/terminal.h"
 #include "interpreter/exec/executable.h"
 #include "interpreter/lang/staging/jit.h"
-#include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/tree.h"
-#include "runtime/array/format.h"
+#include "interpreter/lang/values/value_text.h"
+#include "runtime/array/array_text.h"
 
 namespace shard::cli {
 namespace {

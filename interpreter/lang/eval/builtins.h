@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "interpreter/lang/names/aliases.h"
 #include "interpreter/lang/names/resolve.h"
 #include "interpreter/lang/values/value.h"

@@ -48,7 +48,7 @@ std::optional<Value> mesh_field(const runtime::Mesh& mesh, const std::string& na
   return std::nullopt;
 }
 
-// The axes that split a dimension, in order, or over which something is pending or reduced.
+// The axes that split a dimension, in order, or over which something is unreduced or reduced.
 Value axes_of(const Spec& s) {
   std::vector<Value> axes;
   const auto add = [&](const std::vector<std::string>& names) {

@@ -61,7 +61,7 @@ struct Options {
   bool deny_warnings = false;
   std::function<void(const std::string& path)> not_written;  // told of what is not written; absent: files are written
   std::function<void(const CompiledCall&)> compiled;  // told of every call that a jit or manual function compiles
-  // Of a script that is foretold (`shard estimate`), else null: how often it calls what it compiled. Loops over many
+  // Of a script that is predicted (`shard estimate`), else null: how often it calls what it compiled. Loops over many
   // numbers whose turns do the same are then left early, and the turns that are missing are counted.
   std::shared_ptr<std::map<const exec::Executable*, std::int64_t>> counts;
   // Told of each mesh axis that a script declares (null), and of each logical name of `rules` with what is written.

@@ -14,7 +14,7 @@ using Impl = Interpreter::Impl;
 
 namespace {
 
-constexpr std::int64_t kLooked = 100;  // turns of a loop that is foretold: twice as many stand for all
+constexpr std::int64_t kLooked = 100;  // turns of a loop that is predicted: twice as many stand for all
 
 // One turn; true where the loop goes on. A flow other than break and continue is left in `out`.
 template <class F>

@@ -7,7 +7,7 @@
 #include "interpreter/lang/fixes/fix.h"
 #include "interpreter/lang/fixes/suggest.h"
 #include "interpreter/lang/report/written.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lang/values/wrapped.h"
 
 namespace shard::lang {
@@ -45,9 +45,9 @@ void fix_division(Interpreter& in, Error& error, const std::vector<const Expr*>&
   }
 }
 
-// The same layout with something else pending: another kind, other axes (as many as may be first), nothing; at last not
-// reduced.
-void other_pending(const Spec& given, const runtime::Mesh& mesh, std::vector<Spec>& near) {
+// The same layout with something else unreduced: another kind, other axes (as many as may be first), nothing; at last
+// not reduced.
+void other_unreduced(const Spec& given, const runtime::Mesh& mesh, std::vector<Spec>& near) {
   if (given.unreduced.empty() && given.reduced.empty()) return;
   for (const char* kind : {"", "max", "min"}) {
     Spec s = given;
@@ -56,7 +56,7 @@ void other_pending(const Spec& given, const runtime::Mesh& mesh, std::vector<Spe
   }
   for (const bool reduced : {true, false}) {
     if (!reduced && given.reduced.empty()) break;
-    std::vector<std::string> axes;  // that may be pending
+    std::vector<std::string> axes;  // that may be unreduced
     for (const auto& a : mesh.axes) {
       bool used = a.kind != runtime::AxisKind::Explicit ||
                   (reduced && std::count(given.reduced.begin(), given.reduced.end(), a.name));
@@ -107,7 +107,7 @@ void fix_out(Interpreter& in, Error& error, const Value& function, const std::ve
   if (!free) free = type_with(Spec{});  // where something has to be said
   if (free)
     if (auto fits = fitting(in, **given, free->shape, mesh, call)) near.push_back(*fits);
-  if (error.diagnostic.code == "layout") other_pending(**given, *mesh, near);
+  if (error.diagnostic.code == "layout") other_unreduced(**given, *mesh, near);
   for (const Spec& s : near) {
     if (error.diagnostic.fixes.size() >= kFixes) return;
     if (type_with(s)) error.diagnostic.fixes.push_back({"say another layout", text->span, lang::show(s)});

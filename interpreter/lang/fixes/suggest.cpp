@@ -84,7 +84,7 @@ std::vector<Sharding> Candidates::near(std::size_t i) const {
   };
   Sharding finished = mine.sharding;
   finished.unreduced = {};
-  finished.pending = {};
+  finished.unreduced_kind = {};
   add(finished);
   for (std::size_t j = 0; j < types_.size(); ++j) {  // reduced as another operand is, or not at all
     if (j == i) continue;

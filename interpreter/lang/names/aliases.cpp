@@ -213,8 +213,8 @@ Aliases::Aliases() {
     for (const std::string_view name : words(k.names)) known_.emplace(name, Entry{{}, k.here});
 }
 
-void Aliases::add(std::string_view function, const std::vector<ir::Elsewhere>& names) {
-  for (const ir::Elsewhere& e : names) known_.insert_or_assign(e.name, Entry{std::string(function), e.say});
+void Aliases::add(std::string_view function, const std::vector<ir::Alias>& names) {
+  for (const ir::Alias& e : names) known_.insert_or_assign(e.name, Entry{std::string(function), e.say});
 }
 
 std::string_view Aliases::name_here(std::string_view name) const {

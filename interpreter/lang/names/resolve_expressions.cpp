@@ -130,7 +130,8 @@ void Resolver::block(const Expr& e, const Block& b, bool used) {
   const std::size_t index = unit_.blocks.size();
   unit_.blocks.emplace_back();
   extra(e.id) = static_cast<std::int32_t>(index);
-  PendingBlock pending{index, f.variables.size() - scopes_.inner().variables.size(), 0, &f, scopes_.inner().variables};
+  UnreducedBlock pending{index, f.variables.size() - scopes_.inner().variables.size(), 0, &f,
+                         scopes_.inner().variables};
   const bool cyclic = cyclic_;
   cyclic_ = false;
   for (std::size_t i = 0; i < b.body.size(); ++i) {

@@ -362,8 +362,8 @@ trace::Tensor placeholder(Interpreter& in, const runtime::Type& type, grammar::S
         (type.sharding.unreduced | type.sharding.reduced) & type.mesh->of_kind(runtime::AxisKind::Auto);
     for (runtime::AxisId a : owed.list())
       in.fail("spec", span,
-              runtime::to_string(type) + " is pending over @" + type.mesh->axes[a].name + ", which is auto",
-              {"sums are pending over explicit axes: declare the mesh `explicit`"});
+              runtime::to_string(type) + " is unreduced over @" + type.mesh->axes[a].name + ", which is auto",
+              {"sums are unreduced over explicit axes: declare the mesh `explicit`"});
   }
   return trace::Tensor(exec::without_elements(type, nullptr));
 }

@@ -76,7 +76,7 @@ struct CompiledEntry {
   ir::GraphRef graph;                   // the plan's
   const ir::Graph* recorded = nullptr;  // what it was made of: which trace that was (Frame::done)
   runtime::MeshRef runs_on;             // the plan's mesh
-  HollowTree result;                    // places: among the results of the plan
+  TreeStructure result;                 // places: among the results of the plan
 };
 
 class JitCache {

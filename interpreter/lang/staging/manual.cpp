@@ -41,7 +41,7 @@ Value ManualCall::operator()(std::vector<CallArg> given_args) {
   for (const auto& [a, i] : args)
     if (a.name.empty()) leading.push_back(a.value);
   const Value function = with_sizes(in_, body_.function, leading, span_);
-  HollowTree result;
+  TreeStructure result;
   std::vector<ir::Layout> out_layouts;
   trace::Traced traced = in_.trace(types, [&](std::span<const Tensor> given) {
     Surroundings::Restore surroundings(in_.surroundings());
@@ -51,7 +51,7 @@ Value ManualCall::operator()(std::vector<CallArg> given_args) {
     const auto operand = [&](const Value& leaf) { return is_operand(leaf) ? Value(given[at++]) : leaf; };
     for (const auto& [a, i] : args) local.push_back({a.name, map_leaves(a.value, operand), a.span});
     try {
-      result = HollowTree(in_.call(function, std::move(local), span_));
+      result = TreeStructure(in_.call(function, std::move(local), span_));
     } catch (grammar::Error& e) {
       tell_blocks(e.diagnostic, args);
       throw;
@@ -103,7 +103,7 @@ void ManualCall::take_axes() {
   inner_ = std::make_shared<const runtime::Mesh>(std::move(inner));
 }
 
-Value ManualCall::emit(const trace::Traced& traced, const HollowTree& result,
+Value ManualCall::emit(const trace::Traced& traced, const TreeStructure& result,
                        const std::vector<ir::Layout>& out_layouts) {
   ir::Attrs attrs;
   ir::Ints axes;

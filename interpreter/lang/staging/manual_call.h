@@ -53,7 +53,7 @@ class ManualCall {
 
   void take_axes();
   void tell_blocks(grammar::Diagnostic& d, const std::vector<Given>& args) const;
-  Value emit(const trace::Traced& traced, const HollowTree& result, const std::vector<ir::Layout>& out_layouts);
+  Value emit(const trace::Traced& traced, const TreeStructure& result, const std::vector<ir::Layout>& out_layouts);
 
   // ---- arguments
   std::vector<Given> in_order(std::vector<CallArg> args);
@@ -68,7 +68,7 @@ class ManualCall {
   static bool is_operand(const Value& leaf) { return leaf.is_tensor() && !leaf.tensor().known(); }
 
   // ---- results
-  std::vector<trace::Tensor> results(HollowTree& tree, std::vector<ir::Layout>& layouts);
+  std::vector<trace::Tensor> results(TreeStructure& tree, std::vector<ir::Layout>& layouts);
   trace::Tensor laid_out(const Value& v, const Value& spec, const Written& written, std::size_t position,
                          std::vector<ir::Layout>& layouts);
   void check_varying(const trace::Tensor& t, const ir::Layout& layout, const Written& written, std::size_t position);

@@ -14,7 +14,7 @@ using trace::Tensor;
 
 // The leaves of the result with their layouts; a value that does not vary along an axis its spec names is the same
 // block everywhere.
-std::vector<Tensor> ManualCall::results(HollowTree& tree, std::vector<ir::Layout>& layouts) {
+std::vector<Tensor> ManualCall::results(TreeStructure& tree, std::vector<ir::Layout>& layouts) {
   std::vector<Tensor> out;
   std::size_t leaf = 0;
   Written written;

@@ -47,7 +47,7 @@ struct Native {
   std::string signature;  // "grad(f, wrt = 0, aux = false)": names, `= literal` defaults, a last `xs...`
   std::string doc;
   std::function<Value(Interpreter&, BoundArgs&)> call;
-  std::vector<ir::Elsewhere> aliases = {};  // what others call it (names/aliases.h)
+  std::vector<ir::Alias> aliases = {};  // what others call it (names/aliases.h)
   // A call of it does something beside giving its value; so does whatever gives none, without this.
   bool acts = false;
   bool asserts = false;         // a call is left out where what it is asked about is known only in a run

@@ -181,22 +181,22 @@ std::string structure(const Value& tree) {
   return out;
 }
 
-Value HollowTree::filled(std::span<const trace::Tensor> given) const {
+Value TreeStructure::filled(std::span<const trace::Tensor> given) const {
   std::vector<Value> now = leaves_;
   for (std::size_t i = 0; i < now.size(); ++i)
     if (place_[i] >= 0) now[i] = given[static_cast<std::size_t>(place_[i])];
   return with_leaves(tree_, std::move(now));
 }
 
-void HollowTree::forget() {
+void TreeStructure::forget() {
   for (std::size_t i = 0; i < leaves_.size(); ++i)
     if (place_[i] >= 0) leaves_[i] = Value(std::int64_t{0});
   tree_ = with_leaves(tree_, leaves_);
 }
 
-HollowTree take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken,
-                       const std::function<trace::Tensor(const Value&)>& as_tensor) {
-  HollowTree out(std::move(tree));
+TreeStructure take_leaves(Value tree, Take which, std::vector<trace::Tensor>& taken,
+                          const std::function<trace::Tensor(const Value&)>& as_tensor) {
+  TreeStructure out(std::move(tree));
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Value& leaf = out.leaf(i);
     const bool number = leaf.is_host_number() || leaf.is<bool>();

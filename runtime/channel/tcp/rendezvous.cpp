@@ -25,9 +25,9 @@ static_assert(sizeof(Address) == 64);
 std::string process(int rank) { return "process " + std::to_string(rank); }
 
 // Connects to a door and proves to belong there. Null: why, or empty where the connection was made and ended.
-std::optional<Line> let_in(const std::string& host, int port, const Joining& job, std::string& why) {
+std::optional<Connection> let_in(const std::string& host, int port, const Joining& job, std::string& why) {
   for (int i = 1;; ++i) {
-    auto line = Line::to(host, port, job.deadline, why);
+    auto line = Connection::to(host, port, job.deadline, why);
     if (!line || line->prove(job.token, job.deadline)) return line;
     why.clear();
     if (i == kTries || Clock::now() + kNextTry > job.deadline) return std::nullopt;
@@ -41,7 +41,7 @@ Coordinator::Coordinator(const std::string& address, Ports ports, int count, std
     : door_(address, ports, count, std::move(token)), count_(count) {}
 
 std::vector<int> Coordinator::bring_together(Deadline deadline, const Watch& watch) {
-  std::vector<std::optional<Line>> lines(static_cast<std::size_t>(count_));
+  std::vector<std::optional<Connection>> lines(static_cast<std::size_t>(count_));
   std::vector<Address> list(static_cast<std::size_t>(count_));
   const auto missing = [&] {
     std::vector<int> out;

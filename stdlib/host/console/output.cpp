@@ -4,9 +4,9 @@
 #include <cctype>
 #include <chrono>
 
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lang/warnings/warnings.h"
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {

@@ -4,7 +4,7 @@
 
 #include "interpreter/cost_model/estimate.h"
 #include "interpreter/lang/eval/interpreter.h"
-#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "interpreter/lang/staging/jit.h"
 
 namespace shard::stdlib {
@@ -16,7 +16,7 @@ std::vector<cost_model::Chip> all_chips(lang::Interpreter& in);  // of the modul
 std::optional<cost_model::Chip> take_chip(lang::Interpreter& in, lang::BoundArgs& a);
 
 // The call on the chip, its state handed over.
-cost_model::Estimate foretold(const cost_model::Chip& chip, const lang::CompiledCall& call);
+cost_model::Estimate predicted(const cost_model::Chip& chip, const lang::CompiledCall& call);
 // What a call says between devices, holds and computes, and what it keeps for its backward part, as text.
 std::string explained_call(const lang::CompiledCall& call, const grammar::SourceMap& sources,
                            const lang::Prices* prices = nullptr);

@@ -7,7 +7,7 @@
 #include "interpreter/cost_model/estimate.h"
 #include "interpreter/cost_model/quantities.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "stdlib/host/cost/chips.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms/transforms.h"
@@ -33,7 +33,7 @@ Explained explained(Interpreter& in, const Value& f, const BoundArgs& a, const s
   Explained out{lang::compiled_call(in, f, a.rest, a.span)};
   if (!chip) return out;
   out.apart = call_apart(in, f, a, chip->simulated > 0);
-  out.on = foretold(*chip, out.apart);
+  out.on = predicted(*chip, out.apart);
   return out;
 }
 
@@ -158,7 +158,8 @@ void register_explaining(Interpreter& in) {
       {"explain", "explain(f, xs...)",
        "Prints what a call f(xs...) does: each line of the source that makes devices communicate, with its "
        "collectives, their axes and bytes, whether they were written or inserted, and why: which layouts met, and who "
-       "wanted another one; then what the call sends in all, what one device holds, how much is computed, and of a call that gives a value and gradients what it keeps for its backward part, with the bytes of one device, "
+       "wanted another one; then what the call sends in all, what one device holds, how much is computed, and of a "
+       "call that gives a value and gradients what it keeps for its backward part, with the bytes of one device, "
        "and what `remat` offloads; types may stand for arrays. `chip: \"h100\"` adds what it and each collective take "
        "there and which lines are waited for, `against: g` the same of g(xs...), side by side. Nothing is run.",
        explain});

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/storage/loading.h"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "interpreter/lang/values/native.h"
-#include "stdlib/host/data/rows.h"
+#include "stdlib/host/data/loader_rows.h"
 
 namespace shard::stdlib {
 

@@ -7,8 +7,8 @@
 
 #include "grammar/characters.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/native.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/data/progress_line.h"
 #include "stdlib/host/host.h"
 

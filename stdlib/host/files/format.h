@@ -11,9 +11,9 @@
 
 #include "runtime/array/crc32c.h"
 #include "runtime/array/view.h"
-#include "runtime/mesh/pieces.h"
+#include "runtime/mesh/array_reader.h"
+#include "stdlib/host/files/byte_source.h"
 #include "stdlib/host/files/sink.h"
-#include "stdlib/host/files/source.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
@@ -29,7 +29,7 @@ struct ArrayHeader {
 };
 
 // Part of an array: the elements from `origin` on that fill `to`, whose sizes say how many and whose strides where.
-struct Block {
+struct ArrayPart {
   Shape origin;
   runtime::View to;
 };
@@ -40,7 +40,7 @@ class Contents {
   virtual ~Contents() = default;
   std::vector<ArrayHeader> arrays;
   std::vector<std::string> left_out;  // what it holds beside them: a warning each
-  virtual void read(std::size_t array, const Block& block) = 0;
+  virtual void read(std::size_t array, const ArrayPart& block) = 0;
   virtual void check_end() {}  // once all of every array was read: what shows only then
   // What `load` gives, of what stands for the arrays in their order: a record of them by their names.
   virtual Value tree(std::vector<Value> arrays);
@@ -108,13 +108,13 @@ struct Stored {
   bool big_endian = false, fortran = false;
   runtime::PartialSum* sum = nullptr;  // told every run of bytes; null, or the elements lie in row-major order
 };
-void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, const Block& block);
+void read_stored(Source& file, const Stored& stored, const ArrayHeader& header, const ArrayPart& block);
 
 // A file that holds one array, without a name. Who makes it adds its header and says where the elements lie.
 class OneArray : public Contents {
  public:
   explicit OneArray(Source& file) : file_(file) {}
-  void read(std::size_t, const Block& block) override { read_stored(file_, stored_, arrays[0], block); }
+  void read(std::size_t, const ArrayPart& block) override { read_stored(file_, stored_, arrays[0], block); }
   void check_end() override { file_.check_end(); }
   bool in_parts() const override { return file_.anywhere(); }
   Value tree(std::vector<Value> values) override { return std::move(values[0]); }

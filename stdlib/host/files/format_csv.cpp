@@ -179,7 +179,7 @@ class Csv : public Contents {
     arrays.push_back({"", whole ? DType::I32 : DType::F32, {survey_.rows, static_cast<std::int64_t>(survey_.columns)}});
   }
 
-  void read(std::size_t, const Block& block) override {
+  void read(std::size_t, const ArrayPart& block) override {
     std::vector<std::string> row;
     rows_.restart();
     if (!survey_.names.empty()) rows_.again(row, survey_.columns);

@@ -76,7 +76,7 @@ class Npz : public Contents {
     }
   }
 
-  void read(std::size_t i, const Block& block) override {
+  void read(std::size_t i, const ArrayPart& block) override {
     read_stored(*entries_[i].bytes, entries_[i].npy.stored, arrays[i], block);
     // Only what was read from front to back can be held against the checksum.
     if (block.to.shape == arrays[i].shape) entries_[i].bytes->check_whole();

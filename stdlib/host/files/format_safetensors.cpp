@@ -205,7 +205,7 @@ std::optional<std::size_t> SafetensorsFile::find(const std::string& name) const 
   return it == by_name_.end() ? std::nullopt : std::optional(it->second);
 }
 
-void SafetensorsFile::read_summed(std::size_t i, const Block& block, runtime::PartialSum* sum) {
+void SafetensorsFile::read_summed(std::size_t i, const ArrayPart& block, runtime::PartialSum* sum) {
   read_stored(file_, {begin_ + arrays[i].place, false, false, sum}, arrays[i], block);
 }
 
@@ -229,8 +229,13 @@ Value SafetensorsFile::tree(std::vector<Value> values) {
 }
 
 Format safetensors_format() {
-  return {"safetensors",          {".safetensors", ".ckpt", ""}, "any tree",
-          looks_like_safetensors, opened<SafetensorsFile>,       write_safetensors, true};
+  return {"safetensors",
+          {".safetensors", ".ckpt", ""},
+          "any tree",
+          looks_like_safetensors,
+          opened<SafetensorsFile>,
+          write_safetensors,
+          true};
 }
 
 }  // namespace shard::stdlib

@@ -33,8 +33,8 @@ class SafetensorsHeader {
 class SafetensorsFile : public Contents {
  public:
   explicit SafetensorsFile(Source& file);
-  void read(std::size_t i, const Block& block) override { read_summed(i, block, nullptr); }
-  void read_summed(std::size_t i, const Block& block, runtime::PartialSum* sum);
+  void read(std::size_t i, const ArrayPart& block) override { read_summed(i, block, nullptr); }
+  void read_summed(std::size_t i, const ArrayPart& block, runtime::PartialSum* sum);
   std::uint32_t sum_of(std::size_t i);  // the CRC-32C of its bytes
   void check_end() override { file_.check_end(); }
   Value tree(std::vector<Value> values) override;

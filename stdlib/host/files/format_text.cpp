@@ -14,7 +14,7 @@ bool looks_like_text(std::string_view bytes, std::string_view) {
 class Text : public Contents {
  public:
   explicit Text(Source& file) : file_(file) {}
-  void read(std::size_t, const Block&) override {}  // there are no arrays
+  void read(std::size_t, const ArrayPart&) override {}  // there are no arrays
   Value tree(std::vector<Value>) override {
     std::string text = file_.rest(0);
     if (grammar::not_utf8(text) != std::string_view::npos)

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include "stdlib/host/files/byte_source.h"
 #include "stdlib/host/files/paths.h"
-#include "stdlib/host/files/source.h"
 
 namespace shard::stdlib {
 namespace {

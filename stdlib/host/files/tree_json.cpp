@@ -7,7 +7,7 @@
 
 #include "interpreter/lang/report/report.h"
 #include "interpreter/lang/values/tree.h"
-#include "stdlib/host/files/source.h"
+#include "stdlib/host/files/byte_source.h"
 
 namespace shard::stdlib {
 namespace {

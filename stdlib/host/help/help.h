@@ -4,12 +4,12 @@
 #include <string_view>
 #include <vector>
 
-#include "interpreter/ir/table.h"
+#include "interpreter/ir/op_table.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {
 
-// ---- help.cpp
+// ---- help_function.cpp
 std::string indented(const std::string& text, const std::string& by);  // its lines
 bool among(const std::vector<std::string>& all, const std::string& one);
 struct Example;

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdio>
 
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/sink.h"
 #include "stdlib/host/files/text.h"

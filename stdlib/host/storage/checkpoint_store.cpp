@@ -12,12 +12,12 @@
 
 #include "interpreter/lang/values/native.h"
 #include "interpreter/lang/values/unknown.h"
+#include "stdlib/host/files/byte_source.h"
 #include "stdlib/host/files/paths.h"
-#include "stdlib/host/files/source.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/storage/folder.h"
+#include "stdlib/host/storage/joint_save.h"
 #include "stdlib/host/storage/loading.h"
-#include "stdlib/host/storage/together.h"
 
 namespace shard::stdlib {
 namespace {

@@ -169,7 +169,7 @@ class Fitter {
 Value types_like(Interpreter& in, const Value& like) {
   return lang::map_leaves(like, [&](const Value& leaf) {
     if (const auto place = asked(leaf)) return Value(in.context().unknown(*place));
-    // While checking, a host number is the file's; what is foretold goes on from the one that is here.
+    // While checking, a host number is the file's; what is predicted goes on from the one that is here.
     if (!in.checker() || !(leaf.is_host_number() || leaf.is<bool>())) return leaf;
     return Value(in.context().unknown(Type::of(leaf.is<bool>()           ? DType::Bool
                                                : leaf.is<std::int64_t>() ? DType::I32

@@ -90,9 +90,9 @@ class CheckpointFolder : public Contents {
     });
   }
 
-  void read(std::size_t i, const Block& block) override {
+  void read(std::size_t i, const ArrayPart& block) override {
     for (FileBlock& b : blocks_[i]) {
-      Block part = block;  // what of it lies in this one
+      ArrayPart part = block;  // what of it lies in this one
       std::int64_t first = 0;
       for (std::size_t d = 0; d < b.origin.size(); ++d) {
         const std::int64_t from = std::max(b.origin[d], block.origin[d]),
@@ -136,7 +136,7 @@ class CheckpointFolder : public Contents {
     refuse_file("'" + *b.file + "': the check sum of " + shortened(b.data->arrays[b.tensor].name) +
                 " does not fit: it is damaged");
   }
-  static std::uint64_t numel(const Block& b) { return static_cast<std::uint64_t>(runtime::numel(b.to.shape)); }
+  static std::uint64_t numel(const ArrayPart& b) { return static_cast<std::uint64_t>(runtime::numel(b.to.shape)); }
 
   JsonDocument open_index() {
     const std::string file = path_ + "/shard.json";
@@ -271,7 +271,7 @@ class HubIndex : public Contents {
     }
   }
 
-  void read(std::size_t i, const Block& block) override { places_[i].first->read(places_[i].second, block); }
+  void read(std::size_t i, const ArrayPart& block) override { places_[i].first->read(places_[i].second, block); }
   void check_end() override {
     for (auto& [name, file] : files_) file.contents->check_end();
   }

@@ -14,9 +14,9 @@
 
 #include "grammar/stable_sort.h"
 #include "interpreter/lang/report/report.h"
+#include "runtime/mesh/array_reader.h"
 #include "runtime/mesh/device_blocks.h"
 #include "runtime/mesh/part.h"
-#include "runtime/mesh/pieces.h"
 #include "stdlib/host/files/format_safetensors.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/files/tree_json.h"
@@ -70,13 +70,13 @@ class BlockBytes {
       far_.emplace(pool, a);
       return;
     }
-    Shape shape(block.terms.shape.begin() + block.pending, block.terms.shape.end());
+    Shape shape(block.terms.shape.begin() + block.unreduced_dims, block.terms.shape.end());
     const auto bytes = static_cast<std::size_t>(runtime::numel(shape)) * runtime::size_of(a->type.dtype);
     const void* data = block.terms.data;
-    if (block.pending > 0) {
+    if (block.unreduced_dims > 0) {
       sum_ = pool.allocate(bytes);
       data = sum_->data();
-      runtime::join_terms(a->layout.pending, block.terms, block.pending,
+      runtime::join_terms(a->layout.unreduced_kind, block.terms, block.unreduced_dims,
                           runtime::contiguous(a->type.dtype, shape, sum_->data()));
     }
     rest_ = {static_cast<const char*>(data), bytes};
@@ -104,7 +104,7 @@ std::vector<BlockEntry> entries_of(const Snapshot::Array& a, const std::vector<r
   std::vector<BlockEntry> out;
   const bool one = runtime::count_of_blocks(*a.array) == 1;
   for (const runtime::DeviceBlock& b : blocks) {
-    BlockEntry e{b.origin, Shape(b.terms.shape.begin() + b.pending, b.terms.shape.end()), a.name};
+    BlockEntry e{b.origin, Shape(b.terms.shape.begin() + b.unreduced_dims, b.terms.shape.end()), a.name};
     if (a.array->type.dtype == DType::Key) e.origin.push_back(0), e.shape.push_back(2);
     if (!one) e.tensor = a.blocks + std::to_string(b.number);
     out.push_back(std::move(e));

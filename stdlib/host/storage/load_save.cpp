@@ -1,18 +1,18 @@
 // load and save: trees of arrays to files and folders and back. What a file is, its content says, for text its ending;
 // the table of formats knows (files/format.h). A folder is a checkpoint (folder.h).
-#include "stdlib/host/storage/convert.h"
+#include "stdlib/host/storage/convert_tree.h"
 
 #include <algorithm>
 #include <map>
 
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/files/format.h"
 #include "stdlib/host/files/paths.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/storage/folder.h"
+#include "stdlib/host/storage/joint_save.h"
 #include "stdlib/host/storage/loading.h"
-#include "stdlib/host/storage/together.h"
 
 namespace shard::stdlib {
 namespace {

@@ -29,7 +29,7 @@ Value with_layouts(Interpreter& in, const Value& tree, const Value& specs, gramm
 
 constexpr std::int64_t kSmall = 1 << 16;  // bytes
 
-Block as_words(Block keys) {
+ArrayPart as_words(ArrayPart keys) {
   keys.origin.push_back(0);
   keys.to.dtype = DType::U32;
   for (std::int64_t& stride : keys.to.strides) stride *= 2;
@@ -50,7 +50,7 @@ Value number_of(Contents& file, std::size_t array) {
 // ---- arrays that stay in their file until they are looked at
 // Elements in a file. They are read by `pread` and not by touching pages: a file that shrinks is an error, not a
 // signal.
-class InFile final : public runtime::Elsewhere {
+class InFile final : public runtime::RemoteBlocks {
  public:
   InFile(std::shared_ptr<OpenTree> file, std::size_t which) : file_(std::move(file)), which_(which) {}
 
@@ -184,7 +184,7 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
       leaf->value = number_of(file, leaf->array);
       continue;
     }
-    // A program that is checked or foretold needs the type alone, and small numbers.
+    // A program that is checked or predicted needs the type alone, and small numbers.
     if (c.types_only() && (type.mesh || runtime::bytes_of(type.shape, runtime::size_of(type.dtype)) > kSmall)) {
       leaf->value = Value(c.unknown(*leaf->at));
       continue;
@@ -192,7 +192,7 @@ Value filled(Interpreter& in, Contents& file, Wanted wanted) {
     const bool words = file.arrays[leaf->array].dtype != leaf->at->type.dtype;  // of keys
     leaf->value =
         Value(Tensor(runtime::new_placed(c.pool(), *leaf->at, [&](const Shape& origin, const runtime::View& to) {
-          file.read(leaf->array, words ? as_words({origin, to}) : Block{origin, to});
+          file.read(leaf->array, words ? as_words({origin, to}) : ArrayPart{origin, to});
         })));
   }
   file.check_end();

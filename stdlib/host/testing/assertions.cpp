@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "interpreter/lang/eval/hooks.h"
-#include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/tree.h"
-#include "runtime/array/format.h"
+#include "interpreter/lang/values/value_text.h"
+#include "runtime/array/array_text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {

@@ -3,7 +3,7 @@
 
 #include "interpreter/lang/report/written.h"
 #include "interpreter/lang/values/wrapped.h"
-#include "runtime/array/format.h"
+#include "runtime/array/array_text.h"
 #include "stdlib/host/host.h"
 #include "stdlib/host/transforms/transforms.h"
 

@@ -3,7 +3,7 @@
 #include "interpreter/ir/graph.h"
 #include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/staging/explain.h"
+#include "interpreter/lang/staging/explanation.h"
 #include "interpreter/lang/staging/exported.h"
 #include "interpreter/lang/staging/jit.h"
 

@@ -59,7 +59,7 @@ Graph region(const ir::OpTable& table, const trace::Traced& t, std::span<const T
 struct Rule {  // the three functions, traced for one call
   TracedCall body;
   trace::Traced forward, backward;
-  lang::HollowTree residual;
+  lang::TreeStructure residual;
   std::vector<int> gradients;  // by float argument: a result of backward, or -1 for none
 };
 

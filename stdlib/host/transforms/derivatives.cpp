@@ -128,7 +128,7 @@ Value gradient(Interpreter& in, const Value& f, const Wrt& wrt, bool aux, bool w
                grammar::Span span) {
   const char* who = with_value ? "value_and_grad" : "grad";
   const Chosen chosen(in, wrt, std::move(args), who, span);
-  lang::HollowTree aux_tree;
+  lang::TreeStructure aux_tree;
   auto& ctx = in.context();
   trace::Traced traced = in.trace(in.context().types_of(chosen.params), [&](std::span<const Tensor> given) {
     will_be_differentiated(in);

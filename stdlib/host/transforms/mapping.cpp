@@ -92,7 +92,7 @@ Value scan(Interpreter& in, BoundArgs& a) {
   }
   if (!length) in.fail("call", a.span, "scan needs a sequence, or `length: n`");
   if (*length < 0) in.fail("call", a.span, "scan cannot run " + std::to_string(*length) + " times");
-  lang::HollowTree ys_tree;
+  lang::TreeStructure ys_tree;
   trace::Traced traced = in.trace(types, [&](std::span<const Tensor> given) {
     Value c = with_tensors(init, given.first(carry.size()));
     Value x = rows.empty() ? Value() : with_tensors(xs, given.subspan(carry.size()));
@@ -152,7 +152,7 @@ Value eval_shape(Interpreter& in, BoundArgs& a) {
   need_function(in, a, "eval_shape");
   std::vector<Value> args;
   for (CallArg& x : a.rest) args.push_back(std::move(x.value));
-  lang::HollowTree tree(Value::tuple(std::move(args)));
+  lang::TreeStructure tree(Value::tuple(std::move(args)));
   std::vector<Type> types;
   std::vector<exec::ArrayInfo> infos;
   for (std::size_t i = 0; i < tree.size(); ++i) {

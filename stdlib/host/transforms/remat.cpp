@@ -1,5 +1,5 @@
 // remat and checkpoint_name: a function whose values are computed again for its gradient. It is traced into a region of
-// a `call` node (stdlib/ops/control/call.cpp), whose derivative does the rest.
+// a `call` node (stdlib/ops/control/function_call.cpp), whose derivative does the rest.
 #include <algorithm>
 
 #include "grammar/diagnostic.h"

@@ -3,8 +3,8 @@
 
 namespace shard::stdlib {
 
-lang::HollowTree take_results(Interpreter& in, Value value, lang::Take which, std::vector<Tensor>& results,
-                              grammar::Span span) {
+lang::TreeStructure take_results(Interpreter& in, Value value, lang::Take which, std::vector<Tensor>& results,
+                                 grammar::Span span) {
   return lang::take_leaves(std::move(value), which, results, [&](const Value& leaf) { return in.tensor(leaf, span); });
 }
 
@@ -48,7 +48,7 @@ Value with_tensors(const Value& tree, std::span<const Tensor> leaves) {
 CallArrays::CallArrays(std::vector<CallArg> args) : call(std::move(args)) {
   std::vector<Value> values;
   for (const CallArg& a : call) values.push_back(a.value);
-  tree = lang::HollowTree(Value::tuple(std::move(values)));
+  tree = lang::TreeStructure(Value::tuple(std::move(values)));
   for (bool wants_float : {true, false})
     for (std::size_t i = 0; i < tree.size(); ++i) {
       const Value& leaf = tree.leaf(i);

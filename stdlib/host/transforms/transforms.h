@@ -26,12 +26,12 @@ Value comm_record(Interpreter& in, const exec::CommRecord& r, std::optional<doub
 // parameters of a graph; everything else that the function uses is captured. (traced_call.cpp)
 
 // A value that becomes results of a graph, behind those that `results` holds; the tree that is left.
-lang::HollowTree take_results(Interpreter& in, Value value, lang::Take which, std::vector<Tensor>& results,
-                              grammar::Span span);
+lang::TreeStructure take_results(Interpreter& in, Value value, lang::Take which, std::vector<Tensor>& results,
+                                 grammar::Span span);
 
 struct TracedCall {
   trace::Traced traced;
-  lang::HollowTree result;
+  lang::TreeStructure result;
 };
 
 // Traces `call` on parameters of these types; it gives the value of the function, of which `which` become results.
@@ -53,7 +53,7 @@ Tensor moved_axis(Interpreter& in, const Tensor& x, std::int64_t from, std::int6
 // The arguments of one call: their leaves, and which of them are arrays, floats first.
 struct CallArrays {
   std::vector<CallArg> call;
-  lang::HollowTree tree;           // of the arguments' values
+  lang::TreeStructure tree;        // of the arguments' values
   std::vector<std::size_t> where;  // leaves that are arrays: those of floating point first
   std::size_t floats = 0;
   std::vector<Tensor> tensors;  // by `where`

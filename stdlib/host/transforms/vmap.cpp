@@ -122,7 +122,7 @@ class MappedCall {
   void take_arguments(std::vector<Value> args, const Value& in_axes) {
     // `in: 0` for all arguments, or a tuple with one entry an argument.
     const bool for_one = args.size() == 1 && in_axes.fields();  // a record for a single argument
-    args_ = lang::HollowTree(Value::tuple(std::move(args)));
+    args_ = lang::TreeStructure(Value::tuple(std::move(args)));
     std::vector<std::optional<int>> axes;
     axes_of(in_, for_one ? Value::tuple({in_axes}) : in_axes, args_.tree(), axes, "`in:`", span_);
     for (std::size_t i = 0; i < args_.size(); ++i) {
@@ -221,7 +221,7 @@ class MappedCall {
   Interpreter& in_;
   const Value& axis_;
   grammar::Span span_;
-  lang::HollowTree args_;
+  lang::TreeStructure args_;
   std::vector<Tensor> params_;
   std::vector<Type> types_;  // of one element
   std::optional<std::int64_t> size_;

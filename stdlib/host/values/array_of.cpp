@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 #include "stdlib/host/host.h"
 
 namespace shard::stdlib {

@@ -4,9 +4,9 @@
 
 #include "interpreter/lang/eval/index/index.h"
 #include "interpreter/lang/values/closure.h"
-#include "interpreter/lang/values/format.h"
 #include "interpreter/lang/values/native.h"
 #include "interpreter/lang/values/tree.h"
+#include "interpreter/lang/values/value_text.h"
 #include "interpreter/lang/values/wrapped.h"
 #include "stdlib/host/host.h"
 

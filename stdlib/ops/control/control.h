@@ -1,5 +1,5 @@
 // What the rows with regions share: checks of carried and returned types, and small helpers for building regions.
-// Rows: scan.cpp, while.cpp, branch.cpp, call.cpp, custom_rule.cpp, effect.cpp; control.cpp registers them.
+// Rows: scan.cpp, while.cpp, branch.cpp, function_call.cpp, custom_rule.cpp, effect.cpp; control.cpp registers them.
 #pragma once
 #include <span>
 #include <string>

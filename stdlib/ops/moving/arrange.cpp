@@ -1,10 +1,10 @@
 // Joining, parting and repeating arrays: concat, stack, flip, roll, repeat, tile and the parts of split. Composites of
-// slice.cpp's and shape.cpp's rows. Axes that may not be split in explicit mode are refused here, since the parts alone
-// would allow them.
+// slice.cpp's and reshaping.cpp's rows. Axes that may not be split in explicit mode are refused here, since the parts
+// alone would allow them.
 #include <algorithm>
 
 #include "stdlib/ops/elementwise.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {

@@ -2,7 +2,7 @@
 // matrix when all beside it counts as nothing and one of its dimensions is summed, so either dimension may be split.
 #include <algorithm>
 
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {

@@ -294,7 +294,7 @@ void register_window_at(OpTable& t) {
     for (int a : from_front(call.attrs.ints("axes"), call.in[0].rank())) {
       auto d = static_cast<std::size_t>(a);
       const bool picked =
-          window[d] == 1 && call.in[0].dtype != DType::Key;  // the device's that has it: a sum is pending
+          window[d] == 1 && call.in[0].dtype != DType::Key;  // the device's that has it: a sum is unreduced
       r.rule.factors[static_cast<std::size_t>(dims[d][0])].kind = picked ? FactorKind::Masked : FactorKind::Whole;
       if (single || picked) out[d] = {r.factor(1)};
     }
@@ -359,7 +359,7 @@ void register_window_update(OpTable& t) {
       Transposes{{0, 1}, true, [](Builder& b, const NodeView& n, int operand, std::span<const Var> ct, const Type&) {
                    const Ints& axes = n.call.attrs.ints("axes");
                    if (operand == 0) {
-                     Type none = n.call.in[1];  // pending where the cotangent is
+                     Type none = n.call.in[1];  // unreduced where the cotangent is
                      const Type& back = b.type(ct[0]);
                      if (none.sharding.dims.empty()) none.sharding = runtime::Sharding::replicated(none.shape.size());
                      if (!none.mesh) none.mesh = back.mesh;

@@ -1,7 +1,7 @@
 // pad as users call it: numbers around an array, or its own elements again (NumPy's modes).
 #include <algorithm>
 
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {

@@ -47,7 +47,7 @@ bool taken_whole(const Attrs& attrs, std::string_view name, std::size_t rank, st
 
 // Dimensions that change their size share a halo factor; where the whole result is single elements no layout passes to
 // it. `picks`: where one element is left of a dimension, it is the device's that has it, and zero elsewhere: a sum is
-// pending.
+// unreduced.
 FactorRule changed_sizes(const Type& x, const Shape& to, const std::vector<bool>& changes, bool picks) {
   RuleBuilder r;
   const Shape& from = x.shape;

@@ -1,7 +1,7 @@
 // Taking and writing at positions as users call it: take, take_along_axis, scatter, segment_sum. Positions count from
 // the end where they are negative.
 #include "stdlib/ops/elementwise.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {

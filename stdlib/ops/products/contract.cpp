@@ -7,7 +7,7 @@
 #include "runtime/kernels/kernels.h"
 #include "stdlib/ops/complex.h"
 #include "stdlib/ops/hlo.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 
 namespace shard::stdlib {
@@ -341,8 +341,8 @@ FactorRule contract_factors(const OpCall& call) {
   return rule;
 }
 
-// Both sides of the sum split: the result could be whole, split or pending, so it has to be said. Batch dimensions must
-// agree.
+// Both sides of the sum split: the result could be whole, split or unreduced, so it has to be said. Batch dimensions
+// must agree.
 std::optional<std::string> contract_refuses(const OpCall& call, const FactorRule& rule) {
   if (call.attrs.has("out")) return std::nullopt;
   const Type &x = call.in[0], &y = call.in[1];

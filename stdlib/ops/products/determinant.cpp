@@ -1,10 +1,10 @@
 // Determinants, powers and the exponential of square matrices: det, slogdet, matrix_power, expm. Derivatives: that of a
 // determinant are the cofactors (of singular matrices too); that of the exponential stands above the diagonal of the
 // exponential of [[a, da], [0, a]] (Mathias, "A chain rule for matrix functions and applications", 1996).
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "runtime/kernels/dense/decompose.h"
 #include "stdlib/ops/hlo.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 #include "stdlib/ops/ops.h"
 #include "stdlib/ops/products/matrices.h"
 

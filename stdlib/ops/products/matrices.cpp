@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "interpreter/ir/complex.h"
+#include "interpreter/ir/complex_parts.h"
 #include "runtime/kernels/kernels.h"
-#include "stdlib/ops/moving/parts.h"
+#include "stdlib/ops/moving/moving_steps.h"
 
 namespace shard::stdlib {
 

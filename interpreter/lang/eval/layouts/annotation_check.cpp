@@ -3,7 +3,7 @@
 #include "interpreter/ir/explicit_law.h"
 #include "interpreter/lang/eval/layouts/spec.h"
 #include "interpreter/lang/report/written.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 
@@ -131,7 +131,7 @@ Value AnnotationCheck::layout(const Spec& spec, Value v) {
     check_divides(l, t->type().shape, span_);
     const runtime::Sharding want = explicit_part(l);
     runtime::Sharding have = m_.ctx.type_of(*t).sharding;
-    have.pending = have.unreduced.empty() ? want.pending : have.pending;
+    have.unreduced_kind = have.unreduced.empty() ? want.unreduced_kind : have.unreduced_kind;
     for (auto& d : have.dims) d.open = false;
     if (!(have == want))
       misplaced(
@@ -239,7 +239,7 @@ std::string AnnotationCheck::size(const TypeDim& d, std::size_t at, std::int64_t
 void AnnotationCheck::groups_of_type(const TypeLit& t, Span where, const runtime::Type& have, const runtime::Mesh& mesh,
                                      const std::string& spec) {
   runtime::AxisSet unreduced, reduced;
-  runtime::Pending pending = have.sharding.pending;
+  runtime::UnreducedKind kind = have.sharding.unreduced_kind;
   for (const TypeGroup& g : t.groups) {
     std::vector<std::string> names;
     for (const Word& w : g.axes) names.push_back(w.text);
@@ -249,17 +249,17 @@ void AnnotationCheck::groups_of_type(const TypeLit& t, Span where, const runtime
     if (g.tag == "R") reduced = set;
     if (g.tag[0] != 'U' || set.empty()) continue;
     unreduced = set;
-    pending = g.tag == "U_max"   ? runtime::Pending::Max
-              : g.tag == "U_min" ? runtime::Pending::Min
-                                 : runtime::Pending::Sum;
+    unreduced = g.tag == "U_max"   ? runtime::UnreducedKind::Max
+                : g.tag == "U_min" ? runtime::UnreducedKind::Min
+                                   : runtime::UnreducedKind::Sum;
   }
   const runtime::AxisSet shown = mesh.of_kind(AxisKind::Explicit);
   const bool same = (have.sharding.unreduced & shown) == unreduced &&
-                    (unreduced.empty() || have.sharding.pending == pending) &&
+                    (unreduced.empty() || have.sharding.unreduced_kind == unreduced) &&
                     (reduced.empty() || (have.sharding.reduced & shown) == reduced);
   if (same) return;
-  const std::string over = unreduced.empty() ? "it must not be a pending sum"
-                                             : "it must be pending over " + ir::axes_text(mesh, unreduced.list());
+  const std::string over = unreduced.empty() ? "it must not be an unreduced sum"
+                                             : "it must be unreduced over " + ir::axes_text(mesh, unreduced.list());
   const bool only_reduced = (have.sharding.unreduced & shown) == unreduced;
   misplaced(
       what() + " must be " + std::string(m_.in.sources().text(where)) + ", and it is " + runtime::to_string(have),

@@ -46,8 +46,8 @@ class AnnotationCheck {
   std::string size(const grammar::TypeDim& d, std::size_t at, std::int64_t n);  // why it does not fit; "" where it does
   void layout_of_type(const grammar::TypeLit& t, grammar::Span where, const runtime::Type& have, std::size_t open,
                       std::size_t rank);
-  // Which axes it is pending and reduced over. A reduced value is as good as a whole one where the annotation does not
-  // say.
+  // Which axes it is unreduced and reduced over. A reduced value is as good as a whole one where the annotation does
+  // not say.
   void groups_of_type(const grammar::TypeLit& t, grammar::Span where, const runtime::Type& have,
                       const runtime::Mesh& mesh, const std::string& spec);
 

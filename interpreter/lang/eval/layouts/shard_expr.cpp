@@ -3,7 +3,7 @@
 
 #include "interpreter/lang/eval/impl.h"
 #include "interpreter/lang/eval/layouts/spec.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 
@@ -315,9 +315,9 @@ Value eval_type(Impl& m, const Expr& e, const TypeLit& t) {
       out->sharding.reduced = set;
     else {
       out->sharding.unreduced = set;
-      out->sharding.pending = g.tag == "U_max"   ? runtime::Pending::Max
-                              : g.tag == "U_min" ? runtime::Pending::Min
-                                                 : runtime::Pending::Sum;
+      out->sharding.unreduced_kind = g.tag == "U_max"   ? runtime::UnreducedKind::Max
+                                     : g.tag == "U_min" ? runtime::UnreducedKind::Min
+                                                        : runtime::UnreducedKind::Sum;
     }
   }
   m.at(e.span, [&] { return runtime::numel(out->shape); });

@@ -3,7 +3,7 @@
 #include "grammar/walk.h"
 #include "interpreter/lang/eval/surroundings.h"
 #include "interpreter/lang/report/report.h"
-#include "interpreter/lang/values/format.h"
+#include "interpreter/lang/values/value_text.h"
 
 namespace shard::lang {
 
@@ -165,7 +165,7 @@ ir::Layout Interpreter::resolve(const Spec& spec, int rank, Span span, const run
       out.sharding.dims[d].axes.push_back(a);
     }
   }
-  auto pending = [&](const std::vector<std::string>& axes, const char* what, AxisSet& to) {
+  auto add = [&](const std::vector<std::string>& axes, const char* what, AxisSet& to) {
     for (AxisId a : axes_named(in, axes, *mesh, span, text)) {
       once(a);
       if (mesh->axes[a].kind == runtime::AxisKind::Auto)
@@ -176,15 +176,15 @@ ir::Layout Interpreter::resolve(const Spec& spec, int rank, Span span, const run
       to.add(a);
     }
   };
-  pending(spec.unreduced, "unreduced", out.sharding.unreduced);
-  pending(spec.reduced, "reduced", out.sharding.reduced);
+  add(spec.unreduced, "unreduced", out.sharding.unreduced);
+  add(spec.reduced, "reduced", out.sharding.reduced);
   if (!spec.kind.empty() && spec.unreduced.empty())
     in.fail("spec", span,
-            "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is pending, and no axis is `unreduced`");
+            "`kind: \"" + spec.kind + "\"` in " + text + " says how a value is unreduced, and no axis is `unreduced`");
   if (spec.kind == "max")
-    out.sharding.pending = runtime::Pending::Max;
+    out.sharding.unreduced_kind = runtime::UnreducedKind::Max;
   else if (spec.kind == "min")
-    out.sharding.pending = runtime::Pending::Min;
+    out.sharding.unreduced_kind = runtime::UnreducedKind::Min;
   else if (!spec.kind.empty() && spec.kind != "sum")
     in.fail("spec", span, "`kind` is \"sum\", \"max\" or \"min\", and not \"" + spec.kind + "\"");
   return out;
