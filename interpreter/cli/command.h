@@ -25,6 +25,7 @@ struct Option {
   std::string_view name, what;
   Kind kind = Flag;
   bool required = false;
+  std::string_view alias = {};  // an older name, which goes on working
 };
 
 struct Arguments {  // what was written
@@ -63,7 +64,8 @@ inline const Option kEngine{"--engine", "What runs it: lockstep, or xla[:PLUGIN.
                             Option::Value};
 inline const Option kTimeout{"--timeout", "How long a process that does not come is waited for: 10s, 500ms, 2m",
                              Option::Value};
-inline const Option kFault{"--drill", "A fault on purpose: kill 2 at step 5; may stand several times", Option::Values};
+inline const Option kFault{"--fault", "A fault on purpose: kill 2 at step 5; may stand several times", Option::Values,
+                           false, "--drill"};
 
 std::span<const Command> commands();
 std::span<const Option> setting_options();  // of commands with settings

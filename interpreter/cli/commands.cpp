@@ -78,7 +78,7 @@ std::optional<std::chrono::milliseconds> time_of(std::string_view text) {
 
 std::optional<Settings> process_settings(const Arguments& a) {
   Settings out = a.settings;
-  out.faults = parts_of(a.value("--drill"), '\n');
+  out.faults = parts_of(a.value("--fault"), '\n');
   const auto given = a.values.find("--timeout");
   if (given == a.values.end()) return out;
   const auto time = time_of(given->second);

@@ -160,7 +160,7 @@ std::vector<std::string> child_words(const Arguments& a, const Settings& s) {
     out.insert(out.end(), {"run", a.words[0]});
   out.insert(out.end(),
              {"--devices", std::to_string(s.devices), "--timeout", std::to_string(s.timeout.count()) + "ms"});
-  for (const std::string& fault : s.faults) out.insert(out.end(), {"--drill", fault});
+  for (const std::string& fault : s.faults) out.insert(out.end(), {"--fault", fault});
   if (s.exact) out.emplace_back("--exact");
   if (s.debug_nans) out.emplace_back("--debug-nans");
   if (s.deny_warnings) out.emplace_back("--deny-warnings");

@@ -16,7 +16,7 @@ struct ProgramContext {  // the same for all regions of a program
 
 struct PlacedValue {
   ir::Var var;         // in the local graph
-  Sharding layout;     // what it is now; unreduced: axes over which a reduction is unreduced
+  Sharding layout;     // what it is now; unreduced: axes whose reduction is still to be done
   grammar::Span span;  // of the node that made it
   struct Copy {
     Sharding layout;

@@ -1,4 +1,4 @@
-"""Faults on purpose (`shard launch --drill`): whoever is left names the processes and the line within the limit, nobody is left
+"""Faults on purpose (`shard launch --fault`): whoever is left names the processes and the line within the limit, nobody is left
 running, and what only takes time changes no number.
 
 Usage: faults.py SHARD [TIMES]. Each row at three places of a step, with 2 and 4 processes, over Unix sockets and TCP; once in the
@@ -35,9 +35,9 @@ ENDS = {
 GOES_ON = ('stop 1 at step {} for 0.2s', 'slow link 0-1 1ms 1GB/s from step {}')
 
 
-def launch(shard, folder, n, transport, fault, seconds=60):
+def launch(shard, folder, n, transport, fault, seconds=60, option='--fault'):
     began = time.monotonic()
-    done = subprocess.run([shard, 'launch', '-n', str(n), '--transport', transport, '--timeout', f'{LIMIT:.0f}s', '--drill', fault, 'a.shard'],
+    done = subprocess.run([shard, 'launch', '-n', str(n), '--transport', transport, '--timeout', f'{LIMIT:.0f}s', option, fault, 'a.shard'],
                           cwd=folder, capture_output=True, text=True, timeout=seconds)
     return done, time.monotonic() - began
 
@@ -79,6 +79,7 @@ def main():
                             assert not left_running(folder), said
                             total, longest = counts.get(fault, (0, 0.0))
                             counts[fault] = (total + 1, max(longest, seconds))
+        assert launch(shard, folder, 2, 'unix', 'kill 9 at step 2', option='--drill')[0].returncode == 2   # its older name
         for wrong in ('kill 9 at step 2', 'kill', 'cut 0-0 at step 1', 'stop 1 at step 0', 'slow link 0-1 5 from step 1', 'cut 0-1 at step 2 twice'):
             done, _ = launch(shard, folder, 2, 'unix', wrong)
             assert done.returncode == 2 and done.stderr.startswith(f"error: the fault '{wrong}' "), (wrong, done.stderr)
