@@ -130,8 +130,7 @@ void Resolver::block(const Expr& e, const Block& b, bool used) {
   const std::size_t index = unit_.blocks.size();
   unit_.blocks.emplace_back();
   extra(e.id) = static_cast<std::int32_t>(index);
-  UnreducedBlock pending{index, f.variables.size() - scopes_.inner().variables.size(), 0, &f,
-                         scopes_.inner().variables};
+  DeferredBlock block{index, f.variables.size() - scopes_.inner().variables.size(), 0, &f, scopes_.inner().variables};
   const bool cyclic = cyclic_;
   cyclic_ = false;
   for (std::size_t i = 0; i < b.body.size(); ++i) {
@@ -144,8 +143,8 @@ void Resolver::block(const Expr& e, const Block& b, bool used) {
   }
   unit_.blocks[index].cyclic = cyclic_;
   cyclic_ = cyclic || cyclic_;
-  pending.end = f.variables.size();
-  blocks_.push_back(std::move(pending));
+  block.end = f.variables.size();
+  blocks_.push_back(std::move(block));
   scopes_.leave();
 }
 

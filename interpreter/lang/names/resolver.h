@@ -33,7 +33,7 @@ class Resolver {
     FunctionState* function;
     int since;
   };
-  struct UnreducedBlock {
+  struct DeferredBlock {
     std::size_t index;
     std::size_t first, end;
     FunctionState* function;
@@ -105,7 +105,7 @@ class Resolver {
   std::vector<std::int32_t> moves_;  // arguments of the statement that could be moved
   void note_places(const grammar::Call& call, const Variable* v, std::int32_t part, std::size_t first, std::size_t end);
   std::vector<std::pair<std::int32_t, Variable*>> moved_;
-  std::vector<UnreducedBlock> blocks_;
+  std::vector<DeferredBlock> blocks_;
   std::vector<std::pair<std::size_t, FunctionState*>> functions_;
   struct CallSite {
     grammar::Span span;

@@ -51,7 +51,7 @@ static_assert(sizeof(Hello) == 24);
 
 struct Guest {
   Hello hello;
-  Connection line;
+  Connection connection;
 };
 
 class Door {

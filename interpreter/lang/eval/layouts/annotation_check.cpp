@@ -249,13 +249,13 @@ void AnnotationCheck::groups_of_type(const TypeLit& t, Span where, const runtime
     if (g.tag == "R") reduced = set;
     if (g.tag[0] != 'U' || set.empty()) continue;
     unreduced = set;
-    unreduced = g.tag == "U_max"   ? runtime::UnreducedKind::Max
-                : g.tag == "U_min" ? runtime::UnreducedKind::Min
-                                   : runtime::UnreducedKind::Sum;
+    kind = g.tag == "U_max"   ? runtime::UnreducedKind::Max
+           : g.tag == "U_min" ? runtime::UnreducedKind::Min
+                              : runtime::UnreducedKind::Sum;
   }
   const runtime::AxisSet shown = mesh.of_kind(AxisKind::Explicit);
   const bool same = (have.sharding.unreduced & shown) == unreduced &&
-                    (unreduced.empty() || have.sharding.unreduced_kind == unreduced) &&
+                    (unreduced.empty() || have.sharding.unreduced_kind == kind) &&
                     (reduced.empty() || (have.sharding.reduced & shown) == reduced);
   if (same) return;
   const std::string over = unreduced.empty() ? "it must not be an unreduced sum"
