@@ -102,7 +102,8 @@ def commands(shard):
 def language(shard):
     with open(os.path.join(HERE, '../language.md'), encoding='utf-8') as f: text = f.read()
     for name, made in (('functions', functions(shard)), ('commands', commands(shard))):
-        text = re.sub(rf'(<!-- {name}: [^\n]*-->\n).*?(<!-- end -->)', lambda m: f'{m[1]}\n{made}\n\n{m[2]}', text, flags=re.S)
+        text, count = re.subn(rf'(<!-- {name}: [^\n]*-->\n).*?(<!-- end -->)', lambda m: f'{m[1]}\n{made}\n\n{m[2]}', text, flags=re.S)
+        if count != 1: sys.exit(f'language.md has the marks of its list of {name} {count} times, and not once')
     return text
 
 
