@@ -1,5 +1,5 @@
 // shard convert: trees of arrays from one form to another, without a script.
-#include "stdlib/host/storage/convert_tree.h"
+#include "stdlib/host/storage/convert.h"
 
 #include "interpreter/cli/command.h"
 

@@ -1,5 +1,6 @@
-// What could stand at the cursor, and how the call that is being written is called. The REPL knows it (complete.h)
-// of a session's values; here they are those that the last check left: types in place of arrays.
+// What could stand at the cursor, and how the call that is being written is called. The REPL knows it
+// (cli/repl/completion.h) of a session's values; here they are those that the last check left: types in place of
+// arrays.
 #include <algorithm>
 #include <set>
 

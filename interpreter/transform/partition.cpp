@@ -40,7 +40,7 @@ bool carries(const ir::OpCall& call, std::span<const CarryOperand> operands, Axi
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const CarryOperand& o = operands[i];
-    if (o.unreduced_kind) {
+    if (o.unreduced) {
       if (!lin->in[i]) return false;
       ++unreduced;
       bytes = std::max(bytes, o.bytes);

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "stdlib/host/data/loader_rows.h"
-#include "stdlib/host/storage/convert_tree.h"
+#include "stdlib/host/storage/convert.h"
 #include "tests/stdlib/folder.h"
 #include "tests/stdlib/script.h"
 

@@ -116,7 +116,7 @@ TEST_CASE("saved on one mesh, loaded on another, equal to the bit; every device 
     class Counted : public Contents {
      public:
       explicit Counted(Contents& c) : inner(c) { arrays = c.arrays; }
-      void read(std::size_t i, const Block& b) override {
+      void read(std::size_t i, const ArrayPart& b) override {
         bytes += static_cast<std::uint64_t>(runtime::numel(b.to.shape)) * runtime::size_of(b.to.dtype);
         inner.read(i, b);
       }

@@ -1,6 +1,6 @@
 // load and save: trees of arrays to files and folders and back. What a file is, its content says, for text its ending;
 // the table of formats knows (files/format.h). A folder is a checkpoint (folder.h).
-#include "stdlib/host/storage/convert_tree.h"
+#include "stdlib/host/storage/convert.h"
 
 #include <algorithm>
 #include <map>
@@ -173,7 +173,7 @@ void register_load_save(Interpreter& in) {
                  "a function of a name in the file, none where it is to be left out. dtype: the file holds numbers of "
                  "this type and nothing else. map: true leaves arrays in the file (" +
                  format_names("and", [](const Format& f) { return f.in_parts; }) +
-                 ", folders, raw numbers) until they are looked at; indexing reads the rows that it names.",
+                 "; folders; raw numbers) until they are looked at; indexing reads the rows that it names.",
              load,
              {{"input", "what a file holds is read by `load`, `read_text` or `read_csv`"},
               {"open", "what a file holds is read by `load`, `read_text` or `read_csv`"}}});

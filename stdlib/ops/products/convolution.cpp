@@ -312,7 +312,8 @@ void register_convolution(OpTable& t) {
       t,
       "conv(x, w, stride: ints = 1, padding: str = \"SAME\", pads: pairs? = none, dilation: ints = 1, input_dilation: "
       "ints = 1, groups: int = 1, out: spec? = none)",
-      "The convolution of x [N, spatial..., C] with w [window..., C / groups, O]; `pads` before and after each spatial dimension instead of `padding`, `dilation` between a window's elements, `input_dilation` between those of x.",
+      "The convolution of x [N, spatial..., C] with w [window..., C / groups, O]; `pads` before and after each spatial "
+      "dimension instead of `padding`, `dilation` between a window's elements, `input_dilation` between those of x.",
       "[2, 6, 4, 2] [3, 2, 2, 4] stride=[1] padding='SAME'; "
       "[2, 6, 6, 2] [2, 2, 2, 2] stride=[2] padding='VALID'; "
       "[2, 8, 2] [3, 2, 4] stride=[2] padding='SAME'; "

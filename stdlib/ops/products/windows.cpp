@@ -313,10 +313,9 @@ static hlo::Values windows_hlo(const hlo::Use& u) {
 }
 
 void register_windows(OpTable& t) {
-  OpDef row =
-      internal_row("windows(x, window: ints, stride: ints, padding: pairs? = none, dilation: ints? = none)",
-                   "Every window of the spatial dimensions, at its position; padding: zeros before and after; "
-                   "dilation: how far apart its elements are.");
+  OpDef row = internal_row("windows(x, window: ints, stride: ints, padding: pairs? = none, dilation: ints? = none)",
+                           "Every window of the spatial dimensions, at its position; padding: zeros before and after; "
+                           "dilation: how far apart its elements are.");
   row.factors = [](const OpCall& call) {
     RuleBuilder r;
     const Shape& x = call.in[0].shape;

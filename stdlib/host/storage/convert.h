@@ -1,3 +1,4 @@
+// Files of one format written in another.
 #pragma once
 #include <string>
 
