@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "grammar/operator_table.h"
-#include "grammar/scanner.h"
+#include "grammar/scan.h"
 
 namespace shard::grammar {
 namespace {

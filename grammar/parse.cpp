@@ -11,7 +11,7 @@
 #include "grammar/advice/near_text.h"
 #include "grammar/form.h"
 #include "grammar/rules.h"
-#include "grammar/scanner.h"
+#include "grammar/scan.h"
 #include "grammar/stable_sort.h"
 
 namespace shard::grammar {

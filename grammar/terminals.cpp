@@ -1,4 +1,4 @@
-// What each takes; where it ends is the scanner's (scanner.h).
+// What each takes; where it ends is the scanner's (scan.h).
 #include "grammar/terminals.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "grammar/advice/advice.h"
 #include "grammar/parse.h"
-#include "grammar/scanner.h"
+#include "grammar/scan.h"
 
 namespace shard::grammar {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "grammar/scanner.h"
+#include "grammar/scan.h"
 #include "grammar/state.h"
 
 namespace shard::grammar {

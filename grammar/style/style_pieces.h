@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "grammar/logical_lines.h"
-#include "grammar/scanner.h"
+#include "grammar/scan.h"
 
 namespace shard::grammar::style {
 

@@ -1,7 +1,7 @@
 // The text as a table of contents, and the parts that can be folded.
 #include <algorithm>
 
-#include "grammar/scanner.h"
+#include "grammar/scan.h"
 #include "grammar/walk.h"
 #include "interpreter/lang/values/value_text.h"
 #include "interpreter/lsp/features.h"

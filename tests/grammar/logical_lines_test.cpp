@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "grammar/scanner.h"
+#include "grammar/scan.h"
 #include "tests/grammar/tree.h"
 
 using namespace shard::grammar;

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "grammar/parse.h"
-#include "grammar/scanner.h"
+#include "grammar/scan.h"
 #include "interpreter/cli/repl/editor.h"
 #include "interpreter/lang/eval/builtins.h"
 #include "interpreter/lang/eval/surroundings.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "grammar/parse.h"
-#include "grammar/scanner.h"
+#include "grammar/scan.h"
 #include "runtime/array/dtype.h"
 
 namespace shard::cli {

@@ -1,4 +1,4 @@
-#include "grammar/scanner.h"
+#include "grammar/scan.h"
 
 #include <algorithm>
 #include <utility>
